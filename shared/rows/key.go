@@ -1,0 +1,139 @@
+package rows
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Table is a kind of row. Numbers are kept for ever: they are in stores and in
+// the state changelog.
+type Table uint8
+
+// Tables of a workflow (services/planner). Their keys begin with the workflow.
+const (
+	Header     Table = 1 // one per workflow
+	Fact       Table = 2 // A: fact
+	Runnable   Table = 3 // A: runnable; open, failed, skipped and cancelled ones
+	Join       Table = 4 // A: scope, B: component
+	Arm        Table = 5 // A: scope, B: component, C: arm
+	Scope      Table = 6 // A: scope
+	Ready      Table = 7 // A: depth, B: runnable; the admission queue
+	Latest     Table = 8 // A: component
+	Waiter     Table = 9 // A: number; who is to be told when the workflow drains
+	Attempt    Table = 10 // A: runnable; open attempts, watched by the partition
+	Definition Table = 32 // Workflow: digest; pinned definitions
+	Pins       Table = 33 // Workflow: digest; how many workflows pin it
+)
+
+// Tables of the partition (internal/partition).
+const (
+	Timer    Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
+	Position Table = 65 // A: input log
+	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
+	Expiry   Table = 67 // A: time (Unix ms), B: number; ledger entries by age
+	Outbox   Table = 68 // A: epoch, B: seq, C: number
+	Runtime  Table = 69 // authority and counters
+	Mark     Table = 70 // store bookkeeping; never in the changelog
+	Dirty    Table = 71 // store bookkeeping; never in the changelog
+)
+
+// timeFirst tables are ordered by A before the workflow.
+func timeFirst(t Table) bool { return t == Timer || t == Expiry || t == Outbox || t == Dirty }
+
+// Key names a row within its partition. It is comparable. Sub is for keys that
+// are texts (Ledger); it may hold any bytes.
+type Key struct {
+	Table    Table
+	Workflow string
+	A, B, C  uint64
+	Sub      string
+}
+
+// Append encodes k so that bytes order as (Table, Workflow, A, B, C, Sub), or
+// as (Table, A, Workflow, B, C, Sub) for tables that are ordered by time.
+func (k Key) Append(b []byte) []byte {
+	b = append(b, byte(k.Table))
+	if timeFirst(k.Table) {
+		b = appendOrdered(b, k.A)
+		b = appendName(b, k.Workflow)
+	} else {
+		b = appendName(b, k.Workflow)
+		b = appendOrdered(b, k.A)
+	}
+	b = appendOrdered(b, k.B)
+	b = appendOrdered(b, k.C)
+	return append(b, k.Sub...)
+}
+
+// Prefix encodes what all rows of a workflow's table begin with.
+func Prefix(t Table, workflow string) []byte {
+	return appendName([]byte{byte(t)}, workflow)
+}
+
+var errKey = errors.New("malformed row key")
+
+// ParseKey is the inverse of Append.
+func ParseKey(b []byte) (Key, error) {
+	if len(b) == 0 {
+		return Key{}, errKey
+	}
+	k := Key{Table: Table(b[0])}
+	p := parser{b: b[1:]}
+	if timeFirst(k.Table) {
+		k.A, k.Workflow = p.number(), p.name()
+	} else {
+		k.Workflow, k.A = p.name(), p.number()
+	}
+	k.B, k.C = p.number(), p.number()
+	if p.bad {
+		return Key{}, fmt.Errorf("%w: %x", errKey, b)
+	}
+	k.Sub = string(p.b)
+	return k, nil
+}
+
+// appendOrdered writes a number in few bytes that still order by value: the
+// count of its significant bytes, then these, big end first.
+func appendOrdered(b []byte, v uint64) []byte {
+	n := (bits.Len64(v) + 7) / 8
+	b = append(b, byte(n))
+	var be [8]byte
+	binary.BigEndian.PutUint64(be[:], v)
+	return append(b, be[8-n:]...)
+}
+
+// appendName writes a name, which holds no zero byte, and its end.
+func appendName(b []byte, s string) []byte { return append(append(b, s...), 0) }
+
+type parser struct {
+	b   []byte
+	bad bool
+}
+
+func (p *parser) number() uint64 {
+	if len(p.b) == 0 || p.b[0] > 8 || len(p.b) < 1+int(p.b[0]) {
+		p.bad = true
+		return 0
+	}
+	n := int(p.b[0])
+	var v uint64
+	for _, x := range p.b[1 : 1+n] {
+		v = v<<8 | uint64(x)
+	}
+	p.b = p.b[1+n:]
+	return v
+}
+
+func (p *parser) name() string {
+	for i, x := range p.b {
+		if x == 0 {
+			s := string(p.b[:i])
+			p.b = p.b[i+1:]
+			return s
+		}
+	}
+	p.bad = true
+	return ""
+}

@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Message describes its fields to a Codec, in ascending field numbers.
+type Message interface {
+	Fields(c *Codec)
+}
+
+type mode uint8
+
+const (
+	encoding mode = iota
+	decoding
+	printing
+	describing
+)
+
+// Codec visits the fields of one message in one of its modes. Field methods
+// take the field's number, its name for people and a pointer to its place.
+type Codec struct {
+	mode mode
+	buf  []byte // encoding: the output; decoding: what is left of the input
+
+	// decoding: the field that was read last and waits for its place.
+	num   protowire.Number
+	typ   protowire.Type
+	value uint64
+	bytes []byte
+	err   error
+	depth int
+
+	out    *printer
+	schema *schemaBuilder
+}
+
+const maxDepth = 32
+
+// Append encodes m behind b.
+func Append(b []byte, m Message) []byte {
+	c := Codec{mode: encoding, buf: b}
+	m.Fields(&c)
+	return c.buf
+}
+
+// Marshal encodes m into a new slice.
+func Marshal(m Message) []byte { return Append(nil, m) }
+
+// Unmarshal decodes b into m, which should be zero. It fails on malformed
+// bytes, on wrong wire types and on unknown fields.
+func Unmarshal(b []byte, m Message) error {
+	c := Codec{mode: decoding}
+	return c.decode(b, m)
+}
+
+func (c *Codec) decode(b []byte, m Message) error {
+	c.buf = b
+	c.next()
+	for c.num != 0 && c.err == nil {
+		before := len(c.buf)
+		num := c.num
+		m.Fields(c)
+		if c.err == nil && c.num == num && len(c.buf) == before {
+			c.err = fmt.Errorf("unknown field %d in %T", num, m)
+		}
+	}
+	return c.err
+}
+
+// next reads one field from the input, or sets num to 0 at its end.
+func (c *Codec) next() {
+	c.num = 0
+	if len(c.buf) == 0 || c.err != nil {
+		return
+	}
+	num, typ, n := protowire.ConsumeTag(c.buf)
+	if n < 0 {
+		c.fail(protowire.ParseError(n))
+		return
+	}
+	c.buf = c.buf[n:]
+	switch typ {
+	case protowire.VarintType:
+		c.value, n = protowire.ConsumeVarint(c.buf)
+	case protowire.BytesType:
+		c.bytes, n = protowire.ConsumeBytes(c.buf)
+	case protowire.Fixed64Type:
+		c.value, n = protowire.ConsumeFixed64(c.buf)
+	default:
+		c.fail(fmt.Errorf("field %d has wire type %d, which no message uses", num, typ))
+		return
+	}
+	if n < 0 {
+		c.fail(protowire.ParseError(n))
+		return
+	}
+	c.buf = c.buf[n:]
+	c.num, c.typ = num, typ
+}
+
+// Fail makes the decoding fail: for a message whose fields contradict each other.
+func (c *Codec) Fail(err error) { c.fail(err) }
+
+// Decoding says whether the fields are being filled.
+func (c *Codec) Decoding() bool { return c.mode == decoding }
+
+func (c *Codec) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+	c.num = 0
+}
+
+// at says whether the waiting input field is num, of the wanted wire type.
+func (c *Codec) at(num int, typ protowire.Type) bool {
+	if c.num != protowire.Number(num) || c.err != nil {
+		return false
+	}
+	if c.typ != typ {
+		c.fail(fmt.Errorf("field %d has wire type %d, want %d", num, c.typ, typ))
+		return false
+	}
+	return true
+}
+
+// Integer is any integer type: they all travel as varints.
+type Integer interface {
+	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
+}
+
+// Int visits an integer that is never negative by nature (ids, counts, times).
+func Int[T Integer](c *Codec, num int, name string, p *T) {
+	switch c.mode {
+	case encoding:
+		if *p != 0 {
+			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.VarintType)
+			c.buf = protowire.AppendVarint(c.buf, uint64(*p))
+		}
+	case decoding:
+		if c.at(num, protowire.VarintType) {
+			*p = T(c.value)
+			if uint64(*p) != c.value {
+				c.fail(fmt.Errorf("field %d: %d is out of range", num, c.value))
+				return
+			}
+			c.next()
+		}
+	case printing:
+		if *p != 0 {
+			c.out.number(name, int64(*p))
+		}
+	case describing:
+		c.schema.field(num, name, "uint64", false)
+	}
+}
+
+// Bool visits a boolean.
+func (c *Codec) Bool(num int, name string, p *bool) {
+	switch c.mode {
+	case encoding:
+		if *p {
+			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.VarintType)
+			c.buf = append(c.buf, 1)
+		}
+	case decoding:
+		if c.at(num, protowire.VarintType) {
+			*p = c.value != 0
+			c.next()
+		}
+	case printing:
+		if *p {
+			c.out.raw(name, "true")
+		}
+	case describing:
+		c.schema.field(num, name, "bool", false)
+	}
+}
+
+// String visits a string.
+func String[T ~string](c *Codec, num int, name string, p *T) {
+	switch c.mode {
+	case encoding:
+		if *p != "" {
+			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+			c.buf = protowire.AppendString(c.buf, string(*p))
+		}
+	case decoding:
+		if c.at(num, protowire.BytesType) {
+			*p = T(c.bytes)
+			c.next()
+		}
+	case printing:
+		if *p != "" {
+			c.out.text(name, string(*p))
+		}
+	case describing:
+		c.schema.field(num, name, "string", false)
+	}
+}
+
+// Bytes visits opaque bytes; nil and empty are the same.
+func (c *Codec) Bytes(num int, name string, p *[]byte) {
+	if c.mode == printing && len(*p) > 0 {
+		c.out.base64(name, *p)
+		return
+	}
+	c.blob(num, name, p)
+}
+
+// JSON visits a user value that travels as the JSON bytes it came as.
+func (c *Codec) JSON(num int, name string, p *json.RawMessage) {
+	if c.mode == printing && len(*p) > 0 {
+		c.out.json(name, *p)
+		return
+	}
+	c.blob(num, name, (*[]byte)(p))
+}
+
+func (c *Codec) blob(num int, name string, p *[]byte) {
+	switch c.mode {
+	case encoding:
+		if len(*p) > 0 {
+			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+			c.buf = protowire.AppendBytes(c.buf, *p)
+		}
+	case decoding:
+		if c.at(num, protowire.BytesType) {
+			*p = c.bytes[:len(c.bytes):len(c.bytes)]
+			c.next()
+		}
+	case describing:
+		c.schema.field(num, name, "bytes", false)
+	}
+}
