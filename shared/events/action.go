@@ -1,0 +1,27 @@
+package events
+
+import "github.com/heddle-run/heddle/shared/wire"
+
+// Action is what follows from an attempt that did not complete.
+type Action uint8
+
+// Actions after a failure.
+const (
+	ActionRetry Action = 1 // another attempt; RetryScheduled says when
+	ActionHalt  Action = 2 // the workflow fails
+	ActionSkip  Action = 3 // what depends on it is suppressed
+)
+
+func (a Action) String() string { return [...]string{"", "retry", "halt", "skip"}[a&3] }
+
+// By says who asked and why; kept in the history.
+type By struct {
+	Who string `json:"by,omitempty"`
+	Why string `json:"why,omitempty"`
+}
+
+// Fields implements wire.Message.
+func (b *By) Fields(c *wire.Codec) {
+	wire.String(c, 1, "by", &b.Who)
+	wire.String(c, 2, "why", &b.Why)
+}

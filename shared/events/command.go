@@ -1,0 +1,161 @@
+package events
+
+import (
+	"encoding/json"
+)
+
+// Command is what a client or another system asks of a workflow or partition.
+type Command struct {
+	Name     string
+	Workflow string
+	Source   string // of the id; with it the dedupe key
+	ID       string // given by the sender, or the record's place
+	ReplyTo  ReplyTo
+	Trace    string // traceparent
+	Digest   uint64 // of name and body: what a repeated id must repeat
+	Body     CommandBody
+}
+
+// DedupeID is the key of the command in its workflow's ledger.
+func (c *Command) DedupeID() string { return c.Source + "\x00" + c.ID }
+
+// CommandBody is the content of a command: a closed set.
+type CommandBody interface{ check() *CommandError }
+
+// StartWorkflow begins a run. Definition is a JSON string (a name, name@version
+// or digest) or an inline definition.
+type StartWorkflow struct {
+	Definition json.RawMessage `json:"definition"`
+	Input      json.RawMessage `json:"input"` // absent: no input yet
+	Policies   json.RawMessage `json:"policies"`
+	Options    json.RawMessage `json:"options"`
+	Context    json.RawMessage `json:"context"`
+	By
+}
+
+// FeedInput gives a running workflow an input.
+type FeedInput struct {
+	Input    json.RawMessage `json:"input"`
+	Policies json.RawMessage `json:"policies"`
+	Mode     string          `json:"mode"` // merge (default) or replace
+	Context  json.RawMessage `json:"context"`
+	By
+}
+
+// PauseWorkflow stops admission.
+type PauseWorkflow struct{ By }
+
+// ResumeWorkflow admits again after pause or stop.
+type ResumeWorkflow struct {
+	Policies json.RawMessage `json:"policies"`
+	Context  json.RawMessage `json:"context"`
+	By
+}
+
+// StopWorkflow drains and stops.
+type StopWorkflow struct {
+	Drain   Duration `json:"drain"`
+	Persist *bool    `json:"persist"`
+	By
+}
+
+// CancelWorkflow ends the run.
+type CancelWorkflow struct{ By }
+
+// RetryRunnables makes failed runnables ready again: all, the named ones, or
+// those of a component, there with an edited input.
+type RetryRunnables struct {
+	Runnable  string          `json:"runnable"`
+	Runnables []string        `json:"runnables"`
+	Component string          `json:"component"`
+	Input     json.RawMessage `json:"input"`
+	By
+}
+
+// SkipRunnable gives up a runnable.
+type SkipRunnable struct {
+	Runnable string `json:"runnable"`
+	By
+}
+
+// CheckpointWorkflow makes the workflow's changed rows due now.
+type CheckpointWorkflow struct{ By }
+
+// DeleteWorkflow removes a closed run; Force cancels first.
+type DeleteWorkflow struct {
+	Force bool `json:"force"`
+	By
+}
+
+// CompleteAttempt gives the result of an attempt by its token.
+type CompleteAttempt struct {
+	Token  string          `json:"token"`
+	Result json.RawMessage `json:"result"`
+}
+
+// FailAttempt fails an attempt by its token.
+type FailAttempt struct {
+	Token string         `json:"token"`
+	Error AttemptFailure `json:"error"`
+}
+
+// AttemptFailure is the public form of a TaskError.
+type AttemptFailure struct {
+	Type      string          `json:"type"`
+	Message   string          `json:"message"`
+	Retryable *bool           `json:"retryable"` // default true
+	Details   json.RawMessage `json:"details"`
+}
+
+// TaskError converts to the internal form.
+func (f AttemptFailure) TaskError() TaskError {
+	typ := f.Type
+	if typ == "" {
+		typ = ErrorTaskFailed
+	}
+	return TaskError{Type: typ, Message: f.Message, NonRetryable: f.Retryable != nil && !*f.Retryable, Details: f.Details}
+}
+
+// HeartbeatAttempt says that somebody still works on an attempt.
+type HeartbeatAttempt struct {
+	Token   string          `json:"token"`
+	Details json.RawMessage `json:"details"`
+}
+
+// ReleasePartition is an operator's word that a lease does not hold.
+type ReleasePartition struct{ By }
+
+// MarkPartitionStale is an operator's word that an owner is not to be trusted.
+type MarkPartitionStale struct {
+	Reason string `json:"reason"`
+	By
+}
+
+// ReplayPartition rewinds the reading of an input log: TOPIC@OFFSET, or empty
+// to clear the request.
+type ReplayPartition struct {
+	Cursor string `json:"cursor"`
+	By
+}
+
+// Names of all commands, and how each body is made.
+var bodies = map[string]func() CommandBody{
+	"start":         func() CommandBody { return &StartWorkflow{} },
+	"input":         func() CommandBody { return &FeedInput{} },
+	"pause":         func() CommandBody { return &PauseWorkflow{} },
+	"resume":        func() CommandBody { return &ResumeWorkflow{} },
+	"stop":          func() CommandBody { return &StopWorkflow{} },
+	"cancel":        func() CommandBody { return &CancelWorkflow{} },
+	"retry":         func() CommandBody { return &RetryRunnables{} },
+	"skip":          func() CommandBody { return &SkipRunnable{} },
+	"checkpoint":    func() CommandBody { return &CheckpointWorkflow{} },
+	"delete":        func() CommandBody { return &DeleteWorkflow{} },
+	"complete":      func() CommandBody { return &CompleteAttempt{} },
+	"fail":          func() CommandBody { return &FailAttempt{} },
+	"heartbeat":     func() CommandBody { return &HeartbeatAttempt{} },
+	"force_release": func() CommandBody { return &ReleasePartition{} },
+	"mark_stale":    func() CommandBody { return &MarkPartitionStale{} },
+	"request_replay": func() CommandBody {
+		return &ReplayPartition{}
+	},
+}

@@ -1,0 +1,173 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// CommandError is why a command cannot be understood: typed, with the place.
+type CommandError struct {
+	Code    string // not_json, unknown_command, missing_field, invalid_field, invalid_workflow_id, …
+	Path    string
+	Message string
+}
+
+func (e *CommandError) Error() string {
+	if e.Path == "" {
+		return e.Code + ": " + e.Message
+	}
+	return e.Code + " at " + e.Path + ": " + e.Message
+}
+
+func missing(path string) *CommandError {
+	return &CommandError{"missing_field", path, "the field is required"}
+}
+
+// given says whether a raw field stands in the document with a value.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func wantObject(path string, raw json.RawMessage) *CommandError {
+	if given(raw) && raw[0] != '{' {
+		return &CommandError{"invalid_field", path, "must be an object"}
+	}
+	return nil
+}
+
+func wantList(path string, raw json.RawMessage) *CommandError {
+	if given(raw) && raw[0] != '[' {
+		return &CommandError{"invalid_field", path, "must be a list"}
+	}
+	return nil
+}
+
+func first(errs ...*CommandError) *CommandError {
+	for _, e := range errs {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (b *StartWorkflow) check() *CommandError {
+	if !given(b.Definition) {
+		return missing("definition")
+	}
+	if b.Definition[0] != '"' && b.Definition[0] != '{' {
+		return &CommandError{"invalid_field", "definition", "must be a name, name@version, a digest or an inline definition"}
+	}
+	return first(wantList("policies", b.Policies), wantObject("options", b.Options), wantObject("context", b.Context))
+}
+
+func (b *FeedInput) check() *CommandError {
+	if len(b.Input) == 0 {
+		return missing("input")
+	}
+	if b.Mode != "" && b.Mode != "merge" && b.Mode != "replace" {
+		return &CommandError{"invalid_field", "mode", "must be merge or replace"}
+	}
+	return first(wantList("policies", b.Policies), wantObject("context", b.Context))
+}
+
+func (*PauseWorkflow) check() *CommandError { return nil }
+
+func (b *ResumeWorkflow) check() *CommandError {
+	return first(wantList("policies", b.Policies), wantObject("context", b.Context))
+}
+
+func (b *StopWorkflow) check() *CommandError {
+	if b.Drain < 0 || b.Drain > Duration(24*time.Hour) {
+		return &CommandError{"invalid_field", "drain", "must be between 0 and 24h"}
+	}
+	return nil
+}
+
+func (*CancelWorkflow) check() *CommandError { return nil }
+
+func (b *RetryRunnables) check() *CommandError {
+	for i, r := range b.Runnables {
+		if _, err := ParseRunnableID(r); err != nil {
+			return &CommandError{"invalid_field", fmt.Sprintf("runnables[%d]", i), err.Error()}
+		}
+	}
+	if b.Runnable != "" {
+		if _, err := ParseRunnableID(b.Runnable); err != nil {
+			return &CommandError{"invalid_field", "runnable", err.Error()}
+		}
+		b.Runnables = append(b.Runnables, b.Runnable)
+		b.Runnable = ""
+	}
+	if len(b.Input) > 0 && b.Component == "" && len(b.Runnables) != 1 {
+		return &CommandError{"invalid_field", "input", "an edited input needs one runnable or a component"}
+	}
+	return nil
+}
+
+func (b *SkipRunnable) check() *CommandError {
+	if b.Runnable == "" {
+		return missing("runnable")
+	}
+	if _, err := ParseRunnableID(b.Runnable); err != nil {
+		return &CommandError{"invalid_field", "runnable", err.Error()}
+	}
+	return nil
+}
+
+func (*CheckpointWorkflow) check() *CommandError { return nil }
+func (*DeleteWorkflow) check() *CommandError     { return nil }
+
+func (b *CompleteAttempt) check() *CommandError {
+	if len(b.Result) == 0 {
+		b.Result = json.RawMessage("null")
+	}
+	return checkToken(b.Token)
+}
+
+func (b *FailAttempt) check() *CommandError {
+	if b.Error.Type == "" && b.Error.Message == "" {
+		return missing("error")
+	}
+	return checkToken(b.Token)
+}
+
+func (b *HeartbeatAttempt) check() *CommandError { return checkToken(b.Token) }
+
+func checkToken(s string) *CommandError {
+	if s == "" {
+		return missing("token")
+	}
+	if _, err := ParseTokenText(s); err != nil {
+		return &CommandError{"invalid_field", "token", "is not a task token"}
+	}
+	return nil
+}
+
+func (*ReleasePartition) check() *CommandError   { return nil }
+func (*MarkPartitionStale) check() *CommandError { return nil }
+func (*ReplayPartition) check() *CommandError    { return nil }
+
+// Duration is a time span in JSON: a Go duration text or integer milliseconds.
+type Duration time.Duration
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	text := strings.Trim(string(b), `"`)
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*d = Duration(time.Duration(ms) * time.Millisecond)
+		return nil
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%s is not a duration: want a text as 30s or milliseconds", b)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(d).String())
+}

@@ -1,0 +1,208 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// Header is one header of a Kafka record.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// Names of the headers that a command may carry.
+const (
+	HeaderID          = "ce_id"
+	HeaderSource      = "ce_source"
+	HeaderType        = "ce_type"
+	HeaderContentType = "content-type"
+	HeaderTrace       = "traceparent"
+	HeaderReplyTo     = "heddle-reply-to"
+	HeaderReplyID     = "heddle-reply-id" // default: the command's id
+	HeaderReplyWait   = "heddle-reply-wait"
+)
+
+const (
+	typePrefix = "heddle.command."
+	typeSuffix = ".v1"
+)
+
+// CommandType is the ce_type of a command.
+func CommandType(name string) string { return typePrefix + name + typeSuffix }
+
+// PartitionWorkflow is the workflow ID of commands to partition p itself.
+func PartitionWorkflow(p int32) string { return fmt.Sprintf("_partition/%d", p) }
+
+// ParseCommand reads a command record in any of its three forms: CloudEvents
+// binary (ce_ headers), CloudEvents structured, or a bare object with the field
+// command. place stands in for a missing id. The command's raw fields alias value.
+func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Command, *CommandError) {
+	cmd := &Command{Workflow: string(key)}
+	if err := checkTarget(cmd.Workflow); err != nil {
+		return nil, err
+	}
+	cmd.readHeaders(headers)
+	data, err := cmd.open(value)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.ID == "" {
+		cmd.Source, cmd.ID = "", place
+	}
+	if err := cmd.decode(data); err != nil {
+		return nil, err
+	}
+	cmd.Digest = digest(cmd.Name, data)
+	if cmd.ReplyTo.ID == "" && cmd.ReplyTo.Address != "" {
+		cmd.ReplyTo.ID = cmd.ID
+	}
+	return cmd, nil
+}
+
+func checkTarget(workflow string) *CommandError {
+	if strings.HasPrefix(workflow, "_partition/") {
+		return nil
+	}
+	if err := CheckWorkflowID(workflow); err != nil {
+		return &CommandError{"invalid_workflow_id", "key", err.Error()}
+	}
+	return nil
+}
+
+func (c *Command) readHeaders(headers []Header) {
+	for _, h := range headers {
+		v := string(h.Value)
+		switch strings.ToLower(h.Key) {
+		case HeaderID:
+			c.ID = v
+		case HeaderSource:
+			c.Source = v
+		case HeaderType:
+			c.Name = v
+		case HeaderTrace:
+			c.Trace = v
+		case HeaderReplyTo:
+			c.ReplyTo.Address = v
+		case HeaderReplyID:
+			c.ReplyTo.ID = v
+		case HeaderReplyWait:
+			c.ReplyTo.Wait = v == "drained"
+		}
+	}
+}
+
+// outer is what structured and bare commands have around or beside their data.
+type outer struct {
+	SpecVersion string          `json:"specversion"`
+	Type        string          `json:"type"`
+	Source      string          `json:"source"`
+	ID          string          `json:"id"`
+	Data        json.RawMessage `json:"data"`
+	Trace       string          `json:"traceparent"`
+	Command     string          `json:"command"`
+	ReplyTo     string          `json:"reply_to"`
+}
+
+// open finds the command's name and data, whatever its form.
+func (c *Command) open(value []byte) ([]byte, *CommandError) {
+	if c.Name != "" {
+		return value, c.nameFromType(c.Name)
+	}
+	value = bytes.TrimSpace(value)
+	if len(value) == 0 || value[0] != '{' {
+		return nil, &CommandError{"not_json", "", "a command is a JSON object"}
+	}
+	var o outer
+	if err := json.Unmarshal(value, &o); err != nil {
+		return nil, jsonError(err)
+	}
+	if o.ID != "" {
+		c.ID, c.Source = o.ID, o.Source
+	}
+	if o.Trace != "" {
+		c.Trace = o.Trace
+	}
+	if o.ReplyTo != "" {
+		c.ReplyTo.Address = o.ReplyTo
+	}
+	if o.SpecVersion != "" {
+		return o.Data, c.nameFromType(o.Type)
+	}
+	if o.Command == "" {
+		return nil, missing("command")
+	}
+	c.Name = o.Command
+	return value, nil
+}
+
+func (c *Command) nameFromType(typ string) *CommandError {
+	name, ok1 := strings.CutPrefix(typ, typePrefix)
+	name, ok2 := strings.CutSuffix(name, typeSuffix)
+	if !ok1 || !ok2 {
+		return &CommandError{"unknown_command", "type", fmt.Sprintf("%q is not of the form %sNAME%s", typ, typePrefix, typeSuffix)}
+	}
+	c.Name = name
+	return nil
+}
+
+func (c *Command) decode(data []byte) *CommandError {
+	create, ok := bodies[c.Name]
+	if !ok {
+		return &CommandError{"unknown_command", "command", fmt.Sprintf("there is no command %q", c.Name)}
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}")
+	}
+	if depth := jsonDepth(data); depth > MaxDepth {
+		return &CommandError{"too_deep", "", fmt.Sprintf("the body is nested more than %d levels deep", MaxDepth)}
+	}
+	body := create()
+	if err := json.Unmarshal(data, body); err != nil {
+		return jsonError(err)
+	}
+	c.Body = body
+	return body.check()
+}
+
+// MaxDepth is how deep a JSON document from outside may be nested.
+const MaxDepth = 100
+
+func jsonDepth(b []byte) int {
+	depth, most, text := 0, 0, false
+	for i := 0; i < len(b); i++ {
+		switch ch := b[i]; {
+		case text && ch == '\\':
+			i++
+		case ch == '"':
+			text = !text
+		case text:
+		case ch == '{' || ch == '[':
+			depth++
+			most = max(most, depth)
+		case ch == '}' || ch == ']':
+			depth--
+		}
+	}
+	return most
+}
+
+func jsonError(err error) *CommandError {
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		return &CommandError{"invalid_field", typ.Field, fmt.Sprintf("a JSON %s does not fit here", typ.Value)}
+	}
+	return &CommandError{"not_json", "", err.Error()}
+}
+
+func digest(name string, data []byte) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	h.Write([]byte{0})
+	h.Write(data)
+	return h.Sum64()
+}

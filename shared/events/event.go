@@ -1,0 +1,120 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Event is a past-tense fact of the journal: a closed set.
+type Event interface {
+	wire.Message
+	number() int
+}
+
+// kinds lists every event once: its number for ever, its name, its making.
+var kinds = map[int]struct {
+	name string
+	make func() Event
+}{
+	1:  {"WorkflowStarted", func() Event { return &WorkflowStarted{} }},
+	2:  {"InputAccepted", func() Event { return &InputAccepted{} }},
+	3:  {"FactProduced", func() Event { return &FactProduced{} }},
+	4:  {"RunnableReady", func() Event { return &RunnableReady{} }},
+	5:  {"RunnableDispatched", func() Event { return &RunnableDispatched{} }},
+	6:  {"RunnableNotified", func() Event { return &RunnableNotified{} }},
+	7:  {"RunnableCompleted", func() Event { return &RunnableCompleted{} }},
+	8:  {"RunnableFailed", func() Event { return &RunnableFailed{} }},
+	9:  {"RunnableTimedOut", func() Event { return &RunnableTimedOut{} }},
+	10: {"RunnableLost", func() Event { return &RunnableLost{} }},
+	11: {"RunnableReturned", func() Event { return &RunnableReturned{} }},
+	12: {"RetryScheduled", func() Event { return &RetryScheduled{} }},
+	13: {"RunnableSuppressed", func() Event { return &RunnableSuppressed{} }},
+	14: {"BranchNotTaken", func() Event { return &BranchNotTaken{} }},
+	15: {"JoinArmArrived", func() Event { return &JoinArmArrived{} }},
+	16: {"TimerArmed", func() Event { return &TimerArmed{} }},
+	17: {"TimerFired", func() Event { return &TimerFired{} }},
+	18: {"InputSettled", func() Event { return &InputSettled{} }},
+	19: {"WorkflowIdle", func() Event { return &WorkflowIdle{} }},
+	20: {"WorkflowFailed", func() Event { return &WorkflowFailed{} }},
+	21: {"WorkflowPaused", func() Event { return &WorkflowPaused{} }},
+	22: {"WorkflowResumed", func() Event { return &WorkflowResumed{} }},
+	23: {"WorkflowStopping", func() Event { return &WorkflowStopping{} }},
+	24: {"WorkflowStopped", func() Event { return &WorkflowStopped{} }},
+	25: {"WorkflowCancelled", func() Event { return &WorkflowCancelled{} }},
+	26: {"WorkflowCompleted", func() Event { return &WorkflowCompleted{} }},
+	27: {"WorkflowDeleted", func() Event { return &WorkflowDeleted{} }},
+	28: {"CommandRefused", func() Event { return &CommandRefused{} }},
+	29: {"RunnableCancelled", func() Event { return &RunnableCancelled{} }},
+	30: {"RunnableSkipped", func() Event { return &RunnableSkipped{} }},
+	31: {"RunnableRetried", func() Event { return &RunnableRetried{} }},
+	32: {"RunnableHeartbeat", func() Event { return &RunnableHeartbeat{} }},
+	33: {"CheckpointRequested", func() Event { return &CheckpointRequested{} }},
+	34: {"DefinitionPinned", func() Event { return &DefinitionPinned{} }},
+	35: {"JoinArmDied", func() Event { return &JoinArmDied{} }},
+	36: {"CommandIgnored", func() Event { return &CommandIgnored{} }},
+	37: {"WorkflowRevived", func() Event { return &WorkflowRevived{} }},
+
+	64: {"InputRejected", func() Event { return &InputRejected{} }},
+	65: {"InputForwarded", func() Event { return &InputForwarded{} }},
+	66: {"InputLogTruncated", func() Event { return &InputLogTruncated{} }},
+	67: {"InputLost", func() Event { return &InputLost{} }},
+	68: {"EffectFailed", func() Event { return &EffectFailed{} }},
+	69: {"AuthorityMarkedStale", func() Event { return &AuthorityMarkedStale{} }},
+	70: {"AuthorityReleased", func() Event { return &AuthorityReleased{} }},
+	71: {"AuthorityAcquired", func() Event { return &AuthorityAcquired{} }},
+	72: {"WorkflowQuarantined", func() Event { return &WorkflowQuarantined{} }},
+	73: {"ReplayRequested", func() Event { return &ReplayRequested{} }},
+}
+
+// Numbers are the numbers of all events, ascending.
+func Numbers() []int {
+	all := make([]int, 0, len(kinds))
+	for n := range kinds {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Name is the event's name in the journal and the history.
+func Name(e Event) string { return kinds[e.number()].name }
+
+func newEvent(n int) (Event, bool) {
+	k, ok := kinds[n]
+	if !ok {
+		return nil, false
+	}
+	return k.make(), true
+}
+
+// Envelope carries one event in a record.
+type Envelope struct{ Event Event }
+
+// Fields implements wire.Message.
+func (v *Envelope) Fields(c *wire.Codec) {
+	wire.OneOf(c, &v.Event, Event.number, func(n int) string { return kinds[n].name }, newEvent, numbers)
+}
+
+var numbers = Numbers()
+
+func eventsField(c *wire.Codec, num int, list *[]Event) {
+	if c.Decoding() {
+		var all []Envelope
+		wire.Repeated(c, num, "events", &all)
+		for i := range all {
+			if all[i].Event == nil {
+				c.Fail(fmt.Errorf("event %d is empty", i))
+				return
+			}
+			*list = append(*list, all[i].Event)
+		}
+		return
+	}
+	all := make([]Envelope, len(*list))
+	for i, e := range *list {
+		all[i].Event = e
+	}
+	wire.Repeated(c, num, "events", &all)
+}

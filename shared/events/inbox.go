@@ -1,0 +1,149 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Outcome says how an attempt ended, as its taker saw it.
+type Outcome uint8
+
+// Outcomes of an attempt.
+const (
+	OutcomeCompleted   Outcome = 1
+	OutcomeFailed      Outcome = 2
+	OutcomeTimedOut    Outcome = 3
+	OutcomeCancelled   Outcome = 4 // the taker obeyed a TaskCancel
+	OutcomeUnknownTask Outcome = 5 // handed back: this taker does not know the task
+	OutcomeAbandoned   Outcome = 6 // handed back before it began: drain, eviction
+)
+
+var outcomeNames = [...]string{"", "completed", "failed", "timed_out", "cancelled", "unknown_task", "abandoned"}
+
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// InboxMessage is what executors and entities report to planners.
+type InboxMessage interface {
+	wire.Message
+	// AttemptToken is the sealed token of the attempt that it is about.
+	AttemptToken() []byte
+}
+
+// TaskOutcome reports the end of an attempt.
+type TaskOutcome struct {
+	Token    []byte
+	Outcome  Outcome
+	Result   json.RawMessage // when completed
+	Error    *TaskError      // when failed
+	Started  int64           // Unix ms
+	Finished int64           // Unix ms
+	Executor string          // who ran it
+}
+
+// TaskNotified reports that a taker has an attempt that runs longer than the
+// grace; heartbeats guard it from then on, unless it is Detached: then somebody
+// completes it by its token.
+type TaskNotified struct {
+	Token    []byte
+	Channel  string
+	Executor string
+	Detached bool
+}
+
+// TaskHeartbeat reports that a notified attempt still runs.
+type TaskHeartbeat struct {
+	Token   []byte
+	Details json.RawMessage // only when the task gave new ones
+}
+
+// AttemptToken implements InboxMessage.
+func (m *TaskOutcome) AttemptToken() []byte { return m.Token }
+
+// AttemptToken implements InboxMessage.
+func (m *TaskNotified) AttemptToken() []byte { return m.Token }
+
+// AttemptToken implements InboxMessage.
+func (m *TaskHeartbeat) AttemptToken() []byte { return m.Token }
+
+// Fields implements wire.Message.
+func (m *TaskOutcome) Fields(c *wire.Codec) {
+	c.Bytes(1, "token", &m.Token)
+	wire.Int(c, 2, "outcome", &m.Outcome)
+	c.JSON(3, "result", &m.Result)
+	wire.Optional(c, 4, "error", &m.Error)
+	wire.Int(c, 5, "started", &m.Started)
+	wire.Int(c, 6, "finished", &m.Finished)
+	wire.String(c, 7, "executor", &m.Executor)
+}
+
+// Fields implements wire.Message.
+func (m *TaskNotified) Fields(c *wire.Codec) {
+	c.Bytes(1, "token", &m.Token)
+	wire.String(c, 2, "channel", &m.Channel)
+	wire.String(c, 3, "executor", &m.Executor)
+	c.Bool(4, "detached", &m.Detached)
+}
+
+// Fields implements wire.Message.
+func (m *TaskHeartbeat) Fields(c *wire.Codec) {
+	c.Bytes(1, "token", &m.Token)
+	c.JSON(2, "details", &m.Details)
+}
+
+// Inbox is the value of a record on the inbox topic.
+type Inbox struct{ Message InboxMessage }
+
+// Fields implements wire.Message.
+func (m *Inbox) Fields(c *wire.Codec) {
+	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3})
+}
+
+func inboxNumber(m InboxMessage) int {
+	switch m.(type) {
+	case *TaskOutcome:
+		return 1
+	case *TaskNotified:
+		return 2
+	case *TaskHeartbeat:
+		return 3
+	}
+	panic(fmt.Sprintf("inbox message %T has no number", m))
+}
+
+func newInbox(n int) (InboxMessage, bool) {
+	switch n {
+	case 1:
+		return &TaskOutcome{}, true
+	case 2:
+		return &TaskNotified{}, true
+	case 3:
+		return &TaskHeartbeat{}, true
+	}
+	return nil, false
+}
+
+func inboxName(n int) string {
+	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat"}[n]
+}
+
+// EncodeInbox encodes m for the inbox topic.
+func EncodeInbox(m InboxMessage) []byte { return wire.Marshal(&Inbox{m}) }
+
+// DecodeInbox decodes the value of an inbox record. User values alias b.
+func DecodeInbox(b []byte) (InboxMessage, error) {
+	var m Inbox
+	if err := wire.Unmarshal(b, &m); err != nil {
+		return nil, fmt.Errorf("decoding inbox record: %w", err)
+	}
+	if m.Message == nil {
+		return nil, fmt.Errorf("decoding inbox record: it is empty")
+	}
+	return m.Message, nil
+}

@@ -1,0 +1,107 @@
+package events
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Kinds of replies.
+const (
+	ReplyDecided = "decided" // the command was decided
+	ReplyDrained = "drained" // the workflow is idle, failed, stopped or closed
+	ReplyAnswer  = "answer"  // to a query
+)
+
+// Results of a decided command.
+const (
+	ResultDone     = "done"
+	ResultNoChange = "no_change"
+	ResultRefused  = "refused"
+)
+
+// Refusal is why a command or query was not obeyed. Codes are stable.
+type Refusal struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Path    string `json:"path,omitempty"`
+}
+
+// Reply answers a command or query: the JSON value of a record on the replies
+// topic, whose key is the address that asked.
+type Reply struct {
+	ID       string          `json:"id"` // what the asker knows its question by
+	Kind     string          `json:"kind"`
+	Workflow string          `json:"workflow,omitempty"`
+	Command  string          `json:"command,omitempty"`
+	Result   string          `json:"result,omitempty"`
+	Refusal  *Refusal        `json:"refusal,omitempty"`
+	Body     json.RawMessage `json:"body,omitempty"`
+}
+
+// Query asks the owning planner for a consistent read: the value of a record on
+// the queries topic, whose key is the workflow ID.
+type Query struct {
+	Kind     string // workflow, results, productions, facts, runnables, history, graph
+	Workflow string
+	ReplyTo  ReplyTo
+	Deadline int64 // Unix ms after which nobody waits for the answer
+	All      bool  // results and productions: every value instead of the latest
+	Cursor   string
+	Limit    uint32
+	Filter   string // runnables: a status
+}
+
+// Fields implements wire.Message.
+func (q *Query) Fields(c *wire.Codec) {
+	wire.String(c, 1, "kind", &q.Kind)
+	wire.String(c, 2, "workflow", &q.Workflow)
+	wire.Nested(c, 3, "reply_to", &q.ReplyTo)
+	wire.Int(c, 4, "deadline", &q.Deadline)
+	c.Bool(5, "all", &q.All)
+	wire.String(c, 6, "cursor", &q.Cursor)
+	wire.Int(c, 7, "limit", &q.Limit)
+	wire.String(c, 8, "filter", &q.Filter)
+}
+
+// Status is the summary of a workflow: the JSON value of a record on the status
+// topic, and what lists show.
+type Status struct {
+	ID         string          `json:"id"`
+	Run        string          `json:"run"`
+	Status     string          `json:"status"` // running, idle, paused, failed, stopping, stopped, completed, cancelled
+	Definition DefinitionRef   `json:"definition"`
+	Labels     json.RawMessage `json:"labels,omitempty"`
+	Partition  int32           `json:"partition"`
+	CreatedAt  string          `json:"created_at"`
+	UpdatedAt  string          `json:"updated_at"`
+	Counts     Counts          `json:"counts"`
+	Failure    *Failure        `json:"failure"`
+	Position   string          `json:"position"` // of the record it is as of
+}
+
+// DefinitionRef names a definition.
+type DefinitionRef struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+}
+
+// Counts are a workflow's runnables by status.
+type Counts struct {
+	Ready      uint64 `json:"ready"`
+	Waiting    uint64 `json:"waiting"`
+	Active     uint64 `json:"active"`
+	Completed  uint64 `json:"completed"`
+	Failed     uint64 `json:"failed"`
+	Skipped    uint64 `json:"skipped"`
+	Suppressed uint64 `json:"suppressed"`
+	Cancelled  uint64 `json:"cancelled"`
+}
+
+// Failure is the failure that halted a workflow.
+type Failure struct {
+	Component string    `json:"component"`
+	Runnable  string    `json:"runnable"`
+	Error     TaskError `json:"error"`
+}

@@ -1,0 +1,342 @@
+package events
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// FactProduced is a fact that needed no attempt: of a pure component.
+type FactProduced struct {
+	Fact      FactID
+	Component uint32
+	Scope     ScopeID
+	Parents   []FactID
+	Value     json.RawMessage
+}
+
+func (*FactProduced) number() int { return 3 }
+
+// Fields implements wire.Message.
+func (e *FactProduced) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "fact", &e.Fact)
+	wire.Int(c, 2, "component", &e.Component)
+	wire.Int(c, 3, "scope", &e.Scope)
+	wire.Ints(c, 4, "parents", &e.Parents)
+	c.JSON(5, "value", &e.Value)
+}
+
+// RunnableReady is an activation that waits for admission.
+type RunnableReady struct {
+	Runnable  RunnableID
+	Component uint32
+	Scope     ScopeID
+	Parents   []FactID // by arm; 0 for a dead optional arm
+	Depth     uint32
+	Policy    []byte // resolved, as package policy encodes it; empty for the defaults
+}
+
+func (*RunnableReady) number() int { return 4 }
+
+// Fields implements wire.Message.
+func (e *RunnableReady) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "component", &e.Component)
+	wire.Int(c, 3, "scope", &e.Scope)
+	wire.Ints(c, 4, "parents", &e.Parents)
+	wire.Int(c, 5, "depth", &e.Depth)
+	c.Bytes(6, "policy", &e.Policy)
+}
+
+// RunnableDispatched is the intent to run an attempt, before its delivery. The
+// record's position is part of the attempt's token.
+type RunnableDispatched struct {
+	Runnable RunnableID
+	Attempt  uint32
+	Queue    string // empty when external
+	Deadline int64  // Unix ms at which the attempt times out; 0 = none
+}
+
+func (*RunnableDispatched) number() int { return 5 }
+
+// Fields implements wire.Message.
+func (e *RunnableDispatched) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "attempt", &e.Attempt)
+	wire.String(c, 3, "queue", &e.Queue)
+	wire.Int(c, 4, "deadline", &e.Deadline)
+}
+
+// RunnableNotified says that a taker has the attempt.
+type RunnableNotified struct {
+	Runnable RunnableID
+	Channel  string
+	Executor string
+	Detached bool // completed by its token; no heartbeats guard it
+}
+
+func (*RunnableNotified) number() int { return 6 }
+
+// Fields implements wire.Message.
+func (e *RunnableNotified) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.String(c, 2, "channel", &e.Channel)
+	wire.String(c, 3, "executor", &e.Executor)
+	c.Bool(4, "detached", &e.Detached)
+}
+
+// RunnableHeartbeat keeps the details that a running attempt gave.
+type RunnableHeartbeat struct {
+	Runnable RunnableID
+	Details  json.RawMessage
+}
+
+func (*RunnableHeartbeat) number() int { return 32 }
+
+// Fields implements wire.Message.
+func (e *RunnableHeartbeat) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	c.JSON(2, "details", &e.Details)
+}
+
+// RunnableCompleted closes an attempt and its runnable and produces its fact.
+type RunnableCompleted struct {
+	Runnable RunnableID
+	Fact     FactID
+	Value    json.RawMessage
+	Executor string
+	Started  int64 // Unix ms
+	Finished int64 // Unix ms
+}
+
+func (*RunnableCompleted) number() int { return 7 }
+
+// Fields implements wire.Message.
+func (e *RunnableCompleted) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "fact", &e.Fact)
+	c.JSON(3, "value", &e.Value)
+	wire.String(c, 4, "executor", &e.Executor)
+	wire.Int(c, 5, "started", &e.Started)
+	wire.Int(c, 6, "finished", &e.Finished)
+}
+
+// RunnableFailed closes an attempt that failed.
+type RunnableFailed struct {
+	Runnable RunnableID
+	Error    TaskError
+	Action   Action
+	Executor string
+}
+
+func (*RunnableFailed) number() int { return 8 }
+
+// Fields implements wire.Message.
+func (e *RunnableFailed) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Nested(c, 2, "error", &e.Error)
+	wire.Int(c, 3, "action", &e.Action)
+	wire.String(c, 4, "executor", &e.Executor)
+}
+
+// RunnableTimedOut closes an attempt whose time was over; whether it had
+// effects is unknown.
+type RunnableTimedOut struct {
+	Runnable RunnableID
+	Error    TaskError
+	Action   Action
+}
+
+func (*RunnableTimedOut) number() int { return 9 }
+
+// Fields implements wire.Message.
+func (e *RunnableTimedOut) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Nested(c, 2, "error", &e.Error)
+	wire.Int(c, 3, "action", &e.Action)
+}
+
+// RunnableLost closes an attempt whose taker vanished; whether it had effects
+// is unknown.
+type RunnableLost struct {
+	Runnable RunnableID
+	Error    TaskError
+	Action   Action
+}
+
+func (*RunnableLost) number() int { return 10 }
+
+// Fields implements wire.Message.
+func (e *RunnableLost) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Nested(c, 2, "error", &e.Error)
+	wire.Int(c, 3, "action", &e.Action)
+}
+
+// RunnableReturned hands an attempt back that no taker has begun: it counts
+// for nothing and is dispatched again when it is due.
+type RunnableReturned struct {
+	Runnable RunnableID
+	Due      int64 // Unix ms
+	Reason   string
+}
+
+func (*RunnableReturned) number() int { return 11 }
+
+// Fields implements wire.Message.
+func (e *RunnableReturned) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "due", &e.Due)
+	wire.String(c, 3, "reason", &e.Reason)
+}
+
+// RetryScheduled arms the durable timer of the next attempt.
+type RetryScheduled struct {
+	Runnable RunnableID
+	Due      int64 // Unix ms; the admission queue is joined then
+}
+
+func (*RetryScheduled) number() int { return 12 }
+
+// Fields implements wire.Message.
+func (e *RetryScheduled) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "due", &e.Due)
+}
+
+// RunnableRetried makes a failed runnable ready again, by command.
+type RunnableRetried struct {
+	Runnable RunnableID
+	Input    json.RawMessage // edited, or empty
+	By       By
+}
+
+func (*RunnableRetried) number() int { return 31 }
+
+// Fields implements wire.Message.
+func (e *RunnableRetried) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	c.JSON(2, "input", &e.Input)
+	wire.Nested(c, 3, "by", &e.By)
+}
+
+// RunnableSkipped gives up a runnable by command; what depends on it is suppressed.
+type RunnableSkipped struct {
+	Runnable RunnableID
+	By       By
+}
+
+func (*RunnableSkipped) number() int { return 30 }
+
+// Fields implements wire.Message.
+func (e *RunnableSkipped) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Nested(c, 2, "by", &e.By)
+}
+
+// RunnableCancelled closes what was open when the workflow was cancelled or
+// stopped. Rearm keeps it for resume.
+type RunnableCancelled struct {
+	Runnable RunnableID
+	Rearm    bool
+}
+
+func (*RunnableCancelled) number() int { return 29 }
+
+// Fields implements wire.Message.
+func (e *RunnableCancelled) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	c.Bool(2, "rearm", &e.Rearm)
+}
+
+// RunnableSuppressed says that a component cannot run in this scope, because
+// something it needs failed or was skipped.
+type RunnableSuppressed struct {
+	Component uint32
+	Scope     ScopeID
+}
+
+func (*RunnableSuppressed) number() int { return 13 }
+
+// Fields implements wire.Message.
+func (e *RunnableSuppressed) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &e.Component)
+	wire.Int(c, 2, "scope", &e.Scope)
+}
+
+// BranchNotTaken says that a component does not run in this scope, because a
+// condition did not hold.
+type BranchNotTaken struct {
+	Component uint32
+	Scope     ScopeID
+}
+
+func (*BranchNotTaken) number() int { return 14 }
+
+// Fields implements wire.Message.
+func (e *BranchNotTaken) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &e.Component)
+	wire.Int(c, 2, "scope", &e.Scope)
+}
+
+// JoinArmArrived brings a fact to one arm of a join.
+type JoinArmArrived struct {
+	Component uint32
+	Scope     ScopeID
+	Arm       uint32
+	Fact      FactID
+}
+
+func (*JoinArmArrived) number() int { return 15 }
+
+// Fields implements wire.Message.
+func (e *JoinArmArrived) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &e.Component)
+	wire.Int(c, 2, "scope", &e.Scope)
+	wire.Int(c, 3, "arm", &e.Arm)
+	wire.Int(c, 4, "fact", &e.Fact)
+}
+
+// JoinArmDied says that nothing can come to this arm any more.
+type JoinArmDied struct {
+	Component uint32
+	Scope     ScopeID
+	Arm       uint32
+}
+
+func (*JoinArmDied) number() int { return 35 }
+
+// Fields implements wire.Message.
+func (e *JoinArmDied) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &e.Component)
+	wire.Int(c, 2, "scope", &e.Scope)
+	wire.Int(c, 3, "arm", &e.Arm)
+}
+
+// TimerArmed makes a runnable wait.
+type TimerArmed struct {
+	Runnable RunnableID
+	Due      int64 // Unix ms
+}
+
+func (*TimerArmed) number() int { return 16 }
+
+// Fields implements wire.Message.
+func (e *TimerArmed) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "due", &e.Due)
+}
+
+// TimerFired ends a sleep and produces its fact.
+type TimerFired struct {
+	Runnable RunnableID
+	Fact     FactID
+}
+
+func (*TimerFired) number() int { return 17 }
+
+// Fields implements wire.Message.
+func (e *TimerFired) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "fact", &e.Fact)
+}

@@ -1,0 +1,84 @@
+package events
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// TaskError is why an attempt failed.
+type TaskError struct {
+	Type         string          `json:"type"`
+	Message      string          `json:"message"`
+	NonRetryable bool            `json:"non_retryable,omitempty"`
+	RetryAfterMs int64           `json:"retry_after_ms,omitempty"`
+	Details      json.RawMessage `json:"details,omitempty"`
+}
+
+// Fields implements wire.Message.
+func (e *TaskError) Fields(c *wire.Codec) {
+	wire.String(c, 1, "type", &e.Type)
+	wire.String(c, 2, "message", &e.Message)
+	c.Bool(3, "non_retryable", &e.NonRetryable)
+	wire.Int(c, 4, "retry_after_ms", &e.RetryAfterMs)
+	c.JSON(5, "details", &e.Details)
+}
+
+// Error types that Heddle itself gives to failures.
+const (
+	ErrorTimeout          = "timeout"
+	ErrorLost             = "lost"
+	ErrorUnknownTask      = "unknown_task"
+	ErrorExpression       = "expression_error"
+	ErrorResultTooLarge   = "result_too_large"
+	ErrorPanic            = "panic"
+	ErrorCancelled        = "cancelled"
+	ErrorInvalidResult    = "invalid_result"
+	ErrorInvalidInput     = "invalid_input"
+	ErrorUndeliverable    = "undeliverable"
+	ErrorTaskFailed       = "error"
+	ErrorHTTPStatus       = "http_status"
+	ErrorRequestFailed    = "request_failed"
+	ErrorAddressForbidden = "address_forbidden"
+)
+
+// Task is an attempt on the wire: the value of a record on a queue's topic,
+// whose key is the workflow ID.
+type Task struct {
+	Token          []byte // sealed
+	Task           string
+	Component      string
+	Attempt        uint32
+	Input          json.RawMessage
+	Context        json.RawMessage // object, or empty
+	Deadline       int64           // Unix ms at which the attempt times out; 0 = none
+	IdempotencyKey string          // equal for all attempts
+	TraceParent    string
+	Heartbeat      json.RawMessage // details of the previous attempt's last heartbeat
+}
+
+// Fields implements wire.Message.
+func (t *Task) Fields(c *wire.Codec) {
+	c.Bytes(1, "token", &t.Token)
+	wire.String(c, 2, "task", &t.Task)
+	wire.String(c, 3, "component", &t.Component)
+	wire.Int(c, 4, "attempt", &t.Attempt)
+	c.JSON(5, "input", &t.Input)
+	c.JSON(6, "context", &t.Context)
+	wire.Int(c, 7, "deadline", &t.Deadline)
+	wire.String(c, 8, "idempotency_key", &t.IdempotencyKey)
+	wire.String(c, 9, "trace_parent", &t.TraceParent)
+	c.JSON(10, "heartbeat", &t.Heartbeat)
+}
+
+// TaskCancel asks every taker to cancel a running attempt (topic task-control).
+type TaskCancel struct {
+	Token  []byte
+	Reason string
+}
+
+// Fields implements wire.Message.
+func (t *TaskCancel) Fields(c *wire.Codec) {
+	c.Bytes(1, "token", &t.Token)
+	wire.String(c, 2, "reason", &t.Reason)
+}
