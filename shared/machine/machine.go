@@ -1,0 +1,91 @@
+package machine
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Machine is the deterministic state machine that a partition hosts. All of
+// its methods are pure functions of their arguments: state is read and changed
+// through tx only. A method that panics is a defect; the partition contains it
+// (J6).
+type Machine interface {
+	// Decide decides one input as the record at position at, at time now (Unix
+	// ms), and applies the events to tx as it emits them. No events mean that
+	// the input changes nothing and needs no record.
+	Decide(tx *rows.Tx, at events.Position, now int64, in Input) []events.Event
+
+	// Oversize decides in again when what Decide made of it does not fit the
+	// broker's limit: a refusal, or for an outcome a failure (J4).
+	Oversize(tx *rows.Tx, at events.Position, now int64, in Input, limit int) []events.Event
+
+	// Apply folds a record into the state, as Decide did when it was made.
+	Apply(tx *rows.Tx, rec *events.Record)
+
+	// Effects are what follows from rec outside of the state; tx is the state
+	// right after it. Their order is fixed.
+	Effects(tx *rows.Tx, rec *events.Record) []Effect
+
+	// Answer is the reply to the command that rec decided; the ledger keeps it
+	// for repetitions of the command. The reply's ID and Command are the caller's.
+	Answer(tx *rows.Tx, rec *events.Record) events.Reply
+
+	// Task makes the task record of an open attempt again (E1), byte-equal to
+	// the one that Effects made.
+	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
+
+	// Due says whether rec makes the changed rows of its workflow due in the
+	// next checkpoint, by the workflow's strategy.
+	Due(tx *rows.Tx, rec *events.Record) bool
+
+	// Applied is the position of the last record that the rows of the workflow
+	// hold; zero when there are none (C1).
+	Applied(tx *rows.Tx, workflow string) events.Position
+
+	// Query answers a read. It must not change tx.
+	Query(tx *rows.Tx, now int64, q *events.Query) events.Reply
+}
+
+// Input is one thing to decide: exactly one of its pointers is set.
+type Input struct {
+	Workflow string
+	Source   events.Source
+	ReplyTo  events.ReplyTo
+	Trace    string
+
+	Command *events.Command     // from commands
+	Inbox   events.InboxMessage // from inbox
+	Timer   *rows.Key           // of table Timer, due
+	Lost    *Lost               // an open attempt whose taker vanished
+}
+
+// Lost reports that the taker of an open attempt vanished, or that its record
+// can never be delivered.
+type Lost struct {
+	Runnable events.RunnableID
+	Attempt  uint32
+	Reason   string
+}
+
+// EffectKind says where an effect goes.
+type EffectKind uint8
+
+// Kinds of effects.
+const (
+	TaskEffect    EffectKind = 1 // to tasks.QUEUE; remade from open attempts, needs no outbox (E1)
+	CancelEffect  EffectKind = 2 // to task-control
+	ReplyEffect   EffectKind = 3 // to replies, keyed by address
+	StatusEffect  EffectKind = 4 // to status; an empty value deletes
+	DLQEffect     EffectKind = 5 // to dlq
+	ForwardEffect EffectKind = 6 // to commands or inbox of another partition
+)
+
+// Effect is one record to produce because of a journal record.
+type Effect struct {
+	Kind     EffectKind
+	Key      string // workflow ID, or a reply's address
+	Queue    string // tasks: the queue
+	Runnable events.RunnableID
+	Early    bool // tasks of execution mode async: published together with the append
+	Value    []byte
+}

@@ -1,0 +1,49 @@
+package machine
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Kinds of timers: field C of a Timer key. The key's A is the due time (Unix
+// ms), Workflow the workflow, B the runnable (0: the workflow itself).
+const (
+	TimerWake    = 1 // a sleep ends, a retry or returned attempt is due
+	TimerTimeout = 2 // an attempt's time is over; guarded by J5
+	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded by J5
+)
+
+// Guarded says whether timers of a kind must not overtake outcomes (J5).
+func Guarded(kind uint64) bool { return kind == TimerTimeout || kind == TimerDrain }
+
+// Timer is the row of a durable timer. The machine writes and deletes it; the
+// partition fires it.
+type Timer struct {
+	Attempt uint32 // TimerTimeout: the attempt it guards
+}
+
+// Fields implements wire.Message.
+func (t *Timer) Fields(c *wire.Codec) { wire.Int(c, 1, "attempt", &t.Attempt) }
+
+// Attempt is the row of an open attempt that a taker has or should get
+// (external ones have none). The machine writes it with the dispatch and the
+// notification and deletes it when the attempt closes; the partition guards its
+// delivery (E3) and liveness.
+type Attempt struct {
+	Attempt  uint32
+	Decided  events.Position
+	Queue    string
+	Since    int64 // Unix ms of the dispatch
+	Notified bool  // a taker has it: heartbeats guard it
+	Detached bool  // completed by its token: nothing guards it
+}
+
+// Fields implements wire.Message.
+func (a *Attempt) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "attempt", &a.Attempt)
+	wire.Nested(c, 2, "decided", &a.Decided)
+	wire.String(c, 3, "queue", &a.Queue)
+	wire.Int(c, 4, "since", &a.Since)
+	c.Bool(5, "notified", &a.Notified)
+	c.Bool(6, "detached", &a.Detached)
+}
