@@ -1,0 +1,139 @@
+package kafka
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+)
+
+const (
+	// fetchWait is how long a broker holds a fetch that finds nothing. Records
+	// are answered the moment they arrive, so this bounds only how late a
+	// change of the consumed partitions takes effect.
+	fetchWait = 500 * time.Millisecond
+
+	// fetchBytes and fetchPartitionBytes bound what one fetch brings.
+	fetchBytes          = 32 << 20
+	fetchPartitionBytes = 4 << 20
+)
+
+// consumeBase are the options of every consumer: committed records only, as
+// soon as there is one byte.
+func consumeBase() []kgo.Opt {
+	return []kgo.Opt{
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.FetchMinBytes(1),
+		kgo.FetchMaxWait(fetchWait),
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+	}
+}
+
+// Assignment is told what the group gives and takes. Callbacks come one at a
+// time; each must return within the session timeout, and must not close the
+// client or leave the group.
+type Assignment interface {
+	Assigned(ctx context.Context, topic string, partitions []int32)
+	Revoked(ctx context.Context, topic string, partitions []int32) // still a member: a last commit counts
+	Lost(ctx context.Context, topic string, partitions []int32)    // no longer a member: write nothing
+}
+
+// NewPlannerMember makes a member of the planner group. It subscribes to
+// commands only, and for membership only: it fetches nothing until the caller
+// resumes the topic. One kgo client consumes either as a member of a group or
+// from direct partitions; the inputs are read by NewPartitionConsumer.
+//
+// serverSide asks for KIP-848; use it when Features say so. The offsets of the
+// group are committed by transactions only (Txn.Run).
+func NewPlannerMember(c Config, serverSide bool, a Assignment) (*kgo.Client, error) {
+	names, err := c.Names()
+	if err != nil {
+		return nil, err
+	}
+	settings := topics.Default().PlannerGroupSettings()
+	opts := append(consumeBase(), groupBase(names.PlannerGroup(), names.Commands(), settings, serverSide, a)...)
+	cl, err := c.client("planner", opts...)
+	if err != nil {
+		return nil, err
+	}
+	cl.PauseFetchTopics(names.Commands())
+	return cl, nil
+}
+
+// NewQueueConsumer makes a taker of one task queue: a member of the queue's
+// group that commits by hand (E3) and starts where the group has committed,
+// else at the start of the log.
+func NewQueueConsumer(c Config, queue string, serverSide bool, a Assignment) (*kgo.Client, error) {
+	names, err := c.Names()
+	if err != nil {
+		return nil, err
+	}
+	if err := topics.CheckQueue(queue); err != nil {
+		return nil, err
+	}
+	settings := topics.Default().QueueGroupSettings()
+	opts := append(consumeBase(), groupBase(names.QueueGroup(queue), names.Tasks(queue), settings, serverSide, a)...)
+	opts = append(opts, kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	return c.client("queue-"+queue, opts...)
+}
+
+func groupBase(group, topic string, settings topics.Group, serverSide bool, a Assignment) []kgo.Opt {
+	call := func(f func(context.Context, string, []int32)) func(context.Context, *kgo.Client, map[string][]int32) {
+		return func(ctx context.Context, _ *kgo.Client, parts map[string][]int32) {
+			if ps := parts[topic]; len(ps) > 0 {
+				f(ctx, topic, ps)
+			}
+		}
+	}
+	opts := []kgo.Opt{
+		kgo.ConsumerGroup(group),
+		kgo.ConsumeTopics(topic),
+		kgo.DisableAutoCommit(),
+		kgo.OnPartitionsAssigned(call(a.Assigned)),
+		kgo.OnPartitionsRevoked(call(a.Revoked)),
+		kgo.OnPartitionsLost(call(a.Lost)),
+		kgo.SessionTimeout(settings.SessionTimeout),
+		kgo.HeartbeatInterval(settings.Heartbeat),
+	}
+	if serverSide {
+		// The broker keeps the session settings (topics apply) and assigns.
+		return append(opts, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
+	}
+	return append(opts, kgo.Balancers(kgo.CooperativeStickyBalancer()))
+}
+
+// NewPartitionConsumer makes a client that consumes the partitions it is given
+// (AddConsumePartitions, RemoveConsumePartitions) from the offsets it is given.
+// It never moves by itself: an offset that is not in the log (any more) is a
+// fetch error, OFFSET_OUT_OF_RANGE or *kgo.ErrDataLoss, that IsDataLoss knows.
+func NewPartitionConsumer(c Config) (*kgo.Client, error) {
+	opts := append(consumeBase(), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
+	return c.client("partitions", opts...)
+}
+
+// From says where a tail begins.
+type From int
+
+const (
+	FromStart From = iota // all that is in the log
+	FromEnd               // what comes from now on
+)
+
+// NewTail makes a reader of all partitions of whole topics, in no group, that
+// follows them for ever. A log that starts later than expected is read from
+// its start: compaction moves the embedded broker's log start.
+func NewTail(c Config, from From, names ...string) (*kgo.Client, error) {
+	start := kgo.NewOffset().AtStart()
+	if from == FromEnd {
+		start = kgo.NewOffset().AtEnd()
+	}
+	opts := append(consumeBase(),
+		kgo.ConsumeTopics(names...),
+		kgo.ConsumeStartOffset(start),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	)
+	return c.client("tail", opts...)
+}

@@ -1,0 +1,59 @@
+package kafka
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	// maxBuffered bounds the records a producer holds. kgo blocks all of a
+	// client's produces there, so the bound is far above what the partition
+	// loops, which have bounds of their own, can have in flight.
+	maxBuffered = 1 << 20
+)
+
+// produceBase are the options of every producer.
+func produceBase() []kgo.Opt {
+	return []kgo.Opt{
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		// kgo lingers 10 ms by default. Without it a record leaves at once,
+		// and under load batches fill while earlier requests are in flight
+		// (at most five a broker), which is all the batching that is needed.
+		kgo.ProducerLinger(0),
+		kgo.MaxBufferedRecords(maxBuffered),
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		// Topics are checked at start. One that is missing afterwards is an
+		// operator's doing and may come back; a record is not failed for it.
+		kgo.UnknownTopicRetries(-1),
+	}
+}
+
+// NewJournalProducer makes the client of the journal alone: idempotent,
+// acks=all, records name their partition, order kept with several requests in
+// flight, no limit of retries or time.
+//
+// On data loss (the broker forgot what it acknowledged) kgo would renumber and
+// go on; this client stops instead (J1): the batch and everything buffered for
+// that partition fail with OUT_OF_ORDER_SEQUENCE_NUMBER or the like, and every
+// later produce of the client, to any partition, fails with the same error at
+// once and for ever. IsDataLoss knows it. Close the client and make a new one.
+//
+// A limit of retries or a cancelled record context would fail a record whose
+// fate is unknown, and the next one would look like data loss: so produce with
+// a context that ends only when the owner gives up the partition.
+func NewJournalProducer(c Config) (*kgo.Client, error) {
+	opts := append(produceBase(),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.StopProducerOnDataLossDetected(),
+	)
+	return c.client("journal", opts...)
+}
+
+// NewEffectsProducer makes the client of everything that is idempotent
+// downstream: tasks, inbox messages, status, replies, dlq. A record goes where
+// its Partition says, or, when that is ByKey, where its key belongs: use Keyed
+// and Placed, since a zero Partition means partition 0. On data loss it goes on
+// under a new producer epoch.
+func NewEffectsProducer(c Config) (*kgo.Client, error) {
+	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}))
+	return c.client("effects", opts...)
+}

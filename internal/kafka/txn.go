@@ -1,0 +1,189 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	// txnTimeout is how long an open transaction of a claimant that died may
+	// hold up readers; the next fence ends it sooner (O2).
+	txnTimeout = 10 * time.Second
+
+	// txnBackoff is the pause before asking a busy coordinator again.
+	txnBackoff = 10 * time.Millisecond
+)
+
+// Txn is the right to write checkpoints and takeover records of one planner
+// partition: a client of the transactional id PREFIX-planner-p. One goroutine
+// uses it. It is not fenced yet when made; Fence first (O1).
+type Txn struct {
+	config Config
+	id     string
+
+	cl        *kgo.Client // nil: not fenced, or deposed
+	implicit  bool        // the broker adds offsets to the transaction by itself
+	unsettled bool        // how the last transaction ended is not known
+	topicIDs  map[string][16]byte
+}
+
+// NewTxn makes the Txn of a planner partition without asking the broker.
+func NewTxn(c Config, partition int32) (*Txn, error) {
+	names, err := c.Names()
+	if err != nil {
+		return nil, err
+	}
+	return &Txn{config: c, id: names.PlannerTxn(partition)}, nil
+}
+
+// Fence takes the transactional id: InitProducerID ends a transaction that an
+// older owner left open, and from here on that owner's commits are refused
+// (PRODUCER_FENCED). It tries until the context ends. Fencing again is lawful
+// and fences this Txn's own earlier transactions too.
+func (t *Txn) Fence(ctx context.Context) error {
+	t.Close()
+	cl, err := t.config.client("checkpoint", append(produceBase(),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionalID(t.id),
+		kgo.TransactionTimeout(txnTimeout),
+	)...)
+	if err != nil {
+		return err
+	}
+	if err := t.initialize(ctx, cl); err != nil {
+		cl.Close()
+		return fmt.Errorf("fence %s: %w", t.id, err)
+	}
+	t.cl = cl
+	return nil
+}
+
+func (t *Txn) initialize(ctx context.Context, cl *kgo.Client) error {
+	for {
+		_, _, err := cl.ProducerID(ctx)
+		if err == nil {
+			break
+		}
+		if !IsRetriable(err) || pause(ctx, txnBackoff) != nil {
+			return err
+		}
+	}
+	features, err := LoadFeatures(ctx, cl)
+	if err != nil {
+		return err
+	}
+	t.implicit = features.ImplicitTxn
+	return nil
+}
+
+// Fenced reports whether Fence succeeded and nobody is known to have fenced
+// this Txn since.
+func (t *Txn) Fenced() bool { return t.cl != nil }
+
+// Close gives up the client. It ends no transaction: a later fence, or the
+// transaction timeout, does.
+func (t *Txn) Close() {
+	if t.cl != nil {
+		t.cl.Close()
+	}
+	t.cl, t.unsettled, t.topicIDs = nil, false, nil
+}
+
+// Run writes the records and, unless commit is nil, commits the positions, in
+// one transaction: all of it or nothing. Each record names its partition.
+//
+// It takes at most the transaction timeout of 10 s. The error is a *TxnError,
+// whose Outcome says what to do. After Deposed the Txn is closed; only Fence
+// can revive it.
+func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) error {
+	if t.cl == nil {
+		return &TxnError{Outcome: Deposed, Err: fmt.Errorf("transaction %s: not fenced", t.id)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, txnTimeout)
+	defer cancel()
+	if err := t.settle(ctx); err != nil {
+		return t.fail(Failed, "end the last transaction", err)
+	}
+	if err := t.cl.BeginTransaction(); err != nil {
+		return t.fail(Failed, "begin", err)
+	}
+	if err := t.cl.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return t.abort(ctx, t.fail(Failed, "produce", err))
+	}
+	if commit != nil {
+		if err := t.commitPositions(ctx, commit); err != nil {
+			return t.abort(ctx, t.fail(Failed, "commit positions", err))
+		}
+	}
+	if err := t.cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		t.unsettled = true
+		return t.fail(Unknown, "commit", err)
+	}
+	return nil
+}
+
+// settle ends a transaction whose end is not known: kgo asks for the producer
+// id again at the known epoch, which aborts what is still open, and is refused
+// when a newer owner has fenced this one.
+func (t *Txn) settle(ctx context.Context) error {
+	if !t.unsettled {
+		return nil
+	}
+	if err := t.cl.EndTransaction(ctx, kgo.TryAbort); err != nil {
+		return err
+	}
+	t.unsettled = false
+	return nil
+}
+
+// fail classifies a failure. A deposed owner sends nothing more, not even an
+// abort: recovering its producer id could fence the lawful owner in turn (C4).
+func (t *Txn) fail(o Outcome, doing string, err error) *TxnError {
+	switch {
+	case IsFenced(err):
+		o = Deposed
+		t.Close()
+	case IsMembership(err):
+		o = NotMember
+	case IsTooLarge(err):
+		o = TooLarge
+	}
+	return &TxnError{Outcome: o, Err: fmt.Errorf("transaction %s: %s: %w", t.id, doing, err)}
+}
+
+// abort ends the open transaction after a failure, also when the caller's
+// context has ended.
+func (t *Txn) abort(ctx context.Context, cause *TxnError) error {
+	if t.cl == nil {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txnTimeout)
+	defer cancel()
+	err := t.cl.AbortBufferedRecords(ctx)
+	if err == nil {
+		err = t.cl.EndTransaction(ctx, kgo.TryAbort)
+	}
+	switch {
+	case err == nil:
+		return cause
+	case IsFenced(err):
+		return t.fail(Deposed, "abort", errors.Join(err, cause.Err))
+	default:
+		t.unsettled = true
+		cause.Err = errors.Join(cause.Err, fmt.Errorf("abort: %w", err))
+		return cause
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
