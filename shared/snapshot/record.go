@@ -1,0 +1,69 @@
+package snapshot
+
+import "time"
+
+// SchemaVersion is the version of all records of this package.
+const SchemaVersion = 1
+
+// Record is what a partition's owner publishes about the partition.
+type Record struct {
+	SchemaVersion int         `json:"schema_version"`
+	Authority     Authority   `json:"authority"`
+	Backlog       Backlog     `json:"backlog"`
+	Replay        Replay      `json:"replay"`
+	Durability    *Durability `json:"durability"`
+	Checkpoint    *Checkpoint `json:"checkpoint"`
+	Epochs        []Epoch     `json:"epochs"` // the chain back to the journal's start (C3), oldest first
+	Notes         []string    `json:"notes"`  // what an operator should know and does not block
+}
+
+// Authority is the lease of a partition. A free one has nulls and Stale false,
+// unless it was marked stale while free.
+type Authority struct {
+	Owner       *string `json:"owner"`        // instance, one per process start
+	LeaseID     *string `json:"lease_id"`     // of this acquisition
+	LeasedUntil *string `json:"leased_until"` // RFC 3339, UTC
+	Stale       bool    `json:"stale"`
+	StaleReason *string `json:"stale_reason"`
+	Epoch       *uint64 `json:"epoch"`
+}
+
+// Held makes the lease of an owner.
+func Held(owner, leaseID string, until time.Time, epoch uint64) Authority {
+	text := FormatTime(until)
+	return Authority{Owner: &owner, LeaseID: &leaseID, LeasedUntil: &text, Epoch: &epoch}
+}
+
+// Backlog counts the open and recent dispatches of a partition.
+type Backlog struct {
+	Pending            uint64  `json:"pending"`
+	Notified           uint64  `json:"notified"`
+	Delivered          uint64  `json:"delivered"`
+	Failed             uint64  `json:"failed"`
+	OldestPendingSince *string `json:"oldest_pending_since"` // RFC 3339, UTC
+	Deferred           uint64  `json:"deferred"`
+}
+
+// Replay says how far the partition is behind its logs.
+type Replay struct {
+	Cursor                     *string `json:"cursor"`         // topic/partition@offset of the next journal record
+	PendingEvents              uint64  `json:"pending_events"` // journal and input records below the ends seen at acquisition
+	LastReplayedEventID        *string `json:"last_replayed_event_id"`
+	DeferredLeaderNotification bool    `json:"deferred_leader_notification"`
+}
+
+// Checkpoint is the partition's last durable cursor.
+type Checkpoint struct {
+	At         string `json:"at"` // RFC 3339, UTC
+	IntervalMs int64  `json:"interval_ms"`
+	DirtyBytes uint64 `json:"dirty_bytes"`
+}
+
+// Epoch is the first place of an owner's reign in the journal.
+type Epoch struct {
+	Epoch  uint64 `json:"epoch"`
+	Offset int64  `json:"offset"`
+}
+
+// FormatTime is the only form of times in these records.
+func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
