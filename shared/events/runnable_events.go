@@ -54,7 +54,6 @@ type RunnableDispatched struct {
 	Runnable RunnableID
 	Attempt  uint32
 	Queue    string // empty when external
-	Deadline int64  // Unix ms at which the attempt times out; 0 = none
 }
 
 func (*RunnableDispatched) number() int { return 5 }
@@ -64,7 +63,6 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Int(c, 2, "attempt", &e.Attempt)
 	wire.String(c, 3, "queue", &e.Queue)
-	wire.Int(c, 4, "deadline", &e.Deadline)
 }
 
 // RunnableNotified says that a taker has the attempt.

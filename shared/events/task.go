@@ -51,10 +51,11 @@ type Task struct {
 	Attempt        uint32
 	Input          json.RawMessage
 	Context        json.RawMessage // object, or empty
-	Deadline       int64           // Unix ms at which the attempt times out; 0 = none
+	Deadline       int64           // Unix ms at which nobody waits for the outcome any more; 0 = none
 	IdempotencyKey string          // equal for all attempts
 	TraceParent    string
 	Heartbeat      json.RawMessage // details of the previous attempt's last heartbeat
+	Timeout        int64           // ms that the attempt may take once it has started; 0 = no limit
 }
 
 // Fields implements wire.Message.
@@ -69,6 +70,7 @@ func (t *Task) Fields(c *wire.Codec) {
 	wire.String(c, 8, "idempotency_key", &t.IdempotencyKey)
 	wire.String(c, 9, "trace_parent", &t.TraceParent)
 	c.JSON(10, "heartbeat", &t.Heartbeat)
+	wire.Int(c, 11, "timeout", &t.Timeout)
 }
 
 // TaskCancel asks every taker to cancel a running attempt (topic task-control).

@@ -13,22 +13,23 @@ type Table uint8
 
 // Tables of a workflow (services/planner). Their keys begin with the workflow.
 const (
-	Header     Table = 1 // one per workflow
-	Fact       Table = 2 // A: fact
-	Runnable   Table = 3 // A: runnable; open, failed, skipped and cancelled ones
-	Join       Table = 4 // A: scope, B: component
-	Arm        Table = 5 // A: scope, B: component, C: arm
-	Scope      Table = 6 // A: scope
-	Ready      Table = 7 // A: depth, B: runnable; the admission queue
-	Latest     Table = 8 // A: component
-	Waiter     Table = 9 // A: number; who is to be told when the workflow drains
-	Attempt    Table = 10 // A: runnable; open attempts, watched by the partition
-	Definition Table = 32 // Workflow: digest; pinned definitions
-	Pins       Table = 33 // Workflow: digest; how many workflows pin it
+	Header   Table = 1  // one per workflow
+	Fact     Table = 2  // A: fact
+	Runnable Table = 3  // A: runnable; open, failed, skipped and cancelled ones
+	Join     Table = 4  // A: scope, B: component
+	Arm      Table = 5  // A: scope, B: component, C: arm
+	Scope    Table = 6  // A: scope
+	Ready    Table = 7  // A: depth, B: runnable; the admission queue
+	Latest   Table = 8  // A: component
+	Attempt  Table = 10 // A: runnable; open attempts, watched by the partition
 )
 
-// Tables of the partition (internal/partition).
+// Tables of the partition: their rows belong to no single workflow and are due
+// in every checkpoint, whatever a workflow's strategy says.
 const (
+	Definition Table = 32 // Sub: digest; pinned definitions (services/planner)
+	Pin        Table = 33 // Sub: digest and workflow; who pins them (services/planner)
+
 	Timer    Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input

@@ -25,10 +25,12 @@ type Fault struct{ Err error }
 
 func (f Fault) Error() string { return "reading state: " + f.Err.Error() }
 
-// Write is one changed row; a nil Row deletes it.
+// Write is one changed row; a nil Row deletes it. Created says that nothing was
+// there before this Tx.
 type Write struct {
-	Key Key
-	Row Row
+	Key     Key
+	Row     Row
+	Created bool
 }
 
 // Tx collects the changes that one journal record makes. It belongs to one
@@ -42,8 +44,20 @@ type Tx struct {
 // Begin starts a Tx over src.
 func Begin(src Source) *Tx { return &Tx{src: src} }
 
-// Writes are the changes so far, one per key, in order of first change.
-func (tx *Tx) Writes() []Write { return tx.writes }
+// Writes are the changes so far, one per key, in order of first change, without
+// rows that were created and deleted again.
+func (tx *Tx) Writes() []Write {
+	kept := tx.writes[:0]
+	for _, w := range tx.writes {
+		if w.Row != nil || !w.Created {
+			kept = append(kept, w)
+		}
+	}
+	if len(kept) != len(tx.writes) {
+		tx.writes, tx.index = kept, nil
+	}
+	return kept
+}
 
 // Reset forgets all changes and makes the Tx ready for the next record. The
 // slice that Writes returned before stays valid.
@@ -75,10 +89,25 @@ func (tx *Tx) Put(k Key, row Row) {
 		tx.writes[i].Row = row
 		return
 	}
-	tx.writes = append(tx.writes, Write{k, row})
+	tx.add(Write{Key: k, Row: row})
+}
+
+// Create is Put where the caller knows that nothing is there: a row that is
+// created and deleted in one Tx, or in one batch of them, leaves no trace.
+func (tx *Tx) Create(k Key, row Row) {
+	if i := tx.find(k); i >= 0 {
+		tx.writes[i].Row = row
+		return
+	}
+	tx.add(Write{Key: k, Row: row, Created: true})
+}
+
+func (tx *Tx) add(w Write) {
+	k := w.Key
+	tx.writes = append(tx.writes, w)
 	if tx.index != nil {
 		tx.index[k] = len(tx.writes) - 1
-	} else if len(tx.writes) == indexFrom {
+	} else if len(tx.writes) >= indexFrom {
 		tx.index = make(map[Key]int, 4*indexFrom)
 		for i := range tx.writes {
 			tx.index[tx.writes[i].Key] = i
@@ -138,7 +167,7 @@ func Scan[T any, P wire.Pointer[T]](tx *Tx, k Key, visit func(Key, P) bool) {
 			own = own[1:]
 			return emit(w)
 		}
-		return emit(Write{at, row})
+		return emit(Write{Key: at, Row: row})
 	})
 	for ; !stopped && len(own) > 0; own = own[1:] {
 		emit(own[0])
