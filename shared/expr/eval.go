@@ -1,0 +1,247 @@
+package expr
+
+import (
+	"fmt"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// machine is one evaluation of a program.
+type machine struct {
+	program *Program
+	env     *Env
+	steps   int // taken, of MaxSteps
+	bytes   int // made, of MaxBytes
+
+	input, context  any // decoded on first use
+	haveIn, haveCtx bool
+	lets            []slot
+	item, acc       any // of the innermost predicate
+	index           int
+}
+
+type slot struct {
+	name string
+	v    any
+}
+
+// shortCircuit ends an optional chain whose receiver is null; the ChainNode above turns it into null.
+type shortCircuit struct{}
+
+func (shortCircuit) Error() string { return "optional chain ends" }
+
+func (m *machine) eval(n ast.Node) (any, error) {
+	if err := m.step(n, 1); err != nil {
+		return nil, err
+	}
+	switch n := n.(type) {
+	case *ast.NilNode:
+		return nil, nil
+	case *ast.BoolNode:
+		return n.Value, nil
+	case *ast.IntegerNode:
+		return int64(n.Value), nil
+	case *ast.FloatNode:
+		return n.Value, nil
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.IdentifierNode:
+		return m.identifier(n)
+	case *ast.PointerNode:
+		return m.pointer(n), nil
+	case *ast.UnaryNode:
+		return m.unary(n)
+	case *ast.BinaryNode:
+		return m.binary(n)
+	case *ast.ChainNode:
+		return m.chain(n)
+	case *ast.MemberNode:
+		return m.member(n)
+	case *ast.SliceNode:
+		return m.slice(n)
+	case *ast.CallNode:
+		return m.call(n)
+	case *ast.BuiltinNode:
+		return m.builtin(n)
+	case *ast.PredicateNode:
+		return m.eval(n.Node)
+	case *ast.ConditionalNode:
+		return m.conditional(n)
+	case *ast.VariableDeclaratorNode:
+		return m.let(n)
+	case *ast.SequenceNode:
+		return m.sequence(n)
+	case *ast.ArrayNode:
+		return m.list(n)
+	case *ast.MapNode:
+		return m.object(n)
+	}
+	panic(fmt.Sprintf("expr: node %T passed the checker", n))
+}
+
+// step counts work against the budget.
+func (m *machine) step(n ast.Node, work int) error {
+	if m.steps += work; m.steps > MaxSteps {
+		return faultAt(n, fmt.Sprintf("takes more than %d steps", MaxSteps))
+	}
+	return nil
+}
+
+// grow counts made values against the budget.
+func (m *machine) grow(n ast.Node, bytes int) error {
+	if m.bytes += bytes; m.bytes > MaxBytes {
+		return faultAt(n, fmt.Sprintf("makes more than %d bytes of values", MaxBytes))
+	}
+	return nil
+}
+
+func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
+	for i := len(m.lets) - 1; i >= 0; i-- {
+		if m.lets[i].name == n.Value {
+			return m.lets[i].v, nil
+		}
+	}
+	switch varNamed(n.Value) {
+	case varInput:
+		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil)
+	case varContext:
+		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{})
+	case varWorkflow:
+		return map[string]any{"id": m.env.WorkflowID}, nil
+	case varName:
+		return m.env.Name, nil
+	case varKind:
+		return m.env.Kind, nil
+	case varTask:
+		return m.env.Task, nil
+	}
+	return nil, nil // null
+}
+
+// decoded reads a variable's JSON on first use.
+func (m *machine) decoded(n *ast.IdentifierNode, raw []byte, v *any, have *bool, empty any) (any, error) {
+	if *have {
+		return *v, nil
+	}
+	*v, *have = empty, true
+	if len(raw) == 0 {
+		return *v, nil
+	}
+	var err error
+	if *v, err = Decode(raw); err != nil {
+		return nil, faultAt(n, fmt.Sprintf("`%s` cannot be read: %v", n.Value, err))
+	}
+	return *v, nil
+}
+
+func (m *machine) pointer(n *ast.PointerNode) any {
+	switch n.Name {
+	case "index":
+		return int64(m.index)
+	case "acc":
+		return m.acc
+	}
+	return m.item
+}
+
+// boolean evaluates what must be exactly true or false.
+func (m *machine) boolean(n ast.Node, role string) (bool, error) {
+	v, err := m.eval(n)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, faultAt(n, fmt.Sprintf("%s must be true or false, not %s", role, describe(v)), value{n.String(), v})
+	}
+	return b, nil
+}
+
+func (m *machine) unary(n *ast.UnaryNode) (any, error) {
+	if n.Operator == "not" || n.Operator == "!" {
+		b, err := m.boolean(n.Node, "the operand of "+n.Operator)
+		return !b, err
+	}
+	v, err := m.eval(n.Node)
+	if err != nil {
+		return nil, err
+	}
+	if n.Operator == "-" {
+		v, err = negate(v)
+	} else if kindOf(v)&numberKind == 0 {
+		err = fmt.Errorf("the operand of + must be a number, not %s", describe(v))
+	}
+	if err != nil {
+		return nil, faultAt(n, err.Error(), value{n.Node.String(), v})
+	}
+	return v, nil
+}
+
+func (m *machine) conditional(n *ast.ConditionalNode) (any, error) {
+	holds, err := m.boolean(n.Cond, "the condition")
+	if err != nil {
+		return nil, err
+	}
+	if holds {
+		return m.eval(n.Exp1)
+	}
+	return m.eval(n.Exp2)
+}
+
+func (m *machine) let(n *ast.VariableDeclaratorNode) (any, error) {
+	v, err := m.eval(n.Value)
+	if err != nil {
+		return nil, err
+	}
+	m.lets = append(m.lets, slot{n.Name, v})
+	defer func() { m.lets = m.lets[:len(m.lets)-1] }()
+	return m.eval(n.Expr)
+}
+
+func (m *machine) sequence(n *ast.SequenceNode) (v any, err error) {
+	for _, part := range n.Nodes {
+		if v, err = m.eval(part); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+const elementBytes = 32 // what an element of a list or object counts in memory
+
+func (m *machine) list(n *ast.ArrayNode) (any, error) {
+	if err := m.grow(n, elementBytes*len(n.Nodes)); err != nil {
+		return nil, err
+	}
+	out := make([]any, len(n.Nodes))
+	for i, part := range n.Nodes {
+		v, err := m.eval(part)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+func (m *machine) object(n *ast.MapNode) (any, error) {
+	if err := m.grow(n, 2*elementBytes*len(n.Pairs)); err != nil {
+		return nil, err
+	}
+	out := make(map[string]any, len(n.Pairs))
+	for _, part := range n.Pairs {
+		pair := part.(*ast.PairNode)
+		k, err := m.eval(pair.Key)
+		if err != nil {
+			return nil, err
+		}
+		key, ok := k.(string)
+		if !ok {
+			return nil, faultAt(pair.Key, "a key must be a string, not "+describe(k), value{pair.Key.String(), k})
+		}
+		if out[key], err = m.eval(pair.Value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+// Package expr evaluates the expressions of workflow definitions. The syntax is that of Expr
+// (github.com/expr-lang/expr), whose parser it uses; values and operators follow JSON, exactly:
+//
+//   - integers are exact 64 bit and overflow is an error; a number that is not finite is an error; an integer outside
+//     64 bit in the data is an error as soon as an expression looks at that data;
+//   - integers and floats compare exactly, and there is one deep equality: 1 == 1.0, also inside objects and lists;
+//   - conditions must be boolean: null is an error, not false;
+//   - an absent field is an error; `?.` and `??` say what is optional;
+//   - whatever walks an object does so in the order of its keys;
+//   - evaluation always ends: it is limited in steps and in memory, and it can do no I/O.
+//
+// The package is pure: the only clock is Env.Now, the time of the journal record.
+package expr
+
+import (
+	"encoding/json"
+	"regexp"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// Limits of one expression and of one evaluation.
+const (
+	MaxSource = 8 << 10   // bytes of source
+	MaxNodes  = 4_000     // nodes of the parsed expression
+	MaxSteps  = 1_000_000 // evaluated nodes, visited elements, and 64-byte pieces of scanned text
+	MaxBytes  = 16 << 20  // of values made on the way, and of the result
+	MaxDepth  = 512       // nesting of a result
+)
+
+// Env is what an expression sees. Input and Context are decoded only if the expression refers to them.
+type Env struct {
+	Input      json.RawMessage // the arriving value; empty = null
+	Context    json.RawMessage // values given with the run; empty = {}
+	WorkflowID string
+	Now        time.Time // journal time
+
+	Name, Kind, Task string // of the component; seen by matchers only
+}
+
+// Program is a compiled expression: immutable and safe for concurrent use.
+type Program struct {
+	source  string
+	root    ast.Node
+	regexps map[ast.Node]*regexp.Regexp // of constant patterns
+	result  kinds                       // what it may evaluate to, as far as is known without data
+	seen    vars                        // the variables that it refers to
+}
+
+// Compile parses and checks an expression over input, context, workflow and now(). Its errors are *Error.
+func Compile(src string) (*Program, error) { return compile(src, workflowVars, anyKind) }
+
+// CompileCondition is Compile for an expression that must be boolean; one that cannot be is refused.
+func CompileCondition(src string) (*Program, error) { return compile(src, workflowVars, boolKind) }
+
+// CompileMatcher compiles the condition of a policy rule, over name, kind, task and input.
+func CompileMatcher(src string) (*Program, error) { return compile(src, matcherVars, boolKind) }
+
+// Source is the expression as it was written.
+func (p *Program) Source() string { return p.source }
+
+// UsesInput reports whether the expression refers to `input`.
+func (p *Program) UsesInput() bool { return p.seen&varInput != 0 }
+
+// Eval evaluates the program and returns canonical JSON: object keys sorted, numbers in shortest form. Its errors are
+// *Error.
+func (p *Program) Eval(env Env) (json.RawMessage, error) {
+	v, err := p.Value(env)
+	if err != nil {
+		return nil, err
+	}
+	b, err := Append(nil, v)
+	if err != nil {
+		return nil, p.fail(p.root, err.Error())
+	}
+	return b, nil
+}
+
+// Value evaluates the program to a Go value: nil, bool, int64, float64, string, []any, map[string]any, time.Time or
+// time.Duration. The caller must not change it. Its errors are *Error.
+func (p *Program) Value(env Env) (any, error) {
+	m := machine{program: p, env: &env}
+	v, err := m.eval(p.root)
+	if err != nil {
+		return nil, p.locate(err)
+	}
+	return v, nil
+}
+
+// Holds evaluates a condition. What is not exactly true or false is an *Error.
+func (p *Program) Holds(env Env) (bool, error) {
+	v, err := p.Value(env)
+	if err != nil {
+		return false, err
+	}
+	holds, ok := v.(bool)
+	if !ok {
+		return false, p.fail(p.root, "a condition must be true or false, not "+describe(v), value{p.source, v})
+	}
+	return holds, nil
+}

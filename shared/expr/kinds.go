@@ -1,0 +1,108 @@
+package expr
+
+import (
+	"strings"
+	"time"
+)
+
+// kinds is a set of kinds of values: what something may be.
+type kinds uint16
+
+const (
+	nullKind kinds = 1 << iota
+	boolKind
+	intKind
+	floatKind
+	stringKind
+	listKind
+	objectKind
+	timeKind
+	durationKind
+
+	numberKind = intKind | floatKind
+	anyKind    = durationKind<<1 - 1
+)
+
+var kindNames = [...]string{"null", "a boolean", "an integer", "a float", "a string", "a list", "an object", "a time", "a duration"}
+
+// kindOf tells the kind of a value.
+func kindOf(v any) kinds {
+	switch v.(type) {
+	case nil:
+		return nullKind
+	case bool:
+		return boolKind
+	case int64:
+		return intKind
+	case float64:
+		return floatKind
+	case string:
+		return stringKind
+	case []any:
+		return listKind
+	case map[string]any:
+		return objectKind
+	case time.Time:
+		return timeKind
+	case time.Duration:
+		return durationKind
+	}
+	panic("expr: a value of no kind")
+}
+
+// String lists the kinds: "a string or a list".
+func (k kinds) String() string {
+	if k == anyKind {
+		return "any value"
+	}
+	var names []string
+	if k&numberKind == numberKind {
+		names = append(names, "a number")
+		k &^= numberKind
+	}
+	for i, name := range kindNames {
+		if k&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+func describe(v any) string { return kindOf(v).String() }
+
+// vars is a set of variables.
+type vars uint8
+
+const (
+	varInput vars = 1 << iota
+	varContext
+	varWorkflow
+	varName
+	varKind
+	varTask
+	varNow // the function now()
+
+	workflowVars = varInput | varContext | varWorkflow | varNow
+	matcherVars  = varInput | varName | varKind | varTask
+)
+
+var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()"}
+
+func varNamed(name string) vars {
+	for i, n := range varNames {
+		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+func (v vars) String() string {
+	var names []string
+	for i, n := range varNames {
+		if v&(1<<i) != 0 {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, ", ")
+}
