@@ -1,0 +1,205 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/expr"
+)
+
+// MaxRules bounds the rules of one list.
+const MaxRules = 1000
+
+// ParseRules reads a list of rules: [{match: …, max_retries: 3}, …]. path is where the list stands, for errors. Its
+// error is Errors with everything that is wrong: an unknown field or one that is not enforced is refused, never ignored.
+func ParseRules(raw json.RawMessage, path string) ([]Rule, error) {
+	v, err := expr.Decode(raw)
+	if err != nil {
+		return nil, Errors{{Path: path, Message: err.Error()}}
+	}
+	return RulesOf(v, path)
+}
+
+// RulesOf is ParseRules for a value as expr.Decode gives it.
+func RulesOf(v any, path string) ([]Rule, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, Errors{{path, "must be a list of rules", "write [{match: …, max_retries: 3}]"}}
+	}
+	if len(list) > MaxRules {
+		return nil, Errors{{Path: path, Message: fmt.Sprintf("more than %d rules", MaxRules)}}
+	}
+	var errs Errors
+	rules := make([]Rule, 0, len(list))
+	for i, item := range list {
+		p := reader{path: fmt.Sprintf("%s[%d]", path, i)}
+		rules = append(rules, p.rule(item, true))
+		errs = append(errs, p.errs...)
+	}
+	if errs != nil {
+		return nil, errs
+	}
+	return rules, nil
+}
+
+// RuleOf reads the policy of one component: the fields of a rule without match, or the name of a preset.
+func RuleOf(v any, path string) (Rule, error) {
+	if name, ok := v.(string); ok {
+		v = map[string]any{"preset": name}
+	}
+	p := reader{path: path}
+	r := p.rule(v, false)
+	if p.errs != nil {
+		return Rule{}, p.errs
+	}
+	return r, nil
+}
+
+// reader reads one rule and collects what is wrong with it.
+type reader struct {
+	path string
+	errs Errors
+}
+
+func (p *reader) fail(at, message, fix string) {
+	p.errs = append(p.errs, Error{p.path + at, message, fix})
+}
+
+func (p *reader) rule(v any, matched bool) Rule {
+	r := Rule{Path: p.path}
+	object, ok := v.(map[string]any)
+	if !ok {
+		p.fail("", "a rule must be an object", "write {match: …, max_retries: 3}")
+		return r
+	}
+	if _, has := object["match"]; matched && !has {
+		p.fail(".match", "missing", "write match: default to match everything")
+	}
+	preset := fields{}
+	for _, name := range sorted(object) {
+		at, v := "."+name, object[name]
+		switch name {
+		case "match":
+			if !matched {
+				p.fail(at, "the policy of a component matches that component", "move it to policies to match others")
+				break
+			}
+			p.match(&r, v)
+		case "inherit":
+			r.inherit = p.boolean(at, v)
+		case "preset":
+			preset = p.preset(at, v)
+		default:
+			p.field(&r.fields, name, at, v)
+		}
+	}
+	r.fields.given = preset.fill(&r.fields.values, r.fields.given)
+	if r.fields.given == 0 && len(p.errs) == 0 && !r.inherit {
+		p.fail("", "gives no field", "give at least one, such as max_retries")
+	}
+	return r
+}
+
+func (p *reader) preset(at string, v any) fields {
+	name, _ := v.(string)
+	f, ok := presets[name]
+	if !ok {
+		p.fail(at, "unknown preset "+show(v), "known are "+names(presets))
+	}
+	return f
+}
+
+func (p *reader) match(r *Rule, v any) {
+	if v == "default" {
+		return
+	}
+	object, ok := v.(map[string]any)
+	if !ok || len(object) == 0 {
+		p.fail(".match", "must be an object of matchers, or default", "write {task: orders.price} or default")
+		return
+	}
+	for _, name := range sorted(object) {
+		at, v := ".match."+name, object[name]
+		switch name {
+		case "name":
+			r.name = p.pattern(at, v)
+		case "task":
+			r.task = p.pattern(at, v)
+		case "queue":
+			r.queue = p.pattern(at, v)
+		case "kind":
+			r.kinds = p.kinds(at, v)
+		case "expr":
+			r.expr = p.expression(at, v)
+		case "default":
+			if v != true {
+				p.fail(at, "must be true", "remove it or write match: default")
+			} else if len(object) > 1 {
+				p.fail(at, "matches everything and cannot stand with other matchers", "remove it")
+			}
+		default:
+			p.fail(at, "unknown matcher", "known are default, expr, kind, name, queue, task")
+		}
+	}
+}
+
+// pattern reads an exact text, or a regular expression between slashes.
+func (p *reader) pattern(at string, v any) pattern {
+	s, ok := v.(string)
+	if !ok || s == "" {
+		p.fail(at, "must be a text or a /regular expression/", "")
+		return pattern{}
+	}
+	if len(s) < 2 || !strings.HasPrefix(s, "/") || !strings.HasSuffix(s, "/") {
+		return pattern{exact: s}
+	}
+	re, err := regexp.Compile(s[1 : len(s)-1])
+	if err != nil {
+		p.fail(at, "bad regular expression: "+err.Error(), "")
+	}
+	return pattern{re: re}
+}
+
+func (p *reader) kinds(at string, v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	if len(list) == 0 {
+		p.fail(at, "matches nothing", "name at least one kind")
+	}
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		kind, _ := item.(string)
+		if !known(kind) {
+			p.fail(at, "unknown kind "+show(item), "known are "+strings.Join(Kinds[:], ", "))
+			continue
+		}
+		out = append(out, kind)
+	}
+	return out
+}
+
+func known(kind string) bool {
+	for _, k := range Kinds {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *reader) expression(at string, v any) *expr.Program {
+	src, ok := v.(string)
+	if !ok {
+		p.fail(at, "must be an expression", "")
+		return nil
+	}
+	program, err := expr.CompileMatcher(src)
+	if err != nil {
+		p.fail(at, err.Error(), "")
+	}
+	return program
+}

@@ -1,0 +1,103 @@
+// Package policy says how a runnable is attempted: which rule applies to it, how often and when it is tried again,
+// and what follows when it has failed for good. It is pure: rules and a subject in, a policy out.
+//
+// A Policy is resolved once, when a runnable is created, and recorded with it (Append, Parse), so that a later change of
+// rules never alters work in flight.
+package policy
+
+import "time"
+
+// Backoff is how the wait before the next attempt grows with the number of failed ones.
+type Backoff uint8
+
+// The backoffs. Values are recorded: never reuse or renumber one.
+const (
+	None        Backoff = 0 // no wait
+	Linear      Backoff = 1 // min(base·a, max)
+	Exponential Backoff = 2 // min(base·2^(a−1), max)
+	Jitter      Backoff = 3 // uniform in 1ms…min(base·2^(a−1), max)
+)
+
+// OnFailure is what a runnable that has failed for good does to its workflow.
+type OnFailure uint8
+
+// The reactions to a failure. Values are recorded.
+const (
+	Halt OnFailure = 0 // the workflow fails, drains and admits nothing new
+	Skip OnFailure = 1 // what depends on it is suppressed, the rest goes on
+)
+
+// OnLost is what follows when the taker of an attempt vanished and the outcome is unknown.
+type OnLost uint8
+
+// The reactions to a loss. Values are recorded.
+const (
+	RetryLost OnLost = 0 // a new attempt, outside MaxRetries, at most MaxLost times
+	FailLost  OnLost = 1 // the runnable fails
+)
+
+// Mode is where and when an attempt runs.
+type Mode uint8
+
+// The execution modes. Values are recorded.
+const (
+	Durable  Mode = 0 // published after its record is acknowledged
+	Async    Mode = 1 // published together with its record
+	External Mode = 2 // no executor: completed by its token
+	Sync     Mode = 3 // inline in the planner; only for kinds that the planner evaluates itself
+)
+
+// Defaults of document 4.
+const (
+	DefaultBaseDelay = 500 * time.Millisecond
+	DefaultMaxDelay  = 30 * time.Second
+	DefaultMaxLost   = 10
+)
+
+// Policy is the resolved policy of one runnable. It is comparable; make one with Default or Resolve, since its zero
+// value is not the default.
+type Policy struct {
+	MaxRetries   int // attempts = 1 + MaxRetries
+	MaxLost      int // lost attempts that are replaced before the runnable fails
+	BaseDelay    time.Duration
+	MaxDelay     time.Duration
+	Timeout      time.Duration // of one attempt, start to close; 0 = none
+	StartTimeout time.Duration // waiting for a taker that knows the task; 0 = none
+	Backoff      Backoff
+	OnFailure    OnFailure
+	OnLost       OnLost
+	Mode         Mode
+	Queue        string // overrides the queue of the task; empty = none
+}
+
+// Default is the policy of a task that no rule speaks of.
+func Default() Policy {
+	return Policy{MaxLost: DefaultMaxLost, BaseDelay: DefaultBaseDelay, MaxDelay: DefaultMaxDelay}
+}
+
+// The kinds of components, as rules name them.
+const (
+	KindStep      = "step"
+	KindExpr      = "expr"
+	KindCondition = "condition"
+	KindSleep     = "sleep"
+)
+
+// Kinds are the names that a rule may match, sorted.
+var Kinds = [...]string{KindCondition, KindExpr, KindSleep, KindStep}
+
+// Pure reports whether the planner evaluates components of this kind itself. They honour only OnFailure.
+func Pure(kind string) bool { return kind != KindStep }
+
+// DefaultFor is the policy of a component of this kind that no rule speaks of. Kinds that the planner evaluates are
+// Sync; a condition that cannot be evaluated fails its own activation only, so its failure skips.
+func DefaultFor(kind string) Policy {
+	p := Default()
+	if Pure(kind) {
+		p.Mode = Sync
+	}
+	if kind == KindCondition {
+		p.OnFailure = Skip
+	}
+	return p
+}

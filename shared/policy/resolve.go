@@ -1,0 +1,102 @@
+package policy
+
+import "fmt"
+
+// Resolve finds the policy of a subject: the first rule that matches gives the fields, top to bottom; if it says
+// `inherit: true`, the next that matches fills those it leaves open. The rest is DefaultFor the subject's kind. An
+// expression that cannot be evaluated is an error that names its rule.
+func Resolve(rules []Rule, s Subject) (Policy, error) {
+	return ResolveOver(DefaultFor(s.Kind), rules, s)
+}
+
+// ResolveOver is Resolve with other defaults, further lists of rules following the first.
+func ResolveOver(defaults Policy, rules []Rule, s Subject, more ...[]Rule) (Policy, error) {
+	p, have := defaults, given(0)
+	done, err := fillFrom(&p, &have, rules, s)
+	for i := 0; i < len(more) && !done && err == nil; i++ {
+		done, err = fillFrom(&p, &have, more[i], s)
+	}
+	if err != nil {
+		return Policy{}, err
+	}
+	if Pure(s.Kind) { // such kinds honour nothing else; wider rules may speak of tasks
+		reaction := p.OnFailure
+		p = defaults
+		p.OnFailure = reaction
+	}
+	return p, nil
+}
+
+// fillFrom applies one list. done: a rule without `inherit` has matched.
+func fillFrom(p *Policy, have *given, rules []Rule, s Subject) (done bool, err error) {
+	for i := range rules {
+		r := &rules[i]
+		if !r.Fits(s) {
+			continue
+		}
+		holds, err := r.holds(s)
+		if err != nil {
+			return false, fmt.Errorf("match policy %s of component %s: %w", r.Path, s.Name, err)
+		}
+		if !holds {
+			continue
+		}
+		*have = r.fields.fill(p, *have)
+		if !r.inherit {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Narrow keeps the rules that fit a subject, without the matchers that are then known to hold, so that resolving them
+// again compares nothing but expressions.
+func Narrow(rules []Rule, s Subject) []Rule {
+	var out []Rule
+	for i := range rules {
+		if !rules[i].Fits(s) {
+			continue
+		}
+		r := rules[i]
+		r.name, r.task, r.queue, r.kinds = pattern{}, pattern{}, pattern{}, nil
+		out = append(out, r)
+		if r.expr == nil && !r.inherit {
+			break
+		}
+	}
+	return out
+}
+
+// AnyDynamic reports whether any of the rules looks at the input.
+func AnyDynamic(rules []Rule) bool {
+	for i := range rules {
+		if rules[i].Dynamic() {
+			return true
+		}
+	}
+	return false
+}
+
+// Check refuses a rule that could give a subject what its kind cannot honour: for a kind that the planner evaluates,
+// any field but on_failure in a rule that names the component; for a step, execution_mode sync in any rule that fits it.
+func (r *Rule) Check(s Subject) (problem Error, ok bool) {
+	if !r.Fits(s) {
+		return Error{}, true
+	}
+	sync := r.fields.given&mode != 0 && r.fields.values.Mode == Sync
+	switch {
+	case !Pure(s.Kind) && sync:
+		return Error{r.Path + ".execution_mode", fmt.Sprintf("sync is not possible for the step %q", s.Name),
+			"use async, or match only kinds that the planner evaluates"}, false
+	case Pure(s.Kind) && r.name.exact == s.Name && !r.honoured(sync):
+		return Error{r.Path, fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only", s.Name),
+			"remove the other fields"}, false
+	}
+	return Error{}, true
+}
+
+// honoured reports whether a kind that the planner evaluates honours every given field.
+func (r *Rule) honoured(sync bool) bool {
+	other := r.fields.given &^ onFailure
+	return other == 0 || other == mode && sync
+}

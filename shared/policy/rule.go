@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/expr"
+)
+
+// Rule gives some fields of a policy to the components that it matches. Rules come from ParseRules and are immutable.
+type Rule struct {
+	Path string // where the rule stands, for errors
+
+	name, task, queue pattern
+	kinds             []string // nil = any
+	expr              *expr.Program
+	inherit           bool
+	fields            fields
+}
+
+// Subject is what a rule matches.
+type Subject struct {
+	Name  string // of the component
+	Kind  string
+	Task  string // empty but for a step
+	Queue string
+	Input []byte // JSON; looked at only by rules with an expression
+}
+
+// pattern matches a text exactly or by regular expression; the zero pattern matches all.
+type pattern struct {
+	exact string
+	re    *regexp.Regexp
+}
+
+func (p pattern) matches(s string) bool {
+	switch {
+	case p.re != nil:
+		return p.re.MatchString(s)
+	case p.exact != "":
+		return p.exact == s
+	}
+	return true
+}
+
+// Fits reports whether every matcher but the expression holds.
+func (r *Rule) Fits(s Subject) bool {
+	return (r.kinds == nil || slices.Contains(r.kinds, s.Kind)) &&
+		r.name.matches(s.Name) && r.task.matches(s.Task) && r.queue.matches(s.Queue)
+}
+
+// Dynamic reports whether the rule looks at the input to decide.
+func (r *Rule) Dynamic() bool { return r.expr != nil }
+
+// ExactName is the component that the rule names directly; empty if it names none.
+func (r *Rule) ExactName() string { return r.name.exact }
+
+// holds reports whether the rule's expression holds.
+func (r *Rule) holds(s Subject) (bool, error) {
+	if r.expr == nil {
+		return true, nil
+	}
+	return r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind, Task: s.Task, Input: s.Input})
+}
+
+// fields are the fields of a policy with a note of which are given.
+type fields struct {
+	given  given
+	values Policy
+}
+
+// given is a set of fields.
+type given uint16
+
+const (
+	maxRetries given = 1 << iota
+	backoff
+	baseDelay
+	maxDelay
+	timeout
+	startTimeout
+	onFailure
+	onLost
+	maxLost
+	mode
+	queue
+)
+
+// setters copy one field each.
+var setters = [...]func(to, from *Policy){
+	func(to, from *Policy) { to.MaxRetries = from.MaxRetries },
+	func(to, from *Policy) { to.Backoff = from.Backoff },
+	func(to, from *Policy) { to.BaseDelay = from.BaseDelay },
+	func(to, from *Policy) { to.MaxDelay = from.MaxDelay },
+	func(to, from *Policy) { to.Timeout = from.Timeout },
+	func(to, from *Policy) { to.StartTimeout = from.StartTimeout },
+	func(to, from *Policy) { to.OnFailure = from.OnFailure },
+	func(to, from *Policy) { to.OnLost = from.OnLost },
+	func(to, from *Policy) { to.MaxLost = from.MaxLost },
+	func(to, from *Policy) { to.Mode = from.Mode },
+	func(to, from *Policy) { to.Queue = from.Queue },
+}
+
+// fill sets the fields that f gives and have does not, and returns what is given now.
+func (f *fields) fill(p *Policy, have given) given {
+	for i, set := range setters {
+		if bit := given(1) << i; f.given&bit != 0 && have&bit == 0 {
+			set(p, &f.values)
+		}
+	}
+	return have | f.given
+}
+
+// presets are named sets of fields.
+var presets = map[string]fields{
+	"llm": {maxRetries | backoff | baseDelay | maxDelay | timeout, Policy{
+		MaxRetries: 3, Backoff: Exponential, BaseDelay: time.Second, MaxDelay: 30 * time.Second, Timeout: 30 * time.Second}},
+	"io": {maxRetries | backoff | baseDelay | timeout | onFailure, Policy{
+		MaxRetries: 2, Backoff: Linear, BaseDelay: 500 * time.Millisecond, Timeout: 10 * time.Second, OnFailure: Skip}},
+	"fast_fail": {maxRetries | timeout, Policy{Timeout: 5 * time.Second}},
+}
