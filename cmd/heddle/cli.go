@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the grammar of the command line.
+type cli struct {
+	Output string `short:"o" enum:"table,json" default:"table" help:"How to print what is found: ${enum}."`
+	Config string `placeholder:"FILE" help:"Settings file (YAML); without it ./heddle.yaml, where that exists."`
+
+	Topics topicsCmd `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
+
+	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`
+	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`
+	Show    configCmd  `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`
+}
+
+const about = `Heddle runs durable workflows on Kafka.
+
+A setting is taken from its flag, else from the environment (HEDDLE_ and the
+flag's name), else from the settings file, else it has the default shown.
+
+Exit codes: 0 done · 1 a workflow failed or a command was refused · 2 wrong
+usage · 3 the deployment cannot be reached · 130 interrupted.`
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what every command gets.
+type app struct {
+	context.Context
+	streams
+	json bool // print JSON instead of tables
+	kong *kong.Context
+	file *settingsFile
+}
+
+// exited carries kong's wish to exit (help, a version flag) through its parser.
+type exited int
+
+// run parses args, runs the command and returns the exit code.
+func run(ctx context.Context, args []string, s streams) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			status, ok := r.(exited)
+			if !ok {
+				panic(r)
+			}
+			code = int(status)
+		}
+	}()
+	var c cli
+	file := &settingsFile{}
+	parser, err := newParser(&c, file, s)
+	if err != nil {
+		return report(s.err, err)
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return report(s.err, usage(parser, err))
+	}
+	a := &app{Context: ctx, streams: s, json: c.Output == "json", kong: parsed, file: file}
+	err = parsed.Run(a)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return codeInterrupted
+	}
+	return report(s.err, err)
+}
+
+func newParser(c *cli, file *settingsFile, s streams) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("heddle"),
+		kong.Description(about),
+		kong.Writers(s.out, s.err),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.DefaultEnvars("HEDDLE"),
+		kong.Resolvers(file),
+	)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes of the command line.
+const (
+	codeDone        = 0
+	codeFailed      = 1 // a workflow failed, or a command was refused
+	codeUsage       = 2
+	codeUnreachable = 3
+	codeInterrupted = 130
+)
+
+// exitError is an error with the exit code that it means.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError says that the command line itself is wrong.
+func usageError(format string, args ...any) error {
+	return &exitError{codeUsage, fmt.Errorf(format, args...)}
+}
+
+// unreachable says that there is nobody to talk to.
+func unreachable(err error) error { return &exitError{codeUnreachable, err} }
+
+// usage turns a parser's error into ours, with the command that helps.
+func usage(parser *kong.Kong, err error) error {
+	var parse *kong.ParseError
+	help := parser.Model.Name + " --help"
+	if errors.As(err, &parse) && parse.Context != nil {
+		if path := parse.Context.Command(); path != "" {
+			help = parser.Model.Name + " " + commandWords(path) + " --help"
+		}
+	}
+	return usageError("%w\nsee: %s", err, help)
+}
+
+// commandWords are the command's words in kong's path, without its arguments.
+func commandWords(path string) string {
+	var words []string
+	for _, w := range strings.Fields(path) {
+		if strings.HasPrefix(w, "<") || strings.HasPrefix(w, "[") {
+			break
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// report prints err, if any, and returns the exit code that it means.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return codeDone
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintln(w, "heddle: "+msg)
+	}
+	var coded *exitError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return codeFailed
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+)
+
+// defaultSettings is read when no settings file is named, if it exists.
+const defaultSettings = "heddle.yaml"
+
+// settingsFile resolves flags from a YAML file: a flag's name at the top, or
+// under the first word of its command, which goes first. What the environment
+// sets is left alone.
+type settingsFile struct {
+	path   string
+	values map[string]any // by normal name; a command's section is such a map again
+	loaded bool
+}
+
+// Validate implements kong.Resolver.
+func (f *settingsFile) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver.
+func (f *settingsFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "config" || flag.Name == "help" || fromEnvironment(flag) != "" {
+		return nil, nil
+	}
+	if err := f.load(ctx); err != nil {
+		return nil, err
+	}
+	command, _, _ := strings.Cut(ctx.Command(), " ")
+	v, _ := f.find(command, flag.Name)
+	return v, nil
+}
+
+// find looks a flag up and tells the key it stands under, empty if under none.
+func (f *settingsFile) find(command, flag string) (value any, key string) {
+	if section, ok := f.values[command].(map[string]any); ok {
+		if v, ok := section[flag]; ok {
+			return v, command + "." + flag
+		}
+	}
+	if v, ok := f.values[flag]; ok {
+		return v, flag
+	}
+	return nil, ""
+}
+
+func (f *settingsFile) load(ctx *kong.Context) error {
+	if f.loaded {
+		return nil
+	}
+	f.loaded = true
+	path, named := settingsPath(ctx)
+	src, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the settings file: %w", err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(src, &values); err != nil {
+		return fmt.Errorf("settings file %s: %s", path, yaml.FormatError(err, false, true))
+	}
+	f.path = path
+	return f.accept(values, knownSettings(ctx.Model.Node))
+}
+
+func settingsPath(ctx *kong.Context) (path string, named bool) {
+	for _, flag := range ctx.Model.Flags {
+		if flag.Name != "config" {
+			continue
+		}
+		if s, ok := ctx.FlagValue(flag).(string); ok && s != "" {
+			return s, true
+		}
+	}
+	return defaultSettings, false
+}
+
+// accept keeps the values under their normal names. A key that no command has
+// is refused: a misspelt setting must not be ignored.
+func (f *settingsFile) accept(values map[string]any, known map[string]map[string]bool) error {
+	f.values = map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		name := normal(key)
+		section, isSection := values[key].(map[string]any)
+		if flags, isCommand := known[name]; isCommand && isSection {
+			kept := map[string]any{}
+			for _, k := range slices.Sorted(maps.Keys(section)) {
+				if !flags[normal(k)] {
+					return fmt.Errorf("settings file %s: %s.%s is no setting", f.path, key, k)
+				}
+				kept[normal(k)] = section[k]
+			}
+			f.values[name] = kept
+			continue
+		}
+		if !known[""][name] {
+			return fmt.Errorf("settings file %s: %s is no setting", f.path, key)
+		}
+		f.values[name] = values[key]
+	}
+	return nil
+}
+
+// normal is a setting's name as its flag is written.
+func normal(key string) string { return strings.ReplaceAll(key, "_", "-") }
+
+// knownSettings are the flags by the first word of their command, and under ""
+// all flags.
+func knownSettings(root *kong.Node) map[string]map[string]bool {
+	known := map[string]map[string]bool{"": {}}
+	var walk func(n *kong.Node, command string)
+	walk = func(n *kong.Node, command string) {
+		if known[command] == nil {
+			known[command] = map[string]bool{}
+		}
+		for _, flag := range n.Flags {
+			known[command][flag.Name], known[""][flag.Name] = true, true
+		}
+		for _, child := range n.Children {
+			if command == "" {
+				walk(child, child.Name)
+			} else {
+				walk(child, command)
+			}
+		}
+	}
+	walk(root, "")
+	return known
+}
+
+// fromEnvironment is the variable that sets a flag, or empty.
+func fromEnvironment(flag *kong.Flag) string {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return name
+		}
+	}
+	return ""
+}
