@@ -1,0 +1,217 @@
+// Package broker is the embedded Kafka broker of `heddle dev`, the demo, the
+// benchmarks and the tests: franz-go's kfake, one broker on loopback that other
+// Kafka clients can connect to, in memory or with a data directory.
+//
+// What kfake leaves open is closed here: one process per data directory,
+// repair after a crash, compaction that a crash cannot turn into data loss, and
+// fencing that a deposed producer cannot undo.
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// Options say how to run a broker.
+type Options struct {
+	// Dir holds the data; it is made when missing, and one process at a time
+	// may use it. Empty: everything is kept in memory and lost with the broker.
+	Dir string
+
+	// Addr is host:port to listen on; the host must be loopback. Empty, or
+	// port 0: any free port.
+	Addr string
+
+	// NextPort: when Addr's port is taken, try the ones above it.
+	NextPort bool
+
+	// Network, when set, replaces TCP: tests run the broker in a bubble of
+	// testing/synctest and dial Network.DialContext.
+	Network *kfake.VirtualNetwork
+
+	Logger *slog.Logger // nil: silent
+}
+
+// Broker runs until it is closed.
+type Broker struct {
+	cluster *kfake.Cluster
+	opts    Options
+	log     *slog.Logger
+	addr    string
+	lock    io.Closer // of Dir
+
+	exclusive exclusive
+	stop      context.CancelFunc // ends maintenance
+	stopped   sync.WaitGroup
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// ErrInUse is a data directory that another process has open.
+var ErrInUse = errors.New("the data directory is in use by another process")
+
+// Start opens the data directory, repairs what a crash left, and listens. The
+// context bounds the start only; the broker runs until Close.
+func Start(ctx context.Context, o Options) (*Broker, error) {
+	b := &Broker{opts: o, log: o.Logger}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Dir != "" {
+		lock, err := openDir(o.Dir, b.log)
+		if err != nil {
+			return nil, err
+		}
+		b.lock = lock
+	}
+	if err := b.listen(ctx); err != nil {
+		return nil, errors.Join(err, b.unlock())
+	}
+	b.addr = b.cluster.ListenAddrs()[0]
+	b.guard()
+	maintain, stop := context.WithCancel(context.WithoutCancel(ctx))
+	b.stop = stop
+	b.stopped.Go(func() { b.maintain(maintain) })
+	return b, nil
+}
+
+// Addr is where clients connect.
+func (b *Broker) Addr() string { return b.addr }
+
+// Close saves what lets the next start be quick and stops. Close the clients
+// first: members that did not leave their groups come back as ghosts and hold
+// their partitions until their session ends. Closing again does nothing.
+func (b *Broker) Close() error {
+	b.closeOnce.Do(func() {
+		b.stop()
+		b.stopped.Wait()
+		b.cluster.Close()
+		if b.opts.Dir != "" {
+			b.closeErr = markClean(b.opts.Dir)
+		}
+		b.closeErr = errors.Join(b.closeErr, b.unlock())
+	})
+	return b.closeErr
+}
+
+func (b *Broker) unlock() error {
+	if b.lock == nil {
+		return nil
+	}
+	return b.lock.Close()
+}
+
+// portsToTry bounds the search of NextPort.
+const portsToTry = 64
+
+// listen starts the cluster at the wanted port, or at one above it.
+func (b *Broker) listen(ctx context.Context) error {
+	port, err := loopbackPort(b.opts.Addr)
+	if err != nil {
+		return err
+	}
+	for range portsToTry {
+		b.cluster, err = kfake.NewCluster(b.options(port)...)
+		if err == nil {
+			return nil
+		}
+		if !b.opts.NextPort || port == 0 || !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		port++
+	}
+	return fmt.Errorf("start the embedded broker at port %d: %w", port, err)
+}
+
+func loopbackPort(addr string) (int, error) {
+	if addr == "" {
+		return 0, nil
+	}
+	host, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0, fmt.Errorf("broker address %q: %w", addr, err)
+	}
+	if host != "localhost" && host != "127.0.0.1" {
+		return 0, fmt.Errorf("broker address %q: the embedded broker listens on 127.0.0.1 only", addr)
+	}
+	port, err := strconv.Atoi(p)
+	if err != nil || port < 0 || port > 65535 {
+		return 0, fmt.Errorf("broker address %q: no such port", addr)
+	}
+	return port, nil
+}
+
+const (
+	memorySegment = 8 << 20  // small, because a growing segment in memory is copied
+	diskSegment   = 32 << 20 // retention frees whole segments
+
+	minSession = 500 * time.Millisecond // so that tests need not wait
+)
+
+func (b *Broker) options(port int) []kfake.Opt {
+	segment := memorySegment
+	if b.opts.Dir != "" {
+		segment = diskSegment
+	}
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.Ports(port),
+		kfake.ClusterID(newClusterID()), // a data directory keeps its first one
+		kfake.GroupMinSessionTimeout(minSession),
+		kfake.WithLogger(kfakeLogger{b.log}),
+		kfake.BrokerConfigs(map[string]string{
+			// Group settings that clients alter live in memory only and are
+			// gone after a crash: so the defaults are what topics.yaml wants.
+			"group.consumer.session.timeout.ms":    "6000",
+			"group.consumer.heartbeat.interval.ms": "500",
+			"log.segment.bytes":                    strconv.Itoa(segment),
+			"log.cleaner.backoff.ms":               never, // see maintain
+		}),
+	}
+	if b.opts.Network != nil {
+		opts = append(opts, kfake.ListenFn(b.opts.Network.Listen))
+	}
+	if b.opts.Dir != "" {
+		opts = append(opts, kfake.DataDir(b.opts.Dir))
+	}
+	return opts
+}
+
+// never is an interval of a hundred years in milliseconds.
+const never = "3153600000000"
+
+func newClusterID() string {
+	var id [11]byte
+	rand.Read(id[:])
+	return "heddle-" + hex.EncodeToString(id[:])
+}
+
+type kfakeLogger struct{ l *slog.Logger }
+
+func (k kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
+	to := slog.LevelDebug
+	switch level {
+	case kfake.LogLevelNone, kfake.LogLevelDebug, kfake.LogLevelInfo:
+		return // kfake's info is a line per request
+	case kfake.LogLevelError:
+		to = slog.LevelError
+	case kfake.LogLevelWarn:
+		to = slog.LevelWarn
+	}
+	k.l.Log(context.Background(), to, "broker: "+fmt.Sprintf(format, args...))
+}
