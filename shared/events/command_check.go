@@ -3,6 +3,8 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -152,16 +154,21 @@ func (*ReplayPartition) check() *CommandError    { return nil }
 // Duration is a time span in JSON: a Go duration text or integer milliseconds.
 type Duration time.Duration
 
-// UnmarshalJSON implements json.Unmarshaler.
+const maxMilliseconds = int64(math.MaxInt64 / time.Millisecond)
+
+// UnmarshalJSON implements json.Unmarshaler; null leaves d as it is.
 func (d *Duration) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
 	text := strings.Trim(string(b), `"`)
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && -maxMilliseconds <= ms && ms <= maxMilliseconds {
 		*d = Duration(time.Duration(ms) * time.Millisecond)
 		return nil
 	}
 	v, err := time.ParseDuration(text)
-	if err != nil {
-		return fmt.Errorf("%s is not a duration: want a text as 30s or milliseconds", b)
+	if err != nil { // this type of error gets the field's name from the decoder
+		return &json.UnmarshalTypeError{Value: "value that is neither a duration as 30s nor milliseconds", Type: reflect.TypeFor[Duration]()}
 	}
 	*d = Duration(v)
 	return nil

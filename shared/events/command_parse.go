@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Header is one header of a Kafka record.
@@ -35,8 +38,18 @@ const (
 // CommandType is the ce_type of a command.
 func CommandType(name string) string { return typePrefix + name + typeSuffix }
 
+const partitionPrefix = "_partition/"
+
 // PartitionWorkflow is the workflow ID of commands to partition p itself.
-func PartitionWorkflow(p int32) string { return fmt.Sprintf("_partition/%d", p) }
+func PartitionWorkflow(p int32) string { return fmt.Sprintf("%s%d", partitionPrefix, p) }
+
+// MaxCommandText is the longest id, source, reply address and reply id of a
+// command in bytes: they are keys of the ledger and of replies.
+const MaxCommandText = 1024
+
+// maxTrace is more than a traceparent has (W3C Trace Context); a longer one is
+// dropped, as that standard wants of what it does not know.
+const maxTrace = 128
 
 // ParseCommand reads a command record in any of its three forms: CloudEvents
 // binary (ce_ headers), CloudEvents structured, or a bare object with the field
@@ -49,6 +62,9 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 	cmd.readHeaders(headers)
 	data, err := cmd.open(value)
 	if err != nil {
+		return nil, err
+	}
+	if err := cmd.checkTexts(); err != nil {
 		return nil, err
 	}
 	if cmd.ID == "" {
@@ -65,13 +81,40 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 }
 
 func checkTarget(workflow string) *CommandError {
-	if strings.HasPrefix(workflow, "_partition/") {
+	if digits, ok := strings.CutPrefix(workflow, partitionPrefix); ok {
+		if p, err := strconv.ParseUint(digits, 10, 31); err != nil || PartitionWorkflow(int32(p)) != workflow {
+			return &CommandError{"invalid_workflow_id", "key", fmt.Sprintf("%q is not of the form %sNUMBER", workflow, partitionPrefix)}
+		}
 		return nil
 	}
 	if err := CheckWorkflowID(workflow); err != nil {
 		return &CommandError{"invalid_workflow_id", "key", err.Error()}
 	}
 	return nil
+}
+
+// checkTexts refuses texts around a command that could not be told apart or
+// shown: too long, not UTF-8, or with control characters.
+func (c *Command) checkTexts() *CommandError {
+	if len(c.Trace) > maxTrace || !plainText(c.Trace) {
+		c.Trace = ""
+	}
+	return first(checkText("id", c.ID), checkText("source", c.Source),
+		checkText("reply_to", c.ReplyTo.Address), checkText("reply_id", c.ReplyTo.ID))
+}
+
+func checkText(path, s string) *CommandError {
+	if len(s) > MaxCommandText {
+		return &CommandError{"invalid_field", path, fmt.Sprintf("it has %d bytes, the limit is %d", len(s), MaxCommandText)}
+	}
+	if !plainText(s) {
+		return &CommandError{"invalid_field", path, "must be UTF-8 without control characters"}
+	}
+	return nil
+}
+
+func plainText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 func (c *Command) readHeaders(headers []Header) {

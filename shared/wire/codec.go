@@ -3,6 +3,9 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -133,7 +136,39 @@ type Integer interface {
 	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
 }
 
-// Int visits an integer that is never negative by nature (ids, counts, times).
+// signed says whether T can be negative. A negative number travels as proto3's
+// int64 does, in ten bytes: for the rare "none" of -1.
+func signed[T Integer]() bool {
+	var zero T
+	return zero-1 < zero
+}
+
+// scalar is the proto3 type of T.
+func scalar[T Integer]() string {
+	if signed[T]() {
+		return "int64"
+	}
+	return "uint64"
+}
+
+// digits is v for people.
+func digits[T Integer](v T) string {
+	if signed[T]() {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatUint(uint64(v), 10)
+}
+
+// narrow converts what was read, which must fit T.
+func narrow[T Integer](c *Codec, num int, v uint64) T {
+	t := T(v)
+	if uint64(t) != v {
+		c.fail(fmt.Errorf("field %d: %d is out of range", num, v))
+	}
+	return t
+}
+
+// Int visits an integer: ids, counts, times, kinds.
 func Int[T Integer](c *Codec, num int, name string, p *T) {
 	switch c.mode {
 	case encoding:
@@ -143,19 +178,15 @@ func Int[T Integer](c *Codec, num int, name string, p *T) {
 		}
 	case decoding:
 		if c.at(num, protowire.VarintType) {
-			*p = T(c.value)
-			if uint64(*p) != c.value {
-				c.fail(fmt.Errorf("field %d: %d is out of range", num, c.value))
-				return
-			}
+			*p = narrow[T](c, num, c.value)
 			c.next()
 		}
 	case printing:
 		if *p != 0 {
-			c.out.number(name, int64(*p))
+			c.out.raw(name, digits(*p))
 		}
 	case describing:
-		c.schema.field(num, name, "uint64", false)
+		c.schema.field(num, name, scalar[T](), false)
 	}
 }
 
@@ -181,17 +212,30 @@ func (c *Codec) Bool(num int, name string, p *bool) {
 	}
 }
 
+// utf8Text is s as a proto3 string, which must be UTF-8: what is not, in text
+// from outside, is replaced when it is encoded.
+func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// text is the waiting input field, which must be UTF-8 as every proto3 reader wants it.
+func (c *Codec) text() string {
+	if !utf8.Valid(c.bytes) {
+		c.fail(fmt.Errorf("field %d is not UTF-8", c.num))
+		return ""
+	}
+	return string(c.bytes)
+}
+
 // String visits a string.
 func String[T ~string](c *Codec, num int, name string, p *T) {
 	switch c.mode {
 	case encoding:
 		if *p != "" {
 			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
-			c.buf = protowire.AppendString(c.buf, string(*p))
+			c.buf = protowire.AppendString(c.buf, utf8Text(string(*p)))
 		}
 	case decoding:
 		if c.at(num, protowire.BytesType) {
-			*p = T(c.bytes)
+			*p = T(c.text())
 			c.next()
 		}
 	case printing:

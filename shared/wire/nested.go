@@ -86,11 +86,11 @@ func (c *Codec) Strings(num int, name string, p *[]string) {
 	case encoding:
 		for _, s := range *p {
 			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
-			c.buf = protowire.AppendString(c.buf, s)
+			c.buf = protowire.AppendString(c.buf, utf8Text(s))
 		}
 	case decoding:
 		for c.at(num, protowire.BytesType) {
-			*p = append(*p, string(c.bytes))
+			*p = append(*p, c.text())
 			c.next()
 		}
 	case printing:
@@ -120,25 +120,25 @@ func Ints[T Integer](c *Codec, num int, name string, p *[]T) {
 		}
 	case decoding:
 		if c.at(num, protowire.BytesType) {
-			decodePacked(c, p)
+			decodePacked(c, num, p)
 		}
 	case printing:
 		if len(*p) > 0 {
-			c.out.list(name, len(*p), func(i int, out *printer) { out.int(int64((*p)[i])) })
+			c.out.list(name, len(*p), func(i int, out *printer) { out.plain(digits((*p)[i])) })
 		}
 	case describing:
-		c.schema.field(num, name, "uint64", true)
+		c.schema.field(num, name, scalar[T](), true)
 	}
 }
 
-func decodePacked[T Integer](c *Codec, p *[]T) {
+func decodePacked[T Integer](c *Codec, num int, p *[]T) {
 	for b := c.bytes; len(b) > 0; {
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 {
 			c.fail(protowire.ParseError(n))
 			return
 		}
-		*p = append(*p, T(v))
+		*p = append(*p, narrow[T](c, num, v))
 		b = b[n:]
 	}
 	c.next()

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/base64"
 	"encoding/json"
-	"strconv"
 )
 
 // ToJSON renders m as a JSON object with the fields' names, for people and for
@@ -45,10 +44,9 @@ func (p *printer) quote(s string) {
 	p.buf = append(p.buf, b...)
 }
 
-func (p *printer) int(v int64)                 { p.buf = strconv.AppendInt(p.buf, v, 10) }
-func (p *printer) number(name string, v int64) { p.name(name); p.int(v) }
-func (p *printer) raw(name, text string)       { p.name(name); p.buf = append(p.buf, text...) }
-func (p *printer) text(name, s string)         { p.name(name); p.quote(s) }
+func (p *printer) plain(text string)     { p.buf = append(p.buf, text...) }
+func (p *printer) raw(name, text string) { p.name(name); p.plain(text) }
+func (p *printer) text(name, s string)   { p.name(name); p.quote(s) }
 
 func (p *printer) base64(name string, b []byte) {
 	p.text(name, base64.RawURLEncoding.EncodeToString(b))
