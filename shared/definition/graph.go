@@ -1,0 +1,119 @@
+// Package definition is the declared graph of a workflow: it parses JSON or YAML, checks it with paths, gives it its
+// canonical form and digest, and compiles it into a Graph that the planner walks by index. It is pure.
+package definition
+
+import (
+	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// Graph is a compiled definition. It is immutable and safe for concurrent use.
+//
+// Components are sorted by name, and Component.Index is the position in that order: it depends on the definition alone,
+// so an index together with the digest identifies a component for ever.
+type Graph struct {
+	Digest  string // "sha256:" + hex
+	Name    string
+	Version string // empty if the definition gives none
+
+	Components []*Component
+	Roots      []int    // components fed by the input, ascending
+	Outputs    []Output // declared outputs, else the leaves; sorted by name
+	Options    Options
+	Rules      []policy.Rule // the definition's policies
+
+	input *inputSchema // nil = any input
+}
+
+// Output is one named result of a workflow.
+type Output struct {
+	Name      string
+	Component int
+}
+
+// Kind is what a component does with an arriving fact.
+type Kind uint8
+
+// The kinds. Values are recorded: never reuse or renumber one.
+const (
+	Step      Kind = 1 // runs a task
+	Expr      Kind = 2 // evaluates an expression; its value is the fact
+	Condition Kind = 3 // passes the original fact on where the expression is true
+	Sleep     Kind = 4 // passes the value on after a time
+)
+
+// String is the name of the kind in definitions and rules.
+func (k Kind) String() string {
+	switch k {
+	case Step:
+		return policy.KindStep
+	case Expr:
+		return policy.KindExpr
+	case Condition:
+		return policy.KindCondition
+	case Sleep:
+		return policy.KindSleep
+	}
+	panic("definition: unknown kind")
+}
+
+// Join is how the facts of the parents become activations.
+type Join uint8
+
+// The joins.
+const (
+	Root   Join = 0 // fed by the input; no arms
+	Single Join = 1 // one arm: each of its facts
+	List   Join = 2 // waits for all arms; the value is the list in arm order
+	Named  Join = 3 // waits for all arms; the value is an object by arm name
+	Any    Join = 4 // each fact of each arm
+	Else   Join = 5 // one arm: the value that it would have received, where its condition or `when` did not hold
+)
+
+// Component is one node of the graph. Input, When, Expr and Sleep see the arriving value as `input`: the value of the
+// parent, or, in a List or Named join, the list or object of all arms. `when` is evaluated after joining, on that value;
+// in an Any on each arriving value. Where it does not hold the component is not taken, and what an Else of it receives
+// is that same value.
+type Component struct {
+	Index int
+	Name  string
+	Kind  Kind
+
+	Task   string        // Step
+	Queue  string        // Step: where its attempts go, unless Policy.Queue says otherwise
+	Params *Params       // Step; nil = none
+	Input  *expr.Program // Step: shapes the value; nil = as it arrives
+	Expr   *expr.Program // Expr, Condition
+	Sleep  Duration      // Sleep
+	When   *expr.Program // nil = always
+
+	Context []byte // values given with the component: a canonical JSON object; nil = none
+
+	Join     Join
+	Arms     []Arm  // parents, in declared order (Named: sorted by arm name)
+	Children []Edge // sorted by (component, arm)
+	Single   bool   // activated at most once per scope
+	Leaf     bool   // no component consumes its value
+
+	Rules []policy.Rule // the component's own policy; at most one
+
+	context  []field // Context by field
+	resolved resolved
+}
+
+// Arm is one parent of a component.
+type Arm struct {
+	Component int
+	Name      string // Named only
+	Optional  bool   // null once the parent cannot come any more in this scope
+}
+
+// Edge leads from a component to arm Arm of a child.
+type Edge struct {
+	Component int
+	Arm       int
+	Else      bool // the child is Component's else: it runs where this component was not taken
+}
+
+// Guarded reports whether the component can be not taken: a condition, or one with `when`.
+func (c *Component) Guarded() bool { return c.Kind == Condition || c.When != nil }

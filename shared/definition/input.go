@@ -1,0 +1,104 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// inputSchema is the JSON Schema of a definition's input.
+type inputSchema struct {
+	schema   *jsonschema.Schema
+	raw      any // as it was given, for its defaults
+	defaults bool
+}
+
+// AcceptInput checks an input against the definition's schema and fills in the schema's defaults. Without a schema, or
+// where no default applies, it is raw itself; empty is null. Its error is Errors with paths such as input.lines[0].
+func (g *Graph) AcceptInput(raw json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage("null")
+	}
+	if g.input == nil {
+		return raw, nil
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, Errors{{Path: "input", Message: "is no JSON value: " + err.Error()}}
+	}
+	changed := false
+	if g.input.defaults {
+		v, changed = withDefaults(g.input.raw, g.input.raw, v, 0)
+	}
+	if err := g.input.schema.Validate(v); err != nil {
+		return nil, schemaErrors(err, "input")
+	}
+	if !changed {
+		return raw, nil
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode input with defaults: %w", err)
+	}
+	return out, nil
+}
+
+// compileSchema compiles a JSON Schema that stands alone: it may not refer to other documents.
+func compileSchema(doc any) (*jsonschema.Schema, error) {
+	const url = "heddle:schema"
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(url, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(url)
+}
+
+// noLoader refuses references to other documents: the package does no I/O.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("schema refers to another document, %s", url)
+}
+
+// printer words the validator's messages.
+var printer = message.NewPrinter(language.English)
+
+// schemaErrors lists the innermost causes of a failed validation.
+func schemaErrors(err error, path string) Errors {
+	var ve *jsonschema.ValidationError
+	if !errors.As(err, &ve) {
+		return Errors{{Path: path, Message: err.Error()}}
+	}
+	var out Errors
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+		if len(e.Causes) == 0 {
+			out = append(out, Error{Path: path + dotted(e.InstanceLocation), Message: e.ErrorKind.LocalizedString(printer)})
+		}
+	}
+	walk(ve)
+	return out
+}
+
+// dotted writes a location as .lines[0].price.
+func dotted(location []string) string {
+	var b strings.Builder
+	for _, part := range location {
+		if part != "" && strings.Trim(part, "0123456789") == "" {
+			b.WriteString("[" + part + "]")
+			continue
+		}
+		b.WriteString("." + part)
+	}
+	return b.String()
+}

@@ -1,0 +1,111 @@
+package definition
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// resolved is what is known of a component's policy before any input arrives.
+type resolved struct {
+	rules  []policy.Rule // of the component and the definition that fit it, in order
+	policy policy.Policy // what they give, if none of them looks at the input
+	ready  bool
+}
+
+// Given are the rules that come from outside the definition.
+type Given struct {
+	Input    []policy.Rule // of the input
+	Workflow []policy.Rule // of the workflow
+	Replace  bool          // mode: replace of the input: its own rules only
+	// OnFailure is the workflow's option; nil = the definition's, else halt. It holds where no rule says otherwise.
+	OnFailure *policy.OnFailure
+}
+
+// subject is what rules match of a component.
+func (c *Component) subject(input json.RawMessage) policy.Subject {
+	return policy.Subject{Name: c.Name, Kind: c.Kind.String(), Task: c.Task, Queue: c.Queue, Input: input}
+}
+
+// PolicyFor resolves the policy of a runnable of c: the input's rules, then the workflow's, then the component's own,
+// then the definition's, the first match winning; then the defaults. input is what rules with an expression see. Without
+// such rules and without given ones nothing is matched and nothing allocated.
+func (g *Graph) PolicyFor(c *Component, input json.RawMessage, given Given) (policy.Policy, error) {
+	if c.resolved.ready && len(given.Input) == 0 && len(given.Workflow) == 0 && !given.Replace && given.OnFailure == nil {
+		return c.resolved.policy, nil
+	}
+	base := g.defaults(c, given.OnFailure)
+	if given.Replace {
+		return policy.ResolveOver(base, given.Input, c.subject(input))
+	}
+	return policy.ResolveOver(base, given.Input, c.subject(input), given.Workflow, c.resolved.rules)
+}
+
+// defaults is the policy of a component that no rule speaks of. A condition that fails keeps its own reaction: it fails
+// that activation only.
+func (g *Graph) defaults(c *Component, option *policy.OnFailure) policy.Policy {
+	p := policy.DefaultFor(c.Kind.String())
+	if option == nil {
+		option = g.Options.OnFailure
+	}
+	if option != nil && c.Kind != Condition {
+		p.OnFailure = *option
+	}
+	return p
+}
+
+// prepare finds, once, which rules fit the component.
+func (g *Graph) prepare(c *Component) {
+	s := c.subject(nil)
+	c.resolved.rules = append(policy.Narrow(c.Rules, s), policy.Narrow(g.Rules, s)...)
+	if policy.AnyDynamic(c.resolved.rules) {
+		return
+	}
+	p, err := policy.ResolveOver(g.defaults(c, nil), c.resolved.rules, s)
+	if err != nil {
+		panic("definition: rules without expressions cannot fail: " + err.Error())
+	}
+	c.resolved.policy, c.resolved.ready = p, true
+}
+
+// CheckRules refuses rules, given with a workflow or an input, that no component could honour as they stand: a name that
+// no component has, fields of a kind that the planner evaluates, sync for a step. Its error is Errors.
+func (g *Graph) CheckRules(rules []policy.Rule) error {
+	if errs := g.checkRules(rules); errs != nil {
+		return errs
+	}
+	return nil
+}
+
+func (g *Graph) checkRules(rules []policy.Rule) (errs Errors) {
+	for i := range rules {
+		r := &rules[i]
+		if name := r.ExactName(); name != "" && g.Lookup(name) == nil {
+			errs = append(errs, Error{Path: r.Path + ".match.name", Message: fmt.Sprintf("no component is called %q", name)})
+		}
+		for _, c := range g.Components {
+			if e, ok := r.Check(c.subject(nil)); !ok {
+				errs = append(errs, e)
+				break
+			}
+		}
+	}
+	return errs
+}
+
+// Lookup finds a component by name; nil if there is none.
+func (g *Graph) Lookup(name string) *Component {
+	lo, hi := 0, len(g.Components)
+	for lo < hi {
+		if mid := (lo + hi) / 2; g.Components[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(g.Components) && g.Components[lo].Name == name {
+		return g.Components[lo]
+	}
+	return nil
+}
