@@ -22,6 +22,7 @@ const (
 	Ready    Table = 7  // A: depth, B: runnable; the admission queue
 	Latest   Table = 8  // A: component
 	Attempt  Table = 10 // A: runnable; open attempts, watched by the partition
+	Timer    Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 )
 
 // Tables of the partition: their rows belong to no single workflow and are due
@@ -30,7 +31,6 @@ const (
 	Definition Table = 32 // Sub: digest; pinned definitions (services/planner)
 	Pin        Table = 33 // Sub: digest and workflow; who pins them (services/planner)
 
-	Timer    Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
 	Expiry   Table = 67 // A: time (Unix ms), B: number; ledger entries by age
@@ -119,6 +119,10 @@ func (p *parser) number() uint64 {
 		return 0
 	}
 	n := int(p.b[0])
+	if n > 0 && p.b[1] == 0 { // a number has one encoding
+		p.bad = true
+		return 0
+	}
 	var v uint64
 	for _, x := range p.b[1 : 1+n] {
 		v = v<<8 | uint64(x)
