@@ -1,0 +1,54 @@
+package journal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Encode makes the Kafka record of rec for its place in the journal. The key is
+// the workflow ID (nil for the partition's own records), the timestamp is the
+// record's time. rec may be changed afterwards.
+func Encode(rec *events.Record, names topics.Names, partition int32) *kgo.Record {
+	out := &kgo.Record{
+		Topic:     names.Journal(),
+		Partition: partition,
+		Value:     events.EncodeRecord(rec),
+		Headers:   Headers(rec),
+		Timestamp: time.UnixMilli(rec.Time),
+	}
+	if rec.Workflow != "" {
+		out.Key = []byte(rec.Workflow)
+	}
+	return out
+}
+
+// Decode is the inverse of Encode. It fails when headers, key and value do not
+// say the same. User values alias in.Value.
+func Decode(in *kgo.Record) (*events.Record, error) {
+	h, err := ParseHeaders(in.Headers)
+	if err != nil {
+		return nil, err
+	}
+	return decode(in, h)
+}
+
+func decode(in *kgo.Record, h Header) (*events.Record, error) {
+	rec, err := events.DecodeRecord(in.Value)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case h != headerOf(rec):
+		return nil, fmt.Errorf("headers say %+v, the value says %+v", h, headerOf(rec))
+	case string(in.Key) != rec.Workflow:
+		return nil, fmt.Errorf("key is %q, the value says workflow %q", in.Key, rec.Workflow)
+	case in.Timestamp.UnixMilli() != rec.Time:
+		return nil, fmt.Errorf("timestamp is %d, the value says %d", in.Timestamp.UnixMilli(), rec.Time)
+	}
+	return rec, nil
+}

@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Names of the headers, decimal ASCII each.
+const (
+	epochHeader    = "e"
+	seqHeader      = "s"
+	replacesHeader = "r" // of takeover records only
+)
+
+// Header is what the void rule needs of a record.
+type Header struct {
+	Position events.Position
+	Takeover bool
+	Replaces uint64 // of a takeover: the epoch that it replaces
+}
+
+// Lawful asks f about the record of this header.
+func (h Header) Lawful(f *Filter) bool {
+	if h.Takeover {
+		return f.Lawful(h.Position.Epoch, h.Position.Seq, &h.Replaces)
+	}
+	return f.Lawful(h.Position.Epoch, h.Position.Seq, nil)
+}
+
+// headerOf is the header of a record; a takeover is what has seq 1.
+func headerOf(rec *events.Record) Header {
+	return Header{Position: rec.Position, Takeover: rec.Position.Seq == 1, Replaces: rec.Replaces}
+}
+
+// Headers are the Kafka headers of rec.
+func Headers(rec *events.Record) []kgo.RecordHeader {
+	h := headerOf(rec)
+	list := make([]kgo.RecordHeader, 0, 3)
+	list = append(list, decimal(epochHeader, h.Position.Epoch), decimal(seqHeader, h.Position.Seq))
+	if h.Takeover {
+		list = append(list, decimal(replacesHeader, h.Replaces))
+	}
+	return list
+}
+
+func decimal(key string, v uint64) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: key, Value: strconv.AppendUint(nil, v, 10)}
+}
+
+var errHeaders = errors.New("no record of a journal: its headers")
+
+// ParseHeaders reads the headers that the void rule needs; others are passed
+// over. A record without them, or with one of them twice, is no journal record
+// and therefore void.
+func ParseHeaders(headers []kgo.RecordHeader) (Header, error) {
+	var h Header
+	var seen [3]bool
+	for i := range headers {
+		at, into := -1, (*uint64)(nil)
+		switch headers[i].Key {
+		case epochHeader:
+			at, into = 0, &h.Position.Epoch
+		case seqHeader:
+			at, into = 1, &h.Position.Seq
+		case replacesHeader:
+			at, into = 2, &h.Replaces
+		default:
+			continue
+		}
+		v, ok := parseDecimal(headers[i].Value)
+		if !ok || seen[at] {
+			return Header{}, fmt.Errorf("%w: %s is %q or comes twice", errHeaders, headers[i].Key, headers[i].Value)
+		}
+		*into, seen[at] = v, true
+	}
+	if !seen[0] || !seen[1] {
+		return Header{}, fmt.Errorf("%w: e or s is missing", errHeaders)
+	}
+	h.Takeover = seen[2]
+	return h, nil
+}
+
+// parseDecimal reads a number in the one form that decimal writes.
+func parseDecimal(b []byte) (uint64, bool) {
+	if len(b) == 0 || len(b) > 20 || len(b) > 1 && b[0] == '0' {
+		return 0, false
+	}
+	var v uint64
+	for _, x := range b {
+		d := uint64(x - '0')
+		if x < '0' || x > '9' || v > (1<<64-1-d)/10 {
+			return 0, false
+		}
+		v = v*10 + d
+	}
+	return v, true
+}
