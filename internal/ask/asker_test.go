@@ -1,0 +1,130 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/ask/asktest"
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+func open(t *testing.T, c *brokertest.Cluster, max int) *ask.Asker {
+	t.Helper()
+	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", MaxWaiting: max})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestEachOfManyAskersGetsItsOwnReplies(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	asktest.Start(t, c.Config, asktest.Echo)
+	ctx := within(t)
+	var wg sync.WaitGroup
+	for n := range 3 {
+		a := open(t, c, 0)
+		for i := range 50 {
+			wg.Go(func() {
+				id := fmt.Sprintf("w-%d-%d", n, i)
+				call, err := a.Ask(ctx, ask.Command{Name: "start", Workflow: id, Body: []byte(`{"definition":"d"}`)}, true)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer call.Close()
+				r, err := call.Decided(ctx)
+				if err != nil || r.Kind != events.ReplyDecided || r.Workflow != id {
+					t.Errorf("%s: decided %+v, %v", id, r, err)
+				}
+				r, err = call.Drained(ctx)
+				if err != nil || r.Kind != events.ReplyDrained || r.Workflow != id {
+					t.Errorf("%s: drained %+v, %v", id, r, err)
+				}
+			})
+		}
+		t.Cleanup(func() {
+			if n := a.Waiting(); n != 0 {
+				t.Errorf("%d calls are still in the table", n)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestQueryIsAnswered(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	asktest.Start(t, c.Config, asktest.Echo)
+	r, err := open(t, c, 0).Query(within(t), events.Query{Kind: "workflow", Workflow: "w"})
+	if err != nil || r.Kind != events.ReplyAnswer || string(r.Body) != `{"kind":"workflow"}` {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+}
+
+func TestWaitingIsBounded(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	a := open(t, c, 1)
+	ctx := within(t)
+	cmd := ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}
+	call, err := a.Ask(ctx, cmd, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Ask(ctx, cmd, false); !errors.Is(err, ask.ErrBusy) {
+		t.Fatalf("got %v, want ErrBusy", err)
+	}
+	call.Close()
+	if _, err := a.Ask(ctx, cmd, false); err != nil {
+		t.Fatalf("after a call was closed: %v", err)
+	}
+}
+
+func TestNobodyAnswersEndsWithTheDeadline(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := open(t, c, 0).Query(ctx, events.Query{Kind: "workflow", Workflow: "w"})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestSendToADeadBrokerIsUnavailable(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	a := open(t, c, 0)
+	if err := c.Broker.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := a.Send(ctx, ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}); !errors.Is(err, ask.ErrUnavailable) {
+		t.Fatalf("got %v, want ErrUnavailable", err)
+	}
+}
+
+func TestCloseEndsTheWaits(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	a := open(t, c, 0)
+	call, err := a.Ask(within(t), ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	if _, err := call.Next(within(t)); !errors.Is(err, ask.ErrClosed) {
+		t.Fatalf("got %v, want ErrClosed", err)
+	}
+}

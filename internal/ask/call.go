@@ -1,0 +1,92 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Call is a question that was sent. One goroutine waits on it; Close it.
+type Call struct {
+	ID string // of the command, or of the question
+
+	asker   *Asker
+	replyID string
+	raw     chan []byte // replies, undecoded
+	failed  chan error  // capacity 1: the record was not written, or the wait is over
+}
+
+// maxReplies is how many undecoded replies a question holds: decided and
+// drained, and room for both to be sent again.
+const maxReplies = 6
+
+func (a *Asker) register(id, replyID string) (*Call, error) {
+	c := &Call{ID: id, asker: a, replyID: replyID, raw: make(chan []byte, maxReplies), failed: make(chan error, 1)}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, ErrClosed
+	}
+	if len(a.waiting) >= a.maxWaiting {
+		return nil, fmt.Errorf("%w: the limit is %d", ErrBusy, a.maxWaiting)
+	}
+	a.waiting[replyID] = c
+	return c, nil
+}
+
+// Close ends the wait: later replies are dropped.
+func (c *Call) Close() {
+	c.asker.mu.Lock()
+	delete(c.asker.waiting, c.replyID)
+	c.asker.mu.Unlock()
+}
+
+// Next is the next reply. It returns ctx's error when ctx ends first.
+func (c *Call) Next(ctx context.Context) (events.Reply, error) {
+	select {
+	case b := <-c.raw:
+		return decode(b)
+	default:
+	}
+	select {
+	case b := <-c.raw:
+		return decode(b)
+	case err := <-c.failed:
+		return events.Reply{}, err
+	case <-ctx.Done():
+		return events.Reply{}, ctx.Err()
+	}
+}
+
+// Decided is the reply that says what became of the command.
+func (c *Call) Decided(ctx context.Context) (events.Reply, error) {
+	return c.Next(ctx)
+}
+
+// Drained is the reply that comes when the workflow has drained, or the refusal
+// of the command. The decision, which comes first, is passed over.
+func (c *Call) Drained(ctx context.Context) (events.Reply, error) {
+	for {
+		r, err := c.Next(ctx)
+		if err != nil || r.Kind == events.ReplyDrained || r.Result == events.ResultRefused {
+			return r, err
+		}
+	}
+}
+
+func (c *Call) fail(err error) {
+	select {
+	case c.failed <- err:
+	default:
+	}
+}
+
+func decode(b []byte) (events.Reply, error) {
+	var r events.Reply
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, fmt.Errorf("decode a reply: %w", err)
+	}
+	return r, nil
+}

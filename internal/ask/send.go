@@ -1,0 +1,119 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Command is what is asked of a workflow.
+type Command struct {
+	Name     string
+	Workflow string
+	ID       string // the dedupe id; empty: a new one
+	Body     []byte // the JSON object of the command; not copied
+	Trace    string // traceparent, or empty
+}
+
+// Send produces a command and returns its id once Kafka has acknowledged it.
+// Nobody answers it. ctx bounds the wait for the acknowledgement.
+func (a *Asker) Send(ctx context.Context, cmd Command) (string, error) {
+	if cmd.ID == "" {
+		cmd.ID = a.nextID()
+	}
+	return cmd.ID, a.acknowledged(ctx, a.record(cmd, "", false))
+}
+
+// Ask produces a command whose decision is told; with drained, so is the end of
+// the work that it causes. It does not wait for Kafka. ctx bounds the record's
+// time in the producer.
+func (a *Asker) Ask(ctx context.Context, cmd Command, drained bool) (*Call, error) {
+	replyID := a.nextID()
+	if cmd.ID == "" {
+		cmd.ID = replyID
+	}
+	c, err := a.register(cmd.ID, replyID)
+	if err != nil {
+		return nil, err
+	}
+	a.produce(ctx, c, a.record(cmd, replyID, drained))
+	return c, nil
+}
+
+// Query asks for a consistent read (E6) and waits for the answer, at most until
+// ctx ends; it needs a deadline.
+func (a *Asker) Query(ctx context.Context, q events.Query) (events.Reply, error) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return events.Reply{}, fmt.Errorf("query %s of %s: the context has no deadline", q.Kind, q.Workflow)
+	}
+	replyID := a.nextID()
+	c, err := a.register(replyID, replyID)
+	if err != nil {
+		return events.Reply{}, err
+	}
+	defer c.Close()
+	q.Deadline = deadline.UnixMilli()
+	q.ReplyTo = events.ReplyTo{Address: string(a.address), ID: replyID}
+	a.produce(ctx, c, kafka.Keyed(a.names.Queries(), []byte(q.Workflow), wire.Marshal(&q)))
+	return c.Next(ctx)
+}
+
+// Produce writes a record of another kind (a definition) and waits for the
+// acknowledgement.
+func (a *Asker) Produce(ctx context.Context, topic string, key, value []byte) error {
+	return a.acknowledged(ctx, kafka.Keyed(topic, key, value))
+}
+
+// acknowledged produces r and waits, for a record in flight too, at most until
+// ctx ends: what became of it is unknown then.
+func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
+	acked := make(chan error, 1)
+	a.producer.Produce(ctx, r, func(_ *kgo.Record, err error) { acked <- err })
+	select {
+	case err := <-acked:
+		if err != nil {
+			return unavailable(err)
+		}
+		return nil
+	case <-ctx.Done():
+		return unavailable(ctx.Err())
+	}
+}
+
+func (a *Asker) produce(ctx context.Context, c *Call, r *kgo.Record) {
+	a.producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
+		if err != nil {
+			c.fail(unavailable(err))
+		}
+	})
+}
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
+
+// record makes the record of a command: CloudEvents, binary mode.
+func (a *Asker) record(cmd Command, replyID string, drained bool) *kgo.Record {
+	headers := make([]kgo.RecordHeader, 0, 8)
+	headers = append(headers,
+		kafka.Header(events.HeaderID, []byte(cmd.ID)),
+		kafka.Header(events.HeaderSource, a.source),
+		kafka.Header(events.HeaderType, []byte(events.CommandType(cmd.Name))),
+	)
+	if cmd.Trace != "" {
+		headers = append(headers, kafka.Header(events.HeaderTrace, []byte(cmd.Trace)))
+	}
+	if replyID != "" {
+		headers = append(headers,
+			kafka.Header(events.HeaderReplyTo, a.address),
+			kafka.Header(events.HeaderReplyID, []byte(replyID)))
+	}
+	if drained {
+		headers = append(headers, kafka.Header(events.HeaderReplyWait, []byte("drained")))
+	}
+	return kafka.Keyed(a.names.Commands(), []byte(cmd.Workflow), cmd.Body, headers...)
+}
