@@ -35,7 +35,7 @@ func (s *Set) Apply(ctx context.Context, cl *kgo.Client) ([]Difference, error) {
 	if len(fixed) > 0 {
 		return nil, &MismatchError{Prefix: s.prefix, Differences: fixed}
 	}
-	if err := s.mend(ctx, kadm.NewClient(cl), diffs); err != nil {
+	if err := s.mend(ctx, cl, diffs); err != nil {
 		return nil, err
 	}
 	if err := s.applyGroups(ctx, cl); err != nil {
@@ -54,7 +54,7 @@ func (s *Set) AddQueue(ctx context.Context, cl *kgo.Client, queue string) error 
 		return err
 	}
 	topic := more.topic(more.Tasks(queue), more.spec.topics[tasksTemplate])
-	if err := more.create(ctx, kadm.NewClient(cl), topic); err != nil {
+	if err := more.create(ctx, cl, topic); err != nil {
 		return err
 	}
 	if err := more.applyGroups(ctx, cl); err != nil {
@@ -64,7 +64,7 @@ func (s *Set) AddQueue(ctx context.Context, cl *kgo.Client, queue string) error 
 	return nil
 }
 
-func (s *Set) mend(ctx context.Context, adm *kadm.Client, diffs []Difference) error {
+func (s *Set) mend(ctx context.Context, cl *kgo.Client, diffs []Difference) error {
 	byName := map[string]Topic{}
 	for _, t := range s.Desired() {
 		byName[t.Name] = t
@@ -73,11 +73,11 @@ func (s *Set) mend(ctx context.Context, adm *kadm.Client, diffs []Difference) er
 		var err error
 		switch d.Setting {
 		case settingTopic:
-			err = s.create(ctx, adm, byName[d.Topic])
+			err = s.create(ctx, cl, byName[d.Topic])
 		case settingPartitions:
-			err = grow(ctx, adm, d.Topic, byName[d.Topic].Partitions)
+			err = grow(ctx, kadm.NewClient(cl), d.Topic, byName[d.Topic].Partitions)
 		default:
-			err = alter(ctx, adm, d.Topic, d.Setting, d.Want)
+			err = alter(ctx, kadm.NewClient(cl), d.Topic, d.Setting, d.Want)
 		}
 		if err != nil {
 			return err
@@ -86,8 +86,8 @@ func (s *Set) mend(ctx context.Context, adm *kadm.Client, diffs []Difference) er
 	return nil
 }
 
-func (s *Set) create(ctx context.Context, adm *kadm.Client, t Topic) error {
-	replicas, err := s.replicas(ctx, adm)
+func (s *Set) create(ctx context.Context, cl *kgo.Client, t Topic) error {
+	replicas, err := s.replicas(ctx, cl)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *Set) create(ctx context.Context, adm *kadm.Client, t Topic) error {
 	}
 	isr := itoa(s.minInsync(replicas))
 	configs[minInsync] = &isr
-	_, err = adm.CreateTopic(ctx, t.Partitions, replicas, configs, t.Name)
+	_, err = kadm.NewClient(cl).CreateTopic(ctx, t.Partitions, replicas, configs, t.Name)
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		return fmt.Errorf("create topic %s: %w", t.Name, err)
 	}
@@ -105,15 +105,15 @@ func (s *Set) create(ctx context.Context, adm *kadm.Client, t Topic) error {
 }
 
 // replicas is the factor of new topics.
-func (s *Set) replicas(ctx context.Context, adm *kadm.Client) (int16, error) {
+func (s *Set) replicas(ctx context.Context, cl *kgo.Client) (int16, error) {
 	if s.options.Replication != 0 {
 		return s.options.Replication, nil
 	}
-	brokers, err := adm.ListBrokers(ctx)
+	_, brokers, err := metadata(ctx, cl, s.Commands())
 	if err != nil {
-		return 0, fmt.Errorf("list brokers: %w", err)
+		return 0, err
 	}
-	return min(s.spec.MaxFactor, int16(len(brokers))), nil
+	return min(s.spec.MaxFactor, int16(brokers)), nil
 }
 
 func grow(ctx context.Context, adm *kadm.Client, topic string, partitions int32) error {

@@ -3,7 +3,6 @@ package topics
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -78,7 +76,7 @@ func (s *Set) Check(ctx context.Context, cl *kgo.Client) error {
 // replicas, more partitions of a queue) does not differ.
 func (s *Set) Diff(ctx context.Context, cl *kgo.Client) ([]Difference, error) {
 	desired := s.Desired()
-	have, err := describe(ctx, kadm.NewClient(cl), desired)
+	have, err := describe(ctx, cl, desired)
 	if err != nil {
 		return nil, err
 	}
@@ -92,36 +90,29 @@ func (s *Set) Diff(ctx context.Context, cl *kgo.Client) ([]Difference, error) {
 
 // actual is a topic as the cluster has it; nil when it does not exist.
 type actual struct {
-	partitions int32
-	replicas   int16
-	configs    map[string]string
+	shape
+	configs map[string]string
 }
 
-func describe(ctx context.Context, adm *kadm.Client, topics []Topic) (map[string]*actual, error) {
+func describe(ctx context.Context, cl *kgo.Client, topics []Topic) (map[string]*actual, error) {
 	names := make([]string, len(topics))
 	for i, t := range topics {
 		names[i] = t.Name
 	}
-	details, err := adm.ListTopics(ctx, names...)
+	shapes, _, err := metadata(ctx, cl, names...)
 	if err != nil {
-		return nil, fmt.Errorf("list topics: %w", err)
+		return nil, err
 	}
 	out := map[string]*actual{}
 	var existing []string
-	for name, d := range details {
-		if errors.Is(d.Err, kerr.UnknownTopicOrPartition) {
-			continue
-		}
-		if d.Err != nil {
-			return nil, fmt.Errorf("describe topic %s: %w", name, d.Err)
-		}
-		out[name] = &actual{partitions: int32(len(d.Partitions)), replicas: int16(d.Partitions.NumReplicas()), configs: map[string]string{}}
+	for name, shape := range shapes {
+		out[name] = &actual{shape: shape, configs: map[string]string{}}
 		existing = append(existing, name)
 	}
 	if len(existing) == 0 {
 		return out, nil
 	}
-	configs, err := adm.DescribeTopicConfigs(ctx, existing...)
+	configs, err := kadm.NewClient(cl).DescribeTopicConfigs(ctx, existing...)
 	if err != nil {
 		return nil, fmt.Errorf("describe topic settings: %w", err)
 	}

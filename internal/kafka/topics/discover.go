@@ -2,11 +2,7 @@ package topics
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -19,22 +15,22 @@ func (s *Spec) Discover(ctx context.Context, cl *kgo.Client, prefix string) (*Se
 	if err != nil {
 		return nil, err
 	}
-	details, err := kadm.NewClient(cl).ListTopics(ctx)
+	shapes, _, err := metadata(ctx, cl)
 	if err != nil {
-		return nil, fmt.Errorf("list topics: %w", err)
+		return nil, err
 	}
-	cmds, ok := details[set.Commands()]
-	if !ok || errors.Is(cmds.Err, kerr.UnknownTopicOrPartition) {
+	commands, ok := shapes[set.Commands()]
+	if !ok {
 		missing := Difference{Topic: set.Commands(), Setting: settingTopic}
 		return nil, &MismatchError{Prefix: set.prefix, Differences: []Difference{missing}}
 	}
-	o := Options{Prefix: set.prefix, Partitions: int32(len(cmds.Partitions))}
-	for name, d := range details {
+	o := Options{Prefix: set.prefix, Partitions: commands.partitions}
+	for name, shape := range shapes {
 		if queue, ok := set.Queue(name); ok {
 			o.Queues = append(o.Queues, queue)
 			// A queue may have more partitions than wanted, never fewer.
-			if n := int32(len(d.Partitions)); o.QueuePartitions == 0 || n < o.QueuePartitions {
-				o.QueuePartitions = n
+			if o.QueuePartitions == 0 || shape.partitions < o.QueuePartitions {
+				o.QueuePartitions = shape.partitions
 			}
 		}
 	}

@@ -1,0 +1,140 @@
+package topics
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/heddle-run/heddle"
+)
+
+func TestTheEmbeddedTopicsParse(t *testing.T) {
+	spec, err := Parse(heddle.TopicsYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := spec.Set(Options{Partitions: 8, Queues: []string{"orders", "default"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	desired := set.Desired()
+	if len(desired) != len(baseNames)+1 {
+		t.Errorf("%d topics, want one per name and one more queue", len(desired))
+	}
+	for _, topic := range desired {
+		if !strings.HasPrefix(topic.Name, "heddle.") {
+			t.Errorf("topic %s is not under the prefix", topic.Name)
+		}
+		if topic.Compacted && topic.Configs[retentionMs] != "-1" {
+			t.Errorf("topic %s is compacted and has a retention", topic.Name)
+		}
+		if set.MaxBytes(topic.Name) != topic.MaxBytes {
+			t.Errorf("topic %s: MaxBytes says %d, want %d", topic.Name, set.MaxBytes(topic.Name), topic.MaxBytes)
+		}
+	}
+}
+
+func TestTopicsKeyedByWorkflowShareOnePartitionCount(t *testing.T) {
+	set, err := Default().Set(Options{Partitions: 12, QueuePartitions: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range set.Desired() {
+		queue, isQueue := set.Queue(topic.Name)
+		switch {
+		case isQueue && topic.Partitions != 30:
+			t.Errorf("queue %s has %d partitions, want 30", queue, topic.Partitions)
+		case strings.HasPrefix(topic.Key, "workflow ID") && !isQueue && topic.Partitions != 12:
+			t.Errorf("topic %s has %d partitions, want 12", topic.Name, topic.Partitions)
+		}
+	}
+}
+
+func TestTheFileIsCheckedWithPaths(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"unknown field", "cleanup: compact", "clean: compact", "unknown field"},
+		{"unknown cleanup", "cleanup: compact", "cleanup: shred", "state.cleanup"},
+		{"bad partitions", "partitions: workflow", "partitions: some", ".partitions"},
+		{"no partitions", "partitions: workflow", "partitions: 0", ".partitions"},
+		{"bad retention", "retention: 90d", "retention: long", "topics.journal.retention"},
+		{"bad size", "max_message: 2MiB", "max_message: 2MB", ".max_message"},
+		{"missing topic", "  dlq:", "  dlx:", "topics.dlq: missing"},
+		{"unknown topic", "  dlq:", "  dlx:", "topics.dlx: unknown topic"},
+		{"unknown version", "version: 1", "version: 2", "version"},
+		{"missing key", "key: scope", "", "topics.readiness.key: missing"},
+		{"slow heartbeat", "heartbeat: 1s", "heartbeat: 5s", "groups.planner.heartbeat"},
+		{"unknown stamp", "stamped_by: broker", "stamped_by: sun", ".stamped_by"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			src := strings.Replace(string(heddle.TopicsYAML), c.old, c.new, -1)
+			if src == string(heddle.TopicsYAML) {
+				t.Fatalf("%q is not in the file", c.old)
+			}
+			_, err := Parse([]byte(src))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNamesRoundTrip(t *testing.T) {
+	n, err := NewNames("acme.prod.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		n.Commands():         "acme.prod.commands",
+		n.Tasks("orders"):    "acme.prod.tasks.orders",
+		n.PlannerTxn(7):      "acme.prod-planner-7",
+		n.PlannerGroup():     "acme.prod.planner",
+		n.QueueGroup("x"):    "acme.prod.queue.x",
+		n.base(n.Tasks("x")): "tasks.QUEUE",
+		n.base(n.DLQ()):      "dlq",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if q, ok := n.Queue("acme.prod.tasks.orders"); !ok || q != "orders" {
+		t.Errorf("Queue: %q %v", q, ok)
+	}
+	if _, ok := n.Queue("heddle.tasks.orders"); ok {
+		t.Error("a topic of another deployment counts as a queue")
+	}
+}
+
+func TestNamesThatKafkaWouldRefuseAreRefused(t *testing.T) {
+	for _, q := range []string{"", "a.b", "a b", "-a", strings.Repeat("a", 101)} {
+		if CheckQueue(q) == nil {
+			t.Errorf("queue %q accepted", q)
+		}
+	}
+	for _, p := range []string{"a/b", ".a", strings.Repeat("a", 70)} {
+		if _, err := NewNames(p); err == nil {
+			t.Errorf("prefix %q accepted", p)
+		}
+	}
+}
+
+func TestAPromiseOfMoreIsNoMismatch(t *testing.T) {
+	for _, c := range []struct {
+		setting, have, want string
+		ok                  bool
+	}{
+		{retentionMs, "1000", "1000", true},
+		{retentionMs, "2000", "1000", true},
+		{retentionMs, "500", "1000", false},
+		{retentionMs, "-1", "1000", true},
+		{retentionMs, "1000", "-1", false},
+		{maxMessage, "2000", "1000", true},
+		{maxMessage, "999", "1000", false},
+		{maxMessage, "-1", "1000", false},
+		{minInsync, "1", "2", false},
+		{cleanupPolicy, "delete", "compact", false},
+		{cleanupPolicy, "compact,delete", "compact", false},
+	} {
+		if got := promises(c.setting, c.have, c.want); got != c.ok {
+			t.Errorf("%s %s for %s: %v, want %v", c.setting, c.have, c.want, got, c.ok)
+		}
+	}
+}
