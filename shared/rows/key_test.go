@@ -69,8 +69,8 @@ func TestEachKeyHasOneEncoding(t *testing.T) {
 	for _, b := range [][]byte{
 		nil,
 		{byte(rows.Fact)},
-		{byte(rows.Fact), 'a'},                      // the name does not end
-		{byte(rows.Fact), 'a', 0},                   // no numbers
+		{byte(rows.Fact), 'a'},    // the name does not end
+		{byte(rows.Fact), 'a', 0}, // no numbers
 		{byte(rows.Fact), 'a', 0, 9, 1, 1, 1, 1, 1}, // nine bytes
 		{byte(rows.Fact), 'a', 0, 2, 1},             // cut short
 		{byte(rows.Fact), 'a', 0, 2, 0, 1, 0, 0},    // 1 in two bytes

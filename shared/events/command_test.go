@@ -1,0 +1,242 @@
+package events_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+const place = "commands/3/17"
+
+func binary(name string, more ...string) []events.Header {
+	h := []events.Header{{Key: events.HeaderType, Value: []byte(events.CommandType(name))}}
+	for i := 0; i < len(more); i += 2 {
+		h = append(h, events.Header{Key: more[i], Value: []byte(more[i+1])})
+	}
+	return h
+}
+
+func structured(name, data string) string {
+	return fmt.Sprintf(`{"specversion":"1.0","type":%q,"source":"shop","id":"7","data":%s}`, events.CommandType(name), data)
+}
+
+func parse(t *testing.T, key string, headers []events.Header, value string) *events.Command {
+	t.Helper()
+	cmd, err := events.ParseCommand([]byte(key), headers, []byte(value), place)
+	if err != nil {
+		t.Fatalf("parsing %s: %v", value, err)
+	}
+	return cmd
+}
+
+func TestACommandMayComeInThreeForms(t *testing.T) {
+	want := &events.StartWorkflow{Definition: []byte(`"orders"`), Input: []byte(`{"n":1.0}`), By: events.By{Who: "ann", Why: "test"}}
+	fields := `"definition":"orders","input":{"n":1.0},"by":"ann","why":"test"`
+	forms := map[string]*events.Command{
+		"binary":     parse(t, "w1", binary("start", events.HeaderID, "7", events.HeaderSource, "shop"), "{"+fields+"}"),
+		"structured": parse(t, "w1", nil, structured("start", "{"+fields+"}")),
+		"bare":       parse(t, "w1", nil, `{"command":"start","id":"7","source":"shop",`+fields+`}`),
+	}
+	for form, cmd := range forms {
+		if cmd.Name != "start" || cmd.Workflow != "w1" || cmd.Source != "shop" || cmd.ID != "7" {
+			t.Errorf("%s: %+v", form, cmd)
+		}
+		if !reflect.DeepEqual(cmd.Body, want) {
+			t.Errorf("%s: body %+v, want %+v", form, cmd.Body, want)
+		}
+		if cmd.DedupeID() != "shop\x007" {
+			t.Errorf("%s: dedupe id %q", form, cmd.DedupeID())
+		}
+	}
+}
+
+func TestThePlaceStandsInForAMissingID(t *testing.T) {
+	for form, cmd := range map[string]*events.Command{
+		"bare":   parse(t, "w1", nil, `{"command":"pause","source":"shop"}`),
+		"binary": parse(t, "w1", binary("pause", events.HeaderSource, "shop"), ``),
+	} {
+		if cmd.ID != place || cmd.Source != "" {
+			t.Errorf("%s: source %q, id %q", form, cmd.Source, cmd.ID)
+		}
+	}
+}
+
+func TestWhoAsksIsToldUnderTheIDOfTheCommand(t *testing.T) {
+	headers := binary("pause", events.HeaderID, "7", events.HeaderReplyTo, "me", events.HeaderReplyWait, "drained", events.HeaderTrace, "00-aa-bb-01")
+	cmd := parse(t, "w1", headers, `{}`)
+	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true}); cmd.ReplyTo != want || cmd.Trace != "00-aa-bb-01" {
+		t.Errorf("reply to %+v, trace %q", cmd.ReplyTo, cmd.Trace)
+	}
+	cmd = parse(t, "w1", binary("pause", events.HeaderReplyTo, "me", events.HeaderReplyID, "q"), `{}`)
+	if cmd.ReplyTo.ID != "q" {
+		t.Errorf("reply id %q", cmd.ReplyTo.ID)
+	}
+	cmd = parse(t, "w1", nil, `{"command":"pause","reply_to":"me"}`)
+	if want := (events.ReplyTo{Address: "me", ID: place}); cmd.ReplyTo != want {
+		t.Errorf("reply to %+v", cmd.ReplyTo)
+	}
+}
+
+func TestABadTraceIsDroppedWithoutHarm(t *testing.T) {
+	for _, trace := range []string{strings.Repeat("x", 200), "a\nb", "\xff"} {
+		if cmd := parse(t, "w1", binary("pause", events.HeaderTrace, trace), `{}`); cmd.Trace != "" {
+			t.Errorf("trace %q", cmd.Trace)
+		}
+	}
+}
+
+func TestTheDigestTellsOtherContentUnderOneID(t *testing.T) {
+	digest := func(name, value string) uint64 { return parse(t, "w1", binary(name), value).Digest }
+	if digest("input", `{"input":1}`) != digest("input", `{"input":1}`) {
+		t.Error("the same content has two digests")
+	}
+	if digest("input", `{"input":1}`) == digest("input", `{"input":2}`) {
+		t.Error("other content has the same digest")
+	}
+	if digest("pause", `{}`) == digest("resume", `{}`) {
+		t.Error("another command has the same digest")
+	}
+}
+
+func TestEveryCommandIsUnderstood(t *testing.T) {
+	token := events.TokenText(events.Key("0123456789abcdef").Seal(events.Token{Workflow: "w1", Attempt: 1}))
+	persist := false
+	cases := []struct {
+		name, data string
+		want       events.CommandBody
+	}{
+		{"start", `{"definition":{"name":"x"}}`, &events.StartWorkflow{Definition: []byte(`{"name":"x"}`)}},
+		{"input", `{"input":null,"mode":"replace"}`, &events.FeedInput{Input: []byte("null"), Mode: "replace"}},
+		{"pause", `{"by":"ann"}`, &events.PauseWorkflow{By: events.By{Who: "ann"}}},
+		{"resume", `{}`, &events.ResumeWorkflow{}},
+		{"stop", `{"drain":"1m30s","persist":false}`, &events.StopWorkflow{Drain: events.Duration(90 * time.Second), Persist: &persist}},
+		{"stop", `{"drain":1500}`, &events.StopWorkflow{Drain: events.Duration(1500 * time.Millisecond)}},
+		{"stop", `{"drain":null}`, &events.StopWorkflow{}},
+		{"cancel", ``, &events.CancelWorkflow{}},
+		{"retry", `{"runnable":"r7"}`, &events.RetryRunnables{Runnables: []string{"r7"}}},
+		{"retry", `{"component":"a","input":{"n":1}}`, &events.RetryRunnables{Component: "a", Input: []byte(`{"n":1}`)}},
+		{"skip", `{"runnable":"r7","why":"broken"}`, &events.SkipRunnable{Runnable: "r7", By: events.By{Why: "broken"}}},
+		{"checkpoint", `{}`, &events.CheckpointWorkflow{}},
+		{"delete", `{"force":true}`, &events.DeleteWorkflow{Force: true}},
+		{"complete", `{"token":"` + token + `"}`, &events.CompleteAttempt{Token: token, Result: []byte("null")}},
+		{"fail", `{"token":"` + token + `","error":{"message":"no"}}`, &events.FailAttempt{Token: token, Error: events.AttemptFailure{Message: "no"}}},
+		{"heartbeat", `{"token":"` + token + `"}`, &events.HeartbeatAttempt{Token: token}},
+	}
+	for _, c := range cases {
+		t.Run(c.name+c.data, func(t *testing.T) {
+			if got := parse(t, "w1", binary(c.name), c.data).Body; !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPartitionsTakeCommandsOfTheirOwn(t *testing.T) {
+	for name, want := range map[string]events.CommandBody{
+		"force_release":  &events.ReleasePartition{},
+		"mark_stale":     &events.MarkPartitionStale{},
+		"request_replay": &events.ReplayPartition{},
+	} {
+		cmd := parse(t, events.PartitionWorkflow(3), binary(name), `{}`)
+		if !reflect.DeepEqual(cmd.Body, want) || cmd.Workflow != "_partition/3" {
+			t.Errorf("%s: %+v", name, cmd)
+		}
+	}
+}
+
+func TestCommandsThatCannotBeUnderstoodSayWhy(t *testing.T) {
+	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
+	long := strings.Repeat("x", events.MaxCommandText+1)
+	cases := []struct {
+		name    string
+		key     string
+		headers []events.Header
+		value   string
+		code    string
+		path    string
+	}{
+		{"no key", "", nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
+		{"a key with a space", "a b", nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
+		{"a key that is too long", strings.Repeat("x", 256), nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
+		{"the system's key", "_x", nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
+		{"a pool's key", "pool:a", nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
+		{"a partition without number", "_partition/x", nil, `{"command":"mark_stale"}`, "invalid_workflow_id", "key"},
+		{"a partition spelled otherwise", "_partition/03", nil, `{"command":"mark_stale"}`, "invalid_workflow_id", "key"},
+		{"an empty value", "w1", nil, ``, "not_json", ""},
+		{"bytes", "w1", nil, "\x00\x01", "not_json", ""},
+		{"a list", "w1", nil, `[1]`, "not_json", ""},
+		{"half an object", "w1", nil, `{"command":`, "not_json", ""},
+		{"binary with a broken body", "w1", binary("input"), `{"input":`, "not_json", ""},
+		{"no name", "w1", nil, `{}`, "missing_field", "command"},
+		{"an unknown name", "w1", nil, `{"command":"explode"}`, "unknown_command", "command"},
+		{"an unknown type", "w1", nil, `{"specversion":"1.0","type":"com.example.x","id":"1"}`, "unknown_command", "type"},
+		{"an unknown version", "w1", []events.Header{{Key: "ce_type", Value: []byte("heddle.command.start.v2")}}, `{}`, "unknown_command", "type"},
+		{"too deep", "w1", binary("input"), `{"input":` + deep + `}`, "too_deep", ""},
+		{"an id that is too long", "w1", binary("pause", events.HeaderID, long), `{}`, "invalid_field", "id"},
+		{"an id that is no text", "w1", binary("pause", events.HeaderID, "\xff"), `{}`, "invalid_field", "id"},
+		{"an id with a zero byte", "w1", binary("pause", events.HeaderID, "a\x00b"), `{}`, "invalid_field", "id"},
+		{"a source with a zero byte", "w1", binary("pause", events.HeaderSource, "a\x00b"), `{}`, "invalid_field", "source"},
+		{"a reply address that is no text", "w1", binary("pause", events.HeaderReplyTo, "\xff"), `{}`, "invalid_field", "reply_to"},
+		{"an id that is a number", "w1", nil, `{"command":"pause","id":7}`, "invalid_field", "id"},
+		{"start without definition", "w1", binary("start"), `{}`, "missing_field", "definition"},
+		{"start with null", "w1", binary("start"), `{"definition":null}`, "missing_field", "definition"},
+		{"start with a number", "w1", binary("start"), `{"definition":3}`, "invalid_field", "definition"},
+		{"policies that are no list", "w1", binary("start"), `{"definition":"x","policies":{}}`, "invalid_field", "policies"},
+		{"options that are no object", "w1", binary("start"), `{"definition":"x","options":[]}`, "invalid_field", "options"},
+		{"context that is no object", "w1", binary("start"), `{"definition":"x","context":1}`, "invalid_field", "context"},
+		{"input without input", "w1", binary("input"), `{}`, "missing_field", "input"},
+		{"input with an unknown mode", "w1", binary("input"), `{"input":1,"mode":"mix"}`, "invalid_field", "mode"},
+		{"resume with bad policies", "w1", binary("resume"), `{"policies":"x"}`, "invalid_field", "policies"},
+		{"stop with a bad duration", "w1", binary("stop"), `{"drain":"soon"}`, "invalid_field", "drain"},
+		{"stop with a negative duration", "w1", binary("stop"), `{"drain":"-1s"}`, "invalid_field", "drain"},
+		{"stop with more than a day", "w1", binary("stop"), `{"drain":"25h"}`, "invalid_field", "drain"},
+		{"stop with more than an integer holds", "w1", binary("stop"), `{"drain":9223372036854775807}`, "invalid_field", "drain"},
+		{"retry of what is no runnable", "w1", binary("retry"), `{"runnable":"7"}`, "invalid_field", "runnable"},
+		{"retry of a list with a bad one", "w1", binary("retry"), `{"runnables":["r1","r0"]}`, "invalid_field", "runnables[1]"},
+		{"retry of all with an input", "w1", binary("retry"), `{"input":1}`, "invalid_field", "input"},
+		{"skip of nothing", "w1", binary("skip"), `{}`, "missing_field", "runnable"},
+		{"skip of what is no runnable", "w1", binary("skip"), `{"runnable":"rx"}`, "invalid_field", "runnable"},
+		{"complete without token", "w1", binary("complete"), `{}`, "missing_field", "token"},
+		{"complete with no token", "w1", binary("complete"), `{"token":"???"}`, "invalid_field", "token"},
+		{"fail without error", "w1", binary("fail"), `{"token":"x"}`, "missing_field", "error"},
+		{"heartbeat without token", "w1", binary("heartbeat"), `{}`, "missing_field", "token"},
+		{"a field of another type", "w1", binary("delete"), `{"force":"yes"}`, "invalid_field", "force"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			cmd, err := events.ParseCommand([]byte(c.key), c.headers, []byte(c.value), place)
+			if err == nil {
+				t.Fatalf("understood as %+v", cmd)
+			}
+			if err.Code != c.code || err.Path != c.path || err.Message == "" {
+				t.Errorf("%+v, want %s at %q", err, c.code, c.path)
+			}
+		})
+	}
+}
+
+func TestDurationsAreWrittenAsTheyAreRead(t *testing.T) {
+	b, err := json.Marshal(events.Duration(90 * time.Second))
+	if err != nil || string(b) != `"1m30s"` {
+		t.Fatalf("%s, %v", b, err)
+	}
+	var d events.Duration
+	if err := json.Unmarshal(b, &d); err != nil || d != events.Duration(90*time.Second) {
+		t.Fatalf("%v, %v", d, err)
+	}
+}
+
+func TestAFailureGivenByTokenIsRetryableUnlessItSaysOtherwise(t *testing.T) {
+	no := false
+	if e := (events.AttemptFailure{Message: "x"}).TaskError(); e.NonRetryable || e.Type != events.ErrorTaskFailed {
+		t.Errorf("%+v", e)
+	}
+	if e := (events.AttemptFailure{Type: "declined", Retryable: &no}).TaskError(); !e.NonRetryable || e.Type != "declined" {
+		t.Errorf("%+v", e)
+	}
+}

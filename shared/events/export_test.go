@@ -1,0 +1,4 @@
+package events
+
+// New makes an empty event of a kind.
+var New = newEvent

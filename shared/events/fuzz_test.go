@@ -1,0 +1,92 @@
+package events_test
+
+import (
+	"testing"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// What decodes has one canonical form, which decodes to the same.
+func settled[M any, P wire.Pointer[M]](t *testing.T, b []byte) {
+	t.Helper()
+	var m, back M
+	if wire.Unmarshal(b, P(&m)) != nil {
+		return
+	}
+	canonical := wire.Marshal(P(&m))
+	if err := wire.Unmarshal(canonical, P(&back)); err != nil {
+		t.Fatalf("%T: own bytes %x: %v", m, canonical, err)
+	}
+	if again := wire.Marshal(P(&back)); string(again) != string(canonical) {
+		t.Fatalf("%T: %x encodes again as %x", m, canonical, again)
+	}
+	wire.ToJSON(P(&back))
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	for _, n := range events.Numbers() {
+		e, _ := events.New(n)
+		f.Add(events.EncodeRecord(&events.Record{Workflow: "w", Events: []events.Event{filled(&fixed{}, e)}}))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, err := events.DecodeRecord(b); err == nil {
+			settled[events.Record](t, b)
+		}
+	})
+}
+
+func FuzzDecodeInbox(f *testing.F) {
+	f.Add(events.EncodeInbox(filled(&fixed{}, &events.TaskOutcome{})))
+	f.Add(events.EncodeInbox(filled(&fixed{}, &events.TaskNotified{})))
+	f.Add(events.EncodeInbox(filled(&fixed{}, &events.TaskHeartbeat{})))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if m, err := events.DecodeInbox(b); err == nil {
+			m.AttemptToken()
+			settled[events.Inbox](t, b)
+		}
+	})
+}
+
+func FuzzDecodeTask(f *testing.F) {
+	f.Add(wire.Marshal(filled(&fixed{}, &events.Task{})))
+	f.Add(wire.Marshal(filled(&fixed{}, &events.TaskCancel{})))
+	f.Add(wire.Marshal(filled(&fixed{}, &events.Query{})))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		settled[events.Task](t, b)
+		settled[events.TaskCancel](t, b)
+		settled[events.Query](t, b)
+	})
+}
+
+func FuzzOpenToken(f *testing.F) {
+	f.Add(key.Seal(events.Token{Workflow: "w", Attempt: 1}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tok, err := events.PeekToken(b)
+		if err != nil {
+			return
+		}
+		if opened, err := key.Open(b); err == nil && opened != tok {
+			t.Fatalf("opens to %+v, peeks as %+v", opened, tok)
+		}
+	})
+}
+
+func FuzzParseCommand(f *testing.F) {
+	f.Add("w", "", `{"command":"start","definition":"x","input":1}`)
+	f.Add("w", "heddle.command.input.v1", `{"input":{"a":[1]}}`)
+	f.Add("w", "", `{"specversion":"1.0","type":"heddle.command.retry.v1","id":"1","source":"s","data":{"runnable":"r1"}}`)
+	f.Fuzz(func(t *testing.T, workflow, typ, value string) {
+		var headers []events.Header
+		if typ != "" {
+			headers = []events.Header{{Key: events.HeaderType, Value: []byte(typ)}}
+		}
+		cmd, err := events.ParseCommand([]byte(workflow), headers, []byte(value), place)
+		switch {
+		case err != nil && (err.Code == "" || err.Message == ""):
+			t.Fatalf("an error without code or message: %+v", err)
+		case err == nil && (cmd.Body == nil || cmd.Name == "" || cmd.ID == "" || cmd.Workflow != workflow):
+			t.Fatalf("half a command: %+v", cmd)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package events_test
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+var key = events.Key("a deployment's secret")
+
+func tokens() *rapid.Generator[events.Token] {
+	return rapid.Custom(func(t *rapid.T) events.Token {
+		tok := *filled(random{t}, &events.Token{})
+		tok.Workflow = rapid.StringMatching(`[A-Za-z0-9._:/-]{1,40}`).Draw(t, "workflow")
+		return tok
+	})
+}
+
+func TestATokenOpensToWhatWasSealed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := tokens().Draw(t, "token")
+		text := events.TokenText(key.Seal(want))
+		sealed, err := events.ParseTokenText(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		got, err := key.Open(sealed)
+		if err != nil || got != want {
+			t.Fatalf("opened %+v, %v, want %+v", got, err, want)
+		}
+		if peeked, err := events.PeekToken(sealed); err != nil || peeked != want {
+			t.Fatalf("peeked %+v, %v", peeked, err)
+		}
+	})
+}
+
+func TestAChangedTokenDoesNotOpen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sealed := key.Seal(tokens().Draw(t, "token"))
+		bit := rapid.IntRange(0, 8*len(sealed)-1).Draw(t, "bit")
+		sealed[bit/8] ^= 1 << (bit % 8)
+		if tok, err := key.Open(sealed); !errors.Is(err, events.ErrToken) {
+			t.Fatalf("bit %d changed: %+v, %v", bit, tok, err)
+		}
+	})
+}
+
+func TestATokenOfAnotherDeploymentDoesNotOpen(t *testing.T) {
+	sealed := events.Key("another secret of theirs").Seal(events.Token{Workflow: "w"})
+	if _, err := key.Open(sealed); !errors.Is(err, events.ErrToken) {
+		t.Fatalf("err = %v", err)
+	}
+}
+
+func TestWhatIsNoTokenIsRefused(t *testing.T) {
+	for _, s := range []string{"", "x", "AAAAAAAAAAAAAAAAAAAAAA", "not base64!", "AAAAAAAAAAAAAAAAAAAAAAAA=="} {
+		if b, err := events.ParseTokenText(s); err == nil {
+			if _, err := events.PeekToken(b); !errors.Is(err, events.ErrToken) {
+				t.Errorf("%q is a token: %v", s, err)
+			}
+		}
+	}
+	if _, err := key.Open(nil); !errors.Is(err, events.ErrToken) {
+		t.Errorf("nothing opens: %v", err)
+	}
+}
