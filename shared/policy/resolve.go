@@ -100,3 +100,10 @@ func (r *Rule) honoured(sync bool) bool {
 	other := r.fields.given &^ onFailure
 	return other == 0 || other == mode && sync
 }
+
+// CheckOwn is Check for the own policy of a component.
+func (r *Rule) CheckOwn(s Subject) (problem Error, ok bool) {
+	own := *r
+	own.name = pattern{exact: s.Name}
+	return own.Check(s)
+}

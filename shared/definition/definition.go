@@ -1,0 +1,94 @@
+package definition
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/expr"
+)
+
+// Definition is a definition that has been read and checked. It is immutable.
+type Definition struct {
+	Digest   string  // SHA-256 of the canonical form: "sha256:" + hex
+	Name     string  // a label that resolves to the digest
+	Version  string  // likewise; empty if none is given
+	Warnings []Error // what is legal but looks like a mistake
+
+	canonical []byte
+	tree      map[string]any
+}
+
+// Canonical is the canonical form: the given model as JSON with sorted keys. Parse of it gives the same definition. The
+// caller must not change it.
+func (d *Definition) Canonical() []byte { return d.canonical }
+
+// Parse reads a definition in JSON or YAML 1.2 and checks it whole: it is well-formed, fits the published schema and
+// the rules of the workflow model, and Compile will succeed. Its error is Errors with everything that is wrong.
+func Parse(src []byte) (*Definition, error) {
+	v, errs := readTree(src)
+	if errs != nil {
+		return nil, errs
+	}
+	root, ok := v.(map[string]any)
+	if !ok {
+		return nil, Errors{{Message: "a definition must be an object", Fix: "write name: … and components: …"}}
+	}
+	d := &Definition{tree: root}
+	canonical, err := expr.Append(nil, root)
+	if err != nil {
+		return nil, Errors{{Message: err.Error()}}
+	}
+	if len(canonical) > MaxCanonical {
+		return nil, Errors{{Message: fmt.Sprintf("the definition has %d bytes, more than %d", len(canonical), MaxCanonical),
+			Fix: "split the workflow, or move data out of params"}}
+	}
+	d.canonical = canonical
+	sum := sha256.Sum256(canonical)
+	d.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	g, errs := compile(d)
+	if errs = withSchema(errs, root); errs != nil {
+		return nil, errs
+	}
+	d.Name, d.Version = g.Name, g.Version
+	d.Warnings = warnings(g)
+	return d, nil
+}
+
+// Compile builds the graph of a definition.
+func Compile(d *Definition) (*Graph, error) {
+	g, errs := compile(d)
+	if errs != nil {
+		return nil, errs
+	}
+	return g, nil
+}
+
+func compile(d *Definition) (*Graph, Errors) {
+	r := reader{}
+	spec := r.definition(d.tree)
+	b := builder{spec: spec, errs: r.errs, graph: &Graph{
+		Digest: d.Digest, Name: spec.name, Version: spec.version, Options: spec.options, Rules: spec.rules, input: spec.input,
+	}}
+	b.build()
+	slices.SortStableFunc(b.errs, func(a, b Error) int { return strings.Compare(a.Path, b.Path) })
+	return b.graph, b.errs
+}
+
+// warnings are about what is legal but often a mistake.
+func warnings(g *Graph) []Error {
+	if len(g.Roots) < 2 {
+		return nil
+	}
+	names := make([]string, len(g.Roots))
+	for i, root := range g.Roots {
+		names[i] = g.Components[root].Name
+	}
+	return []Error{{
+		Path:    "components",
+		Message: strings.Join(names, ", ") + " have neither after nor in: each is fed by the input, and they run in parallel",
+		Fix:     "if one is to follow another, give it after",
+	}}
+}

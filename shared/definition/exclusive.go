@@ -1,0 +1,167 @@
+package definition
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// The analysis of how often a component can be activated in one scope.
+//
+// Each guarded component c (a condition, or one with `when`) that is activated at most once per scope splits the scope
+// in two: c was taken, or it was not. What a component needs of these splits is a set of literals: (c taken) for
+// everything that c's fact leads to, (c not taken) for its else. Two components of which one needs (c taken) and the
+// other (c not taken) exclude each other: at most one of them yields in a scope. That makes `any` over a branch and its
+// else count as single, and a join that needs both impossible.
+
+// literals is a set of literals: bit 2i for guard i taken, 2i+1 for not taken.
+type literals []uint64
+
+func (l literals) has(bit int) bool { return l[bit/64]&(1<<(bit%64)) != 0 }
+func (l literals) add(bit int)      { l[bit/64] |= 1 << (bit % 64) }
+
+func (l literals) union(o literals) {
+	for i := range l {
+		l[i] |= o[i]
+	}
+}
+
+func (l literals) intersect(o literals) {
+	for i := range l {
+		l[i] &= o[i]
+	}
+}
+
+const takenBits = 0x5555555555555555 // the even bits
+
+// excludes reports whether one set takes a guard that the other does not.
+func (l literals) excludes(o literals) (guard int, ok bool) {
+	for i := range l {
+		clash := l[i]&takenBits<<1&o[i] | o[i]&takenBits<<1&l[i]
+		if clash != 0 {
+			return (64*i + bits.TrailingZeros64(clash)) / 2, true
+		}
+	}
+	return 0, false
+}
+
+// analysis holds, by component, the literals of its activation and of its facts.
+type analysis struct {
+	*builder
+	guards            []int // component of each guard
+	number            []int // guard of each component, −1 if none
+	activated, yields []literals
+	impossible        []bool
+}
+
+// analyse finds how often each component runs per scope, and refuses joins that could run more often than once or never.
+func (b *builder) analyse() {
+	n := len(b.graph.Components)
+	a := analysis{builder: b, number: make([]int, n), activated: make([]literals, n), yields: make([]literals, n), impossible: make([]bool, n)}
+	for i, c := range b.graph.Components {
+		a.number[i] = -1
+		if c.Guarded() {
+			a.number[i] = len(a.guards)
+			a.guards = append(a.guards, i)
+		}
+	}
+	for _, i := range b.order {
+		a.component(b.graph.Components[i])
+	}
+}
+
+func (a *analysis) empty() literals { return make(literals, (2*len(a.guards)+63)/64) }
+
+func (a *analysis) component(c *Component) {
+	a.activated[c.Index] = a.needs(c)
+	c.Single = a.single(c)
+	a.contradiction(c)
+	yields := a.empty()
+	yields.union(a.activated[c.Index])
+	if g := a.number[c.Index]; g >= 0 && c.Single {
+		yields.add(2 * g)
+	}
+	a.yields[c.Index] = yields
+}
+
+// needs is what holds in every scope in which c is activated.
+func (a *analysis) needs(c *Component) literals {
+	needs := a.empty()
+	switch c.Join {
+	case Root:
+	case Else:
+		of := c.Arms[0].Component
+		needs.union(a.activated[of])
+		if g := a.number[of]; g >= 0 && a.graph.Components[of].Single {
+			needs.add(2*g + 1)
+		}
+	case Any:
+		for i, arm := range c.Arms {
+			if i == 0 {
+				needs.union(a.yields[arm.Component])
+			} else {
+				needs.intersect(a.yields[arm.Component])
+			}
+		}
+	default:
+		for _, arm := range c.Arms {
+			if !arm.Optional {
+				needs.union(a.yields[arm.Component])
+			}
+		}
+	}
+	return needs
+}
+
+// single reports whether c is activated at most once per scope. The arms of a join must be.
+func (a *analysis) single(c *Component) bool {
+	switch c.Join {
+	case Root:
+		return true
+	case List, Named:
+		a.joinArms(c)
+		return true
+	case Any:
+		for i, arm := range c.Arms {
+			if !a.graph.Components[arm.Component].Single {
+				return false
+			}
+			for _, other := range c.Arms[:i] {
+				if _, ok := a.yields[arm.Component].excludes(a.yields[other.Component]); !ok {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return a.graph.Components[c.Arms[0].Component].Single
+}
+
+func (a *analysis) joinArms(c *Component) {
+	for i, arm := range c.Arms {
+		parent := a.graph.Components[arm.Component]
+		if parent.Single {
+			continue
+		}
+		a.fail(a.spec.components[c.Index].arms[i].path,
+			fmt.Sprintf("%q can yield more than once per input, so a join cannot wait for it", parent.Name),
+			"make the arms of its any exclude each other with a condition and its else, or join them one by one")
+	}
+}
+
+// contradiction refuses a component that needs a branch and its else at once. What stands behind it is not reported again.
+func (a *analysis) contradiction(c *Component) {
+	for _, arm := range c.Arms {
+		if a.impossible[arm.Component] && !arm.Optional && c.Join != Any {
+			a.impossible[c.Index] = true
+			return
+		}
+	}
+	needs := a.activated[c.Index]
+	if guard, clash := needs.excludes(needs); clash {
+		a.impossible[c.Index] = true
+		name := a.graph.Components[a.guards[guard]].Name
+		a.fail(a.spec.components[c.Index].path,
+			fmt.Sprintf("can never run: it needs %q to be taken and not to be taken", name),
+			"make one arm optional, or use any")
+	}
+}

@@ -1,0 +1,167 @@
+package definition
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Mermaid draws the graph as a Mermaid flowchart. status, if not nil, gives the live status of a component by index
+// (such as "active"; empty = none), which becomes the class of its node.
+func Mermaid(g *Graph, status func(i int) string) string {
+	var b strings.Builder
+	b.WriteString("flowchart TD\n")
+	if len(g.Roots) > 0 {
+		b.WriteString("  input([input])\n")
+	}
+	for _, c := range g.Components {
+		fmt.Fprintf(&b, "  c%d%s\n", c.Index, mermaidNode(c))
+	}
+	for _, root := range g.Roots {
+		fmt.Fprintf(&b, "  input --> c%d\n", root)
+	}
+	for _, c := range g.Components {
+		for i, arm := range c.Arms {
+			fmt.Fprintf(&b, "  c%d %s c%d\n", arm.Component, mermaidEdge(c, i), c.Index)
+		}
+	}
+	if status != nil {
+		mermaidStatus(&b, g, status)
+	}
+	return b.String()
+}
+
+// mermaidNode is the shape and label of a component.
+func mermaidNode(c *Component) string {
+	open, end, label := "[", "]", c.Name
+	switch c.Kind {
+	case Step:
+		label += "<br/>" + c.Task
+	case Expr:
+		open, end = "[/", "/]"
+	case Condition:
+		open, end = "{", "}"
+	case Sleep:
+		open, end = "([", "])"
+	}
+	return open + `"` + label + `"` + end
+}
+
+// mermaidEdge is the arrow to arm i of c: dotted if optional, labelled with its name or as else.
+func mermaidEdge(c *Component, i int) string {
+	arm := c.Arms[i]
+	arrow, label := "-->", ""
+	switch {
+	case c.Join == Else:
+		label = "else"
+	case c.Join == Named:
+		label = arm.Name
+	case c.When != nil:
+		label = "when"
+	}
+	if arm.Optional {
+		arrow = "-.->"
+	}
+	if label != "" {
+		arrow += `|"` + mermaidText(label) + `"|`
+	}
+	return arrow
+}
+
+func mermaidText(s string) string {
+	return strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "|", "#124;", "\n", " ").Replace(s)
+}
+
+// statusColours are the fills of the statuses that a component can have; others are drawn without.
+var statusColours = [...][2]string{
+	{"active", "#1d76db"}, {"cancelled", "#8b949e"}, {"completed", "#1a7f37"}, {"failed", "#cf222e"},
+	{"not_taken", "#d0d7de"}, {"ready", "#54aeff"}, {"skipped", "#bf8700"}, {"suppressed", "#d0d7de"}, {"waiting", "#d4a72c"},
+}
+
+func mermaidStatus(b *strings.Builder, g *Graph, status func(i int) string) {
+	for _, colour := range statusColours {
+		fmt.Fprintf(b, "  classDef %s fill:%s\n", colour[0], colour[1])
+	}
+	for _, c := range g.Components {
+		s := status(c.Index)
+		for _, colour := range statusColours {
+			if colour[0] == s {
+				fmt.Fprintf(b, "  class c%d %s\n", c.Index, s)
+			}
+		}
+	}
+}
+
+// Rendering is the graph as JSON for programs and pages.
+type Rendering struct {
+	Digest     string            `json:"digest"`
+	Name       string            `json:"name"`
+	Version    string            `json:"version,omitempty"`
+	Components []RenderedNode    `json:"components"`
+	Edges      []RenderedEdge    `json:"edges"`
+	Outputs    map[string]string `json:"outputs"`
+}
+
+// RenderedNode is one component.
+type RenderedNode struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Task   string `json:"task,omitempty"`
+	Queue  string `json:"queue,omitempty"`
+	Join   string `json:"join"`
+	When   string `json:"when,omitempty"`
+	Expr   string `json:"expr,omitempty"`
+	Status string `json:"status,omitempty"`
+}
+
+// RenderedEdge leads from one component to another; From is empty where the input feeds it.
+type RenderedEdge struct {
+	From     string `json:"from,omitempty"`
+	To       string `json:"to"`
+	Arm      string `json:"arm,omitempty"`
+	Optional bool   `json:"optional,omitempty"`
+	Else     bool   `json:"else,omitempty"`
+}
+
+// String is the name of the join in renderings.
+func (j Join) String() string {
+	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else"}[j]
+}
+
+// Render is the graph as JSON. status is as for Mermaid.
+func (g *Graph) Render(status func(i int) string) Rendering {
+	r := Rendering{Digest: g.Digest, Name: g.Name, Version: g.Version,
+		Components: []RenderedNode{}, Edges: []RenderedEdge{}, Outputs: map[string]string{}}
+	for _, c := range g.Components {
+		n := RenderedNode{Name: c.Name, Kind: c.Kind.String(), Task: c.Task, Queue: c.Queue, Join: c.Join.String()}
+		if c.When != nil {
+			n.When = c.When.Source()
+		}
+		if c.Expr != nil {
+			n.Expr = c.Expr.Source()
+		}
+		if status != nil {
+			n.Status = status(c.Index)
+		}
+		r.Components = append(r.Components, n)
+		if c.Join == Root {
+			r.Edges = append(r.Edges, RenderedEdge{To: c.Name})
+		}
+		for _, arm := range c.Arms {
+			r.Edges = append(r.Edges, RenderedEdge{g.Components[arm.Component].Name, c.Name, arm.Name, arm.Optional, c.Join == Else})
+		}
+	}
+	for _, o := range g.Outputs {
+		r.Outputs[o.Name] = g.Components[o.Component].Name
+	}
+	return r
+}
+
+// JSON is Render without status, encoded.
+func (g *Graph) JSON() ([]byte, error) {
+	b, err := json.Marshal(g.Render(nil))
+	if err != nil {
+		return nil, fmt.Errorf("encode graph: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,144 @@
+package definition
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+const optionFields = "checkpoint, close, drain, labels, max_concurrency, on_failure"
+
+// laterOptions are options of the workflow model that this version does not have.
+var laterOptions = map[string]bool{"retain": true, "on_complete": true, "keep": true}
+
+// ParseOptions reads the options given with a workflow. path is where they stand, for errors. Its error is Errors.
+func ParseOptions(raw json.RawMessage, path string) (Options, error) {
+	v, err := expr.Decode(raw)
+	if err != nil {
+		return Options{}, Errors{{Path: path, Message: err.Error()}}
+	}
+	r := reader{}
+	o := r.options(v, path)
+	if r.errs != nil {
+		return Options{}, r.errs
+	}
+	return o, nil
+}
+
+func (r *reader) options(v any, path string) (o Options) {
+	object := r.object(path, v, "write options: {max_concurrency: 16}")
+	for _, field := range sortedKeys(object) {
+		at, v := join(path, field), object[field]
+		switch field {
+		case "max_concurrency":
+			o.MaxConcurrency = r.count(at, v, maxConcurrency)
+		case "checkpoint":
+			o.Checkpoint = r.checkpoint(at, v)
+		case "close":
+			o.Close = oneOf(r, at, v, map[string]Close{"never": Never, "on_idle": OnIdle})
+		case "drain", "drain_ms":
+			if o.Drain != nil {
+				r.fail(at, "given twice, with and without _ms", "keep one")
+			}
+			o.Drain = r.drain(at, v, field == "drain_ms")
+		case "on_failure":
+			reaction := oneOf(r, at, v, map[string]policy.OnFailure{"halt": policy.Halt, "skip": policy.Skip})
+			o.OnFailure = &reaction
+		case "labels":
+			o.Labels = r.labels(at, v)
+		default:
+			r.unknownOption(at, field)
+		}
+	}
+	return o
+}
+
+func (r *reader) unknownOption(path, field string) {
+	if laterOptions[field] {
+		r.fail(path, notSupported, "remove it")
+		return
+	}
+	r.fail(path, "unknown option", "known are "+optionFields)
+}
+
+func (r *reader) count(path string, v any, most int64) int {
+	n, ok := v.(int64)
+	if !ok || n < 1 || n > most {
+		r.fail(path, fmt.Sprintf("must be an integer from 1 to %d", most), "")
+		return 1
+	}
+	return int(n)
+}
+
+// checkpoint reads a strategy: its name, or {every_n: k}.
+func (r *reader) checkpoint(path string, v any) Checkpoint {
+	if object, ok := v.(map[string]any); ok && len(object) == 1 {
+		if n, has := object["every_n"]; has {
+			return Checkpoint{EveryN, r.count(path+".every_n", n, maxConcurrency)}
+		}
+	}
+	strategies := map[string]Strategy{"every_cycle": EveryCycle, "on_complete": OnComplete, "manual": Manual}
+	name, _ := v.(string)
+	s, ok := strategies[name]
+	if !ok {
+		r.fail(path, "unknown strategy "+show(v), "write every_cycle, on_complete, manual or {every_n: 10}")
+	}
+	return Checkpoint{Strategy: s}
+}
+
+func (r *reader) drain(path string, v any, millis bool) *time.Duration {
+	d, err := policy.DurationOf(v, millis)
+	if err == nil && (d < 0 || d > policy.MaxDuration) {
+		err = fmt.Errorf("must be from 0 to %s", policy.MaxDuration)
+	}
+	if err != nil {
+		r.fail(path, err.Error(), "")
+	}
+	return &d
+}
+
+func (r *reader) labels(path string, v any) []Label {
+	object := r.object(path, v, `write labels: {team: sales, customer: {"$": "input.customer"}}`)
+	if len(object) > maxLabels {
+		r.fail(path, fmt.Sprintf("more than %d labels", maxLabels), "")
+	}
+	var out []Label
+	for _, name := range sortedKeys(object) {
+		at, l := join(path, name), Label{Name: name}
+		if !definitionShape.MatchString(name) {
+			r.fail(at, fmt.Sprintf("%q is no name of a label", name), labelRule)
+		}
+		if p, is := r.computed(at, object[name]); is {
+			l.Expr = p
+		} else {
+			l.Literal = r.literalLabel(at, name, object[name])
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func (r *reader) literalLabel(path, name string, v any) string {
+	switch v.(type) {
+	case []any, map[string]any, nil:
+		r.fail(path, "must be a text, a number, a boolean or an expression", expressionShape)
+		return ""
+	}
+	s, err := labelText(name, v)
+	if err != nil {
+		r.fail(path, err.Error(), "")
+	}
+	return s
+}
+
+func oneOf[T any](r *reader, path string, v any, of map[string]T) T {
+	name, _ := v.(string)
+	t, ok := of[name]
+	if !ok {
+		r.fail(path, show(v)+" is "+notSupported, "known are "+joinNames(sortedKeys(of)))
+	}
+	return t
+}

@@ -1,0 +1,154 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/expr"
+)
+
+// Limits of a definition.
+const (
+	MaxSource     = 1 << 20   // bytes of source
+	MaxCanonical  = 512 << 10 // bytes of canonical form: it must fit one record beside its labels
+	MaxDepth      = 64        // nesting of the source
+	MaxNodes      = 200_000   // values, with YAML aliases expanded
+	MaxComponents = 5_000
+)
+
+// tree reads source text into values as expr.Decode gives them: nil, bool, int64, float64, string, []any,
+// map[string]any. It collects what is wrong instead of stopping at the first.
+type tree struct {
+	errs  Errors
+	nodes int
+}
+
+func (t *tree) fail(path, message, fix string) { t.errs = append(t.errs, Error{Path: path, Message: message, Fix: fix}) }
+
+// enter counts a value against the limits.
+func (t *tree) enter(path string, depth int) error {
+	if t.nodes++; t.nodes > MaxNodes {
+		return fmt.Errorf("more than %d values", MaxNodes)
+	}
+	if depth > MaxDepth {
+		return fmt.Errorf("%s: nested deeper than %d", path, MaxDepth)
+	}
+	return nil
+}
+
+// readTree reads JSON, or else YAML.
+func readTree(src []byte) (any, Errors) {
+	if len(src) > MaxSource {
+		return nil, Errors{{Message: fmt.Sprintf("the source has %d bytes, more than %d", len(src), MaxSource),
+			Fix: "split the workflow, or move data out of params"}}
+	}
+	var jsonErr error
+	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		t := tree{}
+		v, err := t.json(src)
+		if err == nil {
+			return v, t.errs
+		}
+		jsonErr = err
+	}
+	t := tree{}
+	v, err := t.yaml(src)
+	switch {
+	case err == nil:
+		return v, t.errs
+	case jsonErr != nil: // it looks like JSON; say what is wrong with it as JSON
+		err = jsonErr
+	}
+	return nil, Errors{{Message: err.Error()}}
+}
+
+func (t *tree) json(src []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(src))
+	d.UseNumber()
+	v, err := t.jsonValue(d, "", 0)
+	if err != nil {
+		return nil, fmt.Errorf("not JSON at byte %d: %w", d.InputOffset(), err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("not JSON at byte %d: more than one value", d.InputOffset())
+	}
+	return v, nil
+}
+
+func (t *tree) jsonValue(d *json.Decoder, path string, depth int) (any, error) {
+	if err := t.enter(path, depth); err != nil {
+		return nil, err
+	}
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		if v == '{' {
+			return t.jsonObject(d, path, depth)
+		}
+		return t.jsonList(d, path, depth)
+	case json.Number:
+		n, err := expr.ParseNumber(v.String())
+		if err != nil {
+			t.fail(path, err.Error(), "write it as a text")
+		}
+		return n, nil
+	}
+	return token, nil
+}
+
+func (t *tree) jsonList(d *json.Decoder, path string, depth int) (any, error) {
+	out := []any{}
+	for d.More() {
+		v, err := t.jsonValue(d, fmt.Sprintf("%s[%d]", path, len(out)), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	_, err := d.Token()
+	return out, err
+}
+
+func (t *tree) jsonObject(d *json.Decoder, path string, depth int) (any, error) {
+	out := map[string]any{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		key := token.(string) // the decoder accepts nothing else here
+		v, err := t.jsonValue(d, join(path, key), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		t.put(out, path, key, v)
+	}
+	_, err := d.Token()
+	return out, err
+}
+
+// put adds a member, refusing a name that is there already.
+func (t *tree) put(object map[string]any, path, key string, v any) {
+	if _, twice := object[key]; twice {
+		t.fail(join(path, key), "given twice", "rename or remove one")
+	}
+	object[key] = v
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// sortedKeys are the keys of an object in order.
+func sortedKeys[T any](object map[string]T) []string { return slices.Sorted(maps.Keys(object)) }
