@@ -167,11 +167,13 @@ func (c *Codec) descend(m Message) {
 		c.fail(errTooDeep)
 		return
 	}
-	inner := Codec{mode: decoding, depth: c.depth + 1}
-	if err := inner.decode(c.bytes, m); err != nil {
-		c.fail(err)
+	rest := c.buf
+	c.depth++
+	if c.decode(c.bytes, m) != nil {
 		return
 	}
+	c.depth--
+	c.buf = rest
 	c.next()
 }
 
