@@ -1,0 +1,105 @@
+package taker
+
+import (
+	"context"
+	"time"
+)
+
+// releaseWait bounds how long a revocation waits for the acknowledgements that
+// let it commit past what still runs. It is well below the session timeout.
+const (
+	releaseWait  = 2 * time.Second
+	releasePause = 5 * time.Millisecond
+)
+
+// assignment is what the group tells a consumer.
+type assignment struct{ c *consumer }
+
+// Assigned makes room for the records of new partitions.
+func (s assignment) Assigned(_ context.Context, _ string, numbers []int32) {
+	l := s.c.taker.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range numbers {
+		s.c.partitions[n] = &partition{number: n}
+	}
+}
+
+// Revoked commits what is done, and what runs on as notified, so that the next
+// owner takes neither. What has not begun goes to the next owner.
+func (s assignment) Revoked(ctx context.Context, _ string, numbers []int32) {
+	c := s.c
+	c.settlePolls()
+	c.releaseRunning(ctx, numbers)
+	c.commit(ctx)
+	c.drop(numbers)
+}
+
+// Lost forgets the partitions: somebody else may own them already, so nothing
+// of them is committed. Their attempts run on and their outcomes count.
+func (s assignment) Lost(_ context.Context, _ string, numbers []int32) {
+	s.c.settlePolls()
+	s.c.drop(numbers)
+}
+
+// settlePolls waits until no polled record is outside of the ledger: a record
+// of an old assignment must not be entered in a new one.
+func (c *consumer) settlePolls() {
+	c.revoking.Add(1)
+	defer c.revoking.Add(-1)
+	if interrupt := c.interrupt.Load(); interrupt != nil {
+		(*interrupt)()
+	}
+	c.polling.Lock()
+	//lint:ignore SA2001 waiting for the holder is all that is wanted
+	c.polling.Unlock()
+}
+
+// releaseRunning notifies the attempts of the partitions that have begun,
+// without their grace, and waits for the acknowledgements (E3).
+func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
+	ctx, cancel := context.WithTimeout(ctx, releaseWait)
+	defer cancel()
+	t := c.taker
+	running := t.ledger.runningOf(c, numbers)
+	for _, a := range running {
+		a.reports.Lock()
+		if !a.ended && !a.notified {
+			t.notify(a, time.Now())
+		}
+		a.reports.Unlock()
+	}
+	for !t.ledger.released(running) {
+		if err := pause(ctx, releasePause); err != nil {
+			t.log.Warn("partitions move before all reports are acknowledged; their attempts may run twice",
+				"topic", c.topic, "partitions", numbers)
+			return
+		}
+	}
+}
+
+func (c *consumer) drop(numbers []int32) {
+	l := c.taker.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range numbers {
+		if p := c.partitions[n]; p != nil {
+			p.gone = true
+			delete(c.partitions, n)
+		}
+	}
+}
+
+// commitLoop commits in the background what is done.
+func (c *consumer) commitLoop(ctx context.Context) {
+	tick := time.NewTicker(c.taker.config.CommitEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.commit(ctx)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package taker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+const (
+	// pollMax bounds the records that wait for slots at a time. They cannot run
+	// elsewhere anyway, as their partition is ours.
+	pollMax = 256
+	// fullFor is how long a queue waits for a slot before it stops fetching.
+	// Pausing drops what was fetched, so a moment without a slot is not worth it.
+	fullFor = 250 * time.Millisecond
+	// errorPause follows a failed poll.
+	errorPause = 250 * time.Millisecond
+)
+
+// consumer takes from one queue: a member of the queue's group.
+type consumer struct {
+	taker  *Taker
+	pool   *pool
+	queue  string
+	topic  string
+	client *kgo.Client
+
+	partitions map[int32]*partition // guarded by the ledger
+	committing sync.Mutex           // one commit at a time, so that none overtakes
+
+	// polling is held from a poll until its records are in the ledger, so that
+	// a revocation can wait for that. interrupt ends the poll that waits.
+	polling   sync.Mutex
+	interrupt atomic.Pointer[context.CancelFunc]
+	revoking  atomic.Int32
+}
+
+func newConsumer(t *Taker, p *pool, queue string) *consumer {
+	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), partitions: map[int32]*partition{}}
+}
+
+func (c *consumer) connect(serverSide bool) (err error) {
+	c.client, err = kafka.NewQueueConsumer(c.taker.config.Kafka, c.queue, serverSide, assignment{c})
+	return err
+}
+
+// run takes attempts and hands them to slots until ctx ends. What has no slot
+// by then is handed back.
+func (c *consumer) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if !c.taker.ledger.waitRoom(ctx) {
+			return
+		}
+		for _, a := range c.poll(ctx) {
+			if !c.hand(ctx, a) {
+				c.taker.abandon(a)
+			}
+		}
+	}
+}
+
+// poll takes the next records, at most as many as there are slots.
+func (c *consumer) poll(ctx context.Context) []*Attempt {
+	c.polling.Lock()
+	defer c.polling.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.interrupt.Store(&cancel)
+	if c.revoking.Load() > 0 {
+		return nil
+	}
+	fetches := c.client.PollRecords(ctx, min(c.pool.Slots, pollMax))
+	failed := false
+	fetches.EachError(func(topic string, p int32, err error) {
+		if !errors.Is(err, context.Canceled) {
+			failed = true
+			c.taker.log.Warn("taking tasks", "topic", topic, "partition", p, "error", err)
+		}
+	})
+	if failed && fetches.NumRecords() == 0 {
+		_ = pause(ctx, errorPause) // ended early by ctx: the caller sees that
+	}
+	return c.take(fetches)
+}
+
+// take enters the records in the ledger and returns the attempts to run.
+func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
+	n := fetches.NumRecords()
+	if n == 0 {
+		return nil
+	}
+	now := time.Now()
+	decoded := make([]*Attempt, 0, n)
+	records := make([]*kgo.Record, 0, n)
+	fetches.EachRecord(func(r *kgo.Record) {
+		decoded = append(decoded, c.decode(r, now))
+		records = append(records, r)
+	})
+	l := c.taker.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := decoded[:0]
+	for i, a := range decoded {
+		p := c.partitions[records[i].Partition]
+		switch {
+		case p == nil: // revoked since; the next owner takes it
+		case a == nil:
+			p.enter(records[i].Offset, records[i].LeaderEpoch).finish()
+		case l.take(a, p, records[i]):
+			out = append(out, a)
+		default:
+			c.taker.config.Observer.Dropped(c.queue)
+		}
+	}
+	return out
+}
+
+// decode reads a task record, or returns nil for one that nobody can report
+// about. One that has a token but not all of our fields is of a newer planner:
+// it is handed back as unknown.
+func (c *consumer) decode(r *kgo.Record, now time.Time) *Attempt {
+	a := &Attempt{Workflow: string(r.Key), Queue: c.queue, pool: c.pool, written: r.Timestamp, taken: now}
+	// A copy: a long attempt must not keep the whole fetch in memory.
+	err := wire.Unmarshal(bytes.Clone(r.Value), &a.Spec)
+	var ok bool
+	if a.key, ok = keyOf(a.Spec.Token); !ok || a.Workflow == "" {
+		c.taker.log.Error("a task record is unreadable and skipped",
+			"topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "error", err)
+		return nil
+	}
+	if err != nil {
+		c.taker.log.Error("a task record is not understood and handed back", "workflow", a.Workflow, "error", err)
+		a.Spec = events.Task{Token: a.Spec.Token}
+	}
+	return a
+}
+
+// hand waits for a free slot; false when ctx ends first. After a while without
+// one the queue is not fetched until there is.
+func (c *consumer) hand(ctx context.Context, a *Attempt) bool {
+	select {
+	case c.pool.work <- a:
+		return true
+	default:
+	}
+	full := time.NewTimer(fullFor)
+	defer full.Stop()
+	select {
+	case c.pool.work <- a:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-full.C:
+	}
+	c.client.PauseFetchTopics(c.topic)
+	defer c.client.ResumeFetchTopics(c.topic)
+	select {
+	case c.pool.work <- a:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// abandon hands back an attempt that no slot began.
+func (t *Taker) abandon(a *Attempt) {
+	t.end(a, &events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name})
+}

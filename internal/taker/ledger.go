@@ -1,0 +1,247 @@
+package taker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	// A settled token is known for this long, so that the records that a
+	// recovering planner or a rebalance brings again are dropped (E2). It is
+	// less than the 30 s after which a planner publishes again on purpose (E3):
+	// by then the outcome itself may be lost, and the attempt must run.
+	recentFor = 20 * time.Second
+	// A cancellation is known for this long before its attempt is taken.
+	cancelledFor = 10 * time.Minute
+
+	// maxUnsettled bounds the attempts beyond the slots whose outcomes are not
+	// acknowledged yet: behind it polling waits.
+	maxUnsettled = 1 << 14
+)
+
+// ledger knows which attempts a Taker has.
+type ledger struct {
+	mu        sync.Mutex
+	open      map[key]*Attempt // taken and not settled
+	recent    window           // settled
+	cancelled window           // cancelled before they were taken
+	limit     int              // of open
+	room      chan struct{}    // signalled when open falls below the limit
+	awake     chan struct{}    // signalled when open is no longer empty
+}
+
+func newLedger(slots int) *ledger {
+	return &ledger{
+		open:      map[key]*Attempt{},
+		recent:    newWindow(recentFor),
+		cancelled: newWindow(cancelledFor),
+		limit:     slots + maxUnsettled,
+		room:      make(chan struct{}, 1),
+		awake:     make(chan struct{}, 1),
+	}
+}
+
+// take enters the attempt of one record of partition p; the caller holds mu. It
+// returns false when nothing is to be done for it: its token was
+// taken before, and the record's place is done together with the first.
+func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
+	at := p.enter(r.Offset, r.LeaderEpoch)
+	if first := l.open[a.key]; first != nil {
+		if first.released {
+			at.finish()
+		} else {
+			first.places = append(first.places, at)
+		}
+		return false
+	}
+	if l.recent.has(a.key, a.taken) {
+		at.finish()
+		return false
+	}
+	if l.cancelled.has(a.key, a.taken) {
+		a.cause = ErrCancelled
+	}
+	a.place[0] = at
+	a.places = a.place[:1]
+	l.open[a.key] = a
+	if len(l.open) == 1 {
+		signal(l.awake)
+	}
+	return true
+}
+
+// begin gives the attempt to a slot. It returns nil when no slot shall run it:
+// every partition it came from has moved before it began.
+func (l *ledger) begin(base context.Context, a *Attempt, now time.Time) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.moved() {
+		l.remove(a)
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(base)
+	a.started, a.cancel = now, cancel
+	if a.cause != nil {
+		cancel(a.cause)
+	}
+	return ctx
+}
+
+func (a *Attempt) moved() bool {
+	for _, at := range a.places {
+		if !at.partition.gone {
+			return false
+		}
+	}
+	return true
+}
+
+// release notes that an outcome or notification of a is acknowledged: nothing
+// of a needs redelivery (E3).
+func (l *ledger) release(a *Attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.release()
+}
+
+func (a *Attempt) release() {
+	if a.released {
+		return
+	}
+	a.released = true
+	for _, at := range a.places {
+		at.finish()
+	}
+}
+
+// settle releases a and forgets it but for its token.
+func (l *ledger) settle(a *Attempt, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.release()
+	l.remove(a)
+	l.recent.add(a.key, now)
+}
+
+func (l *ledger) remove(a *Attempt) {
+	delete(l.open, a.key)
+	if len(l.open) == l.limit-1 {
+		signal(l.room)
+	}
+}
+
+// waitRoom waits until the ledger may take more; false when ctx ends first.
+func (l *ledger) waitRoom(ctx context.Context) bool {
+	for l.full() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-l.room:
+		}
+		if !l.full() {
+			signal(l.room) // for the other consumers that wait
+			return true
+		}
+	}
+	return true
+}
+
+func (l *ledger) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open) >= l.limit
+}
+
+// cancel stops the attempt of a token, or notes that it is not to begin.
+func (l *ledger) cancel(k key, cause error, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.open[k]
+	if a == nil {
+		l.cancelled.add(k, now)
+		return
+	}
+	a.stop(cause)
+}
+
+// cancelAll stops everything that is still running.
+func (l *ledger) cancelAll(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.open {
+		a.stop(cause)
+	}
+}
+
+func (a *Attempt) stop(cause error) {
+	if a.cause != nil {
+		return
+	}
+	a.cause = cause
+	if a.cancel != nil {
+		a.cancel(cause)
+	}
+}
+
+// running are the attempts that have begun and are not settled.
+func (l *ledger) running() []*Attempt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) == 0 {
+		return nil
+	}
+	out := make([]*Attempt, 0, len(l.open))
+	for _, a := range l.open {
+		if !a.started.IsZero() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// idle says whether nothing is open.
+func (l *ledger) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open) == 0
+}
+
+// runningOf are the attempts of a consumer's partitions that have begun and are
+// not released.
+func (l *ledger) runningOf(c *consumer, numbers []int32) []*Attempt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	moving := map[*partition]bool{}
+	for _, n := range numbers {
+		moving[c.partitions[n]] = true
+	}
+	var out []*Attempt
+	for _, a := range l.open {
+		if !a.started.IsZero() && !a.released && moving[a.places[0].partition] {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// released says whether all of the attempts are.
+func (l *ledger) released(attempts []*Attempt) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range attempts {
+		if !a.ledgerState.released {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,58 @@
+package taker
+
+import "github.com/twmb/franz-go/pkg/kgo"
+
+// partition is the takers' view of one partition of a queue, from its
+// assignment to its revocation: which places are not done yet (E3). Records
+// finish out of order; what may be committed is the lowest that is not done.
+type partition struct {
+	number int32
+	gone   bool // revoked or lost: nothing of it may be committed any more
+
+	first   uint64  // number of pending[0], counted from the assignment
+	pending []entry // in log order, from the lowest that is not done
+
+	done      kgo.EpochOffset // what may be committed
+	committed int64           // what is known to be committed; 0: nothing of ours
+}
+
+type entry struct {
+	offset int64
+	epoch  int32
+	done   bool
+}
+
+// place is where one record of an attempt stands.
+type place struct {
+	partition *partition
+	number    uint64
+}
+
+// enter notes the next record of the partition.
+func (p *partition) enter(offset int64, leaderEpoch int32) place {
+	p.pending = append(p.pending, entry{offset: offset, epoch: leaderEpoch})
+	return place{p, p.first + uint64(len(p.pending)) - 1}
+}
+
+// finish notes that the record there needs no redelivery any more.
+func (at place) finish() {
+	p := at.partition
+	if p.gone {
+		return
+	}
+	p.pending[at.number-p.first].done = true
+	n := 0
+	for n < len(p.pending) && p.pending[n].done {
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	last := p.pending[n-1]
+	p.done = kgo.EpochOffset{Epoch: last.epoch, Offset: last.offset + 1}
+	p.first += uint64(n)
+	p.pending = p.pending[n:]
+}
+
+// due says whether there is something to commit.
+func (p *partition) due() bool { return p.done.Offset > p.committed }

@@ -1,0 +1,92 @@
+package taker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// maxMessage bounds the message of an error, which becomes part of the
+// workflow's state.
+const maxMessage = 8 << 10
+
+// outcome says how an attempt ended; nil when it is pending.
+func (t *Taker) outcome(ctx context.Context, a *Attempt, result json.RawMessage, err error) *events.TaskOutcome {
+	o := &events.TaskOutcome{Token: a.Spec.Token, Executor: t.config.Name}
+	switch {
+	case err == nil && len(result) > t.config.MaxResult:
+		t.tooLarge(o, len(result))
+	case err == nil:
+		o.Outcome, o.Result = events.OutcomeCompleted, result
+		if len(result) == 0 {
+			o.Result = json.RawMessage("null")
+		}
+	case errors.Is(err, ErrPending):
+		return nil
+	case errors.Is(err, ErrUnknownTask):
+		o.Outcome = events.OutcomeUnknownTask
+	default:
+		o.Outcome = ended(ctx, err)
+		o.Error = taskError(o.Outcome, err)
+	}
+	return o
+}
+
+func (t *Taker) tooLarge(o *events.TaskOutcome, size int) {
+	o.Outcome, o.Result = events.OutcomeFailed, nil
+	o.Error = &events.TaskError{
+		Type: events.ErrorResultTooLarge, NonRetryable: true,
+		Message: fmt.Sprintf("the result has %d bytes, the limit is %d", size, t.config.MaxResult),
+	}
+}
+
+// ended says whether an error means that the attempt failed or that it obeyed
+// the end of its context. A Failure is the task's own word and stands, except
+// against a cancellation.
+func ended(ctx context.Context, err error) events.Outcome {
+	cause := context.Cause(ctx)
+	_, own := errors.AsType[Failure](err)
+	switch {
+	case errors.Is(cause, ErrCancelled):
+		return events.OutcomeCancelled
+	case errors.Is(cause, ErrDrained) && !own:
+		return events.OutcomeAbandoned
+	case errors.Is(cause, ErrTimeout) && !own:
+		return events.OutcomeTimedOut
+	}
+	return events.OutcomeFailed
+}
+
+func taskError(o events.Outcome, err error) *events.TaskError {
+	e := events.TaskError{Type: errorType(o), Message: err.Error()}
+	if own, ok := errors.AsType[Failure](err); ok {
+		e = own.TaskError()
+		if e.Type == "" {
+			e.Type = events.ErrorTaskFailed
+		}
+	}
+	if len(e.Message) > maxMessage {
+		e.Message = e.Message[:maxMessage] + "… (cut)"
+	}
+	if len(e.Details) > maxDetails {
+		e.Details = nil
+		e.Message += fmt.Sprintf(" (its details had more than the limit of %d bytes)", maxDetails)
+	}
+	return &e
+}
+
+func errorType(o events.Outcome) string {
+	switch o {
+	case events.OutcomeCancelled:
+		return events.ErrorCancelled
+	case events.OutcomeTimedOut:
+		return events.ErrorTimeout
+	case events.OutcomeAbandoned:
+		return events.ErrorLost
+	default:
+		return events.ErrorTaskFailed
+	}
+}

@@ -1,0 +1,232 @@
+package taker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+)
+
+// Config says what a Taker takes and how. Zero durations mean the defaults.
+type Config struct {
+	Kafka   kafka.Config
+	Name    string // who takes: shown in histories, unique per process
+	Channel string // how attempts reach the work: the reason of a notification
+	Pools   []Pool
+
+	Grace       time.Duration // an attempt that outlives it is notified; 200 ms
+	Heartbeat   time.Duration // between heartbeats of a notified attempt; 5 s
+	CommitEvery time.Duration // between commits of offsets; 200 ms
+	DrainLimit  time.Duration // what attempts get to finish at shutdown; 25 s
+	MaxResult   int           // bytes of a result; what fits an inbox record
+
+	Logger   *slog.Logger // nil: silent
+	Observer Observer     // nil: nobody
+}
+
+// Pool is a number of slots for the attempts of some queues.
+type Pool struct {
+	Queues []string
+	Slots  int // attempts at a time
+	Lookup Lookup
+}
+
+// Defaults of Config.
+const (
+	DefaultGrace       = 200 * time.Millisecond
+	DefaultHeartbeat   = 5 * time.Second
+	DefaultCommitEvery = 200 * time.Millisecond
+	DefaultDrainLimit  = 25 * time.Second
+)
+
+// inboxOverhead is what an outcome's record has besides its result, at most:
+// token, executor, key and the batch around it.
+const inboxOverhead = 4 << 10
+
+// Taker takes attempts from queues. Make one with New and Run it once.
+type Taker struct {
+	config Config
+	names  topics.Names
+	log    *slog.Logger
+
+	ledger    *ledger
+	pools     []*pool
+	consumers []*consumer
+	producer  *kgo.Client // of reports
+	tail      *kgo.Client // of cancellations
+	base      context.Context
+
+	unproduced unproduced
+}
+
+// New checks the configuration. It contacts nobody.
+func New(c Config) (*Taker, error) {
+	names, err := c.Kafka.Names()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPools(c.Pools); err != nil {
+		return nil, err
+	}
+	c.defaults(names)
+	t := &Taker{config: c, names: names, log: c.Logger}
+	slots := 0
+	for _, p := range c.Pools {
+		t.pools = append(t.pools, newPool(t, p))
+		slots += p.Slots
+	}
+	t.ledger = newLedger(slots)
+	for _, p := range t.pools {
+		for _, q := range p.Queues {
+			t.consumers = append(t.consumers, newConsumer(t, p, q))
+		}
+	}
+	return t, nil
+}
+
+func checkPools(pools []Pool) error {
+	if len(pools) == 0 {
+		return errors.New("taker: no queues to take from")
+	}
+	served := map[string]bool{}
+	for _, p := range pools {
+		if p.Slots < 1 || len(p.Queues) == 0 || p.Lookup == nil {
+			return fmt.Errorf("taker: a pool for the queues %q needs queues, at least one slot (has %d) and a lookup", p.Queues, p.Slots)
+		}
+		for _, q := range p.Queues {
+			if err := topics.CheckQueue(q); err != nil {
+				return fmt.Errorf("taker: %w", err)
+			}
+			if served[q] {
+				return fmt.Errorf("taker: the queue %q is in two pools", q)
+			}
+			served[q] = true
+		}
+	}
+	return nil
+}
+
+func (c *Config) defaults(names topics.Names) {
+	for _, d := range []struct {
+		p *time.Duration
+		v time.Duration
+	}{
+		{&c.Grace, DefaultGrace}, {&c.Heartbeat, DefaultHeartbeat},
+		{&c.CommitEvery, DefaultCommitEvery}, {&c.DrainLimit, DefaultDrainLimit},
+	} {
+		if *d.p == 0 {
+			*d.p = d.v
+		}
+	}
+	if most := int(topics.Default().MaxBytes(names, names.Inbox())) - inboxOverhead; c.MaxResult <= 0 || c.MaxResult > most {
+		c.MaxResult = most
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
+	}
+}
+
+// Run takes and runs attempts until ctx ends, then drains: it leaves the groups
+// at once, lets running attempts finish within the drain limit, cancels and
+// hands back the rest, and returns when what it reported is acknowledged. It
+// returns an error when it cannot start, or could not drain.
+func (t *Taker) Run(ctx context.Context) error {
+	t.base = context.WithoutCancel(ctx)
+	if err := t.connect(ctx); err != nil {
+		t.close()
+		return err
+	}
+	// What runs beside the attempts ends after them.
+	beside, stop := context.WithCancel(t.base)
+	var helpers, polls sync.WaitGroup
+	helpers.Go(func() { t.sweep(beside) })
+	helpers.Go(func() { t.control(beside) })
+	for _, p := range t.pools {
+		for range p.Slots {
+			p.slots.Go(p.slot)
+		}
+	}
+	for _, c := range t.consumers {
+		polls.Go(func() { c.run(ctx) })
+		helpers.Go(func() { c.commitLoop(beside) })
+	}
+	<-ctx.Done()
+	err := t.drain(&polls)
+	stop()
+	helpers.Wait()
+	t.close()
+	return err
+}
+
+// connect makes the clients. The members join their groups at once.
+func (t *Taker) connect(ctx context.Context) error {
+	var err error
+	if t.producer, err = kafka.NewEffectsProducer(t.config.Kafka); err != nil {
+		return fmt.Errorf("taker: %w", err)
+	}
+	features, err := t.features(ctx)
+	if err != nil {
+		return err
+	}
+	// Before the first attempt is taken, so that its cancellation is heard.
+	if t.tail, err = kafka.NewTail(t.config.Kafka, kafka.FromEnd, t.names.TaskControl()); err != nil {
+		return fmt.Errorf("taker: %w", err)
+	}
+	for _, c := range t.consumers {
+		if err := c.connect(features.ServerSideGroups); err != nil {
+			return fmt.Errorf("taker: %w", err)
+		}
+	}
+	return nil
+}
+
+// features waits for the cluster: a taker may be started before its broker.
+func (t *Taker) features(ctx context.Context) (kafka.Features, error) {
+	for warned := false; ; warned = true {
+		f, err := kafka.LoadFeatures(ctx, t.producer)
+		if err == nil || !kafka.IsRetriable(err) {
+			return f, err
+		}
+		if !warned {
+			t.log.Warn("the Kafka cluster does not answer; trying on", "brokers", t.config.Kafka.Brokers, "error", err)
+		}
+		if pause(ctx, time.Second) != nil {
+			return f, fmt.Errorf("taker: %w", err)
+		}
+	}
+}
+
+func (t *Taker) close() {
+	for _, c := range t.consumers {
+		if c.client != nil {
+			c.client.Close()
+		}
+	}
+	if t.tail != nil {
+		t.tail.Close()
+	}
+	if t.producer != nil {
+		t.producer.Close()
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
