@@ -123,6 +123,8 @@ type AuthorityAcquired struct {
 	LeaseID     string
 	LeasedUntil int64 // Unix ms
 	ClusterID   string
+	CommandsID  []byte // topic ids of the input logs that the owner reads
+	InboxID     []byte
 }
 
 func (*AuthorityAcquired) number() int { return 71 }
@@ -133,6 +135,8 @@ func (e *AuthorityAcquired) Fields(c *wire.Codec) {
 	wire.String(c, 2, "lease_id", &e.LeaseID)
 	wire.Int(c, 3, "leased_until", &e.LeasedUntil)
 	wire.String(c, 4, "cluster_id", &e.ClusterID)
+	c.Bytes(5, "commands_id", &e.CommandsID)
+	c.Bytes(6, "inbox_id", &e.InboxID)
 }
 
 // ReplayRequested rewinds the reading of an input log; the ledger makes it harmless.

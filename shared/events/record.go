@@ -29,6 +29,7 @@ type InputRef struct {
 	Offset      int64  // of a log
 	LeaderEpoch int32
 	Digest      uint32 // of the record's key and value
+	Stamp       int64  // Unix ms of a command's record: ages the ledger in the journal's order
 }
 
 // Fields implements wire.Message.
@@ -38,6 +39,7 @@ func (r *InputRef) Fields(c *wire.Codec) {
 	wire.Int(c, 3, "offset", &r.Offset)
 	wire.Int(c, 4, "leader_epoch", &r.LeaderEpoch)
 	wire.Int(c, 5, "digest", &r.Digest)
+	wire.Int(c, 6, "stamp", &r.Stamp)
 }
 
 // Record is one accepted input with everything that follows from it: the value

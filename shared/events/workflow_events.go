@@ -209,6 +209,7 @@ func (e *WorkflowDeleted) Fields(c *wire.Codec) {
 // dlq and the workflow is as it was before it.
 type WorkflowQuarantined struct {
 	Reason string
+	Timer  []byte // key of the timer row that was the input; it is dropped
 }
 
 func (*WorkflowQuarantined) number() int { return 72 }
@@ -216,6 +217,7 @@ func (*WorkflowQuarantined) number() int { return 72 }
 // Fields implements wire.Message.
 func (e *WorkflowQuarantined) Fields(c *wire.Codec) {
 	wire.String(c, 1, "reason", &e.Reason)
+	c.Bytes(2, "timer", &e.Timer)
 }
 
 // CheckpointRequested makes the workflow's changed rows due.
