@@ -109,3 +109,8 @@ func (g *Graph) Lookup(name string) *Component {
 	}
 	return nil
 }
+
+// NeedsInput reports whether PolicyFor has to be given the arriving value.
+func (g *Graph) NeedsInput(c *Component, given Given) bool {
+	return !c.resolved.ready || policy.AnyDynamic(given.Input) || policy.AnyDynamic(given.Workflow)
+}

@@ -1,0 +1,90 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// readyEntry is a place in the admission queue: causal depth, then order.
+type readyEntry struct {
+	depth uint32
+	id    events.RunnableID
+}
+
+// admit dispatches ready runnables in order while there is room. It says
+// whether something else has to travel because of it.
+func (t *turn) admit() bool {
+	if t.head.Status != Running {
+		t.fresh = nil
+		return false
+	}
+	for _, e := range t.candidates() {
+		t.dispatch(e.id)
+		if t.head.Status != Running {
+			break // a shaping failed and halted the workflow
+		}
+	}
+	t.fresh = nil
+	return len(t.work) > 0
+}
+
+// candidates are the next runnables of the admission queue that have room. When
+// nobody waited before this turn, the queue need not be read.
+func (t *turn) candidates() []readyEntry {
+	room := t.room()
+	if t.head.Ready == 0 || room <= 0 {
+		return nil
+	}
+	if t.head.Ready == uint64(len(t.fresh)) {
+		slices.SortFunc(t.fresh, func(a, b readyEntry) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.id, b.id)) })
+		return t.fresh[:min(len(t.fresh), room)]
+	}
+	var queue []readyEntry
+	rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: t.wf}, func(k rows.Key, _ *present) bool {
+		queue = append(queue, readyEntry{uint32(k.A), events.RunnableID(k.B)})
+		return len(queue) < room
+	})
+	return queue
+}
+
+// room is how many more attempts the workflow may have active.
+func (t *turn) room() int {
+	limit := t.p.cfg.MaxActive
+	if own := t.options().MaxConcurrency; own > 0 {
+		limit = min(limit, own)
+	}
+	return limit - int(t.head.Slots)
+}
+
+// dispatch records the intent to run the next attempt.
+func (t *turn) dispatch(id events.RunnableID) {
+	r := t.runnable(id)
+	c := t.component(r.Component)
+	pol := r.policy()
+	if _, err := t.shape(c, r, t.now); err != nil {
+		t.failFor(id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
+		return
+	}
+	if pol.Mode == policy.External {
+		t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1})
+		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
+		return
+	}
+	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol)})
+}
+
+// shape is the input that a step's task gets, as of the record that dispatched it.
+func (t *turn) shape(c *definition.Component, r *runnable, dispatched int64) ([]byte, error) {
+	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}
+	if c.Input == nil && c.Params == nil || len(r.Input) > 0 {
+		return t.value(c, a), nil // an edited input is what the task gets
+	}
+	env := t.env(c, a)
+	env.Now = unixMilli(dispatched)
+	return c.Shape(env)
+}

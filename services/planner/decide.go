@@ -1,0 +1,139 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Decide implements machine.Machine.
+func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+	t := p.begin(tx, at, now, in.Workflow)
+	t.in = in
+	switch {
+	case in.Command != nil:
+		t.command(in.Command)
+	case in.Inbox != nil:
+		t.inbox(in.Inbox)
+	case in.Timer != nil:
+		t.timer(*in.Timer)
+	case in.Lost != nil:
+		t.lost(in.Lost)
+	}
+	if len(t.events) == 0 {
+		return nil
+	}
+	t.proceed()
+	t.finish()
+	return t.events
+}
+
+// proceed carries on what a decision began until nothing more follows from it.
+func (t *turn) proceed() {
+	if t.head == nil || t.head.Status.closed() {
+		return
+	}
+	for {
+		t.travel()
+		if !t.admit() {
+			break
+		}
+	}
+	t.settle()
+}
+
+// command: one line per command, one file per command.
+func (t *turn) command(c *events.Command) {
+	switch b := c.Body.(type) {
+	case *events.StartWorkflow:
+		t.start(b)
+	case *events.FeedInput:
+		t.input(b)
+	case *events.PauseWorkflow:
+		t.pause(b)
+	case *events.ResumeWorkflow:
+		t.resume(b)
+	case *events.StopWorkflow:
+		t.stop(b)
+	case *events.CancelWorkflow:
+		t.cancel(b)
+	case *events.RetryRunnables:
+		t.retry(b)
+	case *events.SkipRunnable:
+		t.skip(b)
+	case *events.CheckpointWorkflow:
+		t.checkpoint(b)
+	case *events.DeleteWorkflow:
+		t.remove(b)
+	case *events.CompleteAttempt:
+		t.completeByToken(b)
+	case *events.FailAttempt:
+		t.failByToken(b)
+	case *events.HeartbeatAttempt:
+		t.heartbeatByToken(b)
+	default:
+		t.refuse("unknown_command", fmt.Sprintf("a workflow does not understand %s", c.Name))
+	}
+}
+
+func (t *turn) inbox(m events.InboxMessage) {
+	switch m := m.(type) {
+	case *events.TaskOutcome:
+		t.outcome(m)
+	case *events.TaskNotified:
+		t.notified(m)
+	case *events.TaskHeartbeat:
+		t.heartbeat(m.Token, m.Details)
+	}
+}
+
+// known refuses commands for a workflow that does not exist.
+func (t *turn) known() bool {
+	if t.head == nil {
+		t.refuse("not_found", fmt.Sprintf("there is no workflow %q", t.wf))
+		return false
+	}
+	return true
+}
+
+// open refuses commands for a workflow that is closed, and, unless stopped is
+// allowed, for one that is stopped.
+func (t *turn) open(stoppedToo bool) bool {
+	if !t.known() {
+		return false
+	}
+	switch t.head.Status {
+	case Completed, Cancelled:
+		t.refuse("closed", fmt.Sprintf("the workflow is %s", t.head.Status))
+		return false
+	case Stopping, Stopped:
+		if !stoppedToo {
+			t.refuse("stopped", "the workflow is stopped; resume it first")
+			return false
+		}
+	}
+	return true
+}
+
+// Oversize implements machine.Machine (J4).
+func (p *Planner) Oversize(tx *rows.Tx, at events.Position, now int64, in machine.Input, limit int) []events.Event {
+	t := p.begin(tx, at, now, in.Workflow)
+	t.in = in
+	message := fmt.Sprintf("what follows from it does not fit one journal record of %d bytes", limit)
+	if o, ok := in.Inbox.(*events.TaskOutcome); ok {
+		failed := *o
+		failed.Outcome, failed.Result = events.OutcomeFailed, nil
+		failed.Error = &events.TaskError{Type: events.ErrorResultTooLarge, Message: message, NonRetryable: true}
+		t.outcome(&failed)
+		t.proceed()
+	} else if in.Command != nil {
+		t.refuse("too_large", message)
+	}
+	if len(t.events) == 0 {
+		return nil
+	}
+	t.finish()
+	return t.events
+}

@@ -1,0 +1,16 @@
+// Package planner decides what happens next to workflows. It is pure: given the
+// state of a partition and one input, it says which events follow, and given an
+// event, how the state changes.
+//
+//	decide.go    input → events: one line per kind of input, one file per command
+//	evolve.go    event → rows: one line per kind of event
+//	activate.go  facts and dead branches travelling along the graph
+//	admit.go     which ready runnables are dispatched
+//	settle.go    what is true after every record: settled, idle, failed, drained
+//	effects.go   record → task records, replies, status
+//	query.go     state → answers
+//
+// A decision emits its events one by one, and each changes the state at once,
+// so what is decided next sees it. Replaying a record runs the same changes
+// without the decisions; so replayed state equals live state (property 4).
+package planner

@@ -1,0 +1,135 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Effects implements machine.Machine.
+func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
+	t := p.begin(tx, rec.Position, rec.Time, rec.Workflow)
+	var all []machine.Effect
+	published := false
+	for _, e := range rec.Events {
+		switch e := e.(type) {
+		case *events.RunnableDispatched:
+			if effect, ok := t.taskOf(e.Runnable); ok {
+				all = append(all, effect)
+			}
+		case *events.RunnableCancelled:
+			all = append(all, t.cancelOf(e.Runnable, rec)...)
+		case *events.RunnableTimedOut:
+			all = append(all, t.cancelOf(e.Runnable, rec)...)
+		case *events.RunnableSkipped:
+			all = append(all, t.cancelOf(e.Runnable, rec)...)
+		case *events.WorkflowDeleted:
+			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf})
+			published = true
+		default:
+			if !published && changesStatus(e) && t.head != nil {
+				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf, Value: mustJSON(t.status())})
+				published = true
+			}
+		}
+	}
+	return append(all, t.told()...)
+}
+
+// changesStatus says whether the summary of a workflow is published anew: it is
+// as of the whole record.
+func changesStatus(e events.Event) bool {
+	switch e.(type) {
+	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
+		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
+		*events.WorkflowCancelled, *events.WorkflowCompleted, *events.InputAccepted:
+		return true
+	}
+	return false
+}
+
+// told tells those who waited for the workflow to drain.
+func (t *turn) told() []machine.Effect {
+	if t.head == nil || len(t.head.Told) == 0 || t.head.Applied != t.at {
+		return nil
+	}
+	body := mustJSON(map[string]any{"workflow": t.status(), "results": t.results()})
+	all := make([]machine.Effect, 0, len(t.head.Told))
+	for _, w := range t.head.Told {
+		reply := events.Reply{ID: w.ID, Kind: events.ReplyDrained, Workflow: t.wf, Result: events.ResultDone, Body: body}
+		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: mustJSON(reply)})
+	}
+	return all
+}
+
+// Task implements machine.Machine (E1).
+func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
+	t := p.begin(tx, a.Decided, a.Since, workflow)
+	r := t.runnable(id)
+	if t.head == nil || r == nil || r.Status != runActive || r.Attempt != a.Attempt {
+		return machine.Effect{}, false
+	}
+	return t.task(id, r, a.Since), true
+}
+
+func (t *turn) taskOf(id events.RunnableID) (machine.Effect, bool) {
+	r := t.runnable(id)
+	if r == nil || r.Status != runActive || r.External || r.Decided != t.at {
+		return machine.Effect{}, false
+	}
+	return t.task(id, r, t.now), true
+}
+
+func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine.Effect {
+	c := t.component(r.Component)
+	input, err := t.shape(c, r, dispatched)
+	if err != nil {
+		panic(fmt.Sprintf("shaping %s again: %v", id, err))
+	}
+	pol := r.policy()
+	run := t.head.Run
+	task := events.Task{
+		Token:          t.token(id, r.Attempt, r.Decided),
+		Task:           c.Task,
+		Component:      c.Name,
+		Attempt:        r.Attempt,
+		Input:          input,
+		Context:        t.context(c, r.Scope),
+		IdempotencyKey: t.wf + "/" + run.String() + "/" + id.String(),
+		TraceParent:    t.setup().Trace,
+		Heartbeat:      r.Heartbeat,
+		Timeout:        pol.Timeout.Milliseconds(),
+	}
+	return machine.Effect{
+		Kind: machine.TaskEffect, Key: t.wf, Queue: r.Queue, Runnable: id,
+		Early: pol.Mode == policy.Async, Value: wire.Marshal(&task),
+	}
+}
+
+func (t *turn) token(id events.RunnableID, attempt uint32, decided events.Position) []byte {
+	return t.p.cfg.Key.Seal(events.Token{Workflow: t.wf, Run: t.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
+}
+
+// cancelOf tells takers that an attempt is not wanted any more. An attempt that
+// was not open, or whose task was never published, has nobody to tell.
+func (t *turn) cancelOf(id events.RunnableID, rec *events.Record) []machine.Effect {
+	r := t.runnable(id)
+	if t.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == rec.Position {
+		return nil
+	}
+	cancel := events.TaskCancel{Token: t.token(id, r.Attempt, r.Decided), Reason: "the attempt was closed"}
+	return []machine.Effect{{Kind: machine.CancelEffect, Key: t.wf, Runnable: id, Value: wire.Marshal(&cancel)}}
+}
+
+func mustJSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

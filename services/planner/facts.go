@@ -1,0 +1,188 @@
+package planner
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// fact is a value that exists, with the attempt that produced it, if one did.
+type fact struct {
+	Component uint32 // index + 1; 0 = an input
+	Scope     events.ScopeID
+	Parents   []events.FactID
+	Depth     uint32
+	Time      int64
+	Value     json.RawMessage
+	Runnable  events.RunnableID
+	Attempt   uint32
+	Past      []pastAttempt
+	Executor  string
+	Started   int64
+	Finished  int64
+}
+
+// Fields implements wire.Message.
+func (f *fact) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &f.Component)
+	wire.Int(c, 2, "scope", &f.Scope)
+	wire.Ints(c, 3, "parents", &f.Parents)
+	wire.Int(c, 4, "depth", &f.Depth)
+	wire.Int(c, 5, "time", &f.Time)
+	c.JSON(6, "value", &f.Value)
+	wire.Int(c, 7, "runnable", &f.Runnable)
+	wire.Int(c, 8, "attempt", &f.Attempt)
+	wire.Repeated(c, 9, "past", &f.Past)
+	wire.String(c, 10, "executor", &f.Executor)
+	wire.Int(c, 11, "started", &f.Started)
+	wire.Int(c, 12, "finished", &f.Finished)
+}
+
+// runnable is one activation that has not completed.
+type runnable struct {
+	Component uint32
+	Scope     events.ScopeID
+	Parents   []events.FactID
+	Depth     uint32
+	Policy    []byte
+	Status    RunnableStatus
+	Attempt   uint32 // the number of the current or last attempt
+	Failures  uint32 // failed attempts that count for retries
+	Losses    uint32
+	Returns   uint32 // times handed back because no taker knew the task
+	Decided   events.Position
+	Created   int64
+	Due       int64 // of the timer it waits for
+	Deadline  int64 // of the open attempt, once it runs; 0 = none
+	Input     json.RawMessage
+	Error     *events.TaskError
+	Heartbeat json.RawMessage
+	Queue     string
+	Executor  string
+	External  bool
+	Past      []pastAttempt
+}
+
+// Fields implements wire.Message.
+func (r *runnable) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &r.Component)
+	wire.Int(c, 2, "scope", &r.Scope)
+	wire.Ints(c, 3, "parents", &r.Parents)
+	wire.Int(c, 4, "depth", &r.Depth)
+	c.Bytes(5, "policy", &r.Policy)
+	wire.Int(c, 6, "status", &r.Status)
+	wire.Int(c, 7, "attempt", &r.Attempt)
+	wire.Int(c, 8, "failures", &r.Failures)
+	wire.Int(c, 9, "losses", &r.Losses)
+	wire.Int(c, 10, "returns", &r.Returns)
+	wire.Nested(c, 11, "decided", &r.Decided)
+	wire.Int(c, 12, "created", &r.Created)
+	wire.Int(c, 13, "due", &r.Due)
+	wire.Int(c, 14, "deadline", &r.Deadline)
+	c.JSON(15, "input", &r.Input)
+	wire.Optional(c, 16, "error", &r.Error)
+	c.JSON(17, "heartbeat", &r.Heartbeat)
+	wire.String(c, 18, "queue", &r.Queue)
+	wire.String(c, 19, "executor", &r.Executor)
+	c.Bool(20, "external", &r.External)
+	wire.Repeated(c, 21, "past", &r.Past)
+}
+
+// pastAttempt is a closed attempt that did not complete.
+type pastAttempt struct {
+	Attempt uint32
+	Outcome string // failed, timed_out, lost, cancelled
+	Error   events.TaskError
+	Time    int64 // Unix ms
+}
+
+// Fields implements wire.Message.
+func (a *pastAttempt) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "attempt", &a.Attempt)
+	wire.String(c, 2, "outcome", &a.Outcome)
+	wire.Nested(c, 3, "error", &a.Error)
+	wire.Int(c, 4, "time", &a.Time)
+}
+
+// join counts what has come and what cannot come any more to the arms of a
+// component in one scope.
+type join struct {
+	Arrived uint32
+	Dead    uint32
+	Closed  bool // fired or dead itself: later arms change nothing
+}
+
+// Fields implements wire.Message.
+func (j *join) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "arrived", &j.Arrived)
+	wire.Int(c, 2, "dead", &j.Dead)
+	c.Bool(3, "closed", &j.Closed)
+}
+
+// arm is the fact that arrived at one arm of a join.
+type arm struct{ Fact events.FactID }
+
+// Fields implements wire.Message.
+func (a *arm) Fields(c *wire.Codec) { wire.Int(c, 1, "fact", &a.Fact) }
+
+// scope is an input and how much of what descends from it is open.
+type scope struct {
+	Open     uint64
+	Settled  bool
+	Replace  bool
+	Policies json.RawMessage
+	Context  json.RawMessage
+}
+
+// Fields implements wire.Message.
+func (s *scope) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "open", &s.Open)
+	c.Bool(2, "settled", &s.Settled)
+	c.Bool(3, "replace", &s.Replace)
+	c.JSON(4, "policies", &s.Policies)
+	c.JSON(5, "context", &s.Context)
+}
+
+// latest is the newest fact of an output.
+type latest struct{ Fact events.FactID }
+
+// Fields implements wire.Message.
+func (l *latest) Fields(c *wire.Codec) { wire.Int(c, 1, "fact", &l.Fact) }
+
+func factKey(wf string, id events.FactID) rows.Key {
+	return rows.Key{Table: rows.Fact, Workflow: wf, A: uint64(id)}
+}
+
+func runnableKey(wf string, id events.RunnableID) rows.Key {
+	return rows.Key{Table: rows.Runnable, Workflow: wf, A: uint64(id)}
+}
+
+func attemptKey(wf string, id events.RunnableID) rows.Key {
+	return rows.Key{Table: rows.Attempt, Workflow: wf, A: uint64(id)}
+}
+
+func readyKey(wf string, depth uint32, id events.RunnableID) rows.Key {
+	return rows.Key{Table: rows.Ready, Workflow: wf, A: uint64(depth), B: uint64(id)}
+}
+
+func joinKey(wf string, s events.ScopeID, component uint32) rows.Key {
+	return rows.Key{Table: rows.Join, Workflow: wf, A: uint64(s), B: uint64(component)}
+}
+
+func armKey(wf string, s events.ScopeID, component, n uint32) rows.Key {
+	return rows.Key{Table: rows.Arm, Workflow: wf, A: uint64(s), B: uint64(component), C: uint64(n)}
+}
+
+func scopeKey(wf string, s events.ScopeID) rows.Key {
+	return rows.Key{Table: rows.Scope, Workflow: wf, A: uint64(s)}
+}
+
+func latestKey(wf string, component int) rows.Key {
+	return rows.Key{Table: rows.Latest, Workflow: wf, A: uint64(component)}
+}
+
+func timerKey(wf string, due int64, id events.RunnableID, kind uint64) rows.Key {
+	return rows.Key{Table: rows.Timer, Workflow: wf, A: uint64(due), B: uint64(id), C: kind}
+}

@@ -1,0 +1,36 @@
+package planner
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// input accepts an input. While the workflow is paused or failed it is held:
+// its activations are made but not admitted.
+func (t *turn) input(b *events.FeedInput) {
+	if !t.open(false) {
+		return
+	}
+	value, ok := t.acceptInput(t.graph(), b.Input)
+	if !ok {
+		return
+	}
+	e := &events.InputAccepted{Value: value, Replace: b.Mode == "replace", By: b.By}
+	if e.Policies, ok = t.acceptPolicies(b.Policies); !ok {
+		return
+	}
+	if e.Context, ok = t.acceptContext(b.Context); !ok {
+		return
+	}
+	e.Fact = t.nextFact()
+	e.Held = t.head.Status == Paused || t.head.Status == Failed
+	t.feed(e)
+}
+
+// feed accepts an input and sends it to the roots.
+func (t *turn) feed(e *events.InputAccepted) {
+	t.emit(e)
+	for _, root := range t.graph().Roots {
+		t.work = append(t.work, arrival{component: uint32(root), scope: e.Fact, fact: e.Fact})
+	}
+	t.touched = append(t.touched, e.Fact)
+}

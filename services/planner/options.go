@@ -1,0 +1,42 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+const defaultDrain = 60 * time.Second
+
+// options are the ones in force: the workflow's over the definition's over the
+// service's defaults.
+type options struct {
+	definition.Options
+	Drain time.Duration
+}
+
+// givenOptions are those that came with the workflow.
+func (t *turn) givenOptions() definition.Options {
+	raw := t.setup().Options
+	if len(raw) == 0 {
+		return definition.Options{}
+	}
+	o, err := definition.ParseOptions(raw, "options")
+	if err != nil {
+		panic("accepted options: " + err.Error())
+	}
+	return o
+}
+
+func (t *turn) options() options {
+	o := options{Options: t.givenOptions().Over(t.graph().Options), Drain: defaultDrain}
+	if o.Options.Drain != nil {
+		o.Drain = *o.Options.Drain
+	}
+	return o
+}
+
+func parseRules(raw []byte) ([]policy.Rule, error) { return policy.ParseRules(raw, "policies") }
+
+func unixMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

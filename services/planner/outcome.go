@@ -1,0 +1,169 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// attempt finds the open attempt that a sealed token names. Everything else is
+// stale: a token of another run, of a closed attempt, of nobody.
+func (t *turn) attempt(sealed []byte) (events.RunnableID, *runnable) {
+	token, err := t.p.cfg.Key.Open(sealed)
+	if err != nil || t.head == nil || token.Workflow != t.wf || token.Run != t.head.Run {
+		return 0, nil
+	}
+	r := t.runnable(token.Runnable)
+	if r == nil || r.Status != runActive || r.Attempt != token.Attempt || r.Decided != token.Decided {
+		return 0, nil
+	}
+	return token.Runnable, r
+}
+
+// outcome applies the end of an open attempt; stale ones change nothing.
+func (t *turn) outcome(m *events.TaskOutcome) {
+	id, r := t.attempt(m.Token)
+	if r == nil {
+		return
+	}
+	switch m.Outcome {
+	case events.OutcomeCompleted:
+		t.complete(id, r, m)
+	case events.OutcomeTimedOut:
+		t.timedOut(id, r)
+	case events.OutcomeUnknownTask:
+		t.unknownTask(id, r)
+	case events.OutcomeAbandoned:
+		t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: "abandoned before it began"})
+		t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+	case events.OutcomeCancelled:
+		t.failFor(id, events.TaskError{Type: events.ErrorCancelled, Message: "the taker cancelled the attempt"}, m.Executor, failedAttempt)
+	default:
+		err := events.TaskError{Type: events.ErrorTaskFailed, Message: "the attempt failed"}
+		if m.Error != nil {
+			err = *m.Error
+		}
+		t.failFor(id, err, m.Executor, failedAttempt)
+	}
+}
+
+// complete closes the attempt with its result, whose fact travels on.
+func (t *turn) complete(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
+	value := m.Result
+	if len(value) == 0 {
+		value = json.RawMessage("null")
+	}
+	if !json.Valid(value) {
+		t.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON", NonRetryable: true}, m.Executor, failedAttempt)
+		return
+	}
+	c, s := t.component(r.Component), r.Scope
+	f := t.nextFact()
+	t.emit(&events.RunnableCompleted{
+		Runnable: id, Fact: f, Value: value, Executor: m.Executor, Started: m.Started, Finished: m.Finished,
+	})
+	t.yield(c, s, f)
+}
+
+// how an attempt ended without completing.
+type ending uint8
+
+const (
+	failedAttempt ending = iota
+	timedOutAttempt
+	lostAttempt
+)
+
+// failFor closes an attempt that did not complete: another one by policy, else
+// the policy's reaction.
+func (t *turn) failFor(id events.RunnableID, err events.TaskError, executor string, how ending) {
+	before := *t.runnable(id) // the row itself changes with the event
+	r := &before
+	pol := r.policy()
+	action := reaction(r, pol, err, how)
+	switch how {
+	case timedOutAttempt:
+		t.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
+	case lostAttempt:
+		t.emit(&events.RunnableLost{Runnable: id, Error: err, Action: action})
+	default:
+		t.emit(&events.RunnableFailed{Runnable: id, Error: err, Action: action, Executor: executor})
+	}
+	switch action {
+	case events.ActionRetry:
+		t.retryLater(id, r, pol, err, how)
+	case events.ActionSkip:
+		t.dieFrom(r.Component, r.Scope, suppressed)
+	case events.ActionHalt:
+		t.halt(id, r.Component, err)
+	}
+}
+
+func reaction(r *runnable, pol policy.Policy, err events.TaskError, how ending) events.Action {
+	switch {
+	case how == lostAttempt && pol.OnLost == policy.RetryLost && int(r.Losses) < pol.MaxLost:
+		return events.ActionRetry
+	case how != lostAttempt && !err.NonRetryable && int(r.Failures) < pol.MaxRetries:
+		return events.ActionRetry
+	case pol.OnFailure == policy.Skip:
+		return events.ActionSkip
+	}
+	return events.ActionHalt
+}
+
+// retryLater arms the durable timer of the next attempt. A lost one is replaced
+// at once.
+func (t *turn) retryLater(id events.RunnableID, r *runnable, pol policy.Policy, err events.TaskError, how ending) {
+	if how == lostAttempt {
+		t.emit(&events.RetryScheduled{Runnable: id, Due: t.now})
+		t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+		return
+	}
+	delay := pol.Delay(int(r.Failures)+1, t.seed(id)).Milliseconds()
+	due := t.now + max(delay, err.RetryAfterMs)
+	t.emit(&events.RetryScheduled{Runnable: id, Due: due})
+	if due <= t.now {
+		t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+	}
+}
+
+// seed makes jitter differ between runnables and attempts, and equal in every
+// replay of the decision.
+func (t *turn) seed(id events.RunnableID) uint64 {
+	return t.at.Epoch<<48 ^ t.at.Seq<<16 ^ uint64(id)
+}
+
+func (t *turn) halt(id events.RunnableID, component uint32, err events.TaskError) {
+	if t.head.Status == Running || t.head.Status == Paused || t.head.Status == Idle {
+		t.emit(&events.WorkflowFailed{Component: component, Runnable: id, Error: err})
+	}
+}
+
+func (t *turn) timedOut(id events.RunnableID, r *runnable) {
+	timeout := r.policy().Timeout
+	t.failFor(id, events.TaskError{
+		Type:    events.ErrorTimeout,
+		Message: fmt.Sprintf("the attempt took longer than %s; whether it had effects is unknown", timeout),
+	}, "", timedOutAttempt)
+}
+
+// unknownTask hands the attempt back without counting it, until start_timeout.
+func (t *turn) unknownTask(id events.RunnableID, r *runnable) {
+	pol := r.policy()
+	due := t.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
+	limit := r.Created + pol.StartTimeout.Milliseconds()
+	if pol.StartTimeout > 0 && t.now >= limit {
+		t.failFor(id, events.TaskError{
+			Type:         events.ErrorUnknownTask,
+			Message:      fmt.Sprintf("no worker knew %s within %s", t.component(r.Component).Task, pol.StartTimeout),
+			NonRetryable: true,
+		}, "", failedAttempt)
+		return
+	}
+	if pol.StartTimeout > 0 {
+		due = min(due, limit)
+	}
+	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: "no worker knew the task"})
+}

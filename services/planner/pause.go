@@ -1,0 +1,49 @@
+package planner
+
+import "github.com/heddle-run/heddle/shared/events"
+
+// pause stops admission; what is active finishes and counts.
+func (t *turn) pause(b *events.PauseWorkflow) {
+	if !t.open(false) {
+		return
+	}
+	switch t.head.Status {
+	case Paused:
+		t.ignore()
+	case Failed:
+		t.refuse("invalid_state", "the workflow has failed; retry or skip what failed, or stop or cancel it")
+	default:
+		t.emit(&events.WorkflowPaused{By: b.By})
+	}
+}
+
+// resume admits again after pause or stop. Failures that halted the workflow
+// halt it still.
+func (t *turn) resume(b *events.ResumeWorkflow) {
+	if !t.open(true) {
+		return
+	}
+	switch t.head.Status {
+	case Running, Idle:
+		t.ignore()
+		return
+	case Failed:
+		t.refuse("invalid_state", "the workflow has failed; retry or skip what failed")
+		return
+	case Stopping:
+		t.refuse("stopped", "the workflow is still draining; resume it when it has stopped")
+		return
+	}
+	e := &events.WorkflowResumed{By: b.By}
+	var ok bool
+	if e.Policies, ok = t.acceptPolicies(b.Policies); !ok {
+		return
+	}
+	if e.Context, ok = t.acceptContext(b.Context); !ok {
+		return
+	}
+	t.emit(e)
+	if f := t.head.Failure; t.head.Halted > 0 && f != nil {
+		t.emit(&events.WorkflowFailed{Component: f.Component, Runnable: f.Runnable, Error: f.Error})
+	}
+}

@@ -1,0 +1,89 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// retry makes failed runnables ready again: all, the named, or a component's.
+func (t *turn) retry(b *events.RetryRunnables) {
+	if !t.open(false) {
+		return
+	}
+	var edited []byte
+	if len(b.Input) > 0 {
+		var ok bool
+		if edited, ok = t.compact("input", b.Input); !ok {
+			return
+		}
+	}
+	failed := t.failedRunnables(b)
+	if len(failed) == 0 {
+		t.refuse("nothing_to_retry", "no runnable that was named has failed")
+		return
+	}
+	for _, id := range failed {
+		t.emit(&events.RunnableRetried{Runnable: id, Input: edited, By: b.By})
+		t.again(id)
+	}
+	t.revive()
+}
+
+// failedRunnables are the runnables that a retry means and that have failed.
+func (t *turn) failedRunnables(b *events.RetryRunnables) []events.RunnableID {
+	var ids []events.RunnableID
+	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf}, func(k rows.Key, r *runnable) bool {
+		id := events.RunnableID(k.A)
+		named := len(b.Runnables) == 0 || slices.Contains(b.Runnables, id.String())
+		of := b.Component == "" || t.component(r.Component).Name == b.Component
+		if r.Status == runFailed && named && of {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	return ids
+}
+
+// again runs a retried runnable of a component that needs no taker at once;
+// others are in the admission queue.
+func (t *turn) again(id events.RunnableID) {
+	r := t.runnable(id)
+	c := t.component(r.Component)
+	if c.Kind != definition.Step {
+		t.evaluate(c, id, activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input})
+		return
+	}
+	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+}
+
+// skip gives up a runnable that has failed or not ended; what depends on it is
+// suppressed.
+func (t *turn) skip(b *events.SkipRunnable) {
+	if !t.open(false) {
+		return
+	}
+	id, err := events.ParseRunnableID(b.Runnable)
+	if err != nil {
+		t.refuseAt("invalid_field", "runnable", err.Error())
+		return
+	}
+	r := t.runnable(id)
+	if r == nil || !r.Status.open() && r.Status != runFailed {
+		t.refuse("nothing_to_skip", fmt.Sprintf("%s is neither open nor failed", id))
+		return
+	}
+	t.emit(&events.RunnableSkipped{Runnable: id, By: b.By})
+	t.dieFrom(r.Component, r.Scope, suppressed)
+	t.revive()
+}
+
+// revive ends the failed state when no halting failure is left.
+func (t *turn) revive() {
+	if t.head.Status == Failed && t.head.Halted == 0 {
+		t.emit(&events.WorkflowRevived{})
+	}
+}

@@ -1,0 +1,61 @@
+package planner
+
+import (
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// settle finds out, after every record, what has come to rest: inputs, and the
+// workflow as a whole. An input that matched nothing settles at once.
+func (t *turn) settle() {
+	for _, s := range t.touched {
+		if sc := rows.Get[scope](t.tx, scopeKey(t.wf, s)); sc != nil && sc.Open == 0 && !sc.Settled {
+			t.emit(&events.InputSettled{Scope: s})
+		}
+	}
+	h := t.head
+	switch {
+	case h.Status == Stopping && h.Slots == 0:
+		t.emit(&events.WorkflowStopped{})
+	case h.Status == Running && h.Ready+h.Waiting+h.Active+h.Halted == 0:
+		t.emit(&events.WorkflowIdle{})
+		if t.options().Close == definition.OnIdle && t.head.NextFact > 0 {
+			t.emit(&events.WorkflowCompleted{})
+		}
+	}
+}
+
+// finish closes a record: what holds for every one of them, live or replayed.
+func (t *turn) finish() {
+	if t.head == nil {
+		return
+	}
+	h := t.h()
+	h.Applied, h.Updated = t.at, t.now
+	h.Told = nil
+	if h.drained() && len(h.Waiters) > 0 {
+		h.Told, h.Waiters = h.Waiters, nil
+	}
+}
+
+// drained says whether those who wait for the workflow can be told.
+func (h *header) drained() bool {
+	switch h.Status {
+	case Idle, Stopped, Completed, Cancelled:
+		return true
+	case Failed:
+		return h.Slots == 0
+	}
+	return false
+}
+
+// isOutput says whether results show the component.
+func (t *turn) isOutput(c *definition.Component) bool {
+	for _, o := range t.graph().Outputs {
+		if o.Component == c.Index {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,174 @@
+package planner
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Status is where a workflow is in its life. Values are recorded.
+type Status uint8
+
+// The statuses of a workflow.
+const (
+	Running   Status = 1
+	Idle      Status = 2
+	Paused    Status = 3
+	Failed    Status = 4
+	Stopping  Status = 5 // stopped for every command; attempts drain
+	Stopped   Status = 6
+	Completed Status = 7
+	Cancelled Status = 8
+)
+
+func (s Status) String() string {
+	return [...]string{"", "running", "idle", "paused", "failed", "stopping", "stopped", "completed", "cancelled"}[s]
+}
+
+func (s Status) closed() bool { return s == Completed || s == Cancelled }
+
+// RunnableStatus is where a runnable is in its life. Values are recorded.
+type RunnableStatus uint8
+
+// The statuses of a runnable that has a row of its own. A completed one lives
+// on in the row of its fact.
+const (
+	runReady     RunnableStatus = 1
+	runWaiting   RunnableStatus = 2 // for a timer
+	runActive    RunnableStatus = 3
+	runFailed    RunnableStatus = 4 // halts the workflow until retried or skipped
+	runSkipped   RunnableStatus = 5
+	runCancelled RunnableStatus = 6
+)
+
+func (s RunnableStatus) String() string {
+	return [...]string{"", "ready", "waiting", "active", "failed", "skipped", "cancelled"}[s]
+}
+
+func (s RunnableStatus) open() bool { return s <= runActive }
+
+// header is the part of a workflow that changes with every record.
+type header struct {
+	Run        events.RunID
+	Applied    events.Position // of the last record that the workflow's rows hold (C1)
+	Status     Status
+	NextFact   uint64
+	NextRun    uint64
+	Updated    int64  // Unix ms
+	Slots      uint64 // active attempts that count for max_concurrency
+	Halted     uint64 // failed runnables that halt the workflow
+	DrainUntil int64
+	Persist    bool
+	Outcomes   uint64 // applied since the last due checkpoint
+	Ready      uint64
+	Waiting    uint64
+	Active     uint64
+	Completed  uint64
+	Failed     uint64
+	Skipped    uint64
+	Suppressed uint64
+	Cancelled  uint64
+	Waiters    []waiter // to be told when the workflow drains
+	Told       []waiter // told by the record Applied
+	Failure    *failure
+}
+
+// Fields implements wire.Message.
+func (h *header) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "run", &h.Run)
+	wire.Nested(c, 2, "applied", &h.Applied)
+	wire.Int(c, 3, "status", &h.Status)
+	wire.Int(c, 4, "next_fact", &h.NextFact)
+	wire.Int(c, 5, "next_runnable", &h.NextRun)
+	wire.Int(c, 6, "updated", &h.Updated)
+	wire.Int(c, 7, "slots", &h.Slots)
+	wire.Int(c, 8, "halted", &h.Halted)
+	wire.Int(c, 9, "drain_until", &h.DrainUntil)
+	c.Bool(10, "persist", &h.Persist)
+	wire.Int(c, 11, "outcomes", &h.Outcomes)
+	wire.Int(c, 12, "ready", &h.Ready)
+	wire.Int(c, 13, "waiting", &h.Waiting)
+	wire.Int(c, 14, "active", &h.Active)
+	wire.Int(c, 15, "completed", &h.Completed)
+	wire.Int(c, 16, "failed", &h.Failed)
+	wire.Int(c, 17, "skipped", &h.Skipped)
+	wire.Int(c, 18, "suppressed", &h.Suppressed)
+	wire.Int(c, 19, "cancelled", &h.Cancelled)
+	wire.Repeated(c, 20, "waiters", &h.Waiters)
+	wire.Repeated(c, 21, "told", &h.Told)
+	wire.Optional(c, 22, "failure", &h.Failure)
+}
+
+// waiter is a client that wants to know when the workflow has drained.
+type waiter struct{ Address, ID string }
+
+// Fields implements wire.Message.
+func (w *waiter) Fields(c *wire.Codec) {
+	wire.String(c, 1, "address", &w.Address)
+	wire.String(c, 2, "id", &w.ID)
+}
+
+// failure is the first failure that halted the workflow.
+type failure struct {
+	Component uint32
+	Runnable  events.RunnableID
+	Error     events.TaskError
+}
+
+// Fields implements wire.Message.
+func (f *failure) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &f.Component)
+	wire.Int(c, 2, "runnable", &f.Runnable)
+	wire.Nested(c, 3, "error", &f.Error)
+}
+
+// setup is what was given with the workflow; it changes by command only.
+type setup struct {
+	Digest   string
+	Name     string
+	Version  string
+	Options  json.RawMessage
+	Policies json.RawMessage
+	Context  json.RawMessage
+	Labels   json.RawMessage
+	Trace    string
+	Created  int64 // Unix ms
+}
+
+// Fields implements wire.Message.
+func (s *setup) Fields(c *wire.Codec) {
+	wire.String(c, 1, "digest", &s.Digest)
+	wire.String(c, 2, "name", &s.Name)
+	wire.String(c, 3, "version", &s.Version)
+	c.JSON(4, "options", &s.Options)
+	c.JSON(5, "policies", &s.Policies)
+	c.JSON(6, "context", &s.Context)
+	c.JSON(7, "labels", &s.Labels)
+	wire.String(c, 8, "trace", &s.Trace)
+	wire.Int(c, 9, "created", &s.Created)
+}
+
+// definitionRow keeps a pinned definition.
+type definitionRow struct{ Canonical json.RawMessage }
+
+// Fields implements wire.Message.
+func (d *definitionRow) Fields(c *wire.Codec) { c.JSON(1, "canonical", &d.Canonical) }
+
+// present is a row whose key says everything.
+type present struct{ Since int64 }
+
+// Fields implements wire.Message.
+func (p *present) Fields(c *wire.Codec) { wire.Int(c, 1, "since", &p.Since) }
+
+func headerKey(wf string) rows.Key { return rows.Key{Table: rows.Header, Workflow: wf} }
+func setupKey(wf string) rows.Key  { return rows.Key{Table: rows.Header, Workflow: wf, A: 1} }
+
+func definitionKey(digest string) rows.Key {
+	return rows.Key{Table: rows.Definition, Sub: digest}
+}
+
+func pinKey(digest, wf string) rows.Key {
+	return rows.Key{Table: rows.Pin, Sub: digest + "\x00" + wf}
+}

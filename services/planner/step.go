@@ -1,0 +1,93 @@
+package planner
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// arm makes the runnable of a step and lines it up for admission. External
+// attempts take no room and need not wait for it.
+func (t *turn) arm(c *definition.Component, a activation) {
+	pol := t.policyFor(c, a)
+	id := t.ready(c, a, pol.Append(nil))
+	if pol.Mode == policy.External && t.head.Status == Running {
+		t.dispatch(id)
+		return
+	}
+	t.fresh = append(t.fresh, readyEntry{a.depth, id})
+}
+
+// policyFor resolves the policy of an activation (document 4). A rule whose
+// expression fails does not match.
+func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
+	sc := rows.Get[scope](t.tx, scopeKey(t.wf, a.scope))
+	given := definition.Given{
+		Input:     t.p.parsedRules(sc.Policies),
+		Workflow:  t.p.parsedRules(t.setup().Policies),
+		Replace:   sc.Replace,
+		OnFailure: t.givenOptions().OnFailure,
+	}
+	var input json.RawMessage
+	if t.graph().NeedsInput(c, given) {
+		input = t.value(c, a)
+	}
+	pol, err := t.graph().PolicyFor(c, input, given)
+	if err != nil {
+		panic("resolving policies that were checked: " + err.Error())
+	}
+	return pol
+}
+
+// policy is the one that was recorded with a runnable.
+func (r *runnable) policy() policy.Policy {
+	pol, err := policy.Parse(r.Policy)
+	if err != nil {
+		panic("recorded policy: " + err.Error())
+	}
+	return pol
+}
+
+// queue is where the attempts of a runnable go.
+func queueOf(c *definition.Component, pol policy.Policy) string {
+	if pol.Queue != "" {
+		return pol.Queue
+	}
+	return c.Queue
+}
+
+// context is the JSON object of values that a component sees: its own over the
+// input's over the workflow's.
+func (t *turn) context(c *definition.Component, s events.ScopeID) json.RawMessage {
+	run := t.setup().Context
+	if sc := rows.Get[scope](t.tx, scopeKey(t.wf, s)); sc != nil && len(sc.Context) > 0 {
+		run = mergeObjects(run, sc.Context)
+	}
+	over, err := c.ContextOver(run)
+	if err != nil {
+		panic("context that was checked: " + err.Error())
+	}
+	return over
+}
+
+// mergeObjects lays the fields of b over those of a; both are JSON objects or empty.
+func mergeObjects(a, b json.RawMessage) json.RawMessage {
+	if len(a) == 0 {
+		return b
+	}
+	var all, over map[string]json.RawMessage
+	if json.Unmarshal(a, &all) != nil || json.Unmarshal(b, &over) != nil {
+		panic("context that was checked is no object")
+	}
+	for k, v := range over { // order: json.Marshal sorts keys
+		all[k] = v
+	}
+	merged, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return merged
+}

@@ -1,0 +1,51 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// stop drains what is active, up to a limit, and stops.
+func (t *turn) stop(b *events.StopWorkflow) {
+	if !t.open(true) {
+		return
+	}
+	if t.head.Status == Stopping || t.head.Status == Stopped {
+		t.ignore()
+		return
+	}
+	drain := time.Duration(b.Drain)
+	if drain == 0 {
+		drain = t.options().Drain
+	}
+	t.emit(&events.WorkflowStopping{
+		Until:   t.now + drain.Milliseconds(),
+		Persist: b.Persist == nil || *b.Persist,
+		By:      b.By,
+	})
+}
+
+// drainOver closes as cancelled what is still active at the drain limit; it is
+// armed again by resume.
+func (t *turn) drainOver(k rows.Key) {
+	if t.head == nil || t.head.Status != Stopping || t.head.DrainUntil != int64(k.A) {
+		return
+	}
+	for _, id := range t.activeAttempts() {
+		t.emit(&events.RunnableCancelled{Runnable: id, Rearm: true})
+	}
+}
+
+// activeAttempts are the runnables whose attempts a taker has or may get.
+func (t *turn) activeAttempts() []events.RunnableID {
+	var ids []events.RunnableID
+	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf}, func(k rows.Key, r *runnable) bool {
+		if r.Status == runActive && !r.External {
+			ids = append(ids, events.RunnableID(k.A))
+		}
+		return true
+	})
+	return ids
+}

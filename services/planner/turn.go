@@ -1,0 +1,93 @@
+package planner
+
+import (
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// turn is the work on one record for one workflow: deciding it or applying it.
+type turn struct {
+	p   *Planner
+	tx  *rows.Tx
+	at  events.Position
+	now int64 // Unix ms, the record's time
+	wf  string
+	in  machine.Input // when deciding
+
+	events []events.Event
+
+	head  *header // a private copy once changed; nil = unknown workflow
+	owned bool    // head is the copy that this turn may change
+	set   *setup
+	g     *definition.Graph
+
+	work    []arrival        // facts and deaths on their way along edges
+	fresh   []readyEntry     // became ready in this turn
+	touched []events.ScopeID // scopes whose open count went down
+}
+
+func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *turn {
+	t := &turn{p: p, tx: tx, at: at, now: now, wf: wf}
+	t.load()
+	return t
+}
+
+// load finds the workflow's rows; it runs again when a run starts or ends.
+func (t *turn) load() {
+	t.head = rows.Get[header](t.tx, headerKey(t.wf))
+	t.owned, t.set, t.g = false, nil, nil
+}
+
+// h is the header for changing.
+func (t *turn) h() *header {
+	if !t.owned {
+		t.head = rows.Change[header](t.tx, headerKey(t.wf))
+		t.owned = true
+	}
+	return t.head
+}
+
+func (t *turn) setup() *setup {
+	if t.set == nil {
+		t.set = rows.Get[setup](t.tx, setupKey(t.wf))
+	}
+	return t.set
+}
+
+func (t *turn) graph() *definition.Graph {
+	if t.g == nil {
+		t.g = t.p.graph(t.tx, t.setup().Digest)
+	}
+	return t.g
+}
+
+func (t *turn) component(i uint32) *definition.Component { return t.graph().Components[i] }
+
+func (t *turn) runnable(id events.RunnableID) *runnable {
+	return rows.Get[runnable](t.tx, runnableKey(t.wf, id))
+}
+
+func (t *turn) fact(id events.FactID) *fact { return rows.Get[fact](t.tx, factKey(t.wf, id)) }
+
+// emit records an event and changes the state by it.
+func (t *turn) emit(e events.Event) {
+	t.events = append(t.events, e)
+	t.apply(e)
+}
+
+func (t *turn) refuse(code, message string) { t.refuseAt(code, "", message) }
+
+func (t *turn) refuseAt(code, path, message string) {
+	name := ""
+	if t.in.Command != nil {
+		name = t.in.Command.Name
+	}
+	t.emit(&events.CommandRefused{Command: name, Code: code, Path: path, Message: message})
+}
+
+func (t *turn) ignore() { t.emit(&events.CommandIgnored{Command: t.in.Command.Name}) }
+
+func (t *turn) nextFact() events.FactID         { return events.FactID(t.head.NextFact + 1) }
+func (t *turn) nextRunnable() events.RunnableID { return events.RunnableID(t.head.NextRun + 1) }

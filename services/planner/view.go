@@ -1,0 +1,197 @@
+package planner
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// status is the summary of a workflow as of the last record.
+func (t *turn) status() events.Status {
+	h, s := t.head, t.setup()
+	out := events.Status{
+		ID: t.wf, Run: h.Run.String(), Status: h.Status.String(),
+		Definition: events.DefinitionRef{Name: s.Name, Version: s.Version, Digest: s.Digest},
+		Labels:     s.Labels, Partition: t.p.cfg.Partition,
+		CreatedAt: stamp(s.Created), UpdatedAt: stamp(h.Updated), Position: h.Applied.String(),
+		Counts: events.Counts{
+			Ready: h.Ready, Waiting: h.Waiting, Active: h.Active, Completed: h.Completed, Failed: h.Failed,
+			Skipped: h.Skipped, Suppressed: h.Suppressed, Cancelled: h.Cancelled,
+		},
+	}
+	if f := h.Failure; f != nil {
+		out.Failure = &events.Failure{Component: t.component(f.Component).Name, Runnable: f.Runnable.String(), Error: f.Error}
+	}
+	return out
+}
+
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+func stampOrNil(ms int64) any {
+	if ms == 0 {
+		return nil
+	}
+	return stamp(ms)
+}
+
+// page reads the bounds of a list query.
+func page(q *events.Query) (from uint64, limit int, refusal *events.Refusal) {
+	limit = int(q.Limit)
+	if limit <= 0 || limit > maxQueryItems {
+		limit = maxQueryItems
+	}
+	if q.Cursor == "" {
+		return 0, limit, nil
+	}
+	from, err := strconv.ParseUint(q.Cursor, 10, 64)
+	if err != nil {
+		return 0, 0, &events.Refusal{Code: "invalid_field", Path: "cursor", Message: "is not a cursor of this list"}
+	}
+	return from, limit, nil
+}
+
+// list collects up to limit items and knows where the next page begins.
+type list struct {
+	Items []any  `json:"items"`
+	Next  string `json:"next_cursor,omitempty"`
+	limit int
+}
+
+func (l *list) add(at uint64, item any) bool {
+	if len(l.Items) == l.limit {
+		l.Next = strconv.FormatUint(at, 10)
+		return false
+	}
+	l.Items = append(l.Items, item)
+	return true
+}
+
+type factView struct {
+	ID        string          `json:"id"`
+	Component *string         `json:"component"` // null: an input
+	Value     json.RawMessage `json:"value"`
+	Parents   []string        `json:"parents"`
+	Scope     string          `json:"scope"`
+	Depth     uint32          `json:"depth"`
+	Time      string          `json:"time"`
+	Runnable  string          `json:"runnable,omitempty"`
+}
+
+func (t *turn) facts(q *events.Query) (any, *events.Refusal) {
+	from, limit, refusal := page(q)
+	if refusal != nil {
+		return nil, refusal
+	}
+	out := list{Items: []any{}, limit: limit}
+	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
+		v := factView{
+			ID: events.FactID(k.A).String(), Value: f.Value, Parents: []string{}, Scope: f.Scope.String(),
+			Depth: f.Depth, Time: stamp(f.Time),
+		}
+		for _, p := range f.Parents {
+			if p != 0 {
+				v.Parents = append(v.Parents, p.String())
+			}
+		}
+		if f.Component > 0 {
+			v.Component = &t.component(f.Component - 1).Name
+		}
+		if f.Runnable != 0 {
+			v.Runnable = f.Runnable.String()
+		}
+		return out.add(k.A, v)
+	})
+	return out, nil
+}
+
+type runnableView struct {
+	ID        string            `json:"id"`
+	Component string            `json:"component"`
+	Task      string            `json:"task"`
+	Queue     string            `json:"queue"`
+	Status    string            `json:"status"`
+	Attempt   uint32            `json:"attempt"`
+	Token     *string           `json:"token"`
+	Input     json.RawMessage   `json:"input"`
+	Result    json.RawMessage   `json:"result"`
+	Error     *events.TaskError `json:"error"`
+	DueAt     any               `json:"due_at"`
+	Executor  string            `json:"executor,omitempty"`
+	Attempts  []attemptView     `json:"attempts"`
+}
+
+type attemptView struct {
+	Attempt  uint32            `json:"attempt"`
+	Outcome  string            `json:"outcome"`
+	Error    *events.TaskError `json:"error"`
+	ClosedAt any               `json:"closed_at"`
+}
+
+// runnables lists completed ones (from their facts), then the others, each in
+// the order of their making.
+func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
+	from, limit, refusal := page(q)
+	if refusal != nil {
+		return nil, refusal
+	}
+	out := list{Items: []any{}, limit: limit}
+	const others = 1 << 62 // cursors from here on are in the second part
+	if from < others && (q.Filter == "" || q.Filter == "completed") {
+		rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
+			return f.Runnable == 0 || out.add(k.A, t.completedView(f))
+		})
+	}
+	if out.Next != "" || q.Filter == "completed" {
+		return out, nil
+	}
+	start := uint64(0)
+	if from > others {
+		start = from - others
+	}
+	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf, A: start}, func(k rows.Key, r *runnable) bool {
+		if q.Filter != "" && q.Filter != r.Status.String() {
+			return true
+		}
+		return out.add(others+k.A, t.openView(events.RunnableID(k.A), r))
+	})
+	return out, nil
+}
+
+func (t *turn) completedView(f *fact) runnableView {
+	c := t.component(f.Component - 1)
+	v := runnableView{
+		ID: f.Runnable.String(), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "completed", Attempt: f.Attempt,
+		Input: t.arrived(c, f.Parents), Result: f.Value, Executor: f.Executor, Attempts: attempts(f.Past),
+	}
+	if f.Attempt > 0 {
+		v.Attempts = append(v.Attempts, attemptView{Attempt: f.Attempt, Outcome: "completed", ClosedAt: stampOrNil(f.Time)})
+	}
+	return v
+}
+
+func (t *turn) openView(id events.RunnableID, r *runnable) runnableView {
+	c := t.component(r.Component)
+	v := runnableView{
+		ID: id.String(), Component: c.Name, Task: c.Task, Queue: queueOf(c, r.policy()), Status: r.Status.String(),
+		Attempt: r.Attempt, Input: t.value(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
+		DueAt: stampOrNil(r.Due), Executor: r.Executor, Attempts: attempts(r.Past),
+	}
+	if r.Status == runActive {
+		token := events.TokenText(t.token(id, r.Attempt, r.Decided))
+		v.Token = &token
+		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open"})
+	}
+	return v
+}
+
+func attempts(past []pastAttempt) []attemptView {
+	all := make([]attemptView, 0, len(past)+1)
+	for i := range past {
+		a := &past[i]
+		all = append(all, attemptView{Attempt: a.Attempt, Outcome: a.Outcome, Error: &a.Error, ClosedAt: stampOrNil(a.Time)})
+	}
+	return all
+}
