@@ -1,0 +1,143 @@
+package store
+
+import (
+	"github.com/heddle-run/heddle/internal/journal"
+)
+
+// Dirty is what is known of an owner's changes that are not in the changelog.
+type Dirty struct {
+	// Since is the mark of a record before the first of these changes: reading
+	// the journal on from it finds them all.
+	Since journal.Mark
+	// Bytes is the size of their keys, an estimate.
+	Bytes int
+}
+
+// dirtySet knows what is in the store but not yet in the changelog, by owner
+// (C2). It is made again from the dirty log when the store is opened.
+type dirtySet struct {
+	groups map[string]*dirtyGroup
+	bytes  int // of all groups
+	log    dirtyLog
+
+	snapshot *Snapshot // in flight
+
+	// of the batch that is being written
+	batch dirtyEntry
+	since journal.Mark
+	run   *dirtyGroup // the group of the last change
+	start int         // where its changes of this run begin
+}
+
+// dirtyGroup is the part of one owner.
+type dirtyGroup struct {
+	owner  string
+	since  journal.Mark
+	entry  uint64 // the log entry with its first change; 0: none, not dirty
+	ops    ops    // since the last snapshot
+	folded int    // length of ops when it was last folded
+	taken  *taken // what the snapshot in flight covers
+}
+
+// taken is what a snapshot took from a group, for the case that its checkpoint
+// is not committed.
+type taken struct {
+	since journal.Mark
+	entry uint64
+	ops   ops
+}
+
+// groupBytes is roughly what a group costs beside its changes.
+const groupBytes = 200
+
+func newDirtySet() *dirtySet {
+	return &dirtySet{groups: map[string]*dirtyGroup{}, log: dirtyLog{first: 1}}
+}
+
+// begin starts a batch whose records all come after since.
+func (d *dirtySet) begin(since journal.Mark) {
+	d.since = since
+	d.batch.Number = d.log.next()
+	d.batch.Parts = d.batch.Parts[:0]
+	d.run = nil
+}
+
+// add notes one change of the batch.
+func (d *dirtySet) add(c *Change) {
+	owner := Owner(c.Key)
+	if d.run == nil || d.run.owner != owner {
+		d.endRun()
+		d.run = d.group(owner)
+		d.start = len(d.run.ops)
+	}
+	kind := byte(changed)
+	switch {
+	case c.Row == nil:
+		kind = died
+	case c.New:
+		kind = born
+	}
+	d.run.ops = d.run.ops.append(kind, owner, c.Key)
+}
+
+// group is the owner's group, dirty from this batch on if it was not before.
+func (d *dirtySet) group(owner string) *dirtyGroup {
+	g := d.groups[owner]
+	if g == nil {
+		g = &dirtyGroup{owner: owner}
+		d.groups[owner] = g
+		d.bytes += groupBytes
+	}
+	if g.entry == 0 {
+		g.since, g.entry = d.since, d.batch.Number
+		d.log.joins = append(d.log.joins, g)
+	}
+	return g
+}
+
+// endRun puts what the last run of changes of one owner added into the entry.
+func (d *dirtySet) endRun() {
+	if d.run == nil {
+		return
+	}
+	keys := d.run.ops[d.start:]
+	d.bytes += len(keys)
+	d.batch.Parts = append(d.batch.Parts, dirtyPart{Owner: d.run.owner, Since: d.since, Keys: keys})
+}
+
+// end is the log entry of the batch, or nil when it changes nothing; it is
+// valid until the next begin.
+func (d *dirtySet) end() *dirtyEntry {
+	d.endRun()
+	if len(d.batch.Parts) == 0 {
+		return nil
+	}
+	return &d.batch
+}
+
+// wrote notes that the entry is in the log, with so many bytes. The lists of
+// changes that have doubled are folded now: the entry no longer aliases them.
+func (d *dirtySet) wrote(e *dirtyEntry, bytes int) {
+	d.log.push(bytes)
+	for i := range e.Parts {
+		if g := d.groups[e.Parts[i].Owner]; len(g.ops) > 2*g.folded+256 {
+			d.bytes -= len(g.ops)
+			g.ops = g.ops.fold()
+			g.folded = len(g.ops)
+			d.bytes += len(g.ops)
+		}
+	}
+	clear(e.Parts)
+}
+
+// forget drops a group that is neither dirty nor in a snapshot.
+func (d *dirtySet) forget(g *dirtyGroup) {
+	if g.entry == 0 && g.taken == nil {
+		delete(d.groups, g.owner)
+		d.bytes -= groupBytes
+	}
+}
+
+// Dirty says how many owners have changes that are not in the changelog, and
+// the bytes of their keys in memory.
+func (s *Store) Dirty() (owners, bytes int) { return len(s.dirty.groups), s.dirty.bytes }

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// ops is a packed list of changes of one owner's keys, in order: per change its
+// kind, the length of the key, the key without the owner. A few bytes per
+// change, because millions may be waiting for their workflow's checkpoint.
+type ops []byte
+
+// Kinds of changes.
+const (
+	changed = 0 // the changelog may have a row at the key
+	born    = 1 // it has none, and the store had none
+	died    = 2 // deleted
+)
+
+// append adds one change of a key of owner.
+func (o ops) append(kind byte, owner string, k rows.Key) ops {
+	if owner != "" {
+		k.Workflow = ""
+	}
+	o = append(o, kind, 0)
+	at := len(o)
+	o = k.Append(o)
+	size := len(o) - at
+	if size < 0x80 {
+		o[at-1] = byte(size)
+		return o
+	}
+	return o.widen(at, size)
+}
+
+// widen makes room for a length of more than one byte before the key at at.
+func (o ops) widen(at, size int) ops {
+	var length [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(length[:], uint64(size))
+	return slices.Replace(o, at-1, at, length[:n]...)
+}
+
+// op is one change of an unpacked list.
+type op struct {
+	kind byte
+	key  []byte // without the owner; part of the list
+}
+
+func (o ops) unpack(list []op) []op {
+	for len(o) > 0 {
+		size, n := binary.Uvarint(o[1:])
+		end := 1 + n + int(size)
+		list = append(list, op{o[0], o[1+n : end]})
+		o = o[end:]
+	}
+	return list
+}
+
+// fold reduces a list to one change per key, in key order: born or changed.
+// Keys that were born and died again are gone: neither changelog nor store has
+// them.
+func (o ops) fold() ops {
+	list := o.unpack(nil)
+	slices.SortStableFunc(list, func(a, b op) int { return bytes.Compare(a.key, b.key) })
+	out := make(ops, 0, len(o))
+	for len(list) > 0 {
+		same := 1
+		for same < len(list) && bytes.Equal(list[same].key, list[0].key) {
+			same++
+		}
+		first, last := list[0], list[same-1]
+		list = list[same:]
+		switch {
+		case first.kind == born && last.kind == died:
+		case first.kind == born:
+			out = out.raw(born, first.key)
+		default:
+			out = out.raw(changed, first.key)
+		}
+	}
+	return out
+}
+
+func (o ops) raw(kind byte, key []byte) ops {
+	o = append(o, kind)
+	o = binary.AppendUvarint(o, uint64(len(key)))
+	return append(o, key...)
+}
+
+// demote makes all changes ones that the changelog may know of.
+func (o ops) demote() ops {
+	out := make(ops, 0, len(o))
+	for _, one := range o.unpack(nil) {
+		out = out.raw(changed, one.key)
+	}
+	return out
+}
+
+// valid says whether o is a well-formed list.
+func (o ops) valid() bool {
+	for len(o) > 0 {
+		size, n := binary.Uvarint(o[1:])
+		if n <= 0 || size > uint64(len(o)-1-n) {
+			return false
+		}
+		o = o[1+n+int(size):]
+	}
+	return true
+}
+
+// fullKey is the store's key of a packed one.
+func fullKey(buf []byte, owner string, key []byte) ([]byte, error) {
+	if owner == "" {
+		return append(buf, key...), nil
+	}
+	k, err := rows.ParseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	k.Workflow = owner
+	return k.Append(buf), nil
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// defaultMemTable lets most rows that live shortly die before they reach a
+	// table. A partition has at most two memtables; they start at 256 KiB and
+	// grow with the load.
+	defaultMemTable = 4 << 20
+
+	openFiles = 512 // per partition, a soft limit
+	blockSize = 16 << 10
+)
+
+// Options say where a store is and what it shares with others.
+type Options struct {
+	Dir    string
+	FS     vfs.FS  // nil: the operating system's
+	Shared *Shared // nil: caches of its own, small
+
+	MemTableBytes int64        // 0: 4 MiB
+	Logger        *slog.Logger // nil: silent
+}
+
+// pebble are the settings of the database, with the reason for each that is
+// not the default.
+func (o Options) pebble() *pebble.Options {
+	p := &pebble.Options{
+		FS:                          o.FS,
+		DisableWAL:                  true, // rebuildable: the journal is the log
+		MemTableSize:                uint64(o.MemTableBytes),
+		MemTableStopWritesThreshold: 3,
+		MaxOpenFiles:                openFiles,
+		FormatMajorVersion:          pebble.FormatTableFormatV6,
+		Logger:                      logger{o.Logger},
+		Cache:                       o.Shared.blocks,
+		FileCache:                   o.Shared.files,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
+		LBaseMaxBytes:               16 << 20,
+		EventListener:               &pebble.EventListener{BackgroundError: logger{o.Logger}.background},
+	}
+	p.Experimental.CompactionScheduler = o.Shared.compactions.join()
+	for i := range p.Levels {
+		l := &p.Levels[i]
+		l.BlockSize = blockSize
+		l.FilterPolicy = bloom.FilterPolicy(10) // most lookups of absent rows read nothing
+		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		if i <= 1 { // rewritten soon: not worth the time
+			l.Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+		}
+	}
+	return p
+}
+
+// logger passes Pebble's log on. Pebble tells of every flush and compaction at
+// its info level: for us that is debugging.
+type logger struct{ l *slog.Logger }
+
+func (l logger) Infof(format string, args ...any) {
+	l.l.Debug("pebble: " + fmt.Sprintf(format, args...))
+}
+func (l logger) Errorf(format string, args ...any) {
+	l.l.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+// Fatalf is called where going on could corrupt the database.
+func (l logger) Fatalf(format string, args ...any) {
+	panic("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (l logger) background(err error) { l.l.Error("pebble: in the background", "error", err) }
