@@ -71,7 +71,7 @@ var kinds = map[int]struct {
 // Numbers are the numbers of all events, ascending.
 func Numbers() []int {
 	all := make([]int, 0, len(kinds))
-	for n := range kinds {
+	for n := range kinds { // order: sorted below
 		all = append(all, n)
 	}
 	slices.Sort(all)

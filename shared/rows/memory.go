@@ -69,7 +69,7 @@ func (m *Memory) Commit(writes []Write) {
 // Keys are all keys in order.
 func (m *Memory) Keys() []Key {
 	keys := make([]Key, 0, len(m.rows))
-	for k := range m.rows {
+	for k := range m.rows { // order: sorted below
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, Compare)

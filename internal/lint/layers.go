@@ -1,0 +1,136 @@
+package lint
+
+import "strings"
+
+// module is the path that all packages of the repository begin with.
+const module = "github.com/heddle-run/heddle"
+
+// layer is a height in the system: imports point down, or to the same height.
+type layer int
+
+const (
+	shared   layer = iota // PURE: the language of the system; no package of ours outside shared
+	pure                  // PURE: decisions; no I/O, no clock, no randomness
+	shell                 // internal shells: Kafka, stores, brokers, hosts of machines
+	service               // the four services' shells
+	assembly              // what puts services together: commands, dev, examples, tests, simulation
+)
+
+// entry places the packages of one path, and those below it, in a layer.
+type entry struct {
+	path  string
+	layer layer
+	about string
+}
+
+// table places every package. The longest matching path counts.
+var table = []entry{
+	{"", shared, "topics.yaml, embedded"},
+	{"shared", shared, "commands, events, rows, definitions, policies, expressions"},
+	{"shared/events/protogen", assembly, "writes heddle.proto; a tool beside what it describes"},
+
+	{"services/planner", pure, "what happens next"},
+	{"services/planner/plannerd", service, "hosts the planner in partitions"},
+	{"services/executor", service, "slots, built-in tasks, HTTP services"},
+	{"services/gateway", service, "HTTP"},
+	{"services/readiness", pure, "from snapshots to reasons"},
+	{"services/readiness/readinessd", service, "follows authority, publishes readiness"},
+
+	{"internal/authority", pure, "lease operations and their refusals"},
+	{"internal/backlog", pure, "delivery states of attempts"},
+	{"internal/replay", pure, "replay requests and their progress"},
+
+	{"internal/ask", shell, "commands and queries, matched with their replies"},
+	{"internal/broker", shell, "the embedded broker"},
+	{"internal/definitions", shell, "the definitions topic, followed"},
+	{"internal/journal", shell, "the one journal reader"},
+	{"internal/kafka", shell, "client options, topics"},
+	{"internal/partition", shell, "the partition log"},
+	{"internal/service", shell, "start and stop, health and metrics"},
+	{"internal/store", shell, "typed tables over Pebble"},
+	{"internal/taker", shell, "consumers of task queues"},
+
+	{"sdk", shell, "what programs outside import"},
+
+	{"internal/bench", assembly, "workloads and the floor"},
+	{"internal/dev", assembly, "all services in one process"},
+	{"internal/dev/devfile", shell, "where a running dev is found"},
+	{"internal/lint", assembly, "these tests"},
+	{"internal/sim", assembly, "the cluster under a seeded scheduler"},
+	{"cmd", assembly, "the binary"},
+	{"examples", assembly, "programs that use the sdk"},
+	{"test", assembly, "real Kafka"},
+}
+
+// gates say which packages may import a module directly, outside of tests.
+// A module that is not listed may be imported anywhere but in pure packages.
+var gates = []struct {
+	module string
+	only   []string
+}{
+	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "services/gateway"}},
+	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
+	{"github.com/go-chi/chi", []string{"services/gateway"}},
+	{"github.com/alecthomas/kong", []string{"cmd"}},
+	{"github.com/testcontainers", []string{"test"}},
+	{"github.com/goccy/go-yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
+	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
+	{"github.com/expr-lang/expr", []string{"shared/expr"}},
+	{"google.golang.org/protobuf", []string{"shared/wire"}},
+}
+
+// pureModules are the modules that pure packages may import, with the reason
+// why they are pure as they are used.
+var pureModules = map[string]string{
+	"google.golang.org/protobuf/encoding/protowire": "bytes in, bytes out",
+	"github.com/expr-lang/expr":                     "parser and syntax tree only; evaluation is ours",
+	"github.com/goccy/go-yaml":                      "parser only",
+	"github.com/santhosh-tekuri/jsonschema":         "compiles and validates values; loads nothing",
+	"golang.org/x/text":                             "the language of the validator's messages",
+	"pgregory.net/rapid":                            "tests",
+}
+
+// never lists what a package may not reach by any path, outside of tests.
+var never = []struct {
+	from string
+	not  []string
+	why  string
+}{
+	{"sdk", []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
+		"programs outside link neither our stores nor our services"},
+	{"examples", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
+		"an example is a program outside"},
+}
+
+// below says whether path is parent or lies under it.
+func below(path, parent string) bool {
+	return parent == "" && path == "" || parent != "" && (path == parent || strings.HasPrefix(path, parent+"/"))
+}
+
+// place finds the entry of a package by its path in the module.
+func place(path string) (entry, bool) {
+	var best entry
+	found := false
+	for _, e := range table {
+		if below(path, e.path) && (!found || len(e.path) > len(best.path)) {
+			best, found = e, true
+		}
+	}
+	return best, found
+}
+
+// isPure says whether the package has to be pure.
+func isPure(path string) bool {
+	e, ok := place(path)
+	return ok && e.layer <= pure
+}
+
+// owner is the service that a package belongs to, or "".
+func owner(path string) string {
+	rest, ok := strings.CutPrefix(path, "services/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
