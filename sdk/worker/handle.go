@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+
+	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/sdk/task"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Handle makes w run fn for the attempts of t. It is for the time before Run;
+// registering a task twice, or later, is an error of Run. fn is called from
+// many goroutines at once; a panic fails the attempt, not the program.
+func Handle[I, O any](w *Worker, t task.Task[I, O], fn func(context.Context, I) (O, error)) {
+	w.register(t.Name(), t.Queue(), handler[I, O]{fn, w.options.Logger})
+}
+
+type handler[I, O any] struct {
+	fn  func(context.Context, I) (O, error)
+	log *slog.Logger
+}
+
+// Run implements taker.Handler.
+func (h handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+	var in I
+	if err := decode(a.Spec.Input, &in); err != nil {
+		return nil, task.Fail(events.ErrorInvalidInput, fmt.Errorf("the input is no %v: %w", reflect.TypeFor[I](), err), task.NonRetryable())
+	}
+	out, err := h.fn(task.WithAttempt(ctx, h.attempt(a)), in)
+	if errors.Is(err, task.ErrPending) {
+		return nil, taker.ErrPending
+	}
+	if err != nil {
+		return nil, err
+	}
+	return encode(&out)
+}
+
+func (h handler[I, O]) attempt(a *taker.Attempt) *task.Attempt {
+	return &task.Attempt{
+		Sealed: a.Spec.Token, Workflow: a.Workflow, Task: a.Spec.Task, Component: a.Spec.Component,
+		Number: int(a.Spec.Attempt), IdempotencyKey: a.Spec.IdempotencyKey, TraceParent: a.Spec.TraceParent,
+		Context: a.Spec.Context, LastHeartbeat: a.Spec.Heartbeat, Logger: h.log, Heartbeat: a.Heartbeat,
+	}
+}
+
+// decode reads an input; raw values pass as they are.
+func decode[I any](input json.RawMessage, in *I) error {
+	if len(input) == 0 {
+		input = json.RawMessage("null")
+	}
+	if raw, ok := any(in).(*json.RawMessage); ok {
+		*raw = input
+		return nil
+	}
+	return json.Unmarshal(input, in)
+}
+
+// encode writes a result; a raw value passes as it is, if it is JSON at all.
+func encode[O any](out *O) (json.RawMessage, error) {
+	if raw, ok := any(out).(*json.RawMessage); ok {
+		if len(*raw) > 0 && !json.Valid(*raw) {
+			return nil, invalidResult(errors.New("the result is not valid JSON"))
+		}
+		return *raw, nil
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil, invalidResult(fmt.Errorf("the result has no JSON: %w", err))
+	}
+	return b, nil
+}
+
+func invalidResult(err error) error {
+	return task.Fail(events.ErrorInvalidResult, err, task.NonRetryable())
+}

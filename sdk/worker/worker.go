@@ -1,0 +1,135 @@
+package worker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sasl"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/taker"
+)
+
+// Options say where a Worker takes its attempts from. Only Brokers is required.
+type Options struct {
+	Brokers []string // host:port of some of the cluster's brokers
+	Prefix  string   // of the deployment's topics; "heddle."
+
+	// Queues to take from; those of the registered tasks. A Worker should know
+	// every task of its queues: one that it does not know is handed back, and
+	// comes again after a while.
+	Queues []string
+
+	// Slots is how many attempts run at a time, of all queues together; 16 per
+	// CPU.
+	Slots int
+
+	Name       string        // shown in histories; host name and process ID
+	DrainLimit time.Duration // what attempts get to finish when Run ends; 25 s
+	Logger     *slog.Logger  // nil: slog.Default
+
+	TLS    *tls.Config    // nil: plain text
+	SASL   sasl.Mechanism // nil: none
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+const slotsPerCPU = 16
+
+// Worker runs the tasks that Handle registers.
+type Worker struct {
+	options  Options
+	handlers map[string]taker.Handler
+	queues   []string // of the registered tasks
+	running  bool
+	errs     []error // of registrations
+}
+
+// New checks the options. It contacts nobody.
+func New(o Options) (*Worker, error) {
+	if len(o.Brokers) == 0 {
+		return nil, errors.New("worker: Options.Brokers is empty")
+	}
+	if o.Slots < 0 {
+		return nil, fmt.Errorf("worker: Options.Slots is %d", o.Slots)
+	}
+	if o.Slots == 0 {
+		o.Slots = slotsPerCPU * runtime.GOMAXPROCS(0)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Name == "" {
+		o.Name = defaultName()
+	}
+	return &Worker{options: o, handlers: map[string]taker.Handler{}}, nil
+}
+
+func defaultName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+func (w *Worker) register(name, queue string, h taker.Handler) {
+	switch {
+	case w.running:
+		w.errs = append(w.errs, fmt.Errorf("worker: the task %s was registered after Run", name))
+	case w.handlers[name] != nil:
+		w.errs = append(w.errs, fmt.Errorf("worker: the task %s is registered twice", name))
+	default:
+		w.handlers[name] = h
+		if !slices.Contains(w.queues, queue) {
+			w.queues = append(w.queues, queue)
+		}
+	}
+}
+
+func (w *Worker) lookup(name string) (taker.Handler, bool) {
+	h, ok := w.handlers[name]
+	return h, ok
+}
+
+// Run takes and runs attempts until ctx ends, then drains: it takes no more,
+// lets running attempts finish within the drain limit, cancels and hands back
+// the rest, and returns when everything it reported is acknowledged. A Worker
+// runs once.
+func (w *Worker) Run(ctx context.Context) error {
+	if w.running {
+		w.errs = append(w.errs, errors.New("worker: Run was called twice"))
+	}
+	w.running = true
+	queues := w.options.Queues
+	if len(queues) == 0 {
+		queues = w.queues
+	}
+	if len(queues) == 0 {
+		w.errs = append(w.errs, errors.New("worker: no task is registered"))
+	}
+	if err := errors.Join(w.errs...); err != nil {
+		return err
+	}
+	o := w.options
+	t, err := taker.New(taker.Config{
+		Kafka: kafka.Config{
+			Brokers: o.Brokers, Prefix: o.Prefix, ClientID: "heddle-worker",
+			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Logger: o.Logger,
+		},
+		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger,
+		Pools: []taker.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup}},
+	})
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	o.Logger.Info("worker takes tasks", "queues", queues, "slots", o.Slots, "name", o.Name)
+	return t.Run(ctx)
+}
