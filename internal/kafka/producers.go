@@ -20,7 +20,10 @@ func produceBase() []kgo.Opt {
 		// (at most five a broker), which is all the batching that is needed.
 		kgo.ProducerLinger(0),
 		kgo.MaxBufferedRecords(maxBuffered),
-		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		// Measured on loopback with records like ours: snappy costs less CPU per step
+		// than none (fewer bytes to copy, checksum and write), lz4 a little more,
+		// zstd three times as much; it halves disk and memory.
+		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.NoCompression()),
 		// Topics are checked at start. One that is missing afterwards is an
 		// operator's doing and may come back; a record is not failed for it.
 		kgo.UnknownTopicRetries(-1),
