@@ -25,18 +25,26 @@ type Config struct {
 // Limits of one workflow.
 const (
 	DefaultMaxActive = 1000
-	maxWaiters       = 64   // clients waiting for one workflow to drain
-	maxPastAttempts  = 20   // closed attempts that a runnable remembers in detail
-	maxGraphs        = 1024 // compiled definitions and parsed rules kept at hand
-	backstopMargin   = 1000 // ms that a taker has to report its own timeout
+	maxWaiters       = 64       // clients waiting for one workflow to drain
+	maxPastAttempts  = 20       // closed attempts that a runnable remembers in detail
+	maxGraphs        = 256      // compiled definitions and parsed rules kept at hand
+	maxRemembered    = 64 << 10 // bytes of a source that is kept as a key of them
+	backstopMargin   = 1000     // ms that a taker has to report its own timeout
 	maxQueryItems    = 1000
 )
 
 // Planner is the machine of workflows. It belongs to one goroutine.
 type Planner struct {
-	cfg    Config
-	graphs map[string]*definition.Graph
-	rules  map[string][]policy.Rule
+	cfg      Config
+	graphs   map[string]*definition.Graph // by digest
+	compiled map[string]compiled          // by source, as starts bring it
+	rules    map[string][]policy.Rule     // by source
+}
+
+// compiled is a definition with its canonical form.
+type compiled struct {
+	canonical []byte
+	graph     *definition.Graph
 }
 
 var _ machine.Machine = (*Planner)(nil)
@@ -46,7 +54,12 @@ func New(cfg Config) *Planner {
 	if cfg.MaxActive <= 0 {
 		cfg.MaxActive = DefaultMaxActive
 	}
-	return &Planner{cfg: cfg, graphs: map[string]*definition.Graph{}, rules: map[string][]policy.Rule{}}
+	return &Planner{
+		cfg:      cfg,
+		graphs:   map[string]*definition.Graph{},
+		compiled: map[string]compiled{},
+		rules:    map[string][]policy.Rule{},
+	}
 }
 
 // graph returns the compiled form of a pinned definition.
@@ -58,19 +71,40 @@ func (p *Planner) graph(tx *rows.Tx, digest string) *definition.Graph {
 	if row == nil {
 		panic(fmt.Sprintf("definition %s is not pinned", digest))
 	}
-	d, err := definition.Parse(row.Canonical)
-	if err != nil {
-		panic(fmt.Sprintf("pinned definition %s: %v", digest, err))
-	}
-	g, err := definition.Compile(d)
+	c, err := p.compile(row.Canonical)
 	if err != nil {
 		panic(fmt.Sprintf("pinned definition %s: %v", digest, err))
 	}
 	if len(p.graphs) >= maxGraphs {
 		clear(p.graphs)
 	}
-	p.graphs[digest] = g
-	return g
+	p.graphs[digest] = c.graph
+	return c.graph
+}
+
+// compile parses and compiles a definition, or remembers that it did.
+func (p *Planner) compile(src []byte) (compiled, error) {
+	if c, ok := p.compiled[string(src)]; ok {
+		return c, nil
+	}
+	d, err := definition.Parse(src)
+	if err != nil {
+		return compiled{}, err
+	}
+	g := p.graphs[d.Digest]
+	if g == nil {
+		if g, err = definition.Compile(d); err != nil {
+			return compiled{}, err
+		}
+	}
+	c := compiled{d.Canonical(), g}
+	if len(src) <= maxRemembered {
+		if len(p.compiled) >= maxGraphs {
+			clear(p.compiled)
+		}
+		p.compiled[string(src)] = c
+	}
+	return c, nil
 }
 
 // parsedRules returns the rules that were given as raw, which was checked when

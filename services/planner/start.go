@@ -64,21 +64,12 @@ func (t *turn) resolve(raw json.RawMessage) ([]byte, *definition.Graph) {
 }
 
 func (t *turn) compile(src []byte) ([]byte, *definition.Graph) {
-	d, err := definition.Parse(src)
+	c, err := t.p.compile(src)
 	if err != nil {
 		t.refuseDefinition(err)
 		return nil, nil
 	}
-	if g := t.p.graphs[d.Digest]; g != nil {
-		return d.Canonical(), g
-	}
-	g, err := definition.Compile(d)
-	if err != nil {
-		t.refuseDefinition(err)
-		return nil, nil
-	}
-	t.p.graphs[g.Digest] = g
-	return d.Canonical(), g
+	return c.canonical, c.graph
 }
 
 func (t *turn) refuseDefinition(err error) {
