@@ -14,7 +14,9 @@ type builder struct {
 	order []int // components with parents before children; shorter than the components if there is a cycle
 }
 
-func (b *builder) fail(path, message, fix string) { b.errs = append(b.errs, Error{Path: path, Message: message, Fix: fix}) }
+func (b *builder) fail(path, message, fix string) {
+	b.errs = append(b.errs, Error{Path: path, Message: message, Fix: fix})
+}
 
 func (b *builder) build() {
 	g := b.graph
@@ -54,7 +56,7 @@ func (b *builder) connect() (known bool) {
 				b.fail(arm.path, fmt.Sprintf("unknown component %q", arm.parent), b.nearest(arm.parent))
 				continue
 			}
-			if p.Join == Else && !parent.Guarded() {
+			if p.Join == Else && parent.Kind != 0 && !parent.Guarded() {
 				b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
 			}
 			parent.Children = append(parent.Children, Edge{p.Index, len(p.Arms), p.Join == Else})

@@ -42,11 +42,13 @@ func (g *Graph) AcceptInput(raw json.RawMessage) (json.RawMessage, error) {
 	if !changed {
 		return raw, nil
 	}
-	out, err := json.Marshal(v)
-	if err != nil {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode input with defaults: %w", err)
 	}
-	return out, nil
+	return bytes.TrimSpace(out.Bytes()), nil
 }
 
 // compileSchema compiles a JSON Schema that stands alone: it may not refer to other documents.

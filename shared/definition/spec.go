@@ -37,7 +37,9 @@ type outputSpec struct{ path, name, component string }
 // reader reads fields and collects what is wrong.
 type reader struct{ errs Errors }
 
-func (r *reader) fail(path, message, fix string) { r.errs = append(r.errs, Error{Path: path, Message: message, Fix: fix}) }
+func (r *reader) fail(path, message, fix string) {
+	r.errs = append(r.errs, Error{Path: path, Message: message, Fix: fix})
+}
 
 const (
 	topFields       = "components, input, name, options, outputs, policies, version"

@@ -48,6 +48,7 @@ func (r *reader) component(p *part, object map[string]any) {
 		return
 	}
 	r.kind(p, object)
+	oneWiring := r.oneWiring(p, object)
 	for _, field := range sortedKeys(object) {
 		path, v := join(p.path, field), object[field]
 		switch field {
@@ -68,12 +69,13 @@ func (r *reader) component(p *part, object map[string]any) {
 		case "context":
 			r.context(p, path, v)
 		case "after", "in", "else":
-			r.wiring(p, field, path, v)
+			if oneWiring {
+				r.wiring(p, field, path, v)
+			}
 		default:
 			r.unknown(path, field, componentFields)
 		}
 	}
-	r.oneWiring(p, object)
 	r.queue(p)
 }
 

@@ -92,7 +92,7 @@ func (r *reader) arm(p *part, path, name, parent string, mayBeOptional bool) {
 }
 
 // oneWiring refuses after, in and else side by side.
-func (r *reader) oneWiring(p *part, object map[string]any) {
+func (r *reader) oneWiring(p *part, object map[string]any) bool {
 	var found []string
 	for _, field := range []string{"after", "else", "in"} {
 		if _, ok := object[field]; ok {
@@ -102,4 +102,5 @@ func (r *reader) oneWiring(p *part, object map[string]any) {
 	if len(found) > 1 {
 		r.fail(p.path, "has "+strings.Join(found, " and "), "keep one")
 	}
+	return len(found) < 2
 }

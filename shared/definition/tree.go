@@ -28,7 +28,9 @@ type tree struct {
 	nodes int
 }
 
-func (t *tree) fail(path, message, fix string) { t.errs = append(t.errs, Error{Path: path, Message: message, Fix: fix}) }
+func (t *tree) fail(path, message, fix string) {
+	t.errs = append(t.errs, Error{Path: path, Message: message, Fix: fix})
+}
 
 // enter counts a value against the limits.
 func (t *tree) enter(path string, depth int) error {

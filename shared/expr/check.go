@@ -13,7 +13,7 @@ type checker struct {
 	program *Program
 	allowed vars
 	lets    []binding
-	depth   int // of enclosing predicates
+	folds   int // enclosing bodies of reduce
 }
 
 type binding struct {
@@ -53,8 +53,6 @@ func (c *checker) infer(n ast.Node) (kinds, error) {
 	case *ast.BuiltinNode:
 		return c.function(n, n.Name, n.Arguments)
 	case *ast.PredicateNode:
-		c.depth++
-		defer func() { c.depth-- }()
 		return c.infer(n.Node)
 	case *ast.ConditionalNode:
 		return c.conditional(n)
@@ -117,12 +115,12 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 }
 
 func (c *checker) pointer(n *ast.PointerNode) (kinds, error) {
-	switch n.Name {
-	case "":
+	switch {
+	case n.Name == "":
 		return anyKind, nil
-	case "index":
+	case n.Name == "index":
 		return intKind, nil
-	case "acc":
+	case n.Name == "acc" && c.folds > 0:
 		return anyKind, nil
 	}
 	return 0, faultAt(n, fmt.Sprintf("unknown name `#%s`; known are #, #index and, in reduce, #acc", n.Name))
@@ -301,6 +299,10 @@ func (c *checker) predicate(n ast.Node, name string, p predicate, args []ast.Nod
 	}
 	if _, err := c.need(args[0], listKind, "argument 1 of "+name); err != nil {
 		return err
+	}
+	if name == "reduce" {
+		c.folds++
+		defer func() { c.folds-- }()
 	}
 	for i, arg := range args[1:] {
 		want := anyKind

@@ -82,6 +82,7 @@ func TestWhatCanNeverWorkIsRefused(t *testing.T) {
 		"state":                    "unknown name `state`",
 		"let input = 1; input":     "is a name of the environment",
 		"filter([1], #foo)":        "unknown name `#foo`",
+		"filter([1], #acc)":        "unknown name `#acc`",
 		"filter([1], 1)":           "must be a boolean",
 		"b'abc'":                   "not supported",
 		"input.x.foo()":            "unknown method",

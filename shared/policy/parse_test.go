@@ -1,0 +1,150 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// one parses a list with one rule that matches everything and resolves it for a step.
+func one(fields string) (policy.Policy, error) {
+	rules, err := policy.ParseRules(json.RawMessage(`[{"match": "default", `+fields+`}]`), "policies")
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	return policy.Resolve(rules, policy.Subject{Name: "s", Kind: policy.KindStep, Task: "a.b", Queue: "a"})
+}
+
+// changed is the default policy with a change.
+func changed(change func(*policy.Policy)) policy.Policy {
+	p := policy.Default()
+	change(&p)
+	return p
+}
+
+func TestEachFieldIsRead(t *testing.T) {
+	for fields, change := range map[string]func(*policy.Policy){
+		`"max_retries": 3`:             func(p *policy.Policy) { p.MaxRetries = 3 },
+		`"max_lost": 0`:                func(p *policy.Policy) { p.MaxLost = 0 },
+		`"backoff": "none"`:            func(p *policy.Policy) { p.Backoff = policy.None },
+		`"backoff": "linear"`:          func(p *policy.Policy) { p.Backoff = policy.Linear },
+		`"backoff": "exponential"`:     func(p *policy.Policy) { p.Backoff = policy.Exponential },
+		`"backoff": "jitter"`:          func(p *policy.Policy) { p.Backoff = policy.Jitter },
+		`"base_delay": "0s"`:           func(p *policy.Policy) { p.BaseDelay = 0 },
+		`"base_delay": "1s"`:           func(p *policy.Policy) { p.BaseDelay = time.Second },
+		`"base_delay_ms": 250`:         func(p *policy.Policy) { p.BaseDelay = 250 * time.Millisecond },
+		`"max_delay": "PT1M"`:          func(p *policy.Policy) { p.MaxDelay = time.Minute },
+		`"max_delay_ms": 60000`:        func(p *policy.Policy) { p.MaxDelay = time.Minute },
+		`"timeout": "1m30s"`:           func(p *policy.Policy) { p.Timeout = 90 * time.Second },
+		`"timeout": "1d"`:              func(p *policy.Policy) { p.Timeout = 24 * time.Hour },
+		`"timeout_ms": 20`:             func(p *policy.Policy) { p.Timeout = 20 * time.Millisecond },
+		`"start_timeout": "P1DT12H"`:   func(p *policy.Policy) { p.StartTimeout = 36 * time.Hour },
+		`"start_timeout_ms": 1`:        func(p *policy.Policy) { p.StartTimeout = time.Millisecond },
+		`"on_failure": "halt"`:         func(p *policy.Policy) { p.OnFailure = policy.Halt },
+		`"on_failure": "skip"`:         func(p *policy.Policy) { p.OnFailure = policy.Skip },
+		`"on_lost": "retry"`:           func(p *policy.Policy) { p.OnLost = policy.RetryLost },
+		`"on_lost": "fail"`:            func(p *policy.Policy) { p.OnLost = policy.FailLost },
+		`"execution_mode": "durable"`:  func(p *policy.Policy) { p.Mode = policy.Durable },
+		`"execution_mode": "async"`:    func(p *policy.Policy) { p.Mode = policy.Async },
+		`"execution_mode": "external"`: func(p *policy.Policy) { p.Mode = policy.External },
+		`"queue": "fast.lane-1"`:       func(p *policy.Policy) { p.Queue = "fast.lane-1" },
+		`"preset": "fast_fail"`:        func(p *policy.Policy) { p.Timeout = 5 * time.Second },
+		`"preset": "io", "timeout_ms": 7`: func(p *policy.Policy) {
+			p.MaxRetries, p.Backoff, p.BaseDelay, p.Timeout, p.OnFailure = 2, policy.Linear, 500*time.Millisecond, 7*time.Millisecond, policy.Skip
+		},
+		`"preset": "llm"`: func(p *policy.Policy) {
+			p.MaxRetries, p.Backoff, p.BaseDelay, p.MaxDelay, p.Timeout = 3, policy.Exponential, time.Second, 30*time.Second, 30*time.Second
+		},
+	} {
+		got, err := one(fields)
+		if want := changed(change); err != nil || got != want {
+			t.Errorf("{%s} = %+v, %v; want %+v", fields, got, err, want)
+		}
+	}
+}
+
+func TestABadRuleIsRefusedWithItsPath(t *testing.T) {
+	for rules, want := range map[string]string{
+		`{}`:                                   "policies: must be a list",
+		`[1]`:                                  "policies[0]: a rule must be an object",
+		`[`:                                    "policies: decode JSON",
+		`[{"max_retries": 1}]`:                 "policies[0].match: missing",
+		`[{"match": "default"}]`:               "policies[0]: gives no field",
+		`[{"match": "all", "max_retries": 1}]`: "policies[0].match: must be an object",
+		`[{"match": {}, "max_retries": 1}]`:    "policies[0].match: must be an object",
+		`[{"match": {"default": false}, "max_retries": 1}]`:             "policies[0].match.default: must be true",
+		`[{"match": {"default": true, "name": "a"}, "max_retries": 1}]`: "policies[0].match.default: matches everything",
+		`[{"match": {"nmae": "a"}, "max_retries": 1}]`:                  "policies[0].match.nmae: unknown matcher",
+		`[{"match": {"name": ""}, "max_retries": 1}]`:                   "policies[0].match.name: must be a text",
+		`[{"match": {"name": 1}, "max_retries": 1}]`:                    "policies[0].match.name: must be a text",
+		`[{"match": {"task": "/(/"}, "max_retries": 1}]`:                "policies[0].match.task: bad regular expression",
+		`[{"match": {"kind": "map"}, "max_retries": 1}]`:                `policies[0].match.kind: unknown kind "map"`,
+		`[{"match": {"kind": []}, "max_retries": 1}]`:                   "policies[0].match.kind: matches nothing",
+		`[{"match": {"kind": ["step", "foo"]}, "max_retries": 1}]`:      `unknown kind "foo"`,
+		`[{"match": {"expr": "1 +"}, "max_retries": 1}]`:                "policies[0].match.expr: expression",
+		`[{"match": {"expr": "1"}, "max_retries": 1}]`:                  "this must be a boolean",
+		`[{"match": {"expr": true}, "max_retries": 1}]`:                 "must be an expression",
+		`[{"match": "default", "retries": 1}]`:                          "policies[0].retries: unknown field (known are backoff,",
+		`[{"match": "default", "deadline": "1s"}]`:                      "policies[0].deadline: not supported by this version",
+		`[{"match": "default", "deadline_ms": 1}]`:                      "policies[0].deadline_ms: not supported by this version",
+		`[{"match": "default", "heartbeat_timeout": "1s"}]`:             "not supported by this version",
+		`[{"match": "default", "fallback": {"value": 1}}]`:              "policies[0].fallback: not supported by this version",
+		`[{"match": "default", "priority": "high"}]`:                    "policies[0].priority: not supported by this version",
+		`[{"match": "default", "retry_if": "true"}]`:                    "not supported by this version",
+		`[{"match": "default", "non_retryable": []}]`:                   "not supported by this version",
+		`[{"match": "default", "concurrency": {}}]`:                     "not supported by this version",
+		`[{"match": "default", "rate_limit": {}}]`:                      "not supported by this version",
+		`[{"match": "default", "circuit_breaker": {}}]`:                 "not supported by this version",
+		`[{"match": "default", "idempotency_key": "1"}]`:                "not supported by this version",
+		`[{"match": "default", "executor": "a"}]`:                       "not supported by this version",
+		`[{"match": "default", "on_failure": "compensate"}]`:            `policies[0].on_failure: "compensate" is not supported by this version`,
+		`[{"match": "default", "on_lost": "hold"}]`:                     `"hold" is not supported by this version`,
+		`[{"match": "default", "execution_mode": "fast"}]`:              `"fast" is not supported by this version (known are async, durable, external, sync)`,
+		`[{"match": "default", "backoff": 1}]`:                          "policies[0].backoff: 1 is not",
+		`[{"match": "default", "max_retries": -1}]`:                     "must be an integer from 0",
+		`[{"match": "default", "max_retries": 1.5}]`:                    "must be an integer from 0",
+		`[{"match": "default", "max_retries": "1"}]`:                    "must be an integer from 0",
+		`[{"match": "default", "timeout": 1}]`:                          "an integer of milliseconds goes in a field that ends in _ms",
+		`[{"match": "default", "timeout": "1"}]`:                        `"1" is no duration`,
+		`[{"match": "default", "timeout": "0s"}]`:                       "policies[0].timeout: must be from",
+		`[{"match": "default", "timeout": "-1s"}]`:                      "must be from",
+		`[{"match": "default", "timeout": "P1Y"}]`:                      "is no duration",
+		`[{"match": "default", "timeout": "200000h"}]`:                  "must be from",
+		`[{"match": "default", "timeout_ms": "1s"}]`:                    "must be an integer of milliseconds",
+		`[{"match": "default", "timeout_ms": 9223372036854775807}]`:     "must be an integer of milliseconds",
+		`[{"match": "default", "timeout": "1s", "timeout_ms": 1}]`:      "policies[0].timeout_ms: given twice",
+		`[{"match": "default", "max_retries_ms": 1}]`:                   "unknown field",
+		`[{"match": "default", "queue": "a/b"}]`:                        "policies[0].queue: the name of a queue",
+		`[{"match": "default", "queue": ""}]`:                           "must be the name of a queue",
+		`[{"match": "default", "inherit": "yes", "max_retries": 1}]`:    "policies[0].inherit: must be true or false",
+		`[{"match": "default", "preset": "slow"}]`:                      `unknown preset "slow" (known are fast_fail, io, llm)`,
+	} {
+		_, err := policy.ParseRules(json.RawMessage(rules), "policies")
+		var all policy.Errors
+		if !errors.As(err, &all) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", rules, err, want)
+		}
+	}
+}
+
+func TestAllErrorsAreReported(t *testing.T) {
+	_, err := policy.ParseRules(json.RawMessage(`[{"match": "default", "a": 1, "max_retries": -1}, {"match": {"b": 1}, "timeout": 3}]`), "options.policies")
+	var all policy.Errors
+	if !errors.As(err, &all) || len(all) != 4 || all[3].Path != "options.policies[1].timeout" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheRulesOfAListAreBounded(t *testing.T) {
+	many := strings.Repeat(`{"match": "default", "max_retries": 1},`, policy.MaxRules)
+	if _, err := policy.ParseRules(json.RawMessage("["+many[:len(many)-1]+"]"), "p"); err != nil {
+		t.Error(err)
+	}
+	if _, err := policy.ParseRules(json.RawMessage("["+many+many[:len(many)-1]+"]"), "p"); err == nil {
+		t.Error("more rules than the limit are accepted")
+	}
+}
