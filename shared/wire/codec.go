@@ -279,5 +279,6 @@ func (c *Codec) blob(num int, name string, p *[]byte) {
 		}
 	case describing:
 		c.schema.field(num, name, "bytes", false)
+	case printing: // an empty one, which is left out; Bytes and JSON print the others
 	}
 }

@@ -1,0 +1,79 @@
+# What people and CI run. `make` lists the targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+
+# Packages whose goroutines meet; the rest is pure.
+RACE_PACKAGES ?= ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/...
+FUZZ_COUNT ?= 200000x
+TORTURE_FLAGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/heddle, static
+	CGO_ENABLED=0 go build -trimpath -o bin/heddle ./cmd/heddle
+
+.PHONY: demo
+demo: ## run the order-fulfilment demo: no Docker, no Kafka
+	go run ./cmd/heddle demo
+
+.PHONY: test
+test: ## run all tests that need nothing but Go
+	go test ./...
+
+.PHONY: race
+race: ## run the tests of everything concurrent under the race detector
+	go test -race $(RACE_PACKAGES)
+
+.PHONY: test-integration
+test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
+	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
+
+.PHONY: fmt
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: fmt-check
+fmt-check:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet:
+	go vet ./...
+	go vet -tags integration ./test/...
+
+.PHONY: lint
+lint: fmt-check vet $(GOLANGCI_LINT) ## check format, vet, golangci-lint
+	$(GOLANGCI_LINT) run ./...
+
+$(GOLANGCI_LINT):
+	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv bin/golangci-lint $@
+
+.PHONY: generate
+generate: ## write what is generated: heddle.proto, golden bytes of new messages
+	go generate ./...
+	go test ./shared/events -run Golden -write-golden
+
+.PHONY: bench
+bench: ## run the Go benchmarks of the parts; `heddle bench` measures the whole
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz every decoder and parser for FUZZ_COUNT inputs each
+	@for pkg in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ_COUNT); \
+	  done; \
+	done
+
+.PHONY: clean
+clean: ## remove what make built
+	rm -rf bin coverage.out
