@@ -1,0 +1,163 @@
+package reads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// ErrGone is a place that the journal does not hold any more.
+var ErrGone = errors.New("the journal does not hold this place any more")
+
+// Run is a run as the planner knows it.
+type Run struct {
+	Workflow  string
+	Partition int32
+	Start     events.Position // of its WorkflowStarted
+	Created   time.Time       // time of that record
+}
+
+// Item is one event with its place.
+type Item struct {
+	Cursor Cursor
+	Time   int64 // Unix ms
+	Event  events.Event
+}
+
+// History reads the events of run behind from, in order, up to the record at
+// position until and including it, or for ever when until is zero. It ends
+// earlier when visit returns false or ctx ends. It has a Kafka client of its own
+// while it reads.
+func History(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until events.Position, visit func(Item) bool) error {
+	names, err := cfg.Names()
+	if err != nil {
+		return err
+	}
+	cl, err := kafka.NewPartitionConsumer(cfg)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	h := history{cl: cl, topic: names.Journal(), run: run, from: from, until: until, visit: visit}
+	if err := h.seek(ctx); err != nil {
+		return err
+	}
+	return h.read(ctx)
+}
+
+type history struct {
+	cl    *kgo.Client
+	topic string
+	run   Run
+	from  Cursor
+	until events.Position
+	visit func(Item) bool
+
+	filter journal.Filter
+	begun  bool // the first lawful record was found
+}
+
+// seek goes to the record that reading begins with: the place of the cursor,
+// else the run's first record, which is not before the run's creation.
+func (h *history) seek(ctx context.Context) error {
+	offset := h.from.Offset
+	h.filter = journal.At(h.from.Position)
+	if h.from.IsZero() {
+		h.filter = journal.At(h.run.Start)
+		var err error
+		if offset, err = h.created(ctx); err != nil {
+			return err
+		}
+	}
+	h.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{
+		h.topic: {h.run.Partition: kgo.NewOffset().At(offset)},
+	})
+	return nil
+}
+
+func (h *history) created(ctx context.Context) (int64, error) {
+	list, err := kadm.NewClient(h.cl).ListOffsetsAfterMilli(ctx, h.run.Created.UnixMilli(), h.topic)
+	if err == nil {
+		err = list.Error()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find the start of %s in the journal: %w", h.run.Workflow, err)
+	}
+	o, ok := list.Lookup(h.topic, h.run.Partition)
+	if !ok {
+		return 0, fmt.Errorf("find the start of %s in the journal: partition %d is not there", h.run.Workflow, h.run.Partition)
+	}
+	return o.Offset, nil
+}
+
+func (h *history) read(ctx context.Context) error {
+	for {
+		fetches := h.cl.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for _, f := range fetches.Errors() {
+			if kafka.IsDataLoss(f.Err) {
+				return ErrGone
+			}
+			if !kafka.IsRetriable(f.Err) {
+				return fmt.Errorf("read the journal: %w", f.Err)
+			}
+		}
+		for _, r := range fetches.Records() {
+			more, err := h.record(r)
+			if err != nil || !more {
+				return err
+			}
+		}
+	}
+}
+
+// record takes one record; more is false when visit has had enough.
+func (h *history) record(r *kgo.Record) (more bool, err error) {
+	head, err := journal.ParseHeaders(r.Headers)
+	if err != nil {
+		return true, nil // no journal record, therefore void (J1)
+	}
+	first := h.run.Start
+	if !h.from.IsZero() {
+		first = h.from.Position
+	}
+	if !head.Lawful(&h.filter) {
+		if !h.begun && first.Before(head.Position) {
+			return false, ErrGone // positions ascend: the first one was here and is gone
+		}
+		return true, nil
+	}
+	h.begun = true
+	last := !h.until.IsZero() && !head.Position.Before(h.until)
+	if string(r.Key) != h.run.Workflow {
+		return !last, nil
+	}
+	rec, err := journal.Decode(r)
+	if err != nil {
+		return false, fmt.Errorf("journal partition %d, offset %d: %w", r.Partition, r.Offset, err)
+	}
+	return h.emit(r.Offset, rec) && !last, nil
+}
+
+func (h *history) emit(offset int64, rec *events.Record) bool {
+	for i, e := range rec.Events {
+		if rec.Position == h.from.Position && i <= h.from.Index {
+			continue
+		}
+		at := Cursor{Offset: offset, Position: rec.Position, Index: i}
+		if !h.visit(Item{Cursor: at, Time: rec.Time, Event: e}) {
+			return false
+		}
+	}
+	return true
+}

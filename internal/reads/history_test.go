@@ -1,0 +1,158 @@
+package reads_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+const created = 1_700_000_000_000
+
+// write appends records to partition 0 of the journal.
+func write(t *testing.T, c *brokertest.Cluster, list ...*events.Record) {
+	t.Helper()
+	cl, err := kafka.NewJournalProducer(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	for _, rec := range list {
+		if err := cl.ProduceSync(t.Context(), journal.Encode(rec, c.Topics.Names, 0)).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func record(epoch, seq uint64, workflow string, list ...events.Event) *events.Record {
+	return &events.Record{
+		Position: events.Position{Epoch: epoch, Seq: seq}, Workflow: workflow, Time: created + int64(seq), Events: list,
+	}
+}
+
+func takeover(epoch uint64) *events.Record {
+	r := record(epoch, 1, "", &events.AuthorityAcquired{Owner: fmt.Sprintf("w%d", epoch), LeaseID: "l", LeasedUntil: created})
+	r.Replaces = epoch - 1
+	return r
+}
+
+// journalOfTwoReigns holds workflow w among others, and records of a deposed owner.
+func journalOfTwoReigns(t *testing.T) (*brokertest.Cluster, reads.Run) {
+	c := brokertest.Start(t, topics.Options{})
+	write(t, c,
+		takeover(1),
+		record(1, 2, "other", &events.WorkflowStarted{Name: "x"}),
+		record(1, 3, "w", &events.WorkflowStarted{Name: "x"}, &events.InputAccepted{Fact: 1, Value: json.RawMessage(`5`)}),
+		record(1, 4, "w", &events.RunnableReady{Runnable: 1, Component: 1, Scope: 1}, &events.RunnableDispatched{Runnable: 1, Attempt: 1}),
+		takeover(2),
+		record(1, 5, "w", &events.WorkflowPaused{}), // void: its owner was deposed
+		record(2, 2, "w", &events.RunnableCompleted{Runnable: 1, Fact: 2, Value: json.RawMessage(`{"a": 1}`)}),
+		record(2, 3, "other", &events.WorkflowIdle{}),
+		record(2, 4, "w", &events.WorkflowIdle{}),
+	)
+	run := reads.Run{Workflow: "w", Start: events.Position{Epoch: 1, Seq: 3}, Created: time.UnixMilli(created + 3)}
+	return c, run
+}
+
+func collect(t *testing.T, c *brokertest.Cluster, run reads.Run, from reads.Cursor, until events.Position) ([]string, []reads.Item) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var types []string
+	var items []reads.Item
+	err := reads.History(ctx, c.Config, run, from, until, func(i reads.Item) bool {
+		types, items = append(types, events.Name(i.Event)), append(items, i)
+		return true
+	})
+	if err != nil {
+		t.Fatalf("from %s: %v", from, err)
+	}
+	return types, items
+}
+
+func TestHistoryPassesOverVoidRecordsAndOtherWorkflows(t *testing.T) {
+	c, run := journalOfTwoReigns(t)
+	all, items := collect(t, c, run, reads.Cursor{}, events.Position{Epoch: 2, Seq: 4})
+	want := []string{"WorkflowStarted", "InputAccepted", "RunnableReady", "RunnableDispatched", "RunnableCompleted", "WorkflowIdle"}
+	if !slices.Equal(all, want) {
+		t.Fatalf("got %q, want %q", all, want)
+	}
+	for i, item := range items { // every place can be resumed from
+		from, err := reads.ParseCursor(item.Cursor.String())
+		if err != nil || from != item.Cursor {
+			t.Fatalf("cursor %s comes back as %v, %v", item.Cursor, from, err)
+		}
+		rest, _ := collect(t, c, run, from, events.Position{Epoch: 2, Seq: 4})
+		if !slices.Equal(rest, want[i+1:]) {
+			t.Fatalf("behind %s: got %q, want %q", item.Cursor, rest, want[i+1:])
+		}
+	}
+}
+
+func TestHistoryWithoutEndFollowsWhatIsAppended(t *testing.T) {
+	c, run := journalOfTwoReigns(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var last string
+	err := reads.History(ctx, c.Config, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
+		last = events.Name(i.Event)
+		if last == "WorkflowIdle" {
+			write(t, c, record(2, 5, "w", &events.WorkflowCancelled{}))
+		}
+		return last != "WorkflowCancelled"
+	})
+	if err != nil || last != "WorkflowCancelled" {
+		t.Fatalf("last is %s, %v", last, err)
+	}
+}
+
+func TestHistoryThatRetentionHasTakenIsGone(t *testing.T) {
+	c, run := journalOfTwoReigns(t)
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: c.Topics.Journal(), Partition: 0, At: 4})
+	if _, err := kadm.NewClient(c.Admin(t)).DeleteRecords(t.Context(), offsets); err != nil {
+		t.Fatal(err)
+	}
+	err := reads.History(t.Context(), c.Config, run, reads.Cursor{}, events.Position{Epoch: 2, Seq: 4}, func(reads.Item) bool { return true })
+	if !errors.Is(err, reads.ErrGone) {
+		t.Fatalf("got %v, want ErrGone", err)
+	}
+}
+
+func TestEventsArePrintedWithNames(t *testing.T) {
+	n := reads.NewNames([]string{"a", "b"})
+	at := events.Position{Epoch: 1, Seq: 4}
+	for _, test := range []struct {
+		event events.Event
+		want  string
+	}{
+		{&events.RunnableReady{Runnable: 7, Component: 1, Scope: 1, Parents: []events.FactID{1, 0}, Policy: []byte{1}},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"RunnableReady","runnable":"r7","component":"b","scope":"f1","parents":["f1",null]}`},
+		{&events.RetryScheduled{Runnable: 7, Due: created + 1500},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"RetryScheduled","runnable":"r7","component":"b","due":"2023-11-14T22:13:21.500Z"}`},
+		{&events.BranchNotTaken{Component: 0, Scope: 1},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"BranchNotTaken","component":"a","scope":"f1"}`},
+		{&events.RunnableFailed{Runnable: 9, Error: events.TaskError{Type: "t", Message: "m"}, Action: events.ActionHalt},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"RunnableFailed","runnable":"r9","error":{"type":"t","message":"m"},"action":"halt"}`},
+		{&events.WorkflowPaused{By: events.By{Who: "ann", Why: "lunch"}},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"WorkflowPaused","by":"ann","why":"lunch"}`},
+		{&events.InputAccepted{Fact: 1, Value: json.RawMessage(`{"z": [1.50]}`)},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"InputAccepted","fact":"f1","value":{"z": [1.50]}}`},
+	} {
+		if got := string(n.Print(at, created, test.event)); got != test.want {
+			t.Errorf("got\n%s, want\n%s", got, test.want)
+		}
+	}
+}
