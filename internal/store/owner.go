@@ -15,3 +15,14 @@ func Owner(k rows.Key) string {
 // local says whether a table is the store's own bookkeeping and never goes to
 // the changelog.
 func local(t rows.Table) bool { return t == rows.Mark || t == rows.Dirty }
+
+// timeFirst says whether the keys of a table order by time before the workflow.
+func timeFirst(t rows.Table) bool { return byTime[t] }
+
+var byTime = func() (tables [256]bool) {
+	for t := range tables {
+		id := rows.Table(t)
+		tables[t] = rows.Within(rows.Key{Table: id, Workflow: "a"}, rows.Key{Table: id, Workflow: "b"})
+	}
+	return tables
+}()

@@ -140,11 +140,6 @@ func scanEnd(k rows.Key) []byte {
 	return end
 }
 
-// timeFirst says whether the keys of a table order by time before the workflow.
-func timeFirst(t rows.Table) bool {
-	return rows.Within(rows.Key{Table: t, Workflow: "a"}, rows.Key{Table: t, Workflow: "b"})
-}
-
 func closeIterator(it *pebble.Iterator, from rows.Key) error {
 	if err := it.Close(); err != nil {
 		return fmt.Errorf("scanning from %v: %w", from, err)
@@ -164,17 +159,19 @@ type Change struct {
 	size int // of the encoded key and row, set by Commit
 }
 
-// Commit writes the changes (one per key) of all records after the applied mark
-// up to the given one, in one batch without a sync. Each row is encoded here and
-// only here. After an error the store must be closed and opened again.
-func (s *Store) Commit(applied journal.Mark, changes []Change) error {
+// Commit writes the changes of all records after the applied mark up to the
+// given one, in one batch without a sync, and any more that the owner has (rows
+// that it never reads through a Cache); no key comes twice. Each row is encoded
+// here and only here. After an error the store must be closed and opened again.
+func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) error {
 	b := s.db.NewBatch()
 	defer b.Close()
-	since := s.marks.Applied
-	s.dirty.begin(since)
-	for i := range changes {
-		if err := s.write(b, &changes[i]); err != nil {
-			return err
+	s.dirty.begin(s.marks.Applied)
+	for _, list := range [...][]Change{changes, more} {
+		for i := range list {
+			if err := s.write(b, &list[i]); err != nil {
+				return err
+			}
 		}
 	}
 	if entry := s.dirty.end(); entry != nil {

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// entry is one row in memory, or the knowledge that there is none.
+type entry struct {
+	key    rows.Key
+	row    rows.Row // nil: there is none
+	group  *group
+	size   int32 // estimated bytes
+	pins   int32 // changes that are not in the store
+	slot   int32 // 1 + place in the cache's batch, while it is in one
+	stored stored
+	used   bool // since the last sweep
+}
+
+// stored is what is known of the store's row at a key.
+type stored uint8
+
+const (
+	unknown stored = iota
+	absent
+	present
+)
+
+// table is what the cache has of one table of a group: entries in key order.
+type table struct {
+	chunks  [][]*entry // none of them empty, but perhaps the only one
+	span    span
+	version uint64 // counts changes of chunks
+	front   bool   // rows are taken from the front: keep that in memory
+}
+
+// chunkSize bounds what an insertion has to move.
+const chunkSize = 128
+
+// compare orders keys of one table of one group, as rows.Compare does.
+func compare(a, b *rows.Key) int {
+	if a.A != b.A {
+		return cmp.Compare(a.A, b.A)
+	}
+	if a.Workflow != b.Workflow { // in tables ordered by time only
+		return strings.Compare(a.Workflow, b.Workflow)
+	}
+	if a.B != b.B {
+		return cmp.Compare(a.B, b.B)
+	}
+	if a.C != b.C {
+		return cmp.Compare(a.C, b.C)
+	}
+	return strings.Compare(a.Sub, b.Sub)
+}
+
+// seek is the place of the first entry that is not before k, perhaps behind the
+// last one of a chunk.
+func (t *table) seek(k *rows.Key) (chunk, i int) {
+	if len(t.chunks) > 1 {
+		chunk = sort.Search(len(t.chunks)-1, func(n int) bool {
+			c := t.chunks[n]
+			return compare(&c[len(c)-1].key, k) >= 0
+		})
+	}
+	if chunk < len(t.chunks) {
+		lo, hi, c := 0, len(t.chunks[chunk]), t.chunks[chunk]
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if compare(&c[mid].key, k) < 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		i = lo
+	}
+	return chunk, i
+}
+
+// at is the entry at a place, or the next one; nil behind the last.
+func (t *table) at(chunk, i int) *entry {
+	for ; chunk < len(t.chunks); chunk, i = chunk+1, 0 {
+		if i < len(t.chunks[chunk]) {
+			return t.chunks[chunk][i]
+		}
+	}
+	return nil
+}
+
+// get is the entry of a key, or nil.
+func (t *table) get(k *rows.Key) *entry {
+	chunk, i := t.seek(k)
+	if e := t.at(chunk, i); e != nil && compare(&e.key, k) == 0 {
+		return e
+	}
+	return nil
+}
+
+// add inserts an entry whose key has none.
+func (t *table) add(e *entry) {
+	t.version++
+	if len(t.chunks) == 0 {
+		t.chunks = [][]*entry{append(make([]*entry, 0, 4), e)}
+		return
+	}
+	chunk, i := t.seek(&e.key)
+	c := slices.Insert(t.chunks[chunk], i, e)
+	t.chunks[chunk] = c
+	if len(c) > chunkSize {
+		half := len(c) / 2
+		if i == chunkSize { // ascending keys: leave full chunks behind
+			half = chunkSize
+		}
+		right := append(make([]*entry, 0, chunkSize+1), c[half:]...)
+		clear(c[half:])
+		t.chunks[chunk] = c[:half]
+		t.chunks = slices.Insert(t.chunks, chunk+1, right)
+	}
+}
+
+// remove takes out an entry that is in the table.
+func (t *table) remove(e *entry) {
+	t.version++
+	chunk, i := t.seek(&e.key)
+	t.chunks[chunk] = slices.Delete(t.chunks[chunk], i, i+1)
+	if len(t.chunks[chunk]) == 0 && len(t.chunks) > 1 {
+		t.chunks = slices.Delete(t.chunks, chunk, chunk+1)
+	}
+}
+
+// span is the range of keys of which every row that the store has is in memory:
+// from lo (inclusive) to hi (exclusive).
+type span struct {
+	some   bool      // false: of no key
+	lo, hi *rows.Key // nil: to the table's own end
+}
+
+func (s *span) all() { *s = span{some: true} }
+
+// covers says whether a key that is not in memory is not in the store either.
+func (s *span) covers(k *rows.Key) bool {
+	return s.some && (s.lo == nil || compare(s.lo, k) <= 0) && (s.hi == nil || compare(k, s.hi) < 0)
+}
+
+// reaches says whether a scan from k runs through the span: k is covered, or is
+// just behind it.
+func (s *span) reaches(k *rows.Key) bool {
+	return s.some && (s.lo == nil || compare(s.lo, k) <= 0) && (s.hi == nil || compare(k, s.hi) <= 0)
+}
+
+// learn adds that everything from one key to another (nil: the end) is in
+// memory. Of two ranges that do not touch it keeps the new one.
+func (s *span) learn(from rows.Key, to *rows.Key) {
+	lo := &from
+	if s.reaches(lo) {
+		lo = s.lo
+		if s.hi == nil || to != nil && compare(to, s.hi) < 0 {
+			to = s.hi
+		}
+	}
+	*s = span{some: true, lo: lo, hi: to}
+}
+
+// forgetBelow takes a key and what is before it out of the span.
+func (s *span) forgetBelow(k rows.Key) {
+	if s.covers(&k) {
+		next := successor(k)
+		s.lo = &next
+	}
+}
+
+// forgetFrom takes a key and what is behind it out of the span.
+func (s *span) forgetFrom(k rows.Key) {
+	if s.covers(&k) {
+		s.hi = &k
+	}
+}
+
+// successor is the next possible key.
+func successor(k rows.Key) rows.Key {
+	k.Sub += "\x00"
+	return k
+}
