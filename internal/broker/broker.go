@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Options say how to run a broker.
@@ -52,6 +53,7 @@ type Broker struct {
 	addr    string
 	lock    io.Closer // of Dir
 
+	client    *kgo.Client // of our own, for what only clients can ask
 	exclusive exclusive
 	stop      context.CancelFunc // ends maintenance
 	stopped   sync.WaitGroup
@@ -80,6 +82,11 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, errors.Join(err, b.unlock())
 	}
 	b.addr = b.cluster.ListenAddrs()[0]
+	var err error
+	if b.client, err = newClient(b.addr, o.Network); err != nil {
+		b.cluster.Close()
+		return nil, errors.Join(err, b.unlock())
+	}
 	b.guard()
 	maintain, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
@@ -97,6 +104,7 @@ func (b *Broker) Close() error {
 	b.closeOnce.Do(func() {
 		b.stop()
 		b.stopped.Wait()
+		b.client.Close()
 		b.cluster.Close()
 		if b.opts.Dir != "" {
 			b.closeErr = markClean(b.opts.Dir)

@@ -42,13 +42,8 @@ func (x *exclusive) install(c *kfake.Cluster) {
 func (b *Broker) exclusively(ctx context.Context, fn func() error) error {
 	b.exclusive.mu.Lock()
 	defer b.exclusive.mu.Unlock()
-	cl, err := b.client()
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
 	b.exclusive.task <- fn
-	_, err = kmsg.NewPtrDescribeUserSCRAMCredentialsRequest().RequestWith(ctx, cl)
+	_, err := kmsg.NewPtrDescribeUserSCRAMCredentialsRequest().RequestWith(ctx, b.client)
 	select {
 	case <-b.exclusive.task: // it never got there
 		return fmt.Errorf("reach the embedded broker: %w", err)
@@ -57,15 +52,15 @@ func (b *Broker) exclusively(ctx context.Context, fn func() error) error {
 	}
 }
 
-// client reaches the broker the way everybody does; the caller closes it.
-func (b *Broker) client() (*kgo.Client, error) {
+// newClient reaches the broker the way everybody does.
+func newClient(addr string, network *kfake.VirtualNetwork) (*kgo.Client, error) {
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(b.addr),
+		kgo.SeedBrokers(addr),
 		kgo.DisableClientMetrics(),
 		kgo.RetryTimeout(10 * time.Second),
 	}
-	if b.opts.Network != nil {
-		opts = append(opts, kgo.Dialer(b.opts.Network.DialContext))
+	if network != nil {
+		opts = append(opts, kgo.Dialer(network.DialContext))
 	}
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {

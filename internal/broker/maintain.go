@@ -110,14 +110,9 @@ func (b *Broker) sizeOf(topics []string) (bytes int64) {
 }
 
 func (b *Broker) topicNames(ctx context.Context) ([]string, error) {
-	cl, err := b.client()
-	if err != nil {
-		return nil, err
-	}
-	defer cl.Close()
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = nil // all of them
-	resp, err := req.RequestWith(ctx, cl)
+	resp, err := req.RequestWith(ctx, b.client)
 	if err != nil {
 		return nil, fmt.Errorf("list the embedded broker's topics: %w", err)
 	}

@@ -13,10 +13,10 @@ import (
 
 // A batch and its index entry are two writes. A process killed between them
 // leaves an index that is one entry short, and kfake then reads every later
-// entry for the wrong batch: the flag "in a transaction" moves to a neighbour,
-// and acknowledged records can vanish from committed reads as if their
-// transaction had been aborted. The flag and the epoch also stand in the
-// batch's own header, so the index can be made again from the segment.
+// entry for the batch before: the flag "in a transaction" moves to a neighbour,
+// and records of a transaction that was open at the crash count as committed.
+// The flag and the epoch also stand in the batch's own header, so the index can
+// be made again from the segment.
 
 const (
 	indexEntrySize = 15
