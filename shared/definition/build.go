@@ -42,12 +42,14 @@ func (b *builder) build() {
 	}
 }
 
-// connect turns parents' names into arms and children. known: every parent exists.
+// connect turns parents' names into arms and children. known: every component has its parents.
 func (b *builder) connect() (known bool) {
 	known = true
 	for _, p := range b.spec.components {
-		if len(p.arms) == 0 && p.Join == Root {
+		if p.Join == Root {
 			b.graph.Roots = append(b.graph.Roots, p.Index)
+		} else if len(p.arms) == 0 { // refused already
+			known = false
 		}
 		for _, arm := range p.arms {
 			parent := b.graph.Lookup(arm.parent)

@@ -65,7 +65,7 @@ func (r *reader) unknownOption(path, field string) {
 }
 
 func (r *reader) count(path string, v any, most int64) int {
-	n, ok := v.(int64)
+	n, ok := expr.Integer(v)
 	if !ok || n < 1 || n > most {
 		r.fail(path, fmt.Sprintf("must be an integer from 1 to %d", most), "")
 		return 1

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 
 	"github.com/expr-lang/expr/ast"
@@ -32,9 +33,7 @@ var functions map[string]function
 func init() { // filled here because some functions lead back to it
 	functions = map[string]function{}
 	for _, family := range []map[string]function{numberFunctions, textFunctions, listFunctions, objectFunctions, timeFunctions, bitFunctions} {
-		for name, f := range family { // no order shows: it fills a map
-			functions[name] = f
-		}
+		maps.Copy(functions, family)
 	}
 }
 

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/expr-lang/expr/ast"
 )
@@ -94,9 +95,7 @@ func runMerge(m *machine, n ast.Node, args []any) (any, error) {
 		if err := m.chargeObject(n, object); err != nil {
 			return nil, err
 		}
-		for k, v := range object { // no order shows: it fills a map
-			out[k] = v
-		}
+		maps.Copy(out, object)
 	}
 	return out, nil
 }

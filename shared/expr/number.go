@@ -16,7 +16,9 @@ var (
 	errZero      = errors.New("division by zero")
 )
 
-// integer takes a number whose value is an integer.
+// Integer takes a number whose value is an integer of 64 bit, be it written 3 or 3.0.
+func Integer(v any) (int64, bool) { return integer(v) }
+
 func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:

@@ -103,7 +103,7 @@ func DurationOf(v any, ms bool) (time.Duration, error) {
 		}
 		return expr.ParseDuration(s)
 	}
-	n, ok := v.(int64)
+	n, ok := expr.Integer(v)
 	if !ok || n > math.MaxInt64/int64(time.Millisecond) || n < math.MinInt64/int64(time.Millisecond) {
 		return 0, fmt.Errorf("must be an integer of milliseconds")
 	}
@@ -111,7 +111,7 @@ func DurationOf(v any, ms bool) (time.Duration, error) {
 }
 
 func (p *reader) count(at string, v any) int {
-	n, ok := v.(int64)
+	n, ok := expr.Integer(v)
 	if !ok || n < 0 || n > MaxAttempts {
 		p.fail(at, fmt.Sprintf("must be an integer from 0 to %d", MaxAttempts), "")
 		return 0
