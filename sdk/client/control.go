@@ -1,0 +1,202 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Why says who asks for something and why; kept in the history.
+type Why struct {
+	By  string `json:"by,omitempty"`
+	Why string `json:"why,omitempty"`
+}
+
+// InputOptions of an input.
+type InputOptions struct {
+	Policies any    `json:"policies,omitempty"`
+	Mode     string `json:"mode,omitempty"` // merge (default) or replace the workflow's policies
+	Context  any    `json:"context,omitempty"`
+	Key      string `json:"-"` // idempotency
+	Why
+}
+
+// Input feeds a workflow and returns when the planner has decided.
+func (c *Client) Input(ctx context.Context, id string, in any, o InputOptions) (*Workflow, error) {
+	a, err := c.input(ctx, id, in, o, waitDecided)
+	return a.workflow, err
+}
+
+// InputAndWait feeds a workflow and waits until it has drained; the results are
+// those of the whole workflow.
+func (c *Client) InputAndWait(ctx context.Context, id string, in any, o InputOptions) (*Run, error) {
+	a, err := c.input(ctx, id, in, o, waitDrained)
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{c: c, ID: id, Started: a.workflow}
+	if a.drained {
+		run.end = &a
+	}
+	return run, nil
+}
+
+func (c *Client) input(ctx context.Context, id string, in any, o InputOptions, wait waitMode) (answer, error) {
+	value, err := marshal(in)
+	if err != nil {
+		return answer{}, fmt.Errorf("input of %s: encode: %w", id, err)
+	}
+	body := struct {
+		Input json.RawMessage `json:"input"`
+		InputOptions
+	}{value, o}
+	return c.send(ctx, "input", id, o.Key, body, wait)
+}
+
+// send encodes and sends a command.
+func (c *Client) send(ctx context.Context, name, id, key string, body any, wait waitMode) (answer, error) {
+	b, err := marshal(body)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s %s: encode: %w", name, id, err)
+	}
+	a, err := c.t.command(ctx, command{name: name, workflow: id, id: key, body: b, wait: wait})
+	if err != nil {
+		return answer{}, fmt.Errorf("%s %s: %w", name, id, err)
+	}
+	return a, nil
+}
+
+func (c *Client) control(ctx context.Context, name, id string, body any) (*Workflow, error) {
+	a, err := c.send(ctx, name, id, "", body, waitDecided)
+	return a.workflow, err
+}
+
+// Pause admits no new attempt; active ones finish and count.
+func (c *Client) Pause(ctx context.Context, id string, why Why) (*Workflow, error) {
+	return c.control(ctx, "pause", id, why)
+}
+
+// Resume admits again after pause or stop.
+func (c *Client) Resume(ctx context.Context, id string, why Why) (*Workflow, error) {
+	return c.control(ctx, "resume", id, why)
+}
+
+// StopOptions of a stop.
+type StopOptions struct {
+	Drain   time.Duration // how long active attempts may go on; 0: the workflow's own limit
+	Abandon bool          // skip the checkpoint (persist: false); never the journal
+	Why
+}
+
+// Stop drains the workflow and stops it; Resume goes on.
+func (c *Client) Stop(ctx context.Context, id string, o StopOptions) (*Workflow, error) {
+	body := struct {
+		Drain   string `json:"drain,omitempty"`
+		Persist *bool  `json:"persist,omitempty"`
+		Why
+	}{Why: o.Why}
+	if o.Drain > 0 {
+		body.Drain = o.Drain.String()
+	}
+	if o.Abandon {
+		body.Persist = new(bool)
+	}
+	return c.control(ctx, "stop", id, body)
+}
+
+// Cancel ends the run; open attempts are told.
+func (c *Client) Cancel(ctx context.Context, id string, why Why) (*Workflow, error) {
+	return c.control(ctx, "cancel", id, why)
+}
+
+// RetryOptions choose what to retry; the zero value means all that failed.
+type RetryOptions struct {
+	Runnables []string `json:"runnables,omitempty"`
+	Component string   `json:"component,omitempty"`
+	Input     any      `json:"input,omitempty"` // an edited input, for one runnable or component
+	Why
+}
+
+// Retry makes failed runnables ready again.
+func (c *Client) Retry(ctx context.Context, id string, o RetryOptions) (*Workflow, error) {
+	return c.control(ctx, "retry", id, o)
+}
+
+// Skip gives up a runnable; what depends on it is suppressed.
+func (c *Client) Skip(ctx context.Context, id, runnable string, why Why) (*Workflow, error) {
+	return c.control(ctx, "skip", id, struct {
+		Runnable string `json:"runnable"`
+		Why
+	}{runnable, why})
+}
+
+// Checkpoint makes the workflow's changes due for the changelog now.
+func (c *Client) Checkpoint(ctx context.Context, id string, why Why) (*Workflow, error) {
+	return c.control(ctx, "checkpoint", id, why)
+}
+
+// Delete removes a closed workflow; force cancels an open one first.
+func (c *Client) Delete(ctx context.Context, id string, force bool, why Why) error {
+	_, err := c.control(ctx, "delete", id, struct {
+		Force bool `json:"force,omitempty"`
+		Why
+	}{force, why})
+	return err
+}
+
+// Complete gives the result of an attempt by its token.
+func (c *Client) Complete(ctx context.Context, token string, result any) (*Workflow, error) {
+	value, err := marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("complete: encode the result: %w", err)
+	}
+	return c.attempt(ctx, "complete", token, struct {
+		Result json.RawMessage `json:"result"`
+	}{value})
+}
+
+// AttemptError is how an attempt failed.
+type AttemptError struct {
+	Type      string `json:"type,omitempty"`
+	Message   string `json:"message"`
+	Retryable *bool  `json:"retryable,omitempty"` // nil: true
+	Details   any    `json:"details,omitempty"`
+}
+
+// Fail fails an attempt by its token.
+func (c *Client) Fail(ctx context.Context, token string, e AttemptError) (*Workflow, error) {
+	return c.attempt(ctx, "fail", token, struct {
+		Error AttemptError `json:"error"`
+	}{e})
+}
+
+// Heartbeat says that somebody still works on an attempt.
+func (c *Client) Heartbeat(ctx context.Context, token string, details any) (*Workflow, error) {
+	return c.attempt(ctx, "heartbeat", token, struct {
+		Details any `json:"details,omitempty"`
+	}{details})
+}
+
+// attempt sends a command to the workflow that the token names.
+func (c *Client) attempt(ctx context.Context, name, token string, body any) (*Workflow, error) {
+	sealed, err := events.ParseTokenText(token)
+	if err != nil {
+		return nil, &Error{Code: "invalid_field", Path: "token", Message: "is not a task token"}
+	}
+	t, err := events.PeekToken(sealed)
+	if err != nil {
+		return nil, &Error{Code: "invalid_field", Path: "token", Message: "is not a task token"}
+	}
+	b, err := marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: encode: %w", name, err)
+	}
+	a, err := c.t.command(ctx, command{name: name, workflow: t.Workflow, token: token, body: b, wait: waitDecided})
+	if err != nil {
+		return nil, fmt.Errorf("%s an attempt of %s: %w", name, t.Workflow, err)
+	}
+	return a.workflow, nil
+}

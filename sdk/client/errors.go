@@ -1,0 +1,76 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Error is a refusal: what was asked was understood and is not done.
+type Error struct {
+	Code     string       // stable, as not_found
+	Status   int          // of the HTTP answer; 0 over Kafka
+	Message  string       // for people
+	Path     string       // of the field at fault, or empty
+	Errors   []FieldError // all fields at fault, where several are
+	Workflow *Workflow    // already_started: the run that exists
+}
+
+// FieldError is one field at fault.
+type FieldError struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// Errors to compare with by errors.Is: only their codes count.
+var (
+	ErrNotFound       = &Error{Code: "not_found"}
+	ErrAlreadyStarted = &Error{Code: "already_started"}
+	ErrClosed         = &Error{Code: "closed"}
+	ErrStopped        = &Error{Code: "stopped"}
+	ErrConflict       = &Error{Code: "conflict"}
+	ErrAttemptClosed  = &Error{Code: "attempt_closed"}
+	ErrUnavailable    = &Error{Code: "unavailable"} // Kafka or the gateway does not answer
+	ErrUnsupported    = &Error{Code: "unsupported"} // not possible the way this client is connected
+)
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Code)
+	if e.Path != "" {
+		b.WriteString(" at " + e.Path)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	for _, f := range e.Errors {
+		fmt.Fprintf(&b, "\n  %s: %s", f.Path, f.Message)
+	}
+	return b.String()
+}
+
+// Is compares codes.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+func refusalError(r *events.Refusal) *Error {
+	return &Error{Code: r.Code, Message: r.Message, Path: r.Path}
+}
+
+// FailedError says that a workflow whose result was wanted has not got it: it
+// failed, was stopped or was cancelled.
+type FailedError struct {
+	Workflow *Workflow
+}
+
+func (e *FailedError) Error() string {
+	w := e.Workflow
+	if w.Failure == nil {
+		return fmt.Sprintf("workflow %s is %s", w.ID, w.Status)
+	}
+	return fmt.Sprintf("workflow %s is %s: %s (%s): %s: %s", w.ID, w.Status,
+		w.Failure.Component, w.Failure.Runnable, w.Failure.Error.Type, w.Failure.Error.Message)
+}

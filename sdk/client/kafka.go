@@ -1,0 +1,217 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+const (
+	openTimeout = 10 * time.Second // to find one's place in the replies topic
+	sendTimeout = 10 * time.Second // for an acknowledgement, where ctx has no deadline
+	readTimeout = 30 * time.Second // for an answer, where ctx has no deadline
+
+	// recheck is how long a wait for drained trusts that its reply will come
+	// before it asks again: a reply is a courtesy and can be lost.
+	recheck = 5 * time.Second
+)
+
+// kafkaTransport talks to planners directly.
+type kafkaTransport struct {
+	o     Options
+	asker *ask.Asker
+
+	mu  sync.Mutex
+	own map[string]ownDefinition // by name: what this client registered
+}
+
+type ownDefinition struct {
+	digest    string
+	canonical []byte
+}
+
+func newKafkaTransport(o Options) (*kafkaTransport, error) {
+	if len(o.Brokers) > 0 {
+		o.Kafka.Brokers = o.Brokers
+	}
+	if o.Prefix != "" {
+		o.Kafka.Prefix = o.Prefix
+	}
+	if o.Source == "" {
+		o.Source = "client"
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	a, err := ask.Open(ctx, ask.Options{Kafka: o.Kafka, Source: o.Source, MaxWaiting: o.MaxWaiting, Logger: o.Kafka.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return &kafkaTransport{o: o, asker: a, own: map[string]ownDefinition{}}, nil
+}
+
+func (t *kafkaTransport) close() error { return t.asker.Close() }
+
+func (t *kafkaTransport) command(ctx context.Context, c command) (answer, error) {
+	out := ask.Command{Name: c.name, Workflow: c.workflow, ID: c.id, Body: c.body}
+	if c.token != "" {
+		out.Body = withToken(c.token, c.body)
+	}
+	if err := events.CheckWorkflowID(c.workflow); err != nil {
+		return answer{}, &Error{Code: "invalid_workflow_id", Path: "id", Message: err.Error()}
+	}
+	if c.wait == waitNone {
+		ctx, cancel := bounded(ctx, sendTimeout)
+		defer cancel()
+		_, err := t.asker.Send(ctx, out)
+		return answer{}, fault(err)
+	}
+	call, err := t.asker.Ask(ctx, out, c.wait == waitDrained)
+	if err != nil {
+		return answer{}, fault(err)
+	}
+	defer call.Close()
+	if c.wait == waitDrained {
+		return t.drained(ctx, call, c.workflow)
+	}
+	ctx, cancel := bounded(ctx, readTimeout)
+	defer cancel()
+	r, err := call.Decided(ctx)
+	if err != nil {
+		return answer{}, fault(err)
+	}
+	return decided(r)
+}
+
+// withToken puts the token, which needs no escaping, in front of the object's
+// other fields.
+func withToken(token string, body []byte) []byte {
+	out := append([]byte(`{"token":"`+token+`"`), ',')
+	if string(body) == "{}" {
+		out = out[:len(out)-1]
+	}
+	return append(out, body[1:]...)
+}
+
+// drained waits for the end of the work, by its reply or by looking.
+func (t *kafkaTransport) drained(ctx context.Context, call *ask.Call, workflow string) (answer, error) {
+	for {
+		some, cancel := context.WithTimeout(ctx, recheck)
+		r, err := call.Drained(some)
+		cancel()
+		switch {
+		case err == nil && r.Refusal != nil:
+			return decided(r)
+		case err == nil:
+			return drainedAnswer(r)
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return answer{}, fault(err)
+		}
+		a, err := t.look(ctx, workflow)
+		if err != nil && !errors.Is(err, ErrNotFound) || a.drained {
+			return a, err
+		}
+	}
+}
+
+// await looks until the workflow has drained.
+func (t *kafkaTransport) await(ctx context.Context, workflow string) (answer, error) {
+	const first, most = 20 * time.Millisecond, time.Second
+	for wait := first; ; wait = min(2*wait, most) {
+		a, err := t.look(ctx, workflow)
+		if err != nil || a.drained {
+			return a, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return answer{}, ctx.Err()
+		}
+	}
+}
+
+// look reads the workflow, and its results if it has drained.
+func (t *kafkaTransport) look(ctx context.Context, workflow string) (answer, error) {
+	raw, err := t.query(ctx, query{kind: "workflow", workflow: workflow})
+	if err != nil {
+		return answer{}, err
+	}
+	w, err := decode[*Workflow]("workflow", raw)
+	if err != nil || !w.Drained() {
+		return answer{workflow: w}, err
+	}
+	if raw, err = t.query(ctx, query{kind: "results", workflow: workflow}); err != nil {
+		return answer{}, err
+	}
+	r, err := decode[*Results]("results", raw)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{workflow: w, results: r.Results, drained: true}, nil
+}
+
+func (t *kafkaTransport) query(ctx context.Context, q query) (rawJSON, error) {
+	ctx, cancel := bounded(ctx, readTimeout)
+	defer cancel()
+	r, err := t.asker.Query(ctx, events.Query{
+		Kind: q.kind, Workflow: q.workflow, All: q.all, Cursor: q.cursor, Limit: uint32(max(0, q.limit)), Filter: q.status,
+	})
+	if err != nil {
+		return nil, fault(err)
+	}
+	if r.Refusal != nil {
+		return nil, refusalError(r.Refusal)
+	}
+	return r.Body, nil
+}
+
+// bounded adds a deadline where there is none.
+func bounded(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+func fault(err error) error {
+	if errors.Is(err, ask.ErrUnavailable) {
+		return &Error{Code: ErrUnavailable.Code, Message: err.Error()}
+	}
+	return err
+}
+
+// decided turns a decision into an answer or a refusal. Its body, when there is
+// one, is the workflow.
+func decided(r events.Reply) (answer, error) {
+	var w *Workflow
+	if len(r.Body) > 0 {
+		var err error
+		if w, err = decode[*Workflow]("workflow", r.Body); err != nil {
+			return answer{}, err
+		}
+	}
+	if r.Refusal != nil {
+		e := refusalError(r.Refusal)
+		e.Workflow = w
+		return answer{workflow: w}, e
+	}
+	return answer{workflow: w}, nil
+}
+
+func drainedAnswer(r events.Reply) (answer, error) {
+	var body struct {
+		Workflow *Workflow                  `json:"workflow"`
+		Results  map[string]json.RawMessage `json:"results"`
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		return answer{}, fmt.Errorf("decode the results of %s: %w", r.Workflow, err)
+	}
+	return answer{workflow: body.Workflow, results: body.Results, drained: true}, nil
+}

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// pageSize is how many events a page of the history has, where no limit is given.
+const pageSize = 1000
+
+// subject finds what reading a workflow's history needs.
+func (t *kafkaTransport) subject(ctx context.Context, workflow string) (reads.Run, events.Position, *reads.Names, error) {
+	fail := func(err error) (reads.Run, events.Position, *reads.Names, error) {
+		return reads.Run{}, events.Position{}, nil, err
+	}
+	raw, err := t.query(ctx, query{kind: "workflow", workflow: workflow})
+	if err != nil {
+		return fail(err)
+	}
+	run, asOf, err := reads.ParseRun(raw)
+	if err != nil {
+		return fail(err)
+	}
+	g, err := t.graphOf(ctx, workflow)
+	if err != nil {
+		return fail(err)
+	}
+	return run, asOf, reads.NewNames(g.Components()), nil
+}
+
+func (t *kafkaTransport) graphOf(ctx context.Context, workflow string) (*reads.Graph, error) {
+	raw, err := t.query(ctx, query{kind: "graph", workflow: workflow})
+	if err != nil {
+		return nil, err
+	}
+	return reads.ParseGraph(raw)
+}
+
+func (t *kafkaTransport) graph(ctx context.Context, workflow, format string) ([]byte, error) {
+	g, err := t.graphOf(ctx, workflow)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case "mermaid":
+		return []byte(g.Mermaid()), nil
+	case "json", "":
+		return g.JSON()
+	}
+	return nil, &Error{Code: "invalid_field", Path: "format", Message: fmt.Sprintf("%q is not mermaid or json", format)}
+}
+
+func (t *kafkaTransport) history(ctx context.Context, workflow, cursor string, limit int) (rawJSON, error) {
+	ctx, cancel := bounded(ctx, readTimeout)
+	defer cancel()
+	from, err := reads.ParseCursor(cursor)
+	if err != nil {
+		return nil, &Error{Code: "invalid_field", Path: "cursor", Message: err.Error()}
+	}
+	run, asOf, names, err := t.subject(ctx, workflow)
+	if err != nil {
+		return nil, err
+	}
+	page, err := reads.HistoryPage(ctx, t.o.Kafka, run, names, from, asOf, orDefault(limit, pageSize))
+	if err != nil {
+		return nil, historyError(err)
+	}
+	return json.Marshal(page)
+}
+
+func orDefault(limit, def int) int {
+	if limit <= 0 {
+		return def
+	}
+	return limit
+}
+
+func historyError(err error) error {
+	if errors.Is(err, reads.ErrGone) {
+		return &Error{Code: "gone", Message: err.Error()}
+	}
+	return err
+}
+
+// events reads the journal from the run's start for as long as it is wanted.
+func (t *kafkaTransport) events(ctx context.Context, workflow string, yield func(Event) bool) error {
+	run, _, names, err := t.subject(ctx, workflow)
+	if err != nil {
+		return err
+	}
+	var decodeErr error
+	err = reads.History(ctx, t.o.Kafka, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
+		var e Event
+		if decodeErr = json.Unmarshal(names.Print(i.Cursor.Position, i.Time, i.Event), &e); decodeErr != nil {
+			return false
+		}
+		_, deleted := i.Event.(*events.WorkflowDeleted)
+		return yield(e) && !deleted
+	})
+	return historyError(errors.Join(err, decodeErr))
+}
+
+func (t *kafkaTransport) list(context.Context, Filter) (rawJSON, error) {
+	return nil, &Error{Code: ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
+}

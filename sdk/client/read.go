@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Get is the workflow as of now: a consistent read.
+func (c *Client) Get(ctx context.Context, id string) (*Workflow, error) {
+	return read[*Workflow](ctx, c, query{kind: "workflow", workflow: id})
+}
+
+// Results are the latest values of the outputs as of now, without waiting.
+func (c *Client) Results(ctx context.Context, id string) (*Results, error) {
+	return read[*Results](ctx, c, query{kind: "results", workflow: id})
+}
+
+// AllResults are all values of each output, in order of production.
+func (c *Client) AllResults(ctx context.Context, id string) (map[string][]json.RawMessage, error) {
+	type all struct {
+		Results map[string][]json.RawMessage `json:"results"`
+	}
+	r, err := read[all](ctx, c, query{kind: "results", workflow: id, all: true})
+	return r.Results, err
+}
+
+// Productions are all values of each component, in order of production.
+func (c *Client) Productions(ctx context.Context, id string) (map[string][]json.RawMessage, error) {
+	type productions struct {
+		Productions map[string][]json.RawMessage `json:"productions"`
+	}
+	p, err := read[productions](ctx, c, query{kind: "productions", workflow: id})
+	return p.Productions, err
+}
+
+// PageOptions choose one page of a list.
+type PageOptions struct {
+	Cursor string // Next of the page before; empty: the first
+	Limit  int    // 0: the default
+	Status string // runnables: only those of this status
+}
+
+// Runnables are the runnables of a workflow.
+func (c *Client) Runnables(ctx context.Context, id string, o PageOptions) (*Page[Runnable], error) {
+	return read[*Page[Runnable]](ctx, c, query{kind: "runnables", workflow: id, cursor: o.Cursor, limit: o.Limit, status: o.Status})
+}
+
+func read[T any](ctx context.Context, c *Client, q query) (T, error) {
+	var out T
+	raw, err := c.t.query(ctx, q)
+	if err != nil {
+		return out, fmt.Errorf("%s of %s: %w", q.kind, q.workflow, err)
+	}
+	return decode[T](q.kind+" of "+q.workflow, raw)
+}
+
+func decode[T any](what string, raw rawJSON) (T, error) {
+	var out T
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("decode %s: %w", what, err)
+	}
+	return out, nil
+}
+
+// History is one page of a workflow's events, oldest first.
+func (c *Client) History(ctx context.Context, id string, o PageOptions) (*Page[Event], error) {
+	raw, err := c.t.history(ctx, id, o.Cursor, o.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("history of %s: %w", id, err)
+	}
+	return decode[*Page[Event]]("history of "+id, raw)
+}
+
+// Graph is the workflow's graph with its live status: format is mermaid or json.
+func (c *Client) Graph(ctx context.Context, id, format string) ([]byte, error) {
+	b, err := c.t.graph(ctx, id, format)
+	if err != nil {
+		return nil, fmt.Errorf("graph of %s: %w", id, err)
+	}
+	return b, nil
+}
+
+// Filter chooses workflows of a list; newest first.
+type Filter struct {
+	Status       string
+	Definition   string // name or digest
+	Labels       map[string]string
+	CreatedAfter time.Time
+	Cursor       string
+	Limit        int
+}
+
+// List lists workflows. It is answered from the gateway's view, which follows
+// the planners within moments.
+func (c *Client) List(ctx context.Context, f Filter) (*Page[Workflow], error) {
+	raw, err := c.t.list(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	return decode[*Page[Workflow]]("list", raw)
+}
+
+// Define registers a definition, JSON or YAML, under its own name. It returns
+// when the deployment can start it.
+func (c *Client) Define(ctx context.Context, name string, source []byte) (*Definition, error) {
+	d, err := c.t.define(ctx, name, source)
+	if err != nil {
+		return nil, fmt.Errorf("define %s: %w", name, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,134 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Workflow is the summary of a workflow.
+type Workflow struct {
+	ID         string         `json:"id"`
+	Run        string         `json:"run"`
+	Status     string         `json:"status"` // running, idle, paused, failed, stopping, stopped, completed, cancelled
+	Definition DefinitionRef  `json:"definition"`
+	Labels     map[string]any `json:"labels"`
+	Partition  int32          `json:"partition"`
+	Owner      *Owner         `json:"owner"`
+	CreatedAt  time.Time      `json:"created_at"`
+	UpdatedAt  time.Time      `json:"updated_at"`
+	Counts     Counts         `json:"counts"`
+	Failure    *Failure       `json:"failure"`
+}
+
+// Drained says whether nothing of the workflow can go on by itself.
+func (w *Workflow) Drained() bool {
+	switch w.Status {
+	case "idle", "stopped", "completed", "cancelled":
+		return true
+	case "failed":
+		return w.Counts.Active == 0
+	}
+	return false
+}
+
+// DefinitionRef names a definition.
+type DefinitionRef struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+}
+
+// Owner is the planner that owns the workflow's partition.
+type Owner struct {
+	Instance    string    `json:"instance"`
+	Epoch       uint64    `json:"epoch"`
+	LeasedUntil time.Time `json:"leased_until"`
+}
+
+// Counts are a workflow's runnables by status.
+type Counts struct {
+	Ready      uint64 `json:"ready"`
+	Waiting    uint64 `json:"waiting"`
+	Active     uint64 `json:"active"`
+	Completed  uint64 `json:"completed"`
+	Failed     uint64 `json:"failed"`
+	Skipped    uint64 `json:"skipped"`
+	Suppressed uint64 `json:"suppressed"`
+	Cancelled  uint64 `json:"cancelled"`
+}
+
+// Failure is the failure that halted a workflow.
+type Failure struct {
+	Component string    `json:"component"`
+	Runnable  string    `json:"runnable"`
+	Error     TaskError `json:"error"`
+}
+
+// TaskError is why an attempt failed.
+type TaskError struct {
+	Type    string          `json:"type"`
+	Message string          `json:"message"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// Results are the latest values of a workflow's outputs; null where there is
+// none.
+type Results struct {
+	Status  string                     `json:"status"`
+	Results map[string]json.RawMessage `json:"results"`
+}
+
+// Runnable is one activation of a component.
+type Runnable struct {
+	ID        string          `json:"id"`
+	Component string          `json:"component"`
+	Task      string          `json:"task"`
+	Queue     string          `json:"queue"`
+	Status    string          `json:"status"`
+	Attempt   int             `json:"attempt"`
+	Token     string          `json:"token"`
+	Input     json.RawMessage `json:"input"`
+	Result    json.RawMessage `json:"result"`
+	Error     *TaskError      `json:"error"`
+	DueAt     *time.Time      `json:"due_at"`
+	Attempts  json.RawMessage `json:"attempts"`
+}
+
+// Event is one event of a workflow's history. Fields holds the whole JSON
+// object: position, time, type and the event's own fields.
+type Event struct {
+	Position string
+	Time     time.Time
+	Type     string
+	Fields   json.RawMessage
+}
+
+// UnmarshalJSON keeps the whole object in Fields.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	var head struct {
+		Position string    `json:"position"`
+		Time     time.Time `json:"time"`
+		Type     string    `json:"type"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return err
+	}
+	*e = Event{head.Position, head.Time, head.Type, append(json.RawMessage(nil), b...)}
+	return nil
+}
+
+// MarshalJSON gives back Fields.
+func (e Event) MarshalJSON() ([]byte, error) { return e.Fields, nil }
+
+// Page is one page of a list; Next is empty on the last one.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next_cursor"`
+}
+
+// Definition is a registered definition.
+type Definition struct {
+	DefinitionRef
+	Warnings []FieldError    `json:"warnings,omitempty"`
+	Source   json.RawMessage `json:"definition,omitempty"` // canonical form
+}
