@@ -27,6 +27,7 @@ type Config struct {
 	DrainLimit  time.Duration // what attempts get to finish at shutdown; 25 s
 	MaxResult   int           // bytes of a result; what fits an inbox record
 
+	Ready    func()       // called once, when the Taker has joined; nil: nobody asks
 	Logger   *slog.Logger // nil: silent
 	Observer Observer     // nil: nobody
 }
@@ -159,6 +160,9 @@ func (t *Taker) Run(ctx context.Context) error {
 	for _, c := range t.consumers {
 		polls.Go(func() { c.run(ctx) })
 		helpers.Go(func() { c.commitLoop(beside) })
+	}
+	if t.config.Ready != nil {
+		t.config.Ready()
 	}
 	<-ctx.Done()
 	err := t.drain(&polls)

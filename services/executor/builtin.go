@@ -1,0 +1,65 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// builtins are the tasks that need no worker.
+type builtins struct {
+	tasks   map[string]taker.Handler
+	rest    taker.Handler // of all other tasks; nil: unknown
+	closers []func()
+}
+
+func newBuiltins(c *Config) (*builtins, error) {
+	b := &builtins{tasks: map[string]taker.Handler{}}
+	request, err := newHTTPRequest(c.HTTP)
+	if err != nil {
+		return nil, err
+	}
+	b.tasks["http.request"] = request
+	b.closers = append(b.closers, request.client.CloseIdleConnections)
+	produce, err := newKafkaProduce(c)
+	if err != nil {
+		return nil, err
+	}
+	b.tasks["kafka.produce"] = produce
+	b.closers = append(b.closers, produce.close)
+	if c.Test {
+		for name, h := range testTasks() {
+			b.tasks[name] = h
+		}
+	}
+	return b, nil
+}
+
+func (b *builtins) lookup(task string) (taker.Handler, bool) {
+	if h, ok := b.tasks[task]; ok {
+		return h, true
+	}
+	return b.rest, b.rest != nil
+}
+
+func (b *builtins) close() {
+	for _, f := range b.closers {
+		f()
+	}
+}
+
+// refuse is a failure that no further attempt mends.
+func refuse(typ, format string, args ...any) error {
+	return &taker.TaskError{Type: typ, Message: fmt.Sprintf(format, args...), NonRetryable: true}
+}
+
+// parameters reads the fields of a built-in task from its input, an object.
+// Further fields are allowed: a step's params are laid over the arriving value.
+func parameters(a *taker.Attempt, into any) error {
+	if err := json.Unmarshal(a.Spec.Input, into); err != nil {
+		return refuse(events.ErrorInvalidInput, "%s: %v", a.Spec.Task, err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/taker"
+)
+
+// Config are the settings of an executor. Zero values mean the defaults.
+type Config struct {
+	Kafka kafka.Config
+	Name  string // shown in histories, unique per process; host name and process ID
+
+	Slots      int           // attempts of the queue "default" at a time; 64
+	DrainLimit time.Duration // what attempts get to finish at shutdown; 25 s
+
+	HTTP     HTTPRules
+	Topics   []string           // that kafka.produce may write to: names, or prefixes ending in *; none
+	Services map[string]Service // HTTP services by the queue they serve
+	Test     bool               // test.* tasks: for development
+
+	Ready      func()                // called once, when attempts can be taken
+	Logger     *slog.Logger          // nil: silent
+	Registerer prometheus.Registerer // of metrics; nil: none
+}
+
+// HTTPRules say where http.request may go.
+type HTTPRules struct {
+	Hosts         []string       `yaml:"hosts" json:"hosts"`                   // names, or *.suffix; empty: all
+	AllowLoopback bool           `yaml:"allow_loopback" json:"allow_loopback"` // 127.0.0.0/8 and ::1
+	AllowPrivate  bool           `yaml:"allow_private" json:"allow_private"`   // private networks and loopback
+	Networks      []netip.Prefix `yaml:"networks" json:"networks"`             // allowed whatever they are
+	MaxResponse   int64          `yaml:"max_response" json:"max_response"`     // bytes of a response's body; 1 MiB
+}
+
+// Service binds a queue to a URL.
+type Service struct {
+	URL          string `yaml:"url" json:"url"`                     // with {task} where the task's name belongs
+	Concurrency  int    `yaml:"concurrency" json:"concurrency"`     // requests at a time; 16
+	AllowPrivate bool   `yaml:"allow_private" json:"allow_private"` // it is in a private network or on this machine
+}
+
+const (
+	defaultSlots       = 64
+	defaultConcurrency = 16
+	defaultMaxResponse = 1 << 20
+)
+
+func (c *Config) defaults() {
+	if c.Slots == 0 {
+		c.Slots = defaultSlots
+	}
+	if c.HTTP.MaxResponse == 0 {
+		c.HTTP.MaxResponse = defaultMaxResponse
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "executor"
+		}
+		c.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+}
+
+// Run takes and runs attempts until ctx ends, then drains as taker.Taker does.
+func Run(ctx context.Context, c Config) error {
+	c.defaults()
+	b, err := newBuiltins(&c)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	pools, err := pools(&c, b)
+	if err != nil {
+		return err
+	}
+	m := newMetrics()
+	t, err := taker.New(taker.Config{
+		Kafka: c.Kafka, Name: c.Name, Channel: "executor", Pools: pools, DrainLimit: c.DrainLimit,
+		Ready: c.Ready, Logger: c.Logger, Observer: m,
+	})
+	if err != nil {
+		return fmt.Errorf("executor: %w", err)
+	}
+	if c.Registerer != nil {
+		m.stats = t.Stats
+		if err := c.Registerer.Register(m); err != nil {
+			return fmt.Errorf("executor: metrics: %w", err)
+		}
+		defer c.Registerer.Unregister(m)
+	}
+	return t.Run(ctx)
+}
+
+// pools are the slots: one pool for the queue "default", one per service. A
+// service on "default" gets what is not built in.
+func pools(c *Config, b *builtins) ([]taker.Pool, error) {
+	out := []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: c.Slots, Lookup: b.lookup}}
+	for _, queue := range slices.Sorted(maps.Keys(c.Services)) {
+		s := c.Services[queue]
+		h, err := newHTTPService(queue, s, c.HTTP)
+		if err != nil {
+			return nil, err
+		}
+		if queue == topics.DefaultQueue {
+			b.rest = h
+			continue
+		}
+		out = append(out, taker.Pool{
+			Queues: []string{queue}, Slots: h.concurrency,
+			Lookup: func(string) (taker.Handler, bool) { return h, true },
+		})
+	}
+	return out, nil
+}
