@@ -1,0 +1,97 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stopLimit is how long a service may take to stop when it is asked to.
+const stopLimit = 30 * time.Second
+
+// process is one service, started from the same command line again and again.
+type process struct {
+	name string
+	args []string
+	env  []string
+	log  string // file of everything it printed
+	cmd  *exec.Cmd
+}
+
+// start starts the process and returns at once.
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	f, err := os.OpenFile(p.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // the process has its own
+	p.cmd = exec.Command(binary, p.args...)
+	p.cmd.Env = append(os.Environ(), p.env...)
+	p.cmd.Stdout, p.cmd.Stderr = f, f
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", p.name, err)
+	}
+}
+
+// kill ends the process as kill -9 does.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatalf("killing %s: %v", p.name, err)
+	}
+	p.wait(t)
+}
+
+// stop asks the process to end, and waits until it has. Ending in any way but
+// by itself with exit code 0 fails the test.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("stopping %s: %v", p.name, err)
+	}
+	late := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() }) // seen below as exit by signal
+	defer late.Stop()
+	if state := p.wait(t); !state.Success() {
+		t.Errorf("%s ended with %v", p.name, state)
+	}
+}
+
+func (p *process) wait(t *testing.T) *os.ProcessState {
+	t.Helper()
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("waiting for %s: %v", p.name, err)
+	}
+	state := p.cmd.ProcessState
+	p.cmd = nil
+	return state
+}
+
+// running says whether the process was started and not ended by the test.
+func (p *process) running() bool { return p.cmd != nil }
+
+// tail is the end of what the process printed.
+func (p *process) tail() string {
+	b, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	const most = 6000
+	if len(b) > most {
+		b = b[len(b)-most:]
+		b = b[bytes.IndexByte(b, '\n')+1:]
+	}
+	return string(b)
+}
+
+func logFile(dir, name string) string { return filepath.Join(dir, name+".log") }
