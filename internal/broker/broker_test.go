@@ -118,9 +118,14 @@ func TestATransactionOpenAtACrashIsAborted(t *testing.T) {
 	if err := open.ProduceSync(t.Context(), kafka.Placed(c.Topics.Journal(), 0, nil, []byte("void"))).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	crashed := crash(t, c)
-	produce(t, crashed, crashed.Topics.Journal(), "b")
-	wantValues(t, crashed, crashed.Topics.Journal(), "a", "b")
+	once := crash(t, c)
+	produce(t, once, once.Topics.Journal(), "b")
+	wantValues(t, once, once.Topics.Journal(), "a", "b")
+	// The same producer's next commit must not cover what died with the first.
+	transact(t, once, once.Topics.Journal(), "c")
+	wantValues(t, once, once.Topics.Journal(), "a", "b", "c")
+	twice := crash(t, once)
+	wantValues(t, twice, twice.Topics.Journal(), "a", "b", "c")
 }
 
 func TestTheNextPortIsTaken(t *testing.T) {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,8 +22,8 @@ const (
 )
 
 // openDir locks the directory and leaves it so that kfake can load it: a
-// compaction that a crash cut short is undone, and after a crash the indexes
-// of the segments that were being written are made to agree with them.
+// compaction that a crash cut short is undone, and what else a crash left is
+// repaired.
 func openDir(dir string, log *slog.Logger) (io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the broker's data directory: %w", err)
@@ -43,7 +46,7 @@ func prepare(dir string, log *slog.Logger) error {
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err // the last close was orderly, or the directory is unusable
 	}
-	return repairIndexes(dir, log)
+	return repair(dir, log)
 }
 
 // markClean is written after an orderly close.
@@ -62,8 +65,8 @@ const (
 	indexExt      = ".idx"
 )
 
-// eachPartition calls fn with every partition directory and its segments'
-// paths, in no particular order.
+// eachPartition calls fn with every partition directory and the paths of its
+// segments, oldest first.
 func eachPartition(dir string, fn func(partition string, segments []string) error) error {
 	parts, err := os.ReadDir(filepath.Join(dir, partitionsDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,9 +87,19 @@ func eachPartition(dir string, fn func(partition string, segments []string) erro
 				segments = append(segments, filepath.Join(partition, f.Name()))
 			}
 		}
+		slices.SortFunc(segments, func(a, b string) int { return cmp.Compare(baseOf(a), baseOf(b)) })
 		if err := fn(partition, segments); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// baseOf is the first offset of a segment, which is its name.
+func baseOf(segment string) int64 {
+	base, err := strconv.ParseInt(strings.TrimSuffix(filepath.Base(segment), segmentExt), 10, 64)
+	if err != nil {
+		return -1 // not a segment; kfake does not read it either
+	}
+	return base
 }

@@ -1,121 +1,199 @@
 package broker
 
 import (
-	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/crc32"
-	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
-	"strings"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A batch and its index entry are two writes. A process killed between them
-// leaves an index that is one entry short, and kfake then reads every later
-// entry for the batch before: the flag "in a transaction" moves to a neighbour,
-// and records of a transaction that was open at the crash count as committed.
-// The flag and the epoch also stand in the batch's own header, so the index can
-// be made again from the segment.
+// What kfake leaves wrong after a kill, and repair mends before it loads:
+//
+//   - A batch and its index entry are two writes. Killed between them, the
+//     index is one entry short, every later entry counts for the batch before,
+//     and records of an open transaction count as committed.
+//   - A transaction that was open is taken for aborted, but no marker says so
+//     in the log. Clients then go on dropping whatever the same producer
+//     commits later, and after the next kill that commit covers the dead
+//     records too.
+//   - Entries after a torn one in its own logs are never read again.
 
-const (
-	indexEntrySize = 15
-	indexVersion   = 1
-
-	batchHeaderSize = 61
-	batchFramed     = 12 // bytes before what the length counts
-
-	attrTransactional = 0x10
-	attrControl       = 0x20
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// repairIndexes remakes the index of every segment that it does not fit. Only
-// the segment being written can be affected, but which one that was is not
-// known for sure after a crash; sealed ones are cheap to check.
-func repairIndexes(dir string, log *slog.Logger) error {
-	return eachPartition(dir, func(_ string, segments []string) error {
-		for _, s := range segments {
-			if err := repairIndex(s, log); err != nil {
-				return err
-			}
+// repair makes a directory that was not closed in order fit to load.
+func repair(dir string, log *slog.Logger) error {
+	for _, name := range []string{producersLog, groupsLog} {
+		if err := cutTail(filepath.Join(dir, name), log); err != nil {
+			return err
 		}
+	}
+	dead := map[int64]int16{}
+	err := eachPartition(dir, func(partition string, segments []string) error {
+		open, err := repairPartition(segments, log)
+		if err != nil {
+			return fmt.Errorf("repair %s: %w", filepath.Base(partition), err)
+		}
+		maps.Copy(dead, open)
 		return nil
 	})
-}
-
-func repairIndex(segment string, log *slog.Logger) error {
-	index, err := indexOf(segment)
 	if err != nil {
 		return err
 	}
-	path := strings.TrimSuffix(segment, segmentExt) + indexExt
-	have, err := os.Stat(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	return raiseEpochs(filepath.Join(dir, producersLog), dead)
+}
+
+// repairPartition cuts the torn tail, ends open transactions with a marker,
+// and remakes indexes. It returns the producers, and their epochs, whose
+// transactions it ended.
+func repairPartition(paths []string, log *slog.Logger) (map[int64]int16, error) {
+	open := map[int64]int16{}
+	for i, path := range paths {
+		s, err := scan(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range s.batches {
+			if b.transactional {
+				open[b.producer] = b.producerEpoch
+			} else if b.control {
+				delete(open, b.producer)
+			}
+		}
+		if s.whole < s.size {
+			log.Warn("broker: cutting off a torn tail", "segment", path, "bytes", s.size-s.whole)
+			if err := os.Truncate(path, s.whole); err != nil {
+				return nil, err
+			}
+		}
+		if i == len(paths)-1 && len(open) > 0 {
+			if err := s.abort(open, log); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.fitIndex(log); err != nil {
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+// abort appends a marker for each open transaction.
+func (s *segment) abort(open map[int64]int16, log *slog.Logger) error {
+	f, err := os.OpenFile(s.path, os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
 		return err
 	}
+	for _, producer := range slices.Sorted(maps.Keys(open)) {
+		log.Warn("broker: aborting a transaction that a crash left open", "segment", s.path, "producer", producer)
+		last := s.batches[len(s.batches)-1]
+		marker := abortMarker(last.next, last.epoch, producer, open[producer])
+		if _, err := f.Write(marker); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		s.batches = append(s.batches, batchOf(marker))
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// abortMarker is the control batch with which a broker ends a transaction.
+func abortMarker(offset int64, leaderEpoch int32, producer int64, epoch int16) []byte {
+	key := kmsg.ControlRecordKey{Type: kmsg.ControlRecordKeyTypeAbort}
+	rec := kmsg.Record{Key: key.AppendTo(nil), Value: (&kmsg.EndTxnMarker{}).AppendTo(nil)}
+	rec.Length = int32(len(rec.AppendTo(nil)) - 1) // its own varint is one byte
+	now := time.Now().UnixMilli()
+	b := kmsg.RecordBatch{
+		FirstOffset: offset, PartitionLeaderEpoch: leaderEpoch, Magic: 2,
+		Attributes:     attrControl | attrTransactional,
+		FirstTimestamp: now, MaxTimestamp: now,
+		ProducerID: producer, ProducerEpoch: epoch, FirstSequence: -1,
+		NumRecords: 1, Records: rec.AppendTo(nil),
+	}
+	b.Length = int32(len(b.AppendTo(nil)) - batchFramed)
+	b.CRC = int32(crc32.Checksum(b.AppendTo(nil)[batchSummed:], castagnoli))
+	return b.AppendTo(nil)
+}
+
+func (s *segment) fitIndex(log *slog.Logger) error {
+	index := s.index()
+	have, err := os.Stat(s.indexPath())
 	if err == nil && have.Size() == int64(len(index)) {
 		return nil
 	}
-	log.Warn("broker: remaking the index of a segment after a crash", "segment", segment)
-	return writeSynced(path, index)
-}
-
-// indexOf is the index that fits a segment, up to its first incomplete batch.
-func indexOf(segment string) ([]byte, error) {
-	f, err := os.Open(segment)
-	if err != nil {
-		return nil, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	var index []byte
-	r := bufio.NewReaderSize(f, 1<<16)
-	var header [batchHeaderSize]byte
-	for left := info.Size(); left >= batchHeaderSize; {
-		if _, err := io.ReadFull(r, header[:]); err != nil {
-			return nil, err
-		}
-		size := batchFramed + int64(binary.BigEndian.Uint32(header[8:12]))
-		if size < batchHeaderSize || size > left {
-			break // torn: kfake cuts it off
-		}
-		if _, err := io.CopyN(io.Discard, r, size-batchHeaderSize); err != nil {
-			return nil, err
-		}
-		index = append(index, indexEntry(header[:])...)
-		left -= size
-	}
-	return index, nil
-}
-
-// indexEntry is [version][checksum][epoch][largest earlier timestamp][flags];
-// kfake computes the timestamp anew when it loads.
-func indexEntry(header []byte) []byte {
-	entry := make([]byte, indexEntrySize)
-	entry[0] = indexVersion
-	binary.LittleEndian.PutUint32(entry[2:6], binary.BigEndian.Uint32(header[12:16]))
-	binary.LittleEndian.PutUint64(entry[6:14], binary.BigEndian.Uint64(header[35:43]))
-	attrs := binary.BigEndian.Uint16(header[21:23])
-	if attrs&attrTransactional != 0 && attrs&attrControl == 0 {
-		entry[14] = 1
-	}
-	entry[1] = byte(crc32.Checksum(entry[2:], castagnoli))
-	return entry
-}
-
-func writeSynced(path string, data []byte) error {
-	f, err := os.Create(path)
+	log.Debug("broker: remaking an index", "segment", s.path)
+	f, err := os.Create(s.indexPath())
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	_, err = f.Write(index)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// kfake's own logs: entries of [length][checksum][version][JSON], little endian.
+const (
+	producersLog = "pids.log"
+	groupsLog    = "groups.log"
+
+	entryHeaderSize = 10
+	entryVersion    = 1
+)
+
+// cutTail ends a log after its last whole entry.
+func cutTail(path string, log *slog.Logger) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return errors.Join(err, f.Close())
+	if err != nil {
+		return err
+	}
+	whole := 0
+	for whole+entryHeaderSize <= len(raw) {
+		length := int(binary.LittleEndian.Uint32(raw[whole:]))
+		end := whole + 8 + length
+		if length < 2 || end > len(raw) || crc32.Checksum(raw[whole+8:end], castagnoli) != binary.LittleEndian.Uint32(raw[whole+4:]) {
+			break
+		}
+		whole = end
+	}
+	if whole == len(raw) {
+		return nil
+	}
+	log.Warn("broker: cutting off a torn tail", "log", path, "bytes", len(raw)-whole)
+	return os.Truncate(path, int64(whole))
+}
+
+// raiseEpochs fences the producers whose transactions were ended, as a broker
+// does that ends a transaction by itself.
+func raiseEpochs(path string, producers map[int64]int16) error {
+	var out []byte
+	for _, producer := range slices.Sorted(maps.Keys(producers)) {
+		entry, err := json.Marshal(map[string]any{"type": "timeout", "pid": producer, "epoch": producers[producer] + 1})
+		if err != nil {
+			return err
+		}
+		body := append(binary.LittleEndian.AppendUint16(nil, entryVersion), entry...)
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(body)))
+		out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(body, castagnoli))
+		out = append(out, body...)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(out)
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -105,11 +105,8 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, txnTimeout)
 	defer cancel()
-	if err := t.settle(ctx); err != nil {
-		return t.fail(Failed, "end the last transaction", err)
-	}
-	if err := t.cl.BeginTransaction(); err != nil {
-		return t.fail(Failed, "begin", err)
+	if err := t.begin(ctx); err != nil {
+		return err
 	}
 	if err := t.cl.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return t.abort(ctx, t.fail(Failed, "produce", err))
@@ -124,6 +121,25 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 		return t.fail(Unknown, "commit", err)
 	}
 	return nil
+}
+
+// begin opens a transaction. A producer that cannot be mended by trying again
+// (its transaction timed out, the broker forgot it) counts as deposed: fencing
+// anew is what mends it.
+func (t *Txn) begin(ctx context.Context) error {
+	err := t.settle(ctx)
+	if err == nil {
+		err = t.cl.BeginTransaction()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case IsRetriable(err):
+		return t.fail(Failed, "begin", err)
+	default:
+		t.Close()
+		return t.fail(Deposed, "begin", err)
+	}
 }
 
 // settle ends a transaction whose end is not known: kgo asks for the producer
