@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -37,6 +38,10 @@ type Options struct {
 	Source     string       // ce_source of commands: who asks, for the dedupe key
 	MaxWaiting int          // 0: DefaultMaxWaiting
 	Logger     *slog.Logger // nil: silent
+
+	// ProduceTimeout is how long a question may wait for Kafka before it is
+	// ErrUnavailable; 0: as long as its context.
+	ProduceTimeout time.Duration
 }
 
 // Asker is safe for concurrent use. Close it.
@@ -51,6 +56,8 @@ type Asker struct {
 	place    int32 // the partition of the address
 	stop     context.CancelFunc
 	done     chan struct{}
+
+	produceTimeout time.Duration
 
 	number     atomic.Uint64
 	maxWaiting int
@@ -67,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Asker, error) {
 	}
 	a := &Asker{
 		names: names, source: []byte(o.Source), address: []byte(rand.Text()), logger: o.Logger,
-		maxWaiting: o.MaxWaiting, waiting: map[string]*Call{}, done: make(chan struct{}),
+		produceTimeout: o.ProduceTimeout, maxWaiting: o.MaxWaiting, waiting: map[string]*Call{}, done: make(chan struct{}),
 	}
 	if a.maxWaiting == 0 {
 		a.maxWaiting = DefaultMaxWaiting

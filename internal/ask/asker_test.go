@@ -51,9 +51,9 @@ func TestEachOfManyAskersGetsItsOwnReplies(t *testing.T) {
 				if err != nil || r.Kind != events.ReplyDecided || r.Workflow != id {
 					t.Errorf("%s: decided %+v, %v", id, r, err)
 				}
-				r, err = call.Drained(ctx)
-				if err != nil || r.Kind != events.ReplyDrained || r.Workflow != id {
-					t.Errorf("%s: drained %+v, %v", id, r, err)
+				d, err := call.Drained(ctx, id)
+				if err != nil || string(d.Workflow) != `{"id":"`+id+`"}` {
+					t.Errorf("%s: drained %+v, %v", id, d, err)
 				}
 			})
 		}
@@ -72,6 +72,42 @@ func TestQueryIsAnswered(t *testing.T) {
 	r, err := open(t, c, 0).Query(within(t), events.Query{Kind: "workflow", Workflow: "w"})
 	if err != nil || r.Kind != events.ReplyAnswer || string(r.Body) != `{"kind":"workflow"}` {
 		t.Fatalf("got %+v, %v", r, err)
+	}
+}
+
+func TestDrainedLooksForItselfWhenNoReplyComes(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+		switch {
+		case q.Command != nil:
+			return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
+		case q.Query.Kind == "workflow":
+			return []events.Reply{asktest.Answer(`{"id":"w","status":"idle"}`)}
+		}
+		return []events.Reply{asktest.Answer(`{"status":"idle","results":{"out":7}}`)}
+	})
+	a := open(t, c, 0)
+	call, err := a.Ask(within(t), ask.Command{Name: "start", Workflow: "w", ID: "k", Body: []byte(`{"definition":"d"}`)}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer call.Close()
+	d, err := call.Drained(within(t), "w")
+	if err != nil || string(d.Results) != `{"out":7}` {
+		t.Fatalf("got %+v, %v", d, err)
+	}
+}
+
+func TestFailedWorkflowRestsOnlyWhenNothingIsActive(t *testing.T) {
+	for status, want := range map[string]bool{
+		"running": false, "paused": false, "stopping": false, "idle": true, "stopped": true, "completed": true, "cancelled": true, "failed": true,
+	} {
+		if ask.Rests(status, 0) != want {
+			t.Errorf("%s rests: want %v", status, want)
+		}
+	}
+	if ask.Rests("failed", 1) {
+		t.Error("failed with an active attempt rests")
 	}
 }
 

@@ -14,8 +14,10 @@ type Call struct {
 
 	asker   *Asker
 	replyID string
-	raw     chan []byte // replies, undecoded
-	failed  chan error  // capacity 1: the record was not written, or the wait is over
+
+	repeatable bool        // the command's id is the caller's
+	raw        chan []byte // replies, undecoded
+	failed     chan error  // capacity 1: the record was not written, or the wait is over
 }
 
 // maxReplies is how many undecoded replies a question holds: decided and
@@ -61,20 +63,7 @@ func (c *Call) Next(ctx context.Context) (events.Reply, error) {
 }
 
 // Decided is the reply that says what became of the command.
-func (c *Call) Decided(ctx context.Context) (events.Reply, error) {
-	return c.Next(ctx)
-}
-
-// Drained is the reply that comes when the workflow has drained, or the refusal
-// of the command. The decision, which comes first, is passed over.
-func (c *Call) Drained(ctx context.Context) (events.Reply, error) {
-	for {
-		r, err := c.Next(ctx)
-		if err != nil || r.Kind == events.ReplyDrained || r.Result == events.ResultRefused {
-			return r, err
-		}
-	}
-}
+func (c *Call) Decided(ctx context.Context) (events.Reply, error) { return c.Next(ctx) }
 
 func (c *Call) fail(err error) {
 	select {

@@ -34,13 +34,15 @@ func (a *Asker) Send(ctx context.Context, cmd Command) (string, error) {
 // time in the producer.
 func (a *Asker) Ask(ctx context.Context, cmd Command, drained bool) (*Call, error) {
 	replyID := a.nextID()
-	if cmd.ID == "" {
+	repeatable := cmd.ID != ""
+	if !repeatable {
 		cmd.ID = replyID
 	}
 	c, err := a.register(cmd.ID, replyID)
 	if err != nil {
 		return nil, err
 	}
+	c.repeatable = repeatable
 	a.produce(ctx, c, a.record(cmd, replyID, drained))
 	return c, nil
 }
@@ -73,6 +75,8 @@ func (a *Asker) Produce(ctx context.Context, topic string, key, value []byte) er
 // acknowledged produces r and waits, for a record in flight too, at most until
 // ctx ends: what became of it is unknown then.
 func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
+	ctx, cancel := a.bounded(ctx)
+	defer cancel()
 	acked := make(chan error, 1)
 	a.producer.Produce(ctx, r, func(_ *kgo.Record, err error) { acked <- err })
 	select {
@@ -86,8 +90,18 @@ func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
 	}
 }
 
+// bounded bounds the time that a record may wait for Kafka.
+func (a *Asker) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.produceTimeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, a.produceTimeout)
+}
+
 func (a *Asker) produce(ctx context.Context, c *Call, r *kgo.Record) {
+	ctx, cancel := a.bounded(ctx)
 	a.producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
+		cancel()
 		if err != nil {
 			c.fail(unavailable(err))
 		}

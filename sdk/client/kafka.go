@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -16,10 +15,6 @@ const (
 	openTimeout = 10 * time.Second // to find one's place in the replies topic
 	sendTimeout = 10 * time.Second // for an acknowledgement, where ctx has no deadline
 	readTimeout = 30 * time.Second // for an answer, where ctx has no deadline
-
-	// recheck is how long a wait for drained trusts that its reply will come
-	// before it asks again: a reply is a courtesy and can be lost.
-	recheck = 5 * time.Second
 )
 
 // kafkaTransport talks to planners directly.
@@ -77,7 +72,11 @@ func (t *kafkaTransport) command(ctx context.Context, c command) (answer, error)
 	}
 	defer call.Close()
 	if c.wait == waitDrained {
-		return t.drained(ctx, call, c.workflow)
+		d, err := call.Drained(ctx, c.workflow)
+		if err != nil {
+			return answer{}, fault(err)
+		}
+		return drained(d)
 	}
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
@@ -98,78 +97,22 @@ func withToken(token string, body []byte) []byte {
 	return append(out, body[1:]...)
 }
 
-// drained waits for the end of the work, by its reply or by looking.
-func (t *kafkaTransport) drained(ctx context.Context, call *ask.Call, workflow string) (answer, error) {
-	for {
-		some, cancel := context.WithTimeout(ctx, recheck)
-		r, err := call.Drained(some)
-		cancel()
-		switch {
-		case err == nil && r.Refusal != nil:
-			return decided(r)
-		case err == nil:
-			return drainedAnswer(r)
-		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-			return answer{}, fault(err)
-		}
-		a, err := t.look(ctx, workflow)
-		if err != nil && !errors.Is(err, ErrNotFound) || a.drained {
-			return a, err
-		}
-	}
-}
-
 // await looks until the workflow has drained.
 func (t *kafkaTransport) await(ctx context.Context, workflow string) (answer, error) {
-	const first, most = 20 * time.Millisecond, time.Second
-	for wait := first; ; wait = min(2*wait, most) {
-		a, err := t.look(ctx, workflow)
-		if err != nil || a.drained {
-			return a, err
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return answer{}, ctx.Err()
-		}
-	}
-}
-
-// look reads the workflow, and its results if it has drained.
-func (t *kafkaTransport) look(ctx context.Context, workflow string) (answer, error) {
-	raw, err := t.query(ctx, query{kind: "workflow", workflow: workflow})
+	d, err := t.asker.Await(ctx, workflow)
 	if err != nil {
-		return answer{}, err
+		return answer{}, fault(err)
 	}
-	w, err := decode[*Workflow]("workflow", raw)
-	if err != nil || !w.Drained() {
-		return answer{workflow: w}, err
-	}
-	if raw, err = t.query(ctx, query{kind: "results", workflow: workflow}); err != nil {
-		return answer{}, err
-	}
-	r, err := decode[*Results]("results", raw)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{workflow: w, results: r.Results, drained: true}, nil
+	return drained(d)
 }
 
 func (t *kafkaTransport) query(ctx context.Context, q query) (rawJSON, error) {
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
-	r, err := t.asker.Query(ctx, events.Query{
+	body, err := t.asker.Read(ctx, events.Query{
 		Kind: q.kind, Workflow: q.workflow, All: q.all, Cursor: q.cursor, Limit: uint32(max(0, q.limit)), Filter: q.status,
 	})
-	if err != nil {
-		return nil, fault(err)
-	}
-	if r.Refusal != nil {
-		return nil, refusalError(r.Refusal)
-	}
-	return r.Body, nil
+	return body, fault(err)
 }
 
 // bounded adds a deadline where there is none.
@@ -181,6 +124,10 @@ func bounded(ctx context.Context, d time.Duration) (context.Context, context.Can
 }
 
 func fault(err error) error {
+	if refused, ok := errors.AsType[*ask.RefusedError](err); ok {
+		_, err := decided(refused.Reply)
+		return err
+	}
 	if errors.Is(err, ask.ErrUnavailable) {
 		return &Error{Code: ErrUnavailable.Code, Message: err.Error()}
 	}
@@ -205,13 +152,11 @@ func decided(r events.Reply) (answer, error) {
 	return answer{workflow: w}, nil
 }
 
-func drainedAnswer(r events.Reply) (answer, error) {
-	var body struct {
-		Workflow *Workflow                  `json:"workflow"`
-		Results  map[string]json.RawMessage `json:"results"`
+func drained(d ask.Drained) (answer, error) {
+	w, err := decode[*Workflow]("workflow", d.Workflow)
+	if err != nil {
+		return answer{}, err
 	}
-	if err := json.Unmarshal(r.Body, &body); err != nil {
-		return answer{}, fmt.Errorf("decode the results of %s: %w", r.Workflow, err)
-	}
-	return answer{workflow: body.Workflow, results: body.Results, drained: true}, nil
+	results, err := decode[map[string]json.RawMessage]("results", d.Results)
+	return answer{workflow: w, results: results, drained: true}, err
 }

@@ -38,7 +38,8 @@ func Echo(q Question) []events.Reply {
 	}
 	replies := []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 	if q.Command.ReplyTo.Wait {
-		replies = append(replies, events.Reply{Kind: events.ReplyDrained})
+		body := fmt.Sprintf(`{"workflow":{"id":%q},"results":{}}`, q.Command.Workflow)
+		replies = append(replies, events.Reply{Kind: events.ReplyDrained, Body: json.RawMessage(body)})
 	}
 	return replies
 }
