@@ -1,0 +1,297 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+var settings = []setting{
+	{name: "plain"},
+	{name: "one at a time", concurrency: 1},
+	{name: "two at a time, shuffled", concurrency: 2, seed: 11},
+	{name: "shuffled", seed: 5},
+	{name: "restarted after every record", restart: true, seed: 3},
+	{name: "every outcome twice", duplicate: true, concurrency: 8},
+	{name: "async", async: true, seed: 9},
+}
+
+// TestScripts runs testdata/*.txt under every setting that must not matter. The
+// commands of a script, one a line, share one output:
+//
+//	define NAME          the lines below, up to an empty one, are a definition in YAML
+//	start ID NAME INPUT  the rest of the line is the input; {"x": …} after | adds fields
+//	input ID VALUE       likewise
+//	NAME ID BODY         any other command
+//	run                  delivers outcomes until nothing is active
+//	step N               delivers N outcomes
+//	advance DURATION-MS  moves the clock; what comes due happens
+//	show ID              status, productions, results, counts that matter
+//
+// Files in testdata/plain run under the first setting only: they show what
+// settings may change.
+func TestScripts(t *testing.T) {
+	for _, s := range settings {
+		t.Run(s.name, func(t *testing.T) {
+			datadriven.Walk(t, "testdata/any", func(t *testing.T, path string) { runScript(t, path, s) })
+		})
+	}
+}
+
+// TestPlainScripts runs the scripts whose output a setting may change.
+func TestPlainScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/plain", func(t *testing.T, path string) { runScript(t, path, setting{name: "plain"}) })
+}
+
+func runScript(t *testing.T, path string, s setting) {
+	var w *world
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		switch d.Cmd {
+		case "world": // a new one; the rest of the line is a title
+			w = newWorld(t, s)
+			return ""
+		case "define":
+			return w.define(d.CmdArgs[0].Key, d.Input)
+		case "do":
+			w.t = t
+			var out bytes.Buffer
+			for _, line := range strings.Split(d.Input, "\n") {
+				w.line(&out, line)
+			}
+			return out.String()
+		}
+		d.Fatalf(t, "unknown directive %s", d.Cmd)
+		return ""
+	})
+}
+
+func (w *world) define(name, yaml string) string {
+	c, err := w.p.compile([]byte(yaml))
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	w.defs[name] = string(c.canonical)
+	return ""
+}
+
+// line runs one line of a script.
+func (w *world) line(out *bytes.Buffer, line string) {
+	w.t.Helper()
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch word {
+	case "":
+	case "run":
+		w.run()
+	case "step":
+		n, err := strconv.Atoi(rest)
+		w.must(err)
+		for range n {
+			w.step()
+		}
+	case "advance":
+		ms, err := strconv.ParseInt(rest, 10, 64)
+		w.must(err)
+		w.advance(ms)
+		w.run()
+	case "start":
+		id, rest, _ := strings.Cut(rest, " ")
+		name, value, _ := strings.Cut(rest, " ")
+		w.say(out, "start", w.command(id, "start", w.startBody(name, value)))
+	case "input":
+		id, value, _ := strings.Cut(rest, " ")
+		w.say(out, "input", w.command(id, "input", withFields("input", value)))
+	case "show":
+		w.show(out, rest)
+	case "rebuild":
+		w.restart()
+	case "late": // the clock moves while nobody reports
+		ms, err := strconv.ParseInt(rest, 10, 64)
+		w.must(err)
+		held := w.tasks
+		w.tasks = nil
+		w.advance(ms)
+		w.tasks = append(held, w.tasks...)
+	case "drained":
+		n := 0
+		for _, r := range w.replies {
+			if r.Kind == events.ReplyDrained {
+				n++
+			}
+		}
+		fmt.Fprintf(out, "told %d times\n", n)
+	case "ancestry":
+		w.ancestry(out, rest)
+	case "peak":
+		fmt.Fprintf(out, "peak %d\n", w.peak)
+	case "history":
+		w.history(out, rest)
+	case "query":
+		kind, id, _ := strings.Cut(rest, " ")
+		fmt.Fprintf(out, "%s\n", w.query(kind, id, false))
+	case "calls":
+		id, component, _ := strings.Cut(rest, " ")
+		fmt.Fprintf(out, "calls of %s: %d\n", component, w.calls[id+" "+component])
+	case "complete-external", "fail-external":
+		w.external(out, word, rest)
+	default:
+		id, body, _ := strings.Cut(rest, " ")
+		if body == "" {
+			body = "{}"
+		}
+		w.say(out, word, w.command(id, word, body))
+	}
+}
+
+// withFields makes a body of a value and, behind |, further fields.
+func withFields(field, value string) string {
+	value, more, _ := strings.Cut(value, " | ")
+	fields := map[string]json.RawMessage{}
+	if more != "" {
+		if err := json.Unmarshal([]byte(more), &fields); err != nil {
+			panic(err)
+		}
+	}
+	if value != "" {
+		fields[field] = json.RawMessage(value)
+	}
+	return string(mustJSON(fields))
+}
+
+func (w *world) startBody(name, value string) string {
+	var body map[string]json.RawMessage
+	w.must(json.Unmarshal([]byte(withFields("input", value)), &body))
+	body["definition"] = mustJSON(name)
+	options := map[string]any{}
+	if raw := body["options"]; raw != nil {
+		w.must(json.Unmarshal(raw, &options))
+	}
+	if _, given := options["max_concurrency"]; !given && w.set.concurrency > 0 {
+		options["max_concurrency"] = w.set.concurrency
+	}
+	body["options"] = mustJSON(options)
+	if w.set.async && body["policies"] == nil && !strings.Contains(w.defs[name], "external") {
+		body["policies"] = json.RawMessage(`[{"match":{"kind":"step"},"execution_mode":"async","inherit":true}]`)
+	}
+	return string(mustJSON(body))
+}
+
+func (w *world) say(out *bytes.Buffer, what string, r events.Reply) {
+	switch r.Result {
+	case events.ResultRefused:
+		fmt.Fprintf(out, "%s refused: %s", what, r.Refusal.Code)
+		if r.Refusal.Path != "" {
+			fmt.Fprintf(out, " at %s", r.Refusal.Path)
+		}
+		fmt.Fprintln(out)
+	case events.ResultNoChange:
+		fmt.Fprintf(out, "%s: no change\n", what)
+	}
+}
+
+// show prints what does not depend on order.
+func (w *world) show(out *bytes.Buffer, id string) {
+	w.t.Helper()
+	s := w.status(id)
+	fmt.Fprintf(out, "%s", s.Status)
+	if s.Failure != nil {
+		fmt.Fprintf(out, " (%s: %s)", s.Failure.Component, s.Failure.Error.Type)
+	}
+	c := s.Counts
+	for _, n := range []struct {
+		name string
+		n    uint64
+	}{{"ready", c.Ready}, {"waiting", c.Waiting}, {"active", c.Active}, {"failed", c.Failed}, {"skipped", c.Skipped}, {"suppressed", c.Suppressed}, {"cancelled", c.Cancelled}} {
+		if n.n > 0 {
+			fmt.Fprintf(out, " %s=%d", n.name, n.n)
+		}
+	}
+	fmt.Fprintln(out)
+	var p struct {
+		Productions map[string][]json.RawMessage `json:"productions"`
+	}
+	w.must(json.Unmarshal(w.query("productions", id, false), &p))
+	var names []string
+	for name := range p.Productions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		values := p.Productions[name]
+		slices.SortFunc(values, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+		fmt.Fprintf(out, "  %s %s\n", name, bytes.Join(rawBytes(values), []byte(" ")))
+	}
+}
+
+// ancestry prints the facts with their parents.
+func (w *world) ancestry(out *bytes.Buffer, id string) {
+	var list struct {
+		Items []factView `json:"items"`
+	}
+	w.must(json.Unmarshal(w.query("facts", id, false), &list))
+	for _, f := range list.Items {
+		name := "input"
+		if f.Component != nil {
+			name = *f.Component
+		}
+		fmt.Fprintf(out, "%s %s %s parents %v depth %d\n", f.ID, name, f.Value, f.Parents, f.Depth)
+	}
+}
+
+func rawBytes(list []json.RawMessage) [][]byte {
+	all := make([][]byte, len(list))
+	for i, v := range list {
+		all[i] = v
+	}
+	return all
+}
+
+// history prints the names of a workflow's events, record by record.
+func (w *world) history(out *bytes.Buffer, id string) {
+	for _, raw := range w.journal {
+		rec, err := events.DecodeRecord(raw)
+		w.must(err)
+		if rec.Workflow != id {
+			continue
+		}
+		var names []string
+		for _, e := range rec.Events {
+			names = append(names, events.Name(e))
+		}
+		fmt.Fprintln(out, strings.Join(names, " "))
+	}
+}
+
+// openRunnables are the runnables of a workflow as the query shows them; none
+// when there is no such workflow.
+func (w *world) openRunnables(id string) []runnableView {
+	var list struct {
+		Items []runnableView `json:"items"`
+	}
+	w.must(json.Unmarshal(w.query("runnables", id, false), &list))
+	return list.Items
+}
+
+// external ends an attempt by its token as the API does.
+func (w *world) external(out *bytes.Buffer, word, rest string) {
+	id, rest, _ := strings.Cut(rest, " ")
+	component, value, _ := strings.Cut(rest, " ")
+	token := "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	for _, r := range w.openRunnables(id) {
+		if r.Component == component && r.Token != nil {
+			token = *r.Token
+		}
+	}
+	if word == "complete-external" {
+		w.say(out, "complete", w.command(id, "complete", fmt.Sprintf(`{"token":%q,"result":%s}`, token, value)))
+		return
+	}
+	w.say(out, "fail", w.command(id, "fail", fmt.Sprintf(`{"token":%q,"error":%s}`, token, value)))
+}

@@ -1,0 +1,320 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// setting is what must not matter for results.
+type setting struct {
+	name        string
+	seed        uint64 // of the order in which attempts end; 0 = first in, first out
+	concurrency int    // of every workflow; 0 = as given
+	restart     bool   // state is rebuilt from the journal after every record
+	duplicate   bool   // every outcome is delivered twice
+	async       bool
+}
+
+// failer is what the world needs of a test.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// world drives a planner as the partition log and takers do, in memory.
+type world struct {
+	t       failer
+	set     setting
+	rnd     *rand.Rand
+	p       *Planner
+	state   rows.Memory
+	journal [][]byte
+	seq     uint64
+	epoch   uint64
+	now     int64
+
+	tasks     []events.Task // published attempts
+	cancelled map[string]bool
+	calls     map[string]int // by task and workflow: how often it ran
+	active    int
+	peak      int
+	replies   []events.Reply
+	statuses  []string
+	defs      map[string]string
+}
+
+func newWorld(t failer, s setting) *world {
+	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, cancelled: map[string]bool{}, calls: map[string]int{}, defs: map[string]string{}}
+	w.rnd = rand.New(rand.NewPCG(s.seed, 7))
+	w.p = w.planner()
+	return w
+}
+
+func (w *world) planner() *Planner {
+	return New(Config{
+		Key:         events.Key("0123456789abcdef"),
+		Definitions: func(ref string) ([]byte, bool) { d, ok := w.defs[ref]; return []byte(d), ok },
+	})
+}
+
+// decide decides one input as the partition does, and checks that replaying the
+// record gives the same bytes.
+func (w *world) decide(in machine.Input) []events.Event {
+	w.t.Helper()
+	tx := rows.Begin(&w.state)
+	at := events.Position{Epoch: w.epoch, Seq: w.seq + 1}
+	evs := w.p.Decide(tx, at, w.now, in)
+	if len(evs) == 0 {
+		if len(tx.Writes()) > 0 {
+			w.t.Fatalf("no events but %d writes", len(tx.Writes()))
+		}
+		return nil
+	}
+	w.seq++
+	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: w.now, Events: evs, ReplyTo: in.ReplyTo, Trace: in.Trace}
+	raw := events.EncodeRecord(rec)
+	w.replayEqual(raw, tx.Writes())
+	effects := w.p.Effects(tx, rec)
+	reply := w.p.Answer(tx, rec)
+	w.state.Commit(tx.Writes())
+	w.journal = append(w.journal, raw)
+	if in.Command != nil {
+		reply.ID, reply.Command = in.Command.ID, in.Command.Name
+		w.replies = append(w.replies, reply)
+	}
+	if w.set.restart {
+		w.restart()
+	}
+	for _, e := range effects {
+		w.effect(e)
+	}
+	return evs
+}
+
+// replayEqual folds the encoded record over the state before it.
+func (w *world) replayEqual(raw []byte, live []rows.Write) {
+	w.t.Helper()
+	rec, err := events.DecodeRecord(raw)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tx := rows.Begin(&w.state)
+	w.p.Apply(tx, rec)
+	if got, want := dump(tx.Writes()), dump(live); got != want {
+		w.t.Fatalf("replaying %s gives other rows:\n--- live\n%s--- replayed\n%s", rec.Position, want, got)
+	}
+}
+
+func dump(writes []rows.Write) string {
+	writes = slices.Clone(writes)
+	slices.SortFunc(writes, func(a, b rows.Write) int { return rows.Compare(a.Key, b.Key) })
+	var b bytes.Buffer
+	for _, x := range writes {
+		if x.Row == nil {
+			fmt.Fprintf(&b, "%v deleted\n", x.Key)
+		} else {
+			fmt.Fprintf(&b, "%v %x\n", x.Key, wire.Marshal(x.Row))
+		}
+	}
+	return b.String()
+}
+
+// restart forgets all state and folds the journal from its beginning.
+func (w *world) restart() {
+	w.t.Helper()
+	before := w.fingerprint()
+	w.state = rows.Memory{}
+	w.p = w.planner()
+	for _, raw := range w.journal {
+		rec, err := events.DecodeRecord(raw)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		tx := rows.Begin(&w.state)
+		w.p.Apply(tx, rec)
+		w.state.Commit(tx.Writes())
+	}
+	if after := w.fingerprint(); after != before {
+		w.t.Fatalf("the folded journal gives another state:\n--- live\n%s--- folded\n%s", before, after)
+	}
+}
+
+func (w *world) fingerprint() string {
+	var all []rows.Write
+	for _, k := range w.state.Keys() {
+		all = append(all, rows.Write{Key: k, Row: w.state.Get(k, nil)})
+	}
+	return dump(all)
+}
+
+func (w *world) effect(e machine.Effect) {
+	w.t.Helper()
+	switch e.Kind {
+	case machine.TaskEffect:
+		var task events.Task
+		w.must(wire.Unmarshal(e.Value, &task))
+		w.tasks = append(w.tasks, task)
+		w.active++
+		w.peak = max(w.peak, w.active)
+		w.remakesTask(e)
+	case machine.CancelEffect:
+		var c events.TaskCancel
+		w.must(wire.Unmarshal(e.Value, &c))
+		w.cancelled[string(c.Token)] = true
+	case machine.ReplyEffect:
+		var r events.Reply
+		w.must(json.Unmarshal(e.Value, &r))
+		w.replies = append(w.replies, r)
+	case machine.StatusEffect:
+		var s events.Status
+		if len(e.Value) > 0 {
+			w.must(json.Unmarshal(e.Value, &s))
+		}
+		w.statuses = append(w.statuses, s.Status)
+	default:
+		w.t.Fatalf("unexpected effect %d", e.Kind)
+	}
+}
+
+// remakesTask checks that the task of an open attempt can be made again (E1).
+func (w *world) remakesTask(e machine.Effect) {
+	w.t.Helper()
+	tx := rows.Begin(&w.state)
+	a := rows.Get[machine.Attempt](tx, attemptKey(e.Key, e.Runnable))
+	if a == nil {
+		return // closed by something later in the same record
+	}
+	again, ok := w.p.Task(tx, e.Key, a, e.Runnable)
+	if !ok || !bytes.Equal(again.Value, e.Value) || again.Queue != e.Queue {
+		w.t.Fatalf("the task of %s cannot be made again", e.Runnable)
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// command sends a command; it returns the reply to it.
+func (w *world) command(id, name string, body string) events.Reply {
+	w.t.Helper()
+	headers := []events.Header{{Key: events.HeaderID, Value: []byte(fmt.Sprintf("c%d", w.seq))}, {Key: events.HeaderType, Value: []byte(events.CommandType(name))}}
+	cmd, cerr := events.ParseCommand([]byte(id), headers, []byte(body), "place")
+	if cerr != nil {
+		return events.Reply{Result: events.ResultRefused, Refusal: &events.Refusal{Code: cerr.Code, Path: cerr.Path, Message: cerr.Message}}
+	}
+	n := len(w.replies)
+	in := machine.Input{Workflow: id, Source: events.FromCommands, Command: cmd, ReplyTo: events.ReplyTo{Address: "me", ID: "q", Wait: true}}
+	if len(w.decide(in)) == 0 {
+		w.t.Fatalf("command %s made no record", name)
+	}
+	for _, r := range w.replies[n:] {
+		if r.Kind == events.ReplyDecided {
+			return r
+		}
+	}
+	w.t.Fatalf("command %s was not answered", name)
+	return events.Reply{}
+}
+
+// next takes the attempt that ends next.
+func (w *world) next() (events.Task, bool) {
+	if len(w.tasks) == 0 {
+		return events.Task{}, false
+	}
+	i := 0
+	if w.set.seed != 0 {
+		i = w.rnd.IntN(len(w.tasks))
+	}
+	task := w.tasks[i]
+	w.tasks = slices.Delete(w.tasks, i, i+1)
+	w.active--
+	return task, true
+}
+
+// step runs one published attempt and delivers its outcome.
+func (w *world) step() bool {
+	w.t.Helper()
+	task, ok := w.next()
+	if !ok {
+		return false
+	}
+	if w.cancelled[string(task.Token)] {
+		return true
+	}
+	w.deliver(w.execute(task))
+	return true
+}
+
+func (w *world) deliver(out *events.TaskOutcome) {
+	w.t.Helper()
+	token, err := events.PeekToken(out.Token)
+	w.must(err)
+	in := machine.Input{Workflow: token.Workflow, Source: events.FromInbox, Inbox: out}
+	w.decide(in)
+	if w.set.duplicate {
+		if evs := w.decide(in); len(evs) > 0 {
+			w.t.Fatalf("a repeated outcome made %s", events.Name(evs[0]))
+		}
+	}
+}
+
+// run delivers outcomes until none is left.
+func (w *world) run() {
+	w.t.Helper()
+	for n := 0; w.step(); n++ {
+		if n > 100_000 {
+			w.t.Fatal("the workflow does not come to rest")
+		}
+	}
+}
+
+// advance moves the clock and fires the timers that come due, in order.
+func (w *world) advance(ms int64) {
+	w.t.Helper()
+	until := w.now + ms
+	for {
+		var due *rows.Key
+		w.state.Scan(rows.Key{Table: rows.Timer}, nil, func(k rows.Key, _ rows.Row) bool {
+			due = &k
+			return false
+		})
+		if due == nil || int64(due.A) > until {
+			break
+		}
+		w.now = max(w.now, int64(due.A))
+		in := machine.Input{Workflow: due.Workflow, Source: events.FromTimer, Timer: due}
+		if len(w.decide(in)) == 0 {
+			w.t.Fatalf("the timer %v changed nothing", due)
+		}
+		w.run()
+	}
+	w.now = until
+}
+
+func (w *world) query(kind, id string, all bool) json.RawMessage {
+	w.t.Helper()
+	r := w.p.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: kind, Workflow: id, All: all})
+	if r.Refusal != nil {
+		return mustJSON(r.Refusal)
+	}
+	return r.Body
+}
+
+func (w *world) status(id string) events.Status {
+	w.t.Helper()
+	var s events.Status
+	w.must(json.Unmarshal(w.query("workflow", id, false), &s))
+	return s
+}
