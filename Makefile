@@ -35,6 +35,10 @@ race: ## run the tests of everything concurrent under the race detector
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
 
+.PHONY: torture
+torture: build ## kill -9 heddle dev again and again under load, then account for everything
+	go run ./test/torture $(TORTURE_FLAGS)
+
 .PHONY: fmt
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
