@@ -13,6 +13,32 @@ type cli struct {
 	Output string `short:"o" enum:"table,json" default:"table" help:"How to print what is found: ${enum}."`
 	Config string `placeholder:"FILE" help:"Settings file (YAML); without it ./heddle.yaml, where that exists."`
 
+	Run runCmd `cmd:"" group:"Start here" help:"Start a workflow, watch it, and print its results."`
+
+	Define defineCmd `cmd:"" group:"Workflows" help:"Check a definition and register it."`
+	Start  startCmd  `cmd:"" group:"Workflows" help:"Start a workflow."`
+	Input  inputCmd  `cmd:"" group:"Workflows" help:"Feed a workflow an input."`
+	List   listCmd   `cmd:"" group:"Workflows" help:"List workflows."`
+
+	Get       getCmd       `cmd:"" group:"One workflow" help:"Print a workflow."`
+	Lookup    lookupCmd    `cmd:"" group:"One workflow" help:"Tell where a workflow lives: its partition and who owns it."`
+	Results   resultsCmd   `cmd:"" group:"One workflow" help:"Print the results."`
+	History   historyCmd   `cmd:"" group:"One workflow" help:"Print the events."`
+	Graph     graphCmd     `cmd:"" group:"One workflow" help:"Print the graph with what each component is at."`
+	Watch     watchCmd     `cmd:"" group:"One workflow" help:"Follow the events as they happen."`
+	Runnables runnablesCmd `cmd:"" group:"One workflow" help:"Print the activations of its components."`
+
+	Pause      pauseCmd      `cmd:"" group:"Control" help:"Admit no new attempts."`
+	Resume     resumeCmd     `cmd:"" group:"Control" help:"Go on after pause or stop."`
+	Stop       stopCmd       `cmd:"" group:"Control" help:"Let active attempts finish, then stop."`
+	Cancel     cancelCmd     `cmd:"" group:"Control" help:"End a workflow for good."`
+	Retry      retryCmd      `cmd:"" group:"Control" help:"Run again what has failed."`
+	Skip       skipCmd       `cmd:"" group:"Control" help:"Give up a runnable and what depends on it."`
+	Checkpoint checkpointCmd `cmd:"" group:"Control" help:"Write a workflow's state to the changelog now."`
+	Delete     deleteCmd     `cmd:"" group:"Control" help:"Remove a closed workflow."`
+	Complete   completeCmd   `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`
+	Fail       failCmd       `cmd:"" group:"Control" help:"Fail an attempt by its token."`
+
 	Topics topicsCmd `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 
 	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`
@@ -65,6 +91,9 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
+		return report(s.err, usage(parser, err))
+	}
+	if err := file.load(parsed); err != nil {
 		return report(s.err, usage(parser, err))
 	}
 	a := &app{Context: ctx, streams: s, json: c.Output == "json", kong: parsed, file: file}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/heddle-run/heddle/sdk/client"
 )
 
 // The exit codes of the command line.
@@ -40,8 +42,8 @@ func usage(parser *kong.Kong, err error) error {
 	var parse *kong.ParseError
 	help := parser.Model.Name + " --help"
 	if errors.As(err, &parse) && parse.Context != nil {
-		if path := parse.Context.Command(); path != "" {
-			help = parser.Model.Name + " " + commandWords(path) + " --help"
+		if words := commandWords(parse.Context.Command()); words != "" {
+			help = parser.Model.Name + " " + words + " --help"
 		}
 	}
 	return usageError("%w\nsee: %s", err, help)
@@ -64,12 +66,13 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return codeDone
 	}
-	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(w, "heddle: "+msg)
-	}
+	fmt.Fprintln(w, "heddle: "+err.Error())
 	var coded *exitError
-	if errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
 		return coded.code
+	case errors.Is(err, client.ErrUnavailable):
+		return codeUnreachable
 	}
 	return codeFailed
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// controlArgs are what every control command takes.
+type controlArgs struct {
+	remote
+	ID  string `arg:"" help:"The workflow."`
+	By  string `env:"-" help:"Who asks; kept in the history."`
+	Why string `env:"-" help:"Why; kept in the history."`
+}
+
+func (c *controlArgs) why() client.Why { return client.Why{By: c.By, Why: c.Why} }
+
+// do connects, lets send send the command, and prints the workflow as it is then.
+func (c *controlArgs) do(a *app, send func(cl *client.Client) (*client.Workflow, error)) error {
+	cl, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	w, err := send(cl)
+	if err != nil {
+		return err
+	}
+	return a.print(w, func(out io.Writer) { fmt.Fprintf(out, "%s  %s\n", w.ID, w.Status) })
+}
+
+type pauseCmd struct{ controlArgs }
+
+// Run implements the command.
+func (c *pauseCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Pause(a, c.ID, c.why()) })
+}
+
+type resumeCmd struct{ controlArgs }
+
+// Run implements the command.
+func (c *resumeCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Resume(a, c.ID, c.why()) })
+}
+
+type cancelCmd struct{ controlArgs }
+
+// Run implements the command.
+func (c *cancelCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Cancel(a, c.ID, c.why()) })
+}
+
+type checkpointCmd struct{ controlArgs }
+
+// Run implements the command.
+func (c *checkpointCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Checkpoint(a, c.ID, c.why()) })
+}
+
+type stopCmd struct {
+	controlArgs
+	Drain   time.Duration `env:"-" help:"How long active attempts may go on; without it the workflow's own limit."`
+	Persist bool          `env:"-" negatable:"" default:"true" help:"Checkpoint the workflow when it has stopped."`
+}
+
+// Run implements the command.
+func (c *stopCmd) Run(a *app) error {
+	o := client.StopOptions{Drain: c.Drain, Abandon: !c.Persist, Why: c.why()}
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Stop(a, c.ID, o) })
+}
+
+type retryCmd struct {
+	controlArgs
+	Runnable  []string `env:"-" short:"r" help:"Only these failed runnables; without it all."`
+	Component string   `env:"-" help:"Only those of this component."`
+	Input     string   `env:"-" placeholder:"JSON" help:"Edited input for what is retried: JSON, @FILE or -."`
+}
+
+// Run implements the command.
+func (c *retryCmd) Run(a *app) error {
+	o := client.RetryOptions{Runnables: c.Runnable, Component: c.Component, Why: c.why()}
+	input, err := a.jsonArg("--input", c.Input)
+	if err != nil {
+		return err
+	}
+	if input != nil {
+		o.Input = input
+	}
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Retry(a, c.ID, o) })
+}
+
+type skipCmd struct {
+	controlArgs
+	Runnable string `arg:"" help:"The runnable to give up, as in r7."`
+}
+
+// Run implements the command.
+func (c *skipCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Skip(a, c.ID, c.Runnable, c.why()) })
+}
+
+type deleteCmd struct {
+	controlArgs
+	Force bool `env:"-" help:"Cancel it first if it is not closed."`
+}
+
+// Run implements the command.
+func (c *deleteCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) {
+		return &client.Workflow{ID: c.ID, Status: "deleted"}, cl.Delete(a, c.ID, c.Force, c.why())
+	})
+}

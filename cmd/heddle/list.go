@@ -1,0 +1,74 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// listCmd lists workflows.
+type listCmd struct {
+	remote
+	Status     string   `env:"-" help:"Only those with this status."`
+	Definition string   `env:"-" help:"Only those of this definition: a name or digest."`
+	Label      []string `env:"-" placeholder:"K=V" help:"Only those with this label."`
+	Limit      int      `env:"-" default:"50" help:"How many at most; 0 is all."`
+}
+
+// Run implements the command.
+func (c *listCmd) Run(a *app) error {
+	filter := client.Filter{Status: c.Status, Definition: c.Definition, Labels: map[string]string{}}
+	for _, l := range c.Label {
+		key, value, ok := strings.Cut(l, "=")
+		if !ok {
+			return usageError("--label %q is not of the form name=value", l)
+		}
+		filter.Labels[key] = value
+	}
+	cl, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	all, err := collect(c.Limit, func(cursor string, limit int) (*client.Page[client.Workflow], error) {
+		filter.Cursor, filter.Limit = cursor, limit
+		return cl.List(a, filter)
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(all, func(w io.Writer) { printList(w, all) })
+}
+
+// pageSize is asked for while following a cursor.
+const pageSize = 200
+
+// collect follows a list's cursor until it ends or limit (0: none) is reached.
+func collect[T any](limit int, get func(cursor string, limit int) (*client.Page[T], error)) ([]T, error) {
+	all := []T{}
+	cursor := ""
+	for {
+		size := pageSize
+		if limit > 0 {
+			size = min(size, limit-len(all))
+		}
+		p, err := get(cursor, size)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.Items...)
+		if p.Next == "" || limit > 0 && len(all) >= limit {
+			return all, nil
+		}
+		cursor = p.Next
+	}
+}
+
+func printList(w io.Writer, all []client.Workflow) {
+	table := [][]string{{"ID", "STATUS", "DEFINITION", "UPDATED", "RUNNABLES"}}
+	for _, wf := range all {
+		table = append(table, []string{wf.ID, wf.Status, versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts)})
+	}
+	rows(w, table)
+}

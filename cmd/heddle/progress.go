@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// progress tells the events of one run in a person's words.
+type progress struct {
+	out     io.Writer
+	began   time.Time          // of the first event
+	waiting map[string]*waiter // by runnable
+}
+
+// waiter is an attempt that nobody has taken yet.
+type waiter struct {
+	component, queue string
+	since            time.Time // on this machine's clock
+	told             bool
+}
+
+func newProgress(out io.Writer) *progress {
+	return &progress{out: out, waiting: map[string]*waiter{}}
+}
+
+// eventFields are the fields of events that progress looks at.
+type eventFields struct {
+	Component string          `json:"component"`
+	Runnable  string          `json:"runnable"`
+	Attempt   int             `json:"attempt"`
+	Queue     string          `json:"queue"`
+	Value     json.RawMessage `json:"value"`
+	Due       time.Time       `json:"due"`
+	Error     *struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// maxShown is how much of a value is shown.
+const maxShown = 80
+
+// event tells one event; those that a person need not know are left out.
+func (p *progress) event(e client.Event) {
+	var f eventFields
+	if err := json.Unmarshal(e.Fields, &f); err != nil {
+		fmt.Fprintln(p.out, string(e.Fields))
+		return
+	}
+	if p.began.IsZero() {
+		p.began = e.Time
+	}
+	p.track(e.Type, f)
+	if text := say(e.Type, f); text != "" {
+		fmt.Fprintf(p.out, "%8.3fs  %-16s %s\n", e.Time.Sub(p.began).Seconds(), f.Component, text)
+	}
+}
+
+// track notes which attempts wait for a taker.
+func (p *progress) track(event string, f eventFields) {
+	switch event {
+	case "RunnableDispatched":
+		if f.Queue != "" {
+			p.waiting[f.Runnable] = &waiter{component: f.Component, queue: f.Queue, since: time.Now()}
+		}
+	case "RunnableReady":
+	default:
+		delete(p.waiting, f.Runnable)
+	}
+}
+
+// say puts an event into words; empty for those that say nothing new.
+func say(event string, f eventFields) string {
+	failure := ""
+	if f.Error != nil {
+		failure = f.Error.Type + ": " + f.Error.Message
+	}
+	switch event {
+	case "RunnableDispatched":
+		if f.Attempt > 1 {
+			return fmt.Sprintf("attempt %d", f.Attempt)
+		}
+	case "RunnableCompleted", "FactProduced":
+		return "→ " + cut(string(f.Value), maxShown)
+	case "RunnableFailed":
+		return "failed: " + failure
+	case "RunnableTimedOut":
+		return "timed out"
+	case "RunnableLost":
+		return "its taker vanished"
+	case "RunnableReturned":
+		return "no taker of its queue knows this task"
+	case "RetryScheduled":
+		return "tries again at " + f.Due.Local().Format("15:04:05.000")
+	case "BranchNotTaken":
+		return "not taken"
+	case "RunnableSuppressed", "RunnableSkipped", "RunnableCancelled":
+		return event[len("Runnable"):]
+	case "TimerArmed":
+		return "waits until " + f.Due.Local().Format("15:04:05.000")
+	case "WorkflowFailed":
+		return "the workflow has failed: " + failure
+	case "WorkflowIdle", "WorkflowPaused", "WorkflowStopped", "WorkflowCancelled", "WorkflowCompleted":
+		return "the workflow is " + event[len("Workflow"):]
+	}
+	return ""
+}
+
+// hint says what nobody has taken for a while, once for each.
+func (p *progress) hint(now time.Time) {
+	for _, w := range p.waiting {
+		if !w.told && now.Sub(w.since) >= hintAfter {
+			w.told = true
+			fmt.Fprintf(p.out, "          %-16s nobody takes it from the queue %q: start a worker that serves it, or bind the queue to an HTTP service\n", w.component, w.queue)
+		}
+	}
+}

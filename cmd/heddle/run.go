@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// runCmd starts a workflow, watches it and prints its results.
+type runCmd struct {
+	remote
+	Definition string `arg:"" help:"A definition file, a registered name, NAME@VERSION, or a digest."`
+	valueArgs
+	startArgs
+	Quiet bool `env:"-" short:"q" help:"Do not show what happens on the way."`
+}
+
+// Run implements the command.
+func (c *runCmd) Run(a *app) error {
+	input, err := c.value(a)
+	if err != nil {
+		return err
+	}
+	cl, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	def, err := a.definitionArg(cl, c.Definition)
+	if err != nil {
+		return err
+	}
+	if input == nil {
+		input = json.RawMessage("null") // a run without an input would do nothing
+	}
+	run, err := c.start(a, a, cl, def, input)
+	if err != nil {
+		return err
+	}
+	show := io.Discard
+	if !c.Quiet {
+		show = a.err
+		fmt.Fprintln(show, run.ID)
+	}
+	if err := follow(a, run, show); err != nil {
+		return err
+	}
+	return a.printRun(a, run, true)
+}
+
+// hintAfter is how long a task may wait for a taker before that is said.
+const hintAfter = 5 * time.Second
+
+// follow shows a run's events until nothing more happens by itself, and what
+// waits for somebody to serve it.
+func follow(ctx context.Context, run *client.Run, show io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	feed := make(chan client.Event)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(feed)
+		for e, err := range run.Events(ctx) {
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case feed <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	p := newProgress(show)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case e, ok := <-feed:
+			if !ok {
+				return feedError(ctx, failed)
+			}
+			p.event(e)
+			if ends(e.Type) || rests(e.Type) {
+				return nil
+			}
+		case now := <-tick.C:
+			p.hint(now)
+		}
+	}
+}
+
+func feedError(ctx context.Context, failed chan error) error {
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// runnablesCmd lists the runnables of a workflow.
+type runnablesCmd struct {
+	remote
+	ID     string `arg:"" help:"The workflow."`
+	Status string `env:"-" help:"Only those with this status, as in active."`
+	Tokens bool   `env:"-" help:"Show the tokens of open attempts, for complete and fail."`
+}
+
+// Run implements the command.
+func (c *runnablesCmd) Run(a *app) error {
+	cl, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	all, err := collect(0, func(cursor string, limit int) (*client.Page[client.Runnable], error) {
+		return cl.Runnables(a, c.ID, client.PageOptions{Cursor: cursor, Limit: limit, Status: c.Status})
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(all, func(w io.Writer) { printRunnables(w, all, c.Tokens) })
+}
+
+func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
+	heading := []string{"ID", "COMPONENT", "TASK", "STATUS", "ATTEMPT", "ERROR"}
+	if tokens {
+		heading = append(heading, "TOKEN")
+	}
+	table := [][]string{heading}
+	for _, r := range all {
+		problem := ""
+		if r.Error != nil {
+			problem = r.Error.Type + ": " + r.Error.Message
+		}
+		row := []string{r.ID, r.Component, r.Task, r.Status, strconv.Itoa(r.Attempt), problem}
+		if tokens {
+			row = append(row, r.Token)
+		}
+		table = append(table, row)
+	}
+	rows(w, table)
+}

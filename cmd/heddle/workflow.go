@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// failure is the error of a workflow that has failed, else nil.
+func failure(w *client.Workflow) error {
+	if w.Status != "failed" {
+		return nil
+	}
+	return &client.FailedError{Workflow: w}
+}
+
+// printWorkflow writes a workflow for people.
+func printWorkflow(out io.Writer, w *client.Workflow) {
+	table := [][]string{
+		{"id", w.ID},
+		{"status", w.Status},
+		{"definition", versioned(w.Definition)},
+		{"digest", w.Definition.Digest},
+		{"run", w.Run},
+		{"created", clock(w.CreatedAt)},
+		{"updated", clock(w.UpdatedAt)},
+		{"runnables", counts(w.Counts)},
+		{"partition", fmt.Sprint(w.Partition)},
+	}
+	if len(w.Labels) > 0 {
+		table = append(table, []string{"labels", labels(w.Labels)})
+	}
+	if o := w.Owner; o != nil {
+		table = append(table, []string{"owner", fmt.Sprintf("%s, epoch %d, leased until %s", o.Instance, o.Epoch, clock(o.LeasedUntil))})
+	}
+	if f := w.Failure; f != nil {
+		table = append(table, []string{"failure", fmt.Sprintf("%s (%s): %s: %s", f.Component, f.Runnable, f.Error.Type, f.Error.Message)})
+	}
+	rows(out, table)
+}
+
+// versioned is NAME, or NAME@VERSION where there is one.
+func versioned(d client.DefinitionRef) string {
+	if d.Version == "" {
+		return d.Name
+	}
+	return d.Name + "@" + d.Version
+}
+
+func labels(all map[string]any) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, all[name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// counts lists the statuses that any runnable has.
+func counts(c client.Counts) string {
+	var parts []string
+	for _, p := range []struct {
+		n    uint64
+		name string
+	}{
+		{c.Ready, "ready"}, {c.Waiting, "waiting"}, {c.Active, "active"}, {c.Completed, "completed"},
+		{c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Suppressed, "suppressed"}, {c.Cancelled, "cancelled"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// clock prints a time in the local zone.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05.000")
+}
+
+// printValues writes named values, one per line.
+func printValues(w io.Writer, values map[string]json.RawMessage) {
+	var table [][]string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		table = append(table, []string{"  " + name, string(values[name])})
+	}
+	rows(w, table)
+}
+
+// printLists writes lists of values by name, one value per line.
+func printLists(w io.Writer, lists map[string][]json.RawMessage) {
+	var table [][]string
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		for _, v := range lists[name] {
+			table = append(table, []string{"  " + name, string(v)})
+		}
+	}
+	rows(w, table)
+}
