@@ -16,9 +16,8 @@ const Queue = "bench"
 type Workload struct {
 	Name  string
 	Steps int // tasks that one workflow runs
-	// Definition is the inline definition that every workflow is started with,
-	// registered once under Name.
-	Definition json.RawMessage
+
+	Definition json.RawMessage // of every workflow, registered before
 }
 
 // Workloads are the names of all workloads.
@@ -44,18 +43,24 @@ type component struct {
 	After any    `json:"after,omitempty"`
 }
 
-func define(name string, steps int, components map[string]component) Workload {
+// definitionName is the name that the workload's definition is registered under.
+func (w Workload) definitionName() string { return "bench-" + w.Name }
+
+// define makes a workload; closes says when its workflows close.
+func define(name string, steps int, components map[string]component, closes string) Workload {
+	w := Workload{Name: name, Steps: steps}
 	doc := struct {
 		Name       string               `json:"name"`
 		Version    string               `json:"version"`
 		Components map[string]component `json:"components"`
 		Options    map[string]string    `json:"options"`
-	}{"bench-" + name, "1", components, map[string]string{"close": "on_idle"}}
+	}{w.definitionName(), "1", components, map[string]string{"close": closes}}
 	b, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Sprintf("encode the definition of workload %s: %v", name, err))
 	}
-	return Workload{Name: name, Steps: steps, Definition: b}
+	w.Definition = b
+	return w
 }
 
 // chain is n steps, one after the other.
@@ -68,7 +73,7 @@ func chain(name string, n int) Workload {
 		}
 		components[stepName(i)] = c
 	}
-	return define(name, n, components)
+	return define(name, n, components, "on_idle")
 }
 
 // fanout is n steps on the same input, and a join of their results.
@@ -80,7 +85,7 @@ func fanout(name string, n int) Workload {
 		components[arms[i]] = component{Step: Task}
 	}
 	components["joined"] = component{Expr: "len(input)", After: arms}
-	return define(name, n, components)
+	return define(name, n, components, "on_idle")
 }
 
 func stepName(i int) string { return fmt.Sprintf("s%03d", i) }

@@ -1,0 +1,225 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/bench/floor"
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/task"
+	"github.com/heddle-run/heddle/sdk/worker"
+)
+
+// Target is the deployment to measure.
+type Target struct {
+	Brokers    []string
+	Prefix     string // of its topics; empty: the default
+	URL        string // of its gateway, for ViaHTTP
+	Partitions int32  // of the floor's topics
+	Dir        string // whose growth is counted; empty: unknown
+}
+
+// Ways to start and await workflows.
+const (
+	ViaKafka = "kafka"
+	ViaHTTP  = "http"
+)
+
+// Options say what to measure.
+type Options struct {
+	Workload    Workload
+	Concurrency int           // workflows at a time
+	Duration    time.Duration // of the measurement, after the warm-up
+	WarmUp      time.Duration // zero: a fifth of the duration, a second at least
+	Via         string
+	Slots       int          // of the worker; zero: by the concurrency
+	Logger      *slog.Logger // nil: silent
+}
+
+// Connect makes the client that measures. The caller closes it.
+func (t Target) Connect(via string, concurrency int) (*client.Client, error) {
+	o := client.Options{Source: "heddle-bench", MaxWaiting: max(1<<16, 4*concurrency)}
+	switch via {
+	case ViaKafka:
+		o.Brokers, o.Prefix = t.Brokers, t.Prefix
+	case ViaHTTP:
+		if t.URL == "" {
+			return nil, fmt.Errorf("measuring over HTTP needs the gateway's URL")
+		}
+		o.URL = t.URL
+	default:
+		return nil, fmt.Errorf("there is no way %q to start workflows, only %s and %s", via, ViaKafka, ViaHTTP)
+	}
+	return client.New(o)
+}
+
+// Work runs the steps of all workloads until ctx ends.
+func (t Target) Work(ctx context.Context, slots int, logger *slog.Logger) error {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	w, err := worker.New(worker.Options{Brokers: t.Brokers, Prefix: t.Prefix, Slots: slots, Name: "bench", Logger: logger})
+	if err != nil {
+		return err
+	}
+	echo := task.Define[json.RawMessage, json.RawMessage](Task)
+	worker.Handle(w, echo, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
+	return w.Run(ctx)
+}
+
+// working runs fn while a worker runs the steps.
+func (t Target) working(ctx context.Context, slots int, logger *slog.Logger, fn func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	done := make(chan error, 1)
+	go func() {
+		err := t.Work(work, slots, logger)
+		if err != nil {
+			stop(fmt.Errorf("the worker: %w", err))
+		}
+		done <- err
+	}()
+	err := fn(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	stopWork()
+	if workErr := <-done; err == nil {
+		err = workErr
+	}
+	return err
+}
+
+// Measure runs a workload and returns its figure.
+func Measure(ctx context.Context, t Target, o Options) (Figure, error) {
+	if o.Concurrency < 1 || o.Duration <= 0 {
+		return Figure{}, fmt.Errorf("want at least one workflow at a time and some duration, got %d and %s", o.Concurrency, o.Duration)
+	}
+	if o.WarmUp == 0 {
+		o.WarmUp = max(time.Second, o.Duration/5)
+	}
+	if o.Slots == 0 {
+		o.Slots = min(256, max(16, o.Concurrency))
+	}
+	cl, err := t.Connect(o.Via, o.Concurrency)
+	if err != nil {
+		return Figure{}, err
+	}
+	defer cl.Close()
+	var f Figure
+	err = t.working(ctx, o.Slots, o.Logger, func(ctx context.Context) error {
+		if _, err := cl.Define(ctx, o.Workload.definitionName(), o.Workload.Definition); err != nil {
+			return err
+		}
+		var err error
+		f, err = measure(ctx, cl, t, o)
+		return err
+	})
+	return f, err
+}
+
+// Floor measures the floor of o's workload on t's brokers.
+func Floor(ctx context.Context, t Target, o Options) (Figure, error) {
+	r, err := floor.Run(ctx, floor.Options{
+		Brokers: t.Brokers, Workload: floor.Workload(o.Workload.Name), Concurrency: o.Concurrency,
+		Duration: o.Duration, WarmUp: o.WarmUp, Partitions: t.Partitions,
+	})
+	return Figure{
+		Workload: o.Workload.Name, Concurrency: o.Concurrency, WorkflowsPS: round(r.WorkflowsPS, 1), StepsPS: round(r.StepsPS, 1),
+		P50: round(r.P50Millis, 3), P99: round(r.P99Millis, 3), Errors: r.Errors,
+	}, err
+}
+
+// Compare measures the engine and then the floor in one run.
+func Compare(ctx context.Context, t Target, o Options) (Figure, error) {
+	f, err := Measure(ctx, t, o)
+	if err != nil {
+		return f, err
+	}
+	low, err := Floor(ctx, t, o)
+	if err != nil {
+		return f, fmt.Errorf("the floor: %w", err)
+	}
+	f.compare(low)
+	return f, nil
+}
+
+// usage is what has been used so far.
+type usage struct {
+	at   time.Time
+	cpu  time.Duration
+	disk int64
+}
+
+func (t Target) usage() (usage, error) {
+	u := usage{at: time.Now()}
+	var err error
+	if u.cpu, err = cpuTime(); err != nil {
+		return u, err
+	}
+	if t.Dir != "" {
+		u.disk, err = diskBytes(t.Dir)
+	}
+	return u, err
+}
+
+// measure runs the clients: through the warm-up, then for the duration.
+func measure(ctx context.Context, cl *client.Client, t Target, o Options) (Figure, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	l := &load{client: cl, workload: o.Workload}
+	samples := make([]sample, o.Concurrency)
+	var clients sync.WaitGroup
+	for i := range samples {
+		clients.Go(func() { l.run(ctx, &samples[i]) })
+	}
+	before, err := l.interval(ctx, t, o)
+	var after usage
+	if err == nil {
+		after, err = t.usage()
+	}
+	stop()
+	clients.Wait()
+	if err != nil {
+		return Figure{}, err
+	}
+	f := summarize(o.Workload, o.Concurrency, after.at.Sub(before.at), samples)
+	f.Via = o.Via
+	if steps := f.StepsPS * f.Measured; steps > 0 {
+		f.CPUPerStep = round(float64((after.cpu-before.cpu).Microseconds())/steps, 2)
+		f.BytesPerStep = round(float64(after.disk-before.disk)/steps, 1)
+	}
+	return f, nil
+}
+
+// interval waits through the warm-up and the measurement; what was used before
+// the measurement is returned.
+func (l *load) interval(ctx context.Context, t Target, o Options) (usage, error) {
+	if err := pause(ctx, o.WarmUp); err != nil {
+		return usage{}, err
+	}
+	before, err := t.usage()
+	if err != nil {
+		return before, err
+	}
+	l.counting.Store(true)
+	defer l.counting.Store(false)
+	return before, pause(ctx, o.Duration)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
