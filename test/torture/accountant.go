@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// accountant starts workflows, runs their steps, and keeps the book.
+type accountant struct {
+	options options
+	brokers []string
+	kafka   *client.Client
+	http    *client.Client
+	book    *book
+	ran     executions
+
+	starting, working   sync.WaitGroup
+	stopStart, stopWork context.CancelFunc
+	workErr             chan error
+}
+
+func newAccountant(ctx context.Context, c *child, o options) (*accountant, error) {
+	a := &accountant{options: o, brokers: []string{c.kafka}, book: newBook(), workErr: make(chan error, 1)}
+	var err error
+	if a.kafka, err = client.New(client.Options{Brokers: a.brokers, Source: "torture"}); err != nil {
+		return nil, err
+	}
+	if a.http, err = client.New(client.Options{URL: "http://" + c.http}); err != nil {
+		return nil, err
+	}
+	if _, err := a.http.Define(ctx, definitionName, []byte(definition)); err != nil {
+		return nil, err
+	}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stopWork = stop
+	a.working.Go(func() { a.workErr <- a.ran.serve(work, a.brokers) })
+	return a, nil
+}
+
+func (a *accountant) close() {
+	a.stopWork()
+	a.working.Wait()
+	// What is open in the clients is of no interest any more.
+	_ = a.kafka.Close()
+	_ = a.http.Close()
+}
+
+// watch lets d pass; it ends early with an error when the worker ends.
+func (a *accountant) watch(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-a.workErr:
+		return fmt.Errorf("the worker ended: %w", err)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// begin starts the clients; end stops them.
+func (a *accountant) begin(ctx context.Context) {
+	ctx, a.stopStart = context.WithCancel(ctx)
+	every := time.Second * time.Duration(a.options.clients) / time.Duration(max(a.options.rate, 1))
+	for i := range a.options.clients {
+		a.starting.Go(func() { a.client(ctx, i, every) })
+	}
+}
+
+func (a *accountant) end() {
+	a.stopStart()
+	a.starting.Wait()
+}
+
+// client starts a workflow every so often, in turns by the different ways.
+func (a *accountant) client(ctx context.Context, number int, every time.Duration) {
+	random := rand.New(rand.NewPCG(a.options.seed, uint64(number)+2))
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		id := fmt.Sprintf("t-%d-%d", number, n)
+		in := input{N: random.IntN(1000)}
+		a.book.enter(id, in.N)
+		a.one(ctx, id, in, (number+n)%4)
+	}
+}
+
+// tryFor bounds one try of a start; then it counts as not acknowledged.
+const tryFor = 3 * time.Second
+
+// one starts a workflow one of four ways and notes what was acknowledged.
+func (a *accountant) one(ctx context.Context, id string, in input, way int) {
+	switch way {
+	case 0: // acknowledged by Kafka, not decided yet
+		a.try(ctx, a.kafka, id, in, client.NoWait())
+	case 1: // decided
+		a.try(ctx, a.kafka, id, in)
+	case 2: // decided, over HTTP
+		a.try(ctx, a.http, id, in)
+	case 3: // repeated under one key until it is acknowledged
+		key := client.IdempotencyKey("key-" + id)
+		for ctx.Err() == nil && !a.try(ctx, a.http, id, in, key) {
+			pause(ctx, 50*time.Millisecond)
+		}
+	}
+}
+
+// try sends one start and says whether it was acknowledged.
+func (a *accountant) try(ctx context.Context, c *client.Client, id string, in input, o ...client.StartOption) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
+	defer cancel()
+	_, err := c.Start(ctx, definitionName, in, append(o, client.ID(id))...)
+	if err != nil {
+		return false
+	}
+	a.book.acknowledge(id)
+	return true
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// settle waits until everything in the book that exists has ended.
+func (a *accountant) settle(ctx context.Context, limit time.Duration) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		open := a.look(ctx)
+		if len(open) == 0 {
+			fmt.Printf("everything has ended %s after the last kill\n", time.Since(began).Round(time.Millisecond))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d workflows have not ended within %s, as %s", len(open), limit, open[0])
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// lookers is how many questions are asked at a time.
+const lookers = 32
+
+// look asks for everything that was not seen to have ended, and lists what has
+// not, and what of the acknowledged is unknown.
+func (a *accountant) look(ctx context.Context) []string {
+	ids := make(chan string)
+	var mu sync.Mutex
+	var open []string
+	var asking sync.WaitGroup
+	for range lookers {
+		asking.Go(func() {
+			for id := range ids {
+				if why := a.ask(ctx, id); why != "" {
+					mu.Lock()
+					open = append(open, id+" ("+why+")")
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	a.book.each(func(id string, e entry) {
+		if !e.ended {
+			ids <- id
+		}
+	})
+	close(ids)
+	asking.Wait()
+	return open
+}
+
+// ask says why a workflow has not ended; empty when it has, or when it does not
+// exist and was never acknowledged.
+func (a *accountant) ask(ctx context.Context, id string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	w, err := a.kafka.Get(ctx, id)
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		if a.book.isAcknowledged(id) {
+			return "acknowledged, but not found"
+		}
+		return ""
+	case err != nil:
+		return err.Error()
+	case w.Status != "completed":
+		return w.Status
+	}
+	a.book.end(id)
+	return ""
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// verdict is what the books say in the end.
+type verdict struct {
+	mu    sync.Mutex
+	wrong []string
+
+	entered, acknowledged, ended, silent int
+	executed                             int64
+	steps                                int64
+	facts                                *journalFacts
+}
+
+func (v *verdict) fail(format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+}
+
+// verify compares the book with the planners' answers and with the journal.
+func (a *accountant) verify(ctx context.Context) (*verdict, error) {
+	v := &verdict{executed: a.ran.n.Load()}
+	var err error
+	if v.facts, err = readJournal(ctx, a.brokers); err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	ids := make(chan string)
+	entries := map[string]entry{}
+	a.book.each(func(id string, e entry) { entries[id], known[id] = e, true })
+	var asking sync.WaitGroup
+	for range lookers {
+		asking.Go(func() {
+			for id := range ids {
+				v.answer(ctx, a.kafka, id, entries[id])
+			}
+		})
+	}
+	for id, e := range entries {
+		v.journal(id, e)
+		if e.ended {
+			ids <- id
+		}
+	}
+	close(ids)
+	asking.Wait()
+	for id := range v.facts.runs {
+		if !known[id] {
+			v.fail("%s: in the journal, but nobody started it", id)
+		}
+	}
+	return v, nil
+}
+
+// journal compares one entry of the book with the journal.
+func (v *verdict) journal(id string, e entry) {
+	v.entered++
+	if e.acked {
+		v.acknowledged++
+	}
+	r := v.facts.runs[id]
+	if r == nil || r.started == 0 {
+		if e.acked {
+			v.fail("%s: its start was acknowledged, but the journal does not know it", id)
+		}
+		return
+	}
+	v.ended++
+	if !e.acked {
+		v.silent++
+	}
+	_, steps := expected(e.n)
+	v.steps += int64(steps)
+	if r.started != 1 || r.terminal != 1 || r.settled != 1 || r.after != 0 {
+		v.fail("%s: started %d times, settled %d times, ended %d times, %d events after its end", id, r.started, r.settled, r.terminal, r.after)
+	}
+	if len(r.completed) != steps {
+		v.fail("%s: %d runnables completed, expected %d", id, len(r.completed), steps)
+	}
+	for runnable, times := range r.completed {
+		if times != 1 {
+			v.fail("%s: %s completed %d times", id, runnable, times)
+		}
+	}
+}
+
+// answer compares one entry with the results that the planner tells.
+func (v *verdict) answer(ctx context.Context, c *client.Client, id string, e entry) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	got, err := c.Results(ctx, id)
+	if err != nil {
+		v.fail("%s: asking for its results: %v", id, err)
+		return
+	}
+	want, _ := expected(e.n)
+	if got.Status != "completed" || string(got.Results["end"]) != want {
+		v.fail("%s: started with %d it is %s with %s, expected %s", id, e.n, got.Status, got.Results["end"], want)
+	}
+}
+
+func (v *verdict) print() {
+	fmt.Printf("workflows: %d tried, %d acknowledged, %d ran (%d of them without an acknowledgement)\n",
+		v.entered, v.acknowledged, v.ended, v.silent)
+	fmt.Printf("steps:     %d completed, %d attempts executed\n", v.steps, v.executed)
+	fmt.Printf("journal:   %d lawful records, %d takeovers, %d void records\n", v.facts.records, v.facts.takeovers, v.facts.void)
+	for i, w := range v.wrong {
+		if i == 20 {
+			fmt.Printf("  … and %d more\n", len(v.wrong)-i)
+			break
+		}
+		fmt.Println("  WRONG: " + w)
+	}
+	if len(v.wrong) == 0 {
+		fmt.Println("every acknowledged workflow ended exactly once, with the right result")
+	}
+}
+
+func (v *verdict) err() error {
+	if len(v.wrong) > 0 {
+		return fmt.Errorf("%d things are wrong", len(v.wrong))
+	}
+	if v.acknowledged == 0 {
+		return errors.New("no workflow was acknowledged: nothing was proven")
+	}
+	return nil
+}
