@@ -11,9 +11,13 @@ import (
 
 const (
 	// fetchWait is how long a broker holds a fetch that finds nothing. Records
-	// are answered the moment they arrive, so this bounds only how late a
-	// change of the consumed partitions takes effect.
+	// are answered the moment they arrive.
 	fetchWait = 500 * time.Millisecond
+
+	// partitionsWait is the same where partitions come and go: a client has one
+	// fetch at a time with each broker, and an added partition waits for the
+	// one under way to come back.
+	partitionsWait = 100 * time.Millisecond
 
 	// fetchBytes and fetchPartitionBytes bound what one fetch brings.
 	fetchBytes          = 32 << 20
@@ -109,8 +113,11 @@ func groupBase(group, topic string, settings topics.Group, serverSide bool, a As
 // (AddConsumePartitions, RemoveConsumePartitions) from the offsets it is given.
 // It never moves by itself: an offset that is not in the log (any more) is a
 // fetch error, OFFSET_OUT_OF_RANGE or *kgo.ErrDataLoss, that IsDataLoss knows.
+// Every poll returns that error again, at once, until the partition is removed.
 func NewPartitionConsumer(c Config) (*kgo.Client, error) {
-	opts := append(consumeBase(), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
+	opts := append(consumeBase(),
+		kgo.FetchMaxWait(partitionsWait),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()))
 	return c.client("partitions", opts...)
 }
 

@@ -80,7 +80,7 @@ func (f *flow) drive(ctx context.Context, begin, end time.Time) []time.Duration 
 	var clients sync.WaitGroup
 	for i := range f.slots {
 		clients.Go(func() {
-			runs := f.client1(ctx, uint32(i), begin, end)
+			runs := f.runSlot(ctx, uint32(i), begin, end)
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, runs...)
@@ -90,7 +90,9 @@ func (f *flow) drive(ctx context.Context, begin, end time.Time) []time.Duration 
 	return all
 }
 
-func (f *flow) client1(ctx context.Context, i uint32, begin, end time.Time) (runs []time.Duration) {
+// runSlot starts one workflow after the other and returns how long each took
+// that lay within the window.
+func (f *flow) runSlot(ctx context.Context, i uint32, begin, end time.Time) (runs []time.Duration) {
 	s := f.slots[i]
 	for run := uint32(0); ctx.Err() == nil; run++ {
 		start := time.Now()
