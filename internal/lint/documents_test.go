@@ -1,0 +1,93 @@
+package lint
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// documents are the repository's texts for people, by path in the repository.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../examples/*/*.md"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range paths {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[strings.TrimPrefix(p, "../../")] = string(text)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("no documents found")
+	}
+	return all
+}
+
+var (
+	testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
+	codePath = regexp.MustCompile("`((?:cmd|docs|examples|internal|sdk|services|shared|test)/[A-Za-z0-9_./-]*[A-Za-z0-9_])/?`")
+	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+)
+
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	have := map[string]bool{}
+	for _, p := range packages(t) {
+		for _, f := range sources(t, p, true) {
+			for _, d := range f.file.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+					have[fn.Name.Name] = true
+				}
+			}
+		}
+	}
+	for path, text := range documents(t) {
+		for _, m := range testName.FindAllStringSubmatch(text, -1) {
+			if !have[m[1]] {
+				t.Errorf("%s names %s, which does not exist", path, m[1])
+			}
+		}
+	}
+}
+
+func TestDocumentsNamePlacesThatExist(t *testing.T) {
+	for path, text := range documents(t) {
+		for _, m := range codePath.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+				t.Errorf("%s names %s: %v", path, m[1], err)
+			}
+		}
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("../..", filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", path, m[1], err)
+			}
+		}
+	}
+}
+
+var law = regexp.MustCompile(`^\| \*\*([JECO][1-6])\*\* `)
+
+// Every law of the partition log has its line in ARCHITECTURE.md, with at least
+// one test in the code.
+func TestEveryLawHasATest(t *testing.T) {
+	text := documents(t)["ARCHITECTURE.md"]
+	lines := map[string]string{}
+	for line := range strings.Lines(text) {
+		if m := law.FindStringSubmatch(line); m != nil {
+			lines[m[1]] = line
+		}
+	}
+	for _, l := range strings.Fields("J1 J2 J3 J4 J5 J6 E1 E2 E3 E4 E5 E6 C1 C2 C3 C4 O1 O2 O3 O4 O5") {
+		if !testName.MatchString(lines[l]) {
+			t.Errorf("ARCHITECTURE.md names no test of law %s", l)
+		}
+	}
+}
