@@ -72,7 +72,7 @@ func (t *Txn) initialize(ctx context.Context, cl *kgo.Client) error {
 			return err
 		}
 	}
-	features, err := LoadFeatures(ctx, cl)
+	features, err := versions(ctx, cl)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,10 @@ package brokertest
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -17,16 +21,34 @@ import (
 
 // Cluster is a broker with a deployment's topics, and how to reach it.
 type Cluster struct {
-	Broker *broker.Broker
+	Broker *broker.Broker // nil on a real cluster
 	Config kafka.Config
 	Topics *topics.Set
 
 	bubble bool
 }
 
+// brokersVariable names, comma separated, a real cluster that Start uses
+// instead of an embedded broker: the same tests then say where the two differ.
+const brokersVariable = "HEDDLE_TEST_BROKERS"
+
 // Start runs a broker in memory on a free loopback port until the test ends.
+// With HEDDLE_TEST_BROKERS it uses that cluster under a prefix of the test's
+// own, and Broker is nil.
 func Start(t testing.TB, o topics.Options) *Cluster {
+	t.Helper()
+	if brokers := os.Getenv(brokersVariable); brokers != "" {
+		return join(t, strings.Split(brokers, ","), o)
+	}
 	return start(t, broker.Options{}, o)
+}
+
+func join(t testing.TB, brokers []string, o topics.Options) *Cluster {
+	t.Helper()
+	o.Prefix = fmt.Sprintf("test-%x.", rand.Uint32())
+	c := &Cluster{Config: kafka.Config{Brokers: brokers, Prefix: o.Prefix}}
+	c.apply(t, o)
+	return c
 }
 
 // StartDir runs a broker on a data directory, on a free loopback port.
@@ -45,9 +67,6 @@ func StartInBubble(t testing.TB, o topics.Options) *Cluster {
 
 func start(t testing.TB, bo broker.Options, to topics.Options) *Cluster {
 	t.Helper()
-	if to.Partitions == 0 {
-		to.Partitions = 4
-	}
 	b, err := broker.Start(context.Background(), bo)
 	if err != nil {
 		t.Fatalf("start the broker: %v", err)
@@ -62,14 +81,22 @@ func start(t testing.TB, bo broker.Options, to topics.Options) *Cluster {
 			t.Errorf("close the broker: %v", err)
 		}
 	})
-	c.Topics, err = topics.Default().Set(to)
-	if err != nil {
+	c.apply(t, to)
+	return c
+}
+
+func (c *Cluster) apply(t testing.TB, o topics.Options) {
+	t.Helper()
+	if o.Partitions == 0 {
+		o.Partitions = 4
+	}
+	var err error
+	if c.Topics, err = topics.Default().Set(o); err != nil {
 		t.Fatalf("topics: %v", err)
 	}
 	if _, err := c.Topics.Apply(context.Background(), c.Admin(t)); err != nil {
 		t.Fatalf("apply topics: %v", err)
 	}
-	return c
 }
 
 // Admin is a client for administration that lives as long as the test.

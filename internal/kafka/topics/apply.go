@@ -140,8 +140,9 @@ func alter(ctx context.Context, adm *kadm.Client, topic, setting, value string) 
 
 // applyGroups sets the session settings that KIP-848 keeps with the broker, so
 // that the partitions of a dead member move after seconds and not after the
-// broker's default of 45. A broker without group settings keeps its own; there
-// the classic protocol carries the session timeout in each member's request.
+// broker's default of 45. A broker that knows no group settings, or whose own
+// settings allow no shorter sessions, keeps its own: there our groups use the
+// classic protocol, in which each member asks for its session timeout.
 func (s *Set) applyGroups(ctx context.Context, cl *kgo.Client) error {
 	groups := map[string]Group{s.PlannerGroup(): s.spec.PlannerGroupSettings()}
 	for _, q := range s.queues {
@@ -156,16 +157,16 @@ func (s *Set) applyGroups(ctx context.Context, cl *kgo.Client) error {
 		return fmt.Errorf("set the session settings of groups: %w", err)
 	}
 	for _, r := range resp.Resources {
-		if err := kerr.ErrorForCode(r.ErrorCode); err != nil && !unsupported(err) {
+		if err := kerr.ErrorForCode(r.ErrorCode); err != nil && !refused(err) {
 			return fmt.Errorf("set the session settings of group %s: %w", r.ResourceName, err)
 		}
 	}
 	return nil
 }
 
-// unsupported are the answers of brokers that know no group settings.
-func unsupported(err error) bool {
-	return errors.Is(err, kerr.InvalidRequest) || errors.Is(err, kerr.UnsupportedVersion)
+// refused are the answers of brokers that know no group settings, or not these.
+func refused(err error) bool {
+	return errors.Is(err, kerr.InvalidRequest) || errors.Is(err, kerr.UnsupportedVersion) || errors.Is(err, kerr.InvalidConfig)
 }
 
 func groupResource(name string, g Group) kmsg.IncrementalAlterConfigsRequestResource {
