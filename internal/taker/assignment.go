@@ -56,12 +56,12 @@ func (c *consumer) settlePolls() {
 }
 
 // releaseRunning notifies the attempts of the partitions that have begun,
-// without their grace, and waits for the acknowledgements (E3).
+// without their grace, and waits until no report about them is under way (E3).
 func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
 	ctx, cancel := context.WithTimeout(ctx, releaseWait)
 	defer cancel()
 	t := c.taker
-	running := t.ledger.runningOf(c, numbers)
+	running := t.ledger.unreleasedOf(c, numbers)
 	for _, a := range running {
 		a.reports.Lock()
 		if !a.ended && !a.notified {

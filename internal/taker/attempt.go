@@ -40,6 +40,7 @@ type ledgerState struct {
 	places   []place   // of its records in their logs; usually one
 	place    [1]place  // room for that one
 	started  time.Time // zero: it waits for a slot
+	handed   bool      // back: no slot will begin it
 	released bool      // its places are done: an outcome or notification is acknowledged
 	cause    error     // why it is to stop; nil: it is not
 	cancel   context.CancelCauseFunc

@@ -173,5 +173,6 @@ func (c *consumer) hand(ctx context.Context, a *Attempt) bool {
 
 // abandon hands back an attempt that no slot began.
 func (t *Taker) abandon(a *Attempt) {
+	t.ledger.handBack(a)
 	t.end(a, &events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name})
 }

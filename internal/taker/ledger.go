@@ -216,9 +216,16 @@ func (l *ledger) idle() bool {
 	return len(l.open) == 0
 }
 
-// runningOf are the attempts of a consumer's partitions that have begun and are
-// not released.
-func (l *ledger) runningOf(c *consumer, numbers []int32) []*Attempt {
+// handBack notes that no slot will begin the attempt.
+func (l *ledger) handBack(a *Attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.handed = true
+}
+
+// unreleasedOf are the attempts of a consumer's partitions that have begun, or
+// were handed back, and are not released.
+func (l *ledger) unreleasedOf(c *consumer, numbers []int32) []*Attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	moving := map[*partition]bool{}
@@ -227,7 +234,7 @@ func (l *ledger) runningOf(c *consumer, numbers []int32) []*Attempt {
 	}
 	var out []*Attempt
 	for _, a := range l.open {
-		if !a.started.IsZero() && !a.released && moving[a.places[0].partition] {
+		if (a.handed || !a.started.IsZero()) && !a.released && moving[a.places[0].partition] {
 			out = append(out, a)
 		}
 	}

@@ -26,6 +26,7 @@ type Config struct {
 	CommitEvery time.Duration // between commits of offsets; 200 ms
 	DrainLimit  time.Duration // what attempts get to finish at shutdown; 25 s
 	MaxResult   int           // bytes of a result; what fits an inbox record
+	Classic     bool          // the old group protocol, also where the cluster has KIP-848
 
 	Ready    func()       // called once, when the Taker has joined; nil: nobody asks
 	Logger   *slog.Logger // nil: silent
@@ -187,7 +188,7 @@ func (t *Taker) connect(ctx context.Context) error {
 		return fmt.Errorf("taker: %w", err)
 	}
 	for _, c := range t.consumers {
-		if err := c.connect(features.ServerSideGroups); err != nil {
+		if err := c.connect(features.ServerSideGroups && !t.config.Classic); err != nil {
 			return fmt.Errorf("taker: %w", err)
 		}
 	}
