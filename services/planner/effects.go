@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -92,7 +93,6 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 		panic(fmt.Sprintf("shaping %s again: %v", id, err))
 	}
 	pol := r.policy()
-	run := t.head.Run
 	task := events.Task{
 		Token:          t.token(id, r.Attempt, r.Decided),
 		Task:           c.Task,
@@ -100,7 +100,7 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 		Attempt:        r.Attempt,
 		Input:          input,
 		Context:        t.context(c, r.Scope),
-		IdempotencyKey: t.wf + "/" + run.String() + "/" + id.String(),
+		IdempotencyKey: t.idempotencyKey(id),
 		TraceParent:    t.setup().Trace,
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
@@ -111,8 +111,17 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 	}
 }
 
+// idempotencyKey is equal for all attempts of a runnable, and no other's.
+func (t *turn) idempotencyKey(id events.RunnableID) string {
+	b := append(make([]byte, 0, len(t.wf)+24), t.wf...)
+	b = strconv.AppendUint(append(b, '/'), t.head.Run.Epoch, 10)
+	b = strconv.AppendUint(append(b, '.'), t.head.Run.Seq, 10)
+	b = strconv.AppendUint(append(b, '/', 'r'), uint64(id), 10)
+	return string(b)
+}
+
 func (t *turn) token(id events.RunnableID, attempt uint32, decided events.Position) []byte {
-	return t.p.cfg.Key.Seal(events.Token{Workflow: t.wf, Run: t.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
+	return t.p.sealer.Seal(events.Token{Workflow: t.wf, Run: t.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
 }
 
 // cancelOf tells takers that an attempt is not wanted any more. An attempt that

@@ -11,7 +11,7 @@ import (
 // attempt finds the open attempt that a sealed token names. Everything else is
 // stale: a token of another run, of a closed attempt, of nobody.
 func (t *turn) attempt(sealed []byte) (events.RunnableID, *runnable) {
-	token, err := t.p.cfg.Key.Open(sealed)
+	token, err := t.p.sealer.Open(sealed)
 	if err != nil || t.head == nil || token.Workflow != t.wf || token.Run != t.head.Run {
 		return 0, nil
 	}

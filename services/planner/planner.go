@@ -36,6 +36,7 @@ const (
 // Planner is the machine of workflows. It belongs to one goroutine.
 type Planner struct {
 	cfg      Config
+	sealer   *events.Sealer
 	graphs   map[string]*definition.Graph // by digest
 	compiled map[string]compiled          // by source, as starts bring it
 	rules    map[string][]policy.Rule     // by source
@@ -56,6 +57,7 @@ func New(cfg Config) *Planner {
 	}
 	return &Planner{
 		cfg:      cfg,
+		sealer:   events.NewSealer(cfg.Key),
 		graphs:   map[string]*definition.Graph{},
 		compiled: map[string]compiled{},
 		rules:    map[string][]policy.Rule{},

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"hash"
 
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -37,24 +38,39 @@ const macSize = 16
 var ErrToken = errors.New("invalid token")
 
 // Seal encodes t behind its MAC (HMAC-SHA-256, first 16 bytes).
-func (k Key) Seal(t Token) []byte {
+func (k Key) Seal(t Token) []byte { return NewSealer(k).Seal(t) }
+
+// Open checks a sealed token and returns it.
+func (k Key) Open(sealed []byte) (Token, error) { return NewSealer(k).Open(sealed) }
+
+// Sealer seals and opens tokens with one key. It belongs to one goroutine.
+type Sealer struct {
+	mac hash.Hash
+	sum [sha256.Size]byte
+}
+
+// NewSealer makes a sealer of the deployment's key.
+func NewSealer(k Key) *Sealer { return &Sealer{mac: hmac.New(sha256.New, k)} }
+
+// Seal encodes t behind its MAC.
+func (s *Sealer) Seal(t Token) []byte {
 	body := wire.Append(make([]byte, macSize, macSize+64), &t)
-	copy(body, k.mac(body[macSize:]))
+	copy(body, s.sign(body[macSize:]))
 	return body
 }
 
 // Open checks a sealed token and returns it.
-func (k Key) Open(sealed []byte) (Token, error) {
-	if len(sealed) <= macSize || !hmac.Equal(sealed[:macSize], k.mac(sealed[macSize:])) {
+func (s *Sealer) Open(sealed []byte) (Token, error) {
+	if len(sealed) <= macSize || !hmac.Equal(sealed[:macSize], s.sign(sealed[macSize:])) {
 		return Token{}, ErrToken
 	}
 	return PeekToken(sealed)
 }
 
-func (k Key) mac(body []byte) []byte {
-	h := hmac.New(sha256.New, k)
-	h.Write(body)
-	return h.Sum(nil)[:macSize]
+func (s *Sealer) sign(body []byte) []byte {
+	s.mac.Reset()
+	s.mac.Write(body)
+	return s.mac.Sum(s.sum[:0])[:macSize]
 }
 
 // PeekToken reads a sealed token without checking its MAC: enough to route it.

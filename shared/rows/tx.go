@@ -66,7 +66,10 @@ func (tx *Tx) Reset() {
 	tx.index = nil
 }
 
-const indexFrom = 12
+const (
+	indexFrom   = 12
+	usualWrites = 8 // of a step
+)
 
 func (tx *Tx) find(k Key) int {
 	if tx.index != nil {
@@ -104,6 +107,9 @@ func (tx *Tx) Create(k Key, row Row) {
 
 func (tx *Tx) add(w Write) {
 	k := w.Key
+	if tx.writes == nil {
+		tx.writes = make([]Write, 0, usualWrites)
+	}
 	tx.writes = append(tx.writes, w)
 	if tx.index != nil {
 		tx.index[k] = len(tx.writes) - 1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -44,21 +45,51 @@ type Codec struct {
 
 const maxDepth = 32
 
-// Append encodes m behind b.
-func Append(b []byte, m Message) []byte {
-	c := Codec{mode: encoding, buf: b}
-	m.Fields(&c)
-	return c.buf
+// codecs are reused: one escapes to the heap with every message it visits.
+var codecs = sync.Pool{New: func() any { return new(encoder) }}
+
+// encoder is a Codec with a buffer of its own for messages of unknown size.
+type encoder struct {
+	codec   Codec
+	scratch []byte
 }
 
-// Marshal encodes m into a new slice.
-func Marshal(m Message) []byte { return Append(nil, m) }
+const maxScratch = 64 << 10 // bytes of a buffer that is kept for reuse
+
+// Append encodes m behind b.
+func Append(b []byte, m Message) []byte {
+	e := codecs.Get().(*encoder)
+	e.codec = Codec{mode: encoding, buf: b}
+	m.Fields(&e.codec)
+	b = e.codec.buf
+	e.codec.buf = nil
+	codecs.Put(e)
+	return b
+}
+
+// Marshal encodes m into a new slice of just its size.
+func Marshal(m Message) []byte {
+	e := codecs.Get().(*encoder)
+	e.codec = Codec{mode: encoding, buf: e.scratch[:0]}
+	m.Fields(&e.codec)
+	b := append([]byte(nil), e.codec.buf...)
+	if cap(e.codec.buf) <= maxScratch {
+		e.scratch = e.codec.buf
+	}
+	e.codec.buf = nil
+	codecs.Put(e)
+	return b
+}
 
 // Unmarshal decodes b into m, which should be zero. It fails on malformed
 // bytes, on wrong wire types and on unknown fields.
 func Unmarshal(b []byte, m Message) error {
-	c := Codec{mode: decoding}
-	return c.decode(b, m)
+	e := codecs.Get().(*encoder)
+	e.codec = Codec{mode: decoding}
+	err := e.codec.decode(b, m)
+	e.codec = Codec{}
+	codecs.Put(e)
+	return err
 }
 
 func (c *Codec) decode(b []byte, m Message) error {
