@@ -11,12 +11,12 @@ import (
 type completeCmd struct {
 	remote
 	Token  string `arg:"" help:"The attempt's token."`
-	Result string `arg:"" optional:"" help:"The result: JSON, @FILE or -; without it null."`
+	Result string `env:"-" placeholder:"JSON" help:"The result: JSON, @FILE or -; without it null."`
 }
 
 // Run implements the command.
 func (c *completeCmd) Run(a *app) error {
-	result, err := a.jsonArg("the result", c.Result)
+	result, err := a.jsonArg("--result", c.Result)
 	if err != nil {
 		return err
 	}

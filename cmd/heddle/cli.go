@@ -39,7 +39,8 @@ type cli struct {
 	Complete   completeCmd   `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`
 	Fail       failCmd       `cmd:"" group:"Control" help:"Fail an attempt by its token."`
 
-	Topics topicsCmd `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
+	Executor executorCmd `cmd:"" group:"Services" help:"Run the executor: built-in tasks and HTTP services."`
+	Topics   topicsCmd   `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 
 	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`
 	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`

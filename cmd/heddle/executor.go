@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/heddle-run/heddle/services/executor"
+)
+
+// executorCmd runs the executor service.
+type executorCmd struct {
+	serviceSettings
+	executorSettings
+	Slots int           `default:"64" help:"Attempts of the queue \"default\" at a time."`
+	Drain time.Duration `default:"25s" help:"What attempts get to finish when the service stops."`
+	Test  bool          `help:"Offer the test.* tasks."`
+}
+
+// executorSettings are what an executor may do, wherever it runs.
+type executorSettings struct {
+	Services      serviceMap `placeholder:"QUEUE=URL" help:"HTTP services by the queue they serve; {task} in the URL is the task's name. The settings file can say more: {url, concurrency, allow_private}."`
+	AllowHost     []string   `placeholder:"HOST" help:"Hosts that http.request may call: names or *.suffix; without it all."`
+	AllowLoopback bool       `help:"Let http.request call this machine."`
+	AllowPrivate  bool       `help:"Let http.request call private networks and this machine."`
+	AllowNetwork  []string   `placeholder:"CIDR" help:"Networks that http.request may call, whatever they are."`
+	AllowTopic    []string   `placeholder:"TOPIC" help:"Topics that kafka.produce may write to: names, or prefixes ending in *."`
+}
+
+func (s *executorSettings) rules() (executor.HTTPRules, error) {
+	rules := executor.HTTPRules{Hosts: s.AllowHost, AllowLoopback: s.AllowLoopback, AllowPrivate: s.AllowPrivate}
+	for _, text := range s.AllowNetwork {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return rules, usageError("--allow-network: %w", err)
+		}
+		rules.Networks = append(rules.Networks, network)
+	}
+	return rules, nil
+}
+
+// Run implements the command.
+func (c *executorCmd) Run(a *app) error {
+	rules, err := c.rules()
+	if err != nil {
+		return err
+	}
+	if _, err := c.checkTopics(a); err != nil {
+		return err
+	}
+	return c.runService(a, "executor", func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
+		return executor.Run(ctx, executor.Config{
+			Kafka: c.kafka(), Name: c.Name, Slots: c.Slots, DrainLimit: c.Drain,
+			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Test: c.Test,
+			Ready: ready, Logger: c.logger(a), Registerer: reg,
+		})
+	})
+}
+
+// serviceMap is a flag QUEUE=URL that can be repeated, or a mapping in the
+// settings file.
+type serviceMap map[string]executor.Service
+
+// Decode implements kong.MapperValue.
+func (m *serviceMap) Decode(ctx *kong.DecodeContext) error {
+	token, err := ctx.Scan.PopValue("QUEUE=URL")
+	if err != nil {
+		return err
+	}
+	if *m == nil {
+		*m = serviceMap{}
+	}
+	if text, ok := token.Value.(string); ok {
+		return m.add(text)
+	}
+	b, err := yaml.Marshal(token.Value)
+	if err != nil {
+		return fmt.Errorf("services: %w", err)
+	}
+	if err := yaml.UnmarshalWithOptions(b, (*map[string]executor.Service)(m), yaml.Strict()); err != nil {
+		return fmt.Errorf("services: %s", yaml.FormatError(err, false, false))
+	}
+	return nil
+}
+
+// add reads QUEUE=URL pairs, separated by commas.
+func (m *serviceMap) add(text string) error {
+	for pair := range strings.SplitSeq(text, ",") {
+		queue, target, ok := strings.Cut(pair, "=")
+		if !ok || queue == "" || target == "" {
+			return fmt.Errorf("%q is not of the form QUEUE=URL", pair)
+		}
+		(*m)[queue] = executor.Service{URL: target}
+	}
+	return nil
+}
