@@ -86,27 +86,26 @@ func (c *Cache) read(g *group, t *table, k rows.Key, fresh func() rows.Row) rows
 	if err != nil {
 		panic(rows.Fault{Err: err})
 	}
-	e := c.insert(g, t, &k)
-	if value == nil {
-		e.stored = absent
-		if k.Table == rows.Header {
-			g.isNew()
-		}
-	} else {
-		c.fill(e, value, fresh)
+	row, known := rows.Row(nil), absent
+	if value != nil {
+		row, known = c.decode(&k, value, fresh), present
+	} else if k.Table == rows.Header {
+		g.isNew()
 	}
+	e := c.insert(g, t, &k)
+	e.row, e.stored, e.used = row, known, true
 	c.account(g, e, len(value))
-	c.evict()
-	return e.row
+	c.evict() // perhaps e too
+	return row
 }
 
-// fill decodes a row that the store has.
-func (c *Cache) fill(e *entry, value []byte, fresh func() rows.Row) {
+// decode makes a row of what the store has.
+func (c *Cache) decode(k *rows.Key, value []byte, fresh func() rows.Row) rows.Row {
 	row := fresh()
-	if err := c.store.decode(e.key, value, row); err != nil {
+	if err := c.store.decode(*k, value, row); err != nil {
 		panic(rows.Fault{Err: err})
 	}
-	e.row, e.stored = row, present
+	return row
 }
 
 // Apply makes the changes of a record visible and pins them. Record numbers are

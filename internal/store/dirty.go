@@ -21,6 +21,7 @@ type dirtySet struct {
 	log    dirtyLog
 
 	snapshot *Snapshot // in flight
+	live     bool      // the changelog is not ahead of the store
 
 	// of the batch that is being written
 	batch dirtyEntry
@@ -51,7 +52,7 @@ type taken struct {
 const groupBytes = 200
 
 func newDirtySet() *dirtySet {
-	return &dirtySet{groups: map[string]*dirtyGroup{}, log: dirtyLog{first: 1}}
+	return &dirtySet{groups: map[string]*dirtyGroup{}, log: dirtyLog{first: 1, slack: slackBytes}}
 }
 
 // begin starts a batch whose records all come after since.
@@ -74,7 +75,7 @@ func (d *dirtySet) add(c *Change) {
 	switch {
 	case c.Row == nil:
 		kind = died
-	case c.New:
+	case c.New && d.live:
 		kind = born
 	}
 	d.run.ops = d.run.ops.append(kind, owner, c.Key)
@@ -135,6 +136,24 @@ func (d *dirtySet) forget(g *dirtyGroup) {
 	if g.entry == 0 && g.taken == nil {
 		delete(d.groups, g.owner)
 		d.bytes -= groupBytes
+	}
+}
+
+// Live says whether the changelog is known not to be ahead of the store: from
+// the moment that the owner has replayed the journal up to its own takeover
+// (O3), until it loses the partition. A new store is not live. Only while it is
+// can rows that are born and die within a batch or between two checkpoints be
+// left out of the changelog: before, a checkpoint that the store has lost may
+// have written them.
+func (s *Store) Live(live bool) {
+	s.dirty.live = live
+	if live {
+		return
+	}
+	for _, g := range s.dirty.groups {
+		s.dirty.bytes -= len(g.ops)
+		g.ops = g.ops.demote()
+		s.dirty.bytes += len(g.ops)
 	}
 }
 

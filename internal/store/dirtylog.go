@@ -43,6 +43,7 @@ type dirtyLog struct {
 	first   uint64     // number of the oldest
 	entries []logEntry // from first on
 	bytes   int        // of all
+	slack   int        // bytes that may be useless before anything is carried
 	joins   []*dirtyGroup
 }
 
@@ -85,9 +86,7 @@ func (g *dirtyGroup) holds(entry uint64) bool {
 }
 
 const (
-	// slackBytes are how much of the log may be useless before it is worth
-	// carrying what is not over.
-	slackBytes = 64 << 10
+	slackBytes = 64 << 10 // not worth carrying anything
 	// fewEntries are deleted one by one; more of them by one range.
 	fewEntries = 8
 )
@@ -102,7 +101,7 @@ func (s *Store) trim(b *pebble.Batch) error {
 	carry := dirtyEntry{Number: l.next()}
 	for len(l.entries) > 0 && l.first < carry.Number {
 		if l.needed() {
-			if l.bytes <= 2*s.dirty.bytes+slackBytes {
+			if l.bytes <= 2*s.dirty.bytes+l.slack {
 				break
 			}
 			s.dirty.carry(&carry)

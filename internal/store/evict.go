@@ -103,7 +103,8 @@ func (c *Cache) strip(g *group, target int64) {
 // trim drops rows of a group until the cache is down to target: those that were
 // not used since the last time, or all that are not pinned.
 func (c *Cache) trim(g *group, target int64, all bool) {
-	for _, t := range g.tables {
+	for i := len(g.tables) - 1; i >= 0; i-- { // the header last
+		t := g.tables[i]
 		if t == nil || c.bytes <= target {
 			continue
 		}
@@ -122,15 +123,23 @@ func (e *entry) goes(all bool) bool {
 	return drop
 }
 
-// trimFront drops from the lowest key on.
+// trimFront drops from the lowest key on, and what is behind the highest dropped
+// stays known.
 func (c *Cache) trimFront(t *table, target int64, all bool) {
-	c.sweep(t, func(e *entry) bool {
+	var highest rows.Key
+	forget := false
+	c.sweepFrom(t, 0, func(e *entry) bool {
 		if c.bytes <= target || !e.goes(all) {
 			return false
 		}
-		t.span.forgetBelow(e.key)
+		if t.span.covers(&e.key) {
+			highest, forget = e.key, true
+		}
 		return true
 	})
+	if forget {
+		t.span.forgetTo(highest)
+	}
 }
 
 // trimBack drops from the highest key on, and what is in front of the lowest
@@ -145,20 +154,14 @@ func (c *Cache) trimBack(t *table, target int64, all bool) {
 			}
 		}
 	}
-	first := true
 	c.sweepFrom(t, from, func(e *entry) bool {
 		if !e.goes(all) {
 			return false
 		}
-		if first {
-			t.span.forgetFrom(e.key)
-			first = false
-		}
+		t.span.forgetFrom(&e.key)
 		return true
 	})
 }
-
-func (c *Cache) sweep(t *table, drop func(*entry) bool) { c.sweepFrom(t, 0, drop) }
 
 // sweepFrom drops entries of the chunks from one on, in key order.
 func (c *Cache) sweepFrom(t *table, from int, drop func(*entry) bool) {

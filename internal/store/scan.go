@@ -97,7 +97,8 @@ func (m *merging) run(visit func(rows.Key, rows.Row) bool) error {
 			return err
 		}
 		if ahead < 0 && !m.table.walk(&m.next, &k, visit) {
-			return nil // stopped at a row that only memory has
+			m.next = k // stopped at a row that only memory has
+			return nil
 		}
 		e := m.keep(k)
 		m.next = successor(k)
@@ -128,20 +129,18 @@ func (m *merging) keep(k rows.Key) *entry {
 		return e
 	}
 	c := m.cache
+	value := append(make([]byte, 0, len(m.it.Value())), m.it.Value()...)
+	row := c.decode(&k, value, m.fresh)
 	g := c.group(&k)
 	e := c.insert(g, m.table, &k)
-	value := append(make([]byte, 0, len(m.it.Value())), m.it.Value()...)
-	c.fill(e, value, m.fresh)
+	e.row, e.stored = row, present
 	c.account(g, e, len(value))
 	return e
 }
 
 // learn notes what of the table is now known.
 func (m *merging) learn(from rows.Key) {
-	if m.ended {
-		m.table.span.learn(from, nil)
-	} else if compare(&from, &m.next) < 0 {
-		to := m.next
-		m.table.span.learn(from, &to)
+	if m.ended || compare(&from, &m.next) < 0 {
+		m.table.span.learn(from, m.next, m.ended, m.table.front)
 	}
 }

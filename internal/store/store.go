@@ -187,7 +187,7 @@ func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) e
 }
 
 func (s *Store) write(b *pebble.Batch, c *Change) error {
-	if c.Row == nil && c.New {
+	if c.Row == nil && c.New && s.dirty.live {
 		return nil // born and died within the batch
 	}
 	s.dirty.add(c)

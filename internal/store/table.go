@@ -58,8 +58,8 @@ func compare(a, b *rows.Key) int {
 	return strings.Compare(a.Sub, b.Sub)
 }
 
-// seek is the place of the first entry that is not before k, perhaps behind the
-// last one of a chunk.
+// seek is the place of the first entry that is not before k; behind the last
+// chunk's last entry if there is none.
 func (t *table) seek(k *rows.Key) (chunk, i int) {
 	if len(t.chunks) > 1 {
 		chunk = sort.Search(len(t.chunks)-1, func(n int) bool {
@@ -82,12 +82,10 @@ func (t *table) seek(k *rows.Key) (chunk, i int) {
 	return chunk, i
 }
 
-// at is the entry at a place, or the next one; nil behind the last.
+// at is the entry at a place, or nil behind the last.
 func (t *table) at(chunk, i int) *entry {
-	for ; chunk < len(t.chunks); chunk, i = chunk+1, 0 {
-		if i < len(t.chunks[chunk]) {
-			return t.chunks[chunk][i]
-		}
+	if chunk < len(t.chunks) && i < len(t.chunks[chunk]) {
+		return t.chunks[chunk][i]
 	}
 	return nil
 }
@@ -154,30 +152,43 @@ func (s *span) reaches(k *rows.Key) bool {
 }
 
 // learn adds that everything from one key to another (nil: the end) is in
-// memory. Of two ranges that do not touch it keeps the new one.
-func (s *span) learn(from rows.Key, to *rows.Key) {
-	lo := &from
-	if s.reaches(lo) {
-		lo = s.lo
-		if s.hi == nil || to != nil && compare(to, s.hi) < 0 {
-			to = s.hi
-		}
+// memory. Of two ranges that do not touch it keeps the one at the end that the
+// table grows at, or is consumed from.
+func (s *span) learn(from, to rows.Key, ended, front bool) {
+	lo, hi := &from, &to
+	if ended {
+		hi = nil
 	}
-	*s = span{some: true, lo: lo, hi: to}
+	switch {
+	case s.reaches(lo):
+		lo, hi = s.lo, later(hi, s.hi)
+	case s.some && s.lo != nil && compare(lo, s.lo) < 0 && (hi == nil || compare(s.lo, hi) <= 0):
+		hi = later(hi, s.hi)
+	case s.some && s.hi == nil && !front:
+		return
+	}
+	*s = span{some: true, lo: lo, hi: hi}
 }
 
-// forgetBelow takes a key and what is before it out of the span.
-func (s *span) forgetBelow(k rows.Key) {
-	if s.covers(&k) {
-		next := successor(k)
-		s.lo = &next
+// later is the later of two upper bounds.
+func later(a, b *rows.Key) *rows.Key {
+	if a == nil || b != nil && compare(a, b) >= 0 {
+		return a
 	}
+	return b
+}
+
+// forgetTo takes a key and what is before it out of the span.
+func (s *span) forgetTo(k rows.Key) {
+	next := successor(k)
+	s.lo = &next
 }
 
 // forgetFrom takes a key and what is behind it out of the span.
-func (s *span) forgetFrom(k rows.Key) {
-	if s.covers(&k) {
-		s.hi = &k
+func (s *span) forgetFrom(k *rows.Key) {
+	if s.covers(k) {
+		own := *k
+		s.hi = &own
 	}
 }
 
