@@ -1,0 +1,363 @@
+package partition
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// flushEvery is how often the store is made durable in the background, so that
+// a killed process has little to replay.
+const flushEvery = 10 * time.Second
+
+// checkpointer decides when the next checkpoint is due and writes it beside the
+// owner's loop. Its fields are the owner's; the goroutine that writes has a job
+// of its own.
+type checkpointer struct {
+	r       *reign
+	running sync.WaitGroup
+	busy    bool
+	all     bool // everything is due: the graceful end, or what a restart does not know
+
+	last      time.Time // begin of the last one
+	flushed   time.Time
+	took      time.Duration // of the last one
+	notBefore time.Time     // after a failure
+	cursors   []cursorRow   // as last committed
+	stop      context.CancelFunc
+	ctx       context.Context
+	result    error
+}
+
+// begin starts a reign's checkpoints. After a recovery all that is dirty is due:
+// which workflows asked for it before is not known.
+func (c *checkpointer) begin(r *reign) {
+	c.r, c.all = r, true
+	c.ctx, c.stop = context.WithCancel(r.log.ctx)
+	c.flushed = time.Now()
+}
+
+func (c *checkpointer) wait() {
+	if c.stop != nil {
+		c.stop()
+	}
+	c.running.Wait()
+}
+
+// interval is the time between two checkpoints: it stretches so that they take
+// a bounded share of the time, but never beyond what the lease allows.
+func (c *checkpointer) interval() time.Duration {
+	s := &c.r.host.Settings
+	every := max(s.CheckpointInterval, time.Duration(float64(c.took)/s.CheckpointShare))
+	return min(every, s.Lease/3)
+}
+
+// dueIn is how long until the next checkpoint may begin.
+func (c *checkpointer) dueIn() time.Duration {
+	p := c.r.proc
+	now := p.clock.at
+	if wait := c.notBefore.Sub(now); wait > 0 {
+		return wait
+	}
+	if p.wanted || c.last.IsZero() {
+		return 0
+	}
+	every := c.r.host.Settings.Lease / 3
+	if c.changed() {
+		every = c.interval()
+	}
+	return max(0, c.last.Add(every).Sub(now))
+}
+
+// changed says whether there is anything new to write.
+func (c *checkpointer) changed() bool {
+	if owners, _ := c.r.store.Dirty(); owners > 0 {
+		return true
+	}
+	for _, cur := range c.cursors {
+		if c.r.proc.inputs[cur.Source].durable != cur.Next {
+			return true
+		}
+	}
+	return len(c.cursors) == 0
+}
+
+// wake is when the loop should consider the next checkpoint.
+func (c *checkpointer) wake() time.Duration {
+	if c.busy {
+		return time.Second
+	}
+	return c.dueIn()
+}
+
+// consider begins a checkpoint when one is due, and checks the lease (O5).
+func (c *checkpointer) consider() {
+	c.r.proc.checkLease()
+	if c.busy || c.r.proc.fault != nil || c.dueIn() > 0 {
+		return
+	}
+	job := c.prepare()
+	if job == nil {
+		return
+	}
+	c.busy = true
+	c.running.Go(func() {
+		err := job.write(c.ctx)
+		c.r.box.do(func(p *Processor) { c.finished(p, job, err) })
+	})
+}
+
+// prepare takes the snapshot of what is due as of now (C1).
+func (c *checkpointer) prepare() *job {
+	p := c.r.proc
+	p.flush()
+	if p.fault != nil {
+		return nil
+	}
+	c.last = p.clock.at
+	j := &job{r: c.r, began: p.clock.at, since: map[string]journal.Mark{}, epochs: c.r.epochs}
+	j.lease = p.lease
+	j.lease.LeasedUntil = p.clock.now + c.r.host.Settings.Lease.Milliseconds()
+	j.lease.Stale, j.lease.StaleReason = false, ""
+	due := p.takeDue()
+	lag := c.lagging(p)
+	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
+		_, asked := due[workflow]
+		if c.all || asked || lag(d.Since) {
+			j.since[workflow] = d.Since
+			return true
+		}
+		return false
+	})
+	j.due, j.all = due, c.all
+	for _, s := range inputs {
+		j.cursors = append(j.cursors, cursorRow{s, p.inputs[s].durable})
+	}
+	j.record = c.r.published(j.lease)
+	return j
+}
+
+// lagging says of a dirty workflow whether replay would have to begin too far
+// back for it, whatever its strategy (C1).
+func (c *checkpointer) lagging(p *Processor) func(journal.Mark) bool {
+	limit := int64(c.r.host.Settings.LagRecords)
+	return func(since journal.Mark) bool { return p.stored.Offset-since.Offset >= limit }
+}
+
+// takeDue are the workflows that their strategies made due.
+func (p *Processor) takeDue() map[string]struct{} {
+	due := p.due
+	p.due, p.wanted = map[string]struct{}{}, false
+	return due
+}
+
+// finished takes the outcome of a checkpoint in the owner's goroutine.
+func (c *checkpointer) finished(p *Processor, j *job, err error) {
+	c.busy, c.result = false, err
+	if done := j.snap.Done(err == nil); done != nil {
+		p.fail(done)
+		return
+	}
+	if err != nil {
+		c.failed(p, j, err)
+		return
+	}
+	c.took = time.Since(j.began)
+	c.cursors = j.cursors
+	c.all = c.all && !j.all
+	for _, s := range inputs {
+		p.inputs[s].jumped = false
+	}
+	st := p.Stats
+	st.Checkpoints.Add(1)
+	st.CheckBytes.Add(uint64(j.bytes))
+	st.CheckNanos.Add(uint64(c.took))
+	c.remember(p, j)
+	p.renewed(Renewed{Until: j.lease.LeasedUntil})
+}
+
+// failed keeps what was due, and tells what the failure means (C4).
+func (c *checkpointer) failed(p *Processor, j *job, err error) {
+	for w := range j.due {
+		p.due[w] = struct{}{}
+	}
+	c.notBefore = time.Now().Add(retryPause)
+	var txn *kafka.TxnError
+	if errors.As(err, &txn) && txn.Outcome == kafka.Deposed {
+		p.fail(errDeposed)
+		return
+	}
+	if c.ctx.Err() == nil {
+		c.r.o.logger.Warn("a checkpoint failed", "error", err)
+	}
+}
+
+// remember notes the checkpoint in the store, for the next process on it.
+func (c *checkpointer) remember(p *Processor, j *job) {
+	m := c.r.store.Marks()
+	m.Extra = encodeMarker(j.marker(j.snap.ReplayFrom))
+	p.fail(c.r.store.SetMarks(m))
+	if now := time.Now(); now.Sub(c.flushed) >= flushEvery {
+		c.flushed = now
+		p.fail(c.r.store.Flush())
+	}
+}
+
+// finish writes a last checkpoint of everything, in the owner's goroutine.
+func (c *checkpointer) finish(ctx context.Context) {
+	c.running.Wait()
+	var batch Batch
+	c.r.box.take(&batch)
+	if err := c.r.proc.Step(&batch); err != nil {
+		return
+	}
+	c.all = true
+	j := c.prepare()
+	if j == nil {
+		return
+	}
+	err := j.write(ctx)
+	c.finished(c.r.proc, j, err)
+	if err != nil {
+		c.r.o.logger.Warn("the last checkpoint failed; the journal has everything", "error", err)
+	}
+}
+
+// job is one checkpoint being written.
+type job struct {
+	r       *reign
+	snap    *store.Snapshot
+	began   time.Time
+	lease   authority.Lease
+	since   map[string]journal.Mark // of the selected workflows
+	due     map[string]struct{}
+	all     bool
+	epochs  []epochRow
+	cursors []cursorRow
+	record  snapshot.Record
+	bytes   int
+}
+
+func (j *job) marker(replayFrom journal.Mark) *marker {
+	return &marker{
+		Applied: j.snap.Applied, ReplayFrom: replayFrom, Epochs: j.epochs, Cursors: j.cursors,
+		Topic: j.r.host.idOf(j.r.host.names.Journal()),
+	}
+}
+
+func encodeMarker(m *marker) []byte { return wire.Marshal(m) }
+
+// write writes the checkpoint in one transaction, or, when it is too large for
+// one, in several by workflow. Each of these is a checkpoint of its own: the
+// first has the partition's keys, and each marker's replay-from still serves the
+// workflows that are yet to come. (C3 with the marker in the last one only would
+// leave workflows that are newer than the partition's keys, if the owner dies in
+// between.)
+func (j *job) write(ctx context.Context) error {
+	parts, err := j.split()
+	if err != nil {
+		return err
+	}
+	for i, part := range parts {
+		if err := j.transact(ctx, part, j.replayFrom(parts[i+1:])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part is what one transaction writes of the changelog.
+type part struct {
+	workflows []string
+	records   []*kgo.Record
+	bytes     int
+}
+
+// split reads the due rows. The partition's own go into the first part.
+func (j *job) split() ([]part, error) {
+	own := part{}
+	parts := []part{{}}
+	topic := j.r.host.names.State()
+	err := j.snap.Each(func(workflow string, key, value []byte) error {
+		rec := kafka.Placed(topic, j.r.o.p, key, value)
+		size := len(key) + len(value)
+		j.bytes += size
+		if workflow == "" {
+			own.records = append(own.records, rec)
+			return nil
+		}
+		at := &parts[len(parts)-1]
+		if n := len(at.workflows); n == 0 || at.workflows[n-1] != workflow {
+			if at.bytes >= checkpointBytes {
+				parts = append(parts, part{})
+				at = &parts[len(parts)-1]
+			}
+			at.workflows = append(at.workflows, workflow)
+		}
+		at.records = append(at.records, rec)
+		at.bytes += size
+		return nil
+	})
+	parts[0].records = append(own.records, parts[0].records...)
+	return parts, err
+}
+
+// replayFrom is what the workflows need that are not written yet.
+func (j *job) replayFrom(later []part) journal.Mark {
+	from := j.snap.ReplayFrom
+	for _, p := range later {
+		for _, w := range p.workflows {
+			if since := j.since[w]; since.Before(from) {
+				from = since
+			}
+		}
+	}
+	return from
+}
+
+// transact writes one part: rows, marker, lease, committed positions.
+func (j *job) transact(ctx context.Context, p part, replayFrom journal.Mark) error {
+	h := j.r.host
+	record, err := json.Marshal(j.record)
+	if err != nil {
+		return err
+	}
+	records := append(p.records,
+		kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), encodeMarker(j.marker(replayFrom))),
+		kafka.Placed(h.names.Authority(), j.r.o.p, []byte(strconv.Itoa(int(j.r.o.p))), record),
+	)
+	return j.r.txn.Run(ctx, records, j.commit())
+}
+
+// commit are the committed positions: the durable cursor, visible to lag tools.
+func (j *job) commit() *kafka.Commit {
+	h := j.r.host
+	member, generation := h.Member()
+	if member == "" {
+		return nil
+	}
+	at := func(offset int64) map[int32]kafka.Position {
+		return map[int32]kafka.Position{j.r.o.p: {Offset: offset, LeaderEpoch: -1}}
+	}
+	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation,
+		Positions: map[string]map[int32]kafka.Position{h.names.Journal(): at(j.snap.Applied.Offset + 1)}}
+	for _, cur := range j.cursors {
+		c.Positions[h.router.topic(cur.Source)] = at(cur.Next)
+	}
+	return c
+}
+
+// checkpointNow asks for a checkpoint as soon as one can be written.
+func (p *Processor) checkpointNow() { p.wanted = true }

@@ -1,0 +1,205 @@
+package partition
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// waitStep is how often a waiting claimant looks for a release.
+const waitStep = 100 * time.Millisecond
+
+// claim waits until nobody else holds the lease, takes the partition over with
+// one fenced record (O2) and reads the journal up to it (O3).
+func (r *reign) claim(ctx context.Context) error {
+	until, err := r.publishedUntil(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.await(ctx, until); err != nil {
+		return err
+	}
+	for _, s := range inputs {
+		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
+	}
+	at, err := r.takeOver(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.replay(ctx, at+1); err != nil {
+		return err
+	}
+	if r.filter.Last() != (events.Position{Epoch: r.proc.epoch, Seq: 1}) || r.proc.lease.Owner != r.host.Owner {
+		return errNotLawful
+	}
+	return nil
+}
+
+// publishedUntil is the end of the lease as its owner renewed it last. After the
+// fence nobody can renew it any more (O1).
+func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
+	topic := r.host.names.Authority()
+	s, err := r.read.spanOf(ctx, topic, r.o.p)
+	if err != nil {
+		return 0, err
+	}
+	var last []byte
+	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
+		if string(k.Key) == strconv.Itoa(int(r.o.p)) {
+			last = k.Value
+		}
+		return nil
+	})
+	if err != nil || last == nil {
+		return 0, err
+	}
+	var rec snapshot.Record
+	if err := json.Unmarshal(last, &rec); err != nil {
+		return 0, fmt.Errorf("reading the published lease: %w", err)
+	}
+	l, err := authority.FromPublished(rec.Authority)
+	if err != nil {
+		return 0, fmt.Errorf("reading the published lease: %w", err)
+	}
+	if l.Epoch == r.proc.lease.Epoch && l.Owner == r.proc.lease.Owner {
+		return l.LeasedUntil, nil
+	}
+	return 0, nil
+}
+
+// await returns when the lease is free, expired by the clock, or need not be
+// waited out. An operator's release in commands ends the wait (O2).
+func (r *reign) await(ctx context.Context, until int64) error {
+	held := r.proc.lease
+	look := lookout{r: r}
+	for r.excluded(held, max(held.LeasedUntil, until)) {
+		r.o.set(Waiting, held.Epoch, "held by "+held.Owner)
+		if err := look.again(ctx); err != nil {
+			return err
+		}
+		if r.word != nil {
+			return nil
+		}
+		if now := r.proc.lease; now != held { // released, or renewed by another record
+			held, until = now, 0
+		}
+		sleep(ctx, waitStep)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excluded says whether a lease keeps this owner out now.
+func (r *reign) excluded(l authority.Lease, until int64) bool {
+	s := r.host.Settings
+	switch {
+	case !l.Held(), l.Owner == r.host.Owner, s.BrokerIsOurs:
+		return false
+	case s.NeverRunsTwice && strings.HasPrefix(l.Owner, r.host.Instance+"/"):
+		return false
+	}
+	return time.Now().UnixMilli() < until
+}
+
+// lookout follows journal and commands of a partition that another one holds.
+type lookout struct {
+	r        *reign
+	commands int64 // read so far
+	began    bool
+}
+
+func (l *lookout) again(ctx context.Context) error {
+	r := l.r
+	end, err := r.read.end(ctx, r.host.names.Journal(), r.o.p)
+	if err != nil {
+		return err
+	}
+	if err := r.replay(ctx, end); err != nil {
+		return err
+	}
+	topic := r.host.names.Commands()
+	s, err := r.read.spanOf(ctx, topic, r.o.p)
+	if err != nil {
+		return err
+	}
+	if !l.began {
+		l.began, l.commands = true, max(s.Start, r.proc.inputs[events.FromCommands].row.Next)
+	}
+	err = r.read.read(ctx, topic, r.o.p, l.commands, s.End, l.command)
+	l.commands = max(l.commands, s.End)
+	return err
+}
+
+// command looks at one command for an operator's release of the partition.
+func (l *lookout) command(k *kgo.Record) error {
+	if l.r.word != nil || string(k.Key) != events.PartitionWorkflow(l.r.o.p) {
+		return nil
+	}
+	p := l.r.proc
+	place := p.place(k, events.InputRef{Generation: p.inputs[events.FromCommands].row.Generation})
+	cmd, bad := events.ParseCommand(k.Key, headersOf(k), clone(k.Value), place)
+	if bad != nil {
+		return nil // the next owner rejects it in its turn
+	}
+	_, release := cmd.Body.(*events.ReleasePartition)
+	if v, _ := p.known(cmd, k.Timestamp.UnixMilli()); release && v == unseen {
+		l.r.word = cmd
+	}
+	return p.fault
+}
+
+// takeOver appends the one record that makes this owner the lawful one, in a
+// transaction of the fenced id, and returns its offset (O2).
+func (r *reign) takeOver(ctx context.Context) (int64, error) {
+	p := r.proc
+	p.tick()
+	s := r.host.Settings
+	reason := "expired"
+	if r.word != nil {
+		reason = "released by an operator"
+	}
+	until := p.recordTime() + s.Lease.Milliseconds()
+	es, err := p.lease.TakeOver(r.host.Owner, newLeaseID(), until, r.host.cluster, reason)
+	if err != nil {
+		return 0, err
+	}
+	acquired := es[len(es)-1].(*events.AuthorityAcquired)
+	acquired.CommandsID, acquired.InboxID = r.host.idOf(r.host.names.Commands()), r.host.idOf(r.host.names.Inbox())
+	rec := &events.Record{
+		Position: events.Position{Epoch: p.epoch + 1, Seq: 1}, Replaces: p.epoch,
+		Time: p.recordTime(), Events: es,
+	}
+	r.heed(rec)
+	k := journal.Encode(rec, r.host.names, r.o.p)
+	if err := r.txn.Run(ctx, []*kgo.Record{k}, nil); err != nil {
+		return 0, err
+	}
+	return k.Offset, nil
+}
+
+// heed records the operator's word with the takeover, so that the command is a
+// repetition when it is read in its turn.
+func (r *reign) heed(rec *events.Record) {
+	if r.word == nil {
+		return
+	}
+	rec.Workflow, rec.ID, rec.Digest = r.word.Workflow, r.word.DedupeID(), r.word.Digest
+	b := r.word.Body.(*events.ReleasePartition)
+	for _, e := range rec.Events {
+		if released, ok := e.(*events.AuthorityReleased); ok {
+			released.By = b.By
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package partition
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// partitionPrefix begins the workflow ID of commands to a partition itself.
+const partitionPrefix = "_partition/"
+
+// takeCommand decides one record of commands.
+func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
+	own := strings.HasPrefix(string(r.Key), partitionPrefix)
+	if !own && p.foreign(r.Key) {
+		p.forward(r, ref)
+		return
+	}
+	headers := headersOf(r)
+	cmd, bad := events.ParseCommand(r.Key, headers, clone(r.Value), p.place(r, ref))
+	switch {
+	case bad != nil:
+		p.reject(r, ref, bad)
+		return
+	case own && cmd.Workflow != events.PartitionWorkflow(p.Partition):
+		p.reject(r, ref, &events.CommandError{Code: "wrong_partition", Path: "key",
+			Message: fmt.Sprintf("commands to %s are produced to that partition, this is %d", cmd.Workflow, p.Partition)})
+		return
+	}
+	p.command(r, ref, cmd, own)
+}
+
+// command decides a command that is understood, unless the ledger knows it.
+func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Command, own bool) {
+	d := &decision{ref: ref, command: cmd.Name, raw: r, in: machine.Input{
+		Workflow: cmd.Workflow, Source: events.FromCommands, ReplyTo: cmd.ReplyTo, Trace: cmd.Trace, Command: cmd,
+	}}
+	v, entry := p.known(cmd, ref.Stamp)
+	if p.fault != nil {
+		return
+	}
+	switch v {
+	case repeated:
+		p.repeat(cmd, entry)
+		return
+	case conflict:
+		p.Stats.Conflicts.Add(1)
+		d.own = refusal(cmd, "conflict", "another command was given under this id")
+	case tooOld:
+		d.own = refusal(cmd, "expired", "the command is older than the window in which repetitions are recognised")
+	default:
+		d.id, d.digest = cmd.DedupeID(), cmd.Digest
+	}
+	if own && d.own == nil {
+		p.operate(d, cmd)
+		return
+	}
+	p.decide(d)
+}
+
+// known looks a command up; a state that cannot be read is a fault.
+func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *ledgerRow) {
+	defer func() {
+		if e := recover(); e != nil {
+			if p.contain(e) != "" {
+				p.fail(fmt.Errorf("looking up a command: %v", e))
+			}
+		}
+	}()
+	return p.lookUp(cmd, stamp)
+}
+
+func refusal(cmd *events.Command, code, message string) *events.CommandRefused {
+	return &events.CommandRefused{Command: cmd.Name, Code: code, Message: message}
+}
+
+// foreign says whether a key belongs to another partition.
+func (p *Processor) foreign(key []byte) bool {
+	return kafka.PartitionFor(key, p.Partitions) != p.Partition
+}
+
+// place stands in for the id of a command that has none: where its record is,
+// and in which generation of the log.
+func (p *Processor) place(r *kgo.Record, ref events.InputRef) string {
+	b := make([]byte, 0, len(r.Topic)+32)
+	b = append(append(b, r.Topic...), '/')
+	b = append(strconv.AppendInt(b, int64(r.Partition), 10), '/')
+	b = strconv.AppendInt(b, r.Offset, 10)
+	if ref.Generation > 0 {
+		b = strconv.AppendUint(append(b, "@g"...), uint64(ref.Generation), 10)
+	}
+	return string(b)
+}
+
+// takeInbox decides one record of the inbox.
+func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
+	if p.foreign(r.Key) {
+		p.forward(r, ref)
+		return
+	}
+	msg, err := events.DecodeInbox(clone(r.Value))
+	if err != nil {
+		p.reject(r, ref, &events.CommandError{Code: "malformed", Message: err.Error()})
+		return
+	}
+	workflow := string(r.Key)
+	if h, ok := msg.(*events.TaskHeartbeat); ok {
+		if p.heard(workflow, h.Token); len(h.Details) == 0 {
+			p.Stats.Dropped.Add(1)
+			return
+		}
+	}
+	p.decide(&decision{ref: ref, raw: r, in: machine.Input{
+		Workflow: workflow, Source: events.FromInbox, Inbox: msg,
+	}})
+}
+
+// clone copies a value out of the fetch that brought it, so that a cached row
+// that keeps a part of it does not keep the whole fetch.
+func clone(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
+
+func headersOf(r *kgo.Record) []events.Header {
+	if len(r.Headers) == 0 {
+		return nil
+	}
+	hs := make([]events.Header, len(r.Headers))
+	for i, h := range r.Headers {
+		hs[i] = events.Header{Key: h.Key, Value: clone(h.Value)}
+	}
+	return hs
+}

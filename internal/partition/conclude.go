@@ -1,0 +1,99 @@
+package partition
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// conclude derives everything that a record means besides the machine's rows:
+// its effects, its answer, its ledger entry, and the partition's own state. It
+// is the same for a record that was just decided and for one that is replayed.
+// command is the name of the command, where it is known.
+func (p *Processor) conclude(rec *events.Record, command string) []*Outgoing {
+	var outs []*Outgoing
+	if domain(rec) {
+		outs = p.effects(rec)
+	}
+	reply, answers := p.answer(rec)
+	if answers {
+		outs = p.addReply(outs, rec, reply, command)
+	}
+	if rec.ID != "" {
+		p.remember(rec, reply, answers)
+	}
+	p.forget(rec)
+	for _, e := range rec.Events {
+		p.fold(e, rec)
+	}
+	return outs
+}
+
+// answer is the reply to whoever asked for the decision.
+func (p *Processor) answer(rec *events.Record) (events.Reply, bool) {
+	if rec.Input.Source != events.FromCommands {
+		return events.Reply{}, false
+	}
+	if domain(rec) {
+		r := p.Machine.Answer(p.tx, rec)
+		r.Workflow = rec.Workflow
+		return r, true
+	}
+	r := events.Reply{Kind: events.ReplyDecided, Workflow: rec.Workflow, Result: events.ResultDone}
+	switch e := rec.Events[0].(type) {
+	case *events.InputForwarded:
+		return r, false // the right partition answers
+	case *events.InputRejected:
+		r.Result, r.Refusal = events.ResultRefused, &events.Refusal{Code: rejectionCode(e.Reason), Message: e.Reason, Path: e.Path}
+	case *events.CommandRefused:
+		r.Result, r.Refusal = events.ResultRefused, &events.Refusal{Code: e.Code, Message: e.Message, Path: e.Path}
+	case *events.WorkflowQuarantined:
+		r.Result, r.Refusal = events.ResultRefused, &events.Refusal{Code: "quarantined", Message: "the command met a defect and is in the dlq: " + e.Reason}
+	}
+	return r, true
+}
+
+// addReply adds the effect of a reply, if somebody asked for it.
+func (p *Processor) addReply(outs []*Outgoing, rec *events.Record, r events.Reply, command string) []*Outgoing {
+	if rec.ReplyTo.Address == "" {
+		return outs
+	}
+	r.ID, r.Command = rec.ReplyTo.ID, command
+	return append(outs, &Outgoing{
+		Kind: machine.ReplyEffect, Key: rec.ReplyTo.Address, Value: encodeReply(r),
+		Decided: rec.Position, Number: uint64(len(outs)), kept: true,
+	})
+}
+
+// fold changes the partition's own state by an event.
+func (p *Processor) fold(e events.Event, rec *events.Record) {
+	switch e := e.(type) {
+	case *events.AuthorityAcquired, *events.AuthorityMarkedStale, *events.AuthorityReleased:
+		old := leaseOf(p.tx)
+		next := old.Apply(e, rec.Position.Epoch)
+		p.tx.Put(leaseKey, &next)
+	case *events.ReplayRequested:
+		p.tx.Put(replayKey, &replayRow{Cursor: e.Cursor})
+	case *events.EffectFailed:
+		p.tx.Delete(failedRow(e))
+	case *events.WorkflowQuarantined:
+		if k, err := rows.ParseKey(e.Timer); err == nil && len(e.Timer) > 0 {
+			p.tx.Delete(k)
+		}
+	}
+}
+
+func leaseOf(tx *rows.Tx) leaseRow {
+	if row := rows.Get[leaseRow](tx, leaseKey); row != nil {
+		return *row
+	}
+	return leaseRow{}
+}
+
+// stored is the form of an answer that the ledger keeps.
+func storedAnswer(r events.Reply) json.RawMessage {
+	r.ID, r.Command = "", ""
+	return encodeReply(r)
+}

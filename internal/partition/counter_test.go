@@ -1,0 +1,250 @@
+package partition_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// counter is a small machine: a workflow is a number. start makes it, each
+// input dispatches one attempt that is to add the input to it, and its outcome
+// is the number added. The number is its result.
+type counter struct {
+	key   events.Key
+	panic string // a workflow whose inputs meet a defect
+}
+
+// tally is the row of a counter.
+type tally struct {
+	Applied  events.Position
+	Sum      int64
+	Next     uint64
+	Outcomes uint64
+	Open     uint64
+}
+
+func (t *tally) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "applied", &t.Applied)
+	wire.Int(c, 2, "sum", &t.Sum)
+	wire.Int(c, 3, "next", &t.Next)
+	wire.Int(c, 4, "outcomes", &t.Outcomes)
+	wire.Int(c, 5, "open", &t.Open)
+}
+
+// amount is the row of an open addition.
+type amount struct{ Value json.RawMessage }
+
+func (a *amount) Fields(c *wire.Codec) { c.JSON(1, "value", &a.Value) }
+
+func headKey(wf string) rows.Key { return rows.Key{Table: rows.Header, Workflow: wf} }
+
+func rowKey(t rows.Table, wf string, id events.RunnableID) rows.Key {
+	return rows.Key{Table: t, Workflow: wf, A: uint64(id)}
+}
+
+// timeoutMs is the timeout of an attempt of a workflow that is named for it.
+const timeoutMs = 60_000
+
+func (m *counter) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+	evs := m.decide(tx, now, in)
+	if len(evs) > 0 {
+		m.Apply(tx, &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs})
+	}
+	return evs
+}
+
+func (m *counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Event {
+	if in.Workflow == m.panic && m.panic != "" {
+		panic("this workflow is cursed")
+	}
+	head := rows.Get[tally](tx, headKey(in.Workflow))
+	switch {
+	case in.Command != nil:
+		return m.command(head, in.Command)
+	case in.Timer != nil:
+		return []events.Event{&events.TimerFired{Runnable: events.RunnableID(in.Timer.B)}}
+	case in.Lost != nil:
+		return m.lost(tx, in)
+	}
+	return m.inbox(tx, in)
+}
+
+func (m *counter) command(head *tally, cmd *events.Command) []events.Event {
+	switch b := cmd.Body.(type) {
+	case *events.StartWorkflow:
+		if head != nil {
+			return refused(cmd, "already_started")
+		}
+		return []events.Event{&events.WorkflowStarted{Name: "counter"}}
+	case *events.FeedInput:
+		if head == nil {
+			return refused(cmd, "not_found")
+		}
+		id := events.RunnableID(head.Next + 1)
+		return []events.Event{
+			&events.InputAccepted{Fact: events.FactID(id), Value: b.Input},
+			&events.RunnableDispatched{Runnable: id, Attempt: 1, Queue: "default"},
+		}
+	case *events.CheckpointWorkflow:
+		return []events.Event{&events.CheckpointRequested{By: b.By}}
+	}
+	return refused(cmd, "invalid_state")
+}
+
+func refused(cmd *events.Command, code string) []events.Event {
+	return []events.Event{&events.CommandRefused{Command: cmd.Name, Code: code, Message: code}}
+}
+
+func (m *counter) inbox(tx *rows.Tx, in machine.Input) []events.Event {
+	t, err := m.key.Open(in.Inbox.AttemptToken())
+	if err != nil {
+		return nil
+	}
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, in.Workflow, t.Runnable))
+	if a == nil || a.Decided != t.Decided {
+		return nil
+	}
+	switch msg := in.Inbox.(type) {
+	case *events.TaskOutcome:
+		return []events.Event{&events.RunnableCompleted{Runnable: t.Runnable, Value: msg.Result}}
+	case *events.TaskNotified:
+		return []events.Event{&events.RunnableNotified{Runnable: t.Runnable, Channel: msg.Channel}}
+	}
+	return nil
+}
+
+// lost dispatches the attempt again.
+func (m *counter) lost(tx *rows.Tx, in machine.Input) []events.Event {
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, in.Workflow, in.Lost.Runnable))
+	if a == nil || a.Attempt != in.Lost.Attempt {
+		return nil
+	}
+	return []events.Event{
+		&events.RunnableLost{Runnable: in.Lost.Runnable, Error: events.TaskError{Type: events.ErrorLost, Message: in.Lost.Reason}},
+		&events.RunnableDispatched{Runnable: in.Lost.Runnable, Attempt: a.Attempt + 1, Queue: "default"},
+	}
+}
+
+func (m *counter) Oversize(tx *rows.Tx, at events.Position, now int64, in machine.Input, limit int) []events.Event {
+	evs := []events.Event{&events.CommandRefused{Code: "too_large", Message: fmt.Sprint("more than ", limit)}}
+	m.Apply(tx, &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs})
+	return evs
+}
+
+func (m *counter) Apply(tx *rows.Tx, rec *events.Record) {
+	wf := rec.Workflow
+	for _, e := range rec.Events {
+		switch e := e.(type) {
+		case *events.WorkflowStarted:
+			tx.Put(headKey(wf), &tally{})
+		case *events.InputAccepted:
+			tx.Create(rowKey(rows.Runnable, wf, events.RunnableID(e.Fact)), &amount{e.Value})
+			h := rows.Change[tally](tx, headKey(wf))
+			h.Next, h.Open = uint64(e.Fact), h.Open+1
+		case *events.RunnableDispatched:
+			tx.Put(rowKey(rows.Attempt, wf, e.Runnable), &machine.Attempt{Attempt: e.Attempt, Decided: rec.Position, Queue: e.Queue, Since: rec.Time})
+			if wf == "timed" {
+				tx.Put(rows.Key{Table: rows.Timer, A: uint64(rec.Time + timeoutMs), Workflow: wf, B: uint64(e.Runnable), C: machine.TimerTimeout}, &machine.Timer{Attempt: e.Attempt})
+			}
+		case *events.RunnableNotified:
+			rows.Change[machine.Attempt](tx, rowKey(rows.Attempt, wf, e.Runnable)).Notified = true
+		case *events.RunnableCompleted:
+			m.completed(tx, rec, e)
+		case *events.TimerFired:
+			m.fired(tx, wf, e.Runnable)
+		}
+	}
+	if rows.Get[tally](tx, headKey(wf)) != nil {
+		rows.Change[tally](tx, headKey(wf)).Applied = rec.Position
+	}
+}
+
+func (m *counter) completed(tx *rows.Tx, rec *events.Record, e *events.RunnableCompleted) {
+	var n int64
+	if err := json.Unmarshal(e.Value, &n); err != nil {
+		panic(err)
+	}
+	h := rows.Change[tally](tx, headKey(rec.Workflow))
+	h.Sum, h.Outcomes, h.Open = h.Sum+n, h.Outcomes+1, h.Open-1
+	tx.Delete(rowKey(rows.Runnable, rec.Workflow, e.Runnable))
+	m.drop(tx, rec.Workflow, e.Runnable)
+}
+
+func (m *counter) fired(tx *rows.Tx, wf string, id events.RunnableID) {
+	h := rows.Change[tally](tx, headKey(wf))
+	h.Sum -= 1_000_000 // seen in results
+	h.Open--
+	m.drop(tx, wf, id)
+}
+
+func (m *counter) drop(tx *rows.Tx, wf string, id events.RunnableID) {
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, wf, id))
+	if a != nil && wf == "timed" {
+		tx.Delete(rows.Key{Table: rows.Timer, A: uint64(a.Since + timeoutMs), Workflow: wf, B: uint64(id), C: machine.TimerTimeout})
+	}
+	tx.Delete(rowKey(rows.Attempt, wf, id))
+}
+
+func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
+	var all []machine.Effect
+	for _, e := range rec.Events {
+		switch e := e.(type) {
+		case *events.RunnableDispatched:
+			if t, ok := m.Task(tx, rec.Workflow, rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, rec.Workflow, e.Runnable)), e.Runnable); ok {
+				all = append(all, t)
+			}
+		case *events.RunnableCompleted:
+			h := rows.Get[tally](tx, headKey(rec.Workflow))
+			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: rec.Workflow, Value: []byte(fmt.Sprint(h.Sum))})
+		}
+	}
+	return all
+}
+
+func (m *counter) Task(tx *rows.Tx, wf string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
+	in := rows.Get[amount](tx, rowKey(rows.Runnable, wf, id))
+	if in == nil {
+		return machine.Effect{}, false
+	}
+	token := m.key.Seal(events.Token{Workflow: wf, Runnable: id, Attempt: a.Attempt, Decided: a.Decided})
+	value := wire.Marshal(&events.Task{Token: token, Task: "add", Attempt: a.Attempt, Input: in.Value})
+	return machine.Effect{Kind: machine.TaskEffect, Key: wf, Queue: a.Queue, Runnable: id, Value: value}, true
+}
+
+func (m *counter) Answer(_ *rows.Tx, rec *events.Record) events.Reply {
+	r := events.Reply{Kind: events.ReplyDecided, Result: events.ResultDone}
+	if e, ok := rec.Events[0].(*events.CommandRefused); ok {
+		r.Result, r.Refusal = events.ResultRefused, &events.Refusal{Code: e.Code, Message: e.Message}
+	}
+	return r
+}
+
+func (m *counter) Due(tx *rows.Tx, rec *events.Record) bool {
+	if _, ok := rec.Events[0].(*events.CheckpointRequested); ok {
+		return true
+	}
+	if rec.Workflow[0] == 'm' { // manual: by command only
+		return false
+	}
+	_, ok := rec.Events[0].(*events.RunnableCompleted)
+	return ok
+}
+
+func (m *counter) Applied(tx *rows.Tx, wf string) events.Position {
+	if h := rows.Get[tally](tx, headKey(wf)); h != nil {
+		return h.Applied
+	}
+	return events.Position{}
+}
+
+func (m *counter) Query(tx *rows.Tx, _ int64, q *events.Query) events.Reply {
+	h := rows.Get[tally](tx, headKey(q.Workflow))
+	if h == nil {
+		return events.Reply{Refusal: &events.Refusal{Code: "not_found"}}
+	}
+	return events.Reply{Result: events.ResultDone, Body: json.RawMessage(fmt.Sprintf(`{"sum":%d,"open":%d}`, h.Sum, h.Open))}
+}

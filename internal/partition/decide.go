@@ -1,0 +1,186 @@
+package partition
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// decision is one input on its way to a record.
+type decision struct {
+	in      machine.Input
+	ref     events.InputRef
+	id      string       // of the ledger; empty: none
+	digest  uint64       // of the content, for the ledger
+	command string       // its name, for the answer
+	raw     *kgo.Record  // the input's record; nil for timers and the engine's own
+	own     events.Event // set: the partition's decision, the machine is not asked
+	after   func()
+}
+
+// decide makes the record of one input, appends it and lets the next input see
+// its changes. It says whether there was anything to record.
+func (p *Processor) decide(d *decision) bool {
+	rec := &events.Record{
+		Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1},
+		Input:    d.ref, ID: d.id, Digest: d.digest,
+		Workflow: d.in.Workflow, Time: p.recordTime(),
+		ReplyTo: d.in.ReplyTo, Trace: d.in.Trace,
+	}
+	made, defect := p.attempt(d, rec, 0)
+	if p.fault != nil {
+		return false
+	}
+	if defect != "" {
+		return p.quarantine(d, rec, defect)
+	}
+	if len(rec.Events) == 0 {
+		p.tx.Reset()
+		p.Stats.Dropped.Add(1)
+		return false
+	}
+	kafkaRec := journal.Encode(rec, p.Names, p.Partition)
+	if limit := p.recordLimit(); len(kafkaRec.Value) > limit {
+		return p.oversize(d, rec, limit)
+	}
+	p.append(rec, kafkaRec, made, d.after)
+	return true
+}
+
+// outcome is what a decision made besides its events.
+type outcome struct {
+	outs []*Outgoing
+	due  bool
+}
+
+// attempt lets the machine decide, with everything that follows, and contains
+// its panics (J6). limit > 0 asks for the decision that fits.
+func (p *Processor) attempt(d *decision, rec *events.Record, limit int) (made outcome, defect string) {
+	defer func() {
+		if v := recover(); v != nil {
+			defect = p.contain(v)
+		}
+	}()
+	switch {
+	case d.own != nil:
+		rec.Events = []events.Event{d.own}
+		if domain(rec) {
+			p.Machine.Apply(p.tx, rec)
+		}
+	case limit > 0:
+		rec.Events = p.Machine.Oversize(p.tx, rec.Position, rec.Time, d.in, limit)
+	default:
+		rec.Events = p.Machine.Decide(p.tx, rec.Position, rec.Time, d.in)
+	}
+	if len(rec.Events) == 0 {
+		return made, ""
+	}
+	made.outs = p.conclude(rec, d.command)
+	made.outs = append(made.outs, p.original(rec, d.raw, len(made.outs))...)
+	made.due = domain(rec) && p.Machine.Due(p.tx, rec)
+	return made, ""
+}
+
+// contain tells a defect, which is contained, from a fault, which is not: with
+// an unreadable state nothing is known (J6).
+func (p *Processor) contain(v any) string {
+	p.tx.Reset()
+	if f, ok := v.(rows.Fault); ok {
+		p.fail(f)
+		return ""
+	}
+	p.Logger.Error("contained a defect", "partition", p.Partition, "panic", v, "stack", string(debug.Stack()))
+	return cut(fmt.Sprint(v), reasonBytes)
+}
+
+// oversize replaces a record that does not fit by a refusal (J4).
+func (p *Processor) oversize(d *decision, rec *events.Record, limit int) bool {
+	p.tx.Reset()
+	p.Stats.Oversize.Add(1)
+	made, defect := p.attempt(d, rec, limit)
+	if p.fault != nil {
+		return false
+	}
+	kafkaRec := journal.Encode(rec, p.Names, p.Partition)
+	if defect == "" && len(rec.Events) == 0 {
+		defect = "the decision does not fit a record and has no refusal"
+	} else if defect == "" && len(kafkaRec.Value) > limit {
+		defect = fmt.Sprintf("the refusal of a decision that does not fit has %d bytes, the limit is %d", len(kafkaRec.Value), limit)
+	}
+	if defect != "" {
+		return p.quarantine(d, rec, defect)
+	}
+	p.append(rec, kafkaRec, made, d.after)
+	return true
+}
+
+// quarantine sets an input aside that met a defect: the workflow is as it was,
+// the input goes to the dlq, and a timer does not fire again (J6).
+func (p *Processor) quarantine(d *decision, rec *events.Record, defect string) bool {
+	p.tx.Reset()
+	p.Stats.Quarantined.Add(1)
+	event := &events.WorkflowQuarantined{Reason: defect}
+	if d.in.Timer != nil {
+		event.Timer = d.in.Timer.Append(nil)
+	}
+	rec.Events = []events.Event{event}
+	outs := p.conclude(rec, d.command)
+	outs = append(outs, p.original(rec, d.raw, len(outs))...)
+	p.append(rec, journal.Encode(rec, p.Names, p.Partition), outcome{outs: outs}, d.after)
+	return true
+}
+
+// append sends a decided record to the journal and runs ahead.
+func (p *Processor) append(rec *events.Record, k *kgo.Record, made outcome, after func()) {
+	p.seq = rec.Position.Seq
+	p.tail = p.tail.Next(rec.Position, p.tail.Offset, k.Value)
+	p.n++
+	f := &flight{n: p.n, rec: rec, mark: p.tail, writes: p.tx.Writes(), outs: made.outs, due: made.due, after: after}
+	f.size = len(k.Value) + len(k.Key) + 64
+	for _, s := range inputs {
+		f.read[s] = p.inputs[s].next
+	}
+	p.State.Apply(f.writes, p.n)
+	p.tx.Reset()
+	p.timers.note(f.writes)
+	p.inflight.push(f)
+	p.Stats.Appended.Add(1)
+	p.Log.Append(k, rec.Position.Seq)
+	p.releaseEarly(f)
+}
+
+// recordLimit is the largest value of a journal record.
+func (p *Processor) recordLimit() int {
+	limit := p.Settings.RecordBytes
+	if learnt := int(p.Stats.recordLimit.Load()); learnt > 0 {
+		limit = min(limit, learnt)
+	}
+	return limit
+}
+
+// domain says whether a record is the machine's to apply. What concerns the
+// partition itself is not.
+func domain(rec *events.Record) bool {
+	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, partitionPrefix) {
+		return false
+	}
+	switch rec.Events[0].(type) {
+	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
+		return false
+	}
+	return true
+}
+
+func cut(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,0 +1,167 @@
+package partition
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// outside is what is released and not acknowledged, and what waits for the
+// lease. Both count in the bound of the loop.
+type outside struct {
+	records int
+	bytes   int
+	held    []*Outgoing // until the lease has its margin again (E5)
+}
+
+// effects are the machine's effects of a record, numbered in their order.
+func (p *Processor) effects(rec *events.Record) []*Outgoing {
+	made := p.Machine.Effects(p.tx, rec)
+	if len(made) == 0 {
+		return nil
+	}
+	outs := make([]*Outgoing, len(made))
+	for i := range made {
+		outs[i] = fromEffect(&made[i], rec.Position, uint64(i))
+	}
+	return outs
+}
+
+// fromEffect makes the outgoing record of an effect. Tasks need no outbox: they
+// are made again from open attempts (E1).
+func fromEffect(e *machine.Effect, at events.Position, number uint64) *Outgoing {
+	return &Outgoing{
+		Kind: e.Kind, Key: e.Key, Queue: e.Queue, Runnable: e.Runnable, Value: e.Value,
+		Decided: at, Number: number, early: e.Early, kept: e.Kind != machine.TaskEffect,
+	}
+}
+
+// release lets an effect out, or keeps it until the lease allows it (E5).
+func (p *Processor) release(o *Outgoing) {
+	if o.sent {
+		return
+	}
+	o.sent = true
+	p.outside.records++
+	p.outside.bytes += o.size()
+	if !p.leased() {
+		p.outside.held = append(p.outside.held, o)
+		return
+	}
+	p.Stats.Released.Add(1)
+	p.Log.Produce(o)
+}
+
+// releaseEarly lets the tasks of mode async out with the append of their record.
+func (p *Processor) releaseEarly(f *flight) {
+	for _, o := range f.outs {
+		if o.early {
+			p.release(o)
+		}
+	}
+}
+
+// unhold releases what waited for the lease.
+func (p *Processor) unhold() {
+	held := p.outside.held
+	p.outside.held = nil
+	for _, o := range held {
+		p.Stats.Released.Add(1)
+		p.Log.Produce(o)
+	}
+}
+
+// produced takes the outcome of an effect.
+func (p *Processor) produced(r *Produced) {
+	o := r.Out
+	p.outside.records--
+	p.outside.bytes -= o.size()
+	if r.Err != nil {
+		p.refusedForGood(o, r.Err)
+		return
+	}
+	if o.kept {
+		p.acked = append(p.acked, o.row())
+	}
+	if o.Kind == machine.TaskEffect {
+		p.watch.out(o, r.Partition, r.Offset, p.clock.now)
+	}
+}
+
+// refusedForGood makes an input of an effect that will never be out (J4): for a
+// task the attempt is lost, so that its policy decides; for anything else
+// EffectFailed ends it.
+func (p *Processor) refusedForGood(o *Outgoing, err error) {
+	p.Stats.Failed.Add(1)
+	p.Logger.Warn("an effect was refused for good", "partition", p.Partition, "workflow", o.Key, "kind", kindName(o.Kind), "error", err)
+	reason := cut(err.Error(), reasonBytes)
+	if o.Kind == machine.TaskEffect {
+		p.urgent = append(p.urgent, func() bool {
+			k := attemptKey{o.Key, o.Runnable}
+			at := p.watch.open[k]
+			return at != nil && at.row.Decided == o.Decided && p.lost(k, at.row.Attempt, "its task record cannot be delivered: "+reason)
+		})
+		return
+	}
+	if !o.kept {
+		return // the answer to a question; who asked will ask again
+	}
+	p.urgent = append(p.urgent, func() bool { return p.effectFailed(o, reason) })
+}
+
+func (p *Processor) effectFailed(o *Outgoing, reason string) bool {
+	d := &decision{own: &events.EffectFailed{
+		Kind: kindName(o.Kind), Epoch: o.Decided.Epoch, Seq: o.Decided.Seq, Number: o.Number, Reason: reason,
+	}}
+	if o.Kind != machine.ReplyEffect {
+		d.in.Workflow = o.Key
+	} else if small := refusedReply(o.Value, reason); small != nil {
+		d.after = func() { p.release(&Outgoing{Kind: machine.ReplyEffect, Key: o.Key, Value: small}) }
+	}
+	return p.decide(d)
+}
+
+// refusedReply is what an asker gets whose answer does not fit.
+func refusedReply(value []byte, reason string) []byte {
+	var r events.Reply
+	if json.Unmarshal(value, &r) != nil || r.Body == nil {
+		return nil
+	}
+	r.Body = nil
+	r.Refusal = &events.Refusal{Code: "too_large", Message: "the answer does not fit a record: " + reason}
+	return encodeReply(r)
+}
+
+func encodeReply(r events.Reply) []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(fmt.Sprintf("encoding a reply: %v", err)) // a body that is no JSON: a defect of the machine
+	}
+	return b
+}
+
+func kindName(k machine.EffectKind) string {
+	switch k {
+	case machine.TaskEffect:
+		return "task"
+	case machine.CancelEffect:
+		return "cancel"
+	case machine.ReplyEffect:
+		return "reply"
+	case machine.StatusEffect:
+		return "status"
+	case machine.DLQEffect:
+		return "dlq"
+	case machine.ForwardEffect:
+		return "forward"
+	}
+	return fmt.Sprintf("effect %d", k)
+}
+
+// failedRow is the outbox row that an EffectFailed record ends.
+func failedRow(e *events.EffectFailed) rows.Key {
+	return rows.Key{Table: rows.Outbox, A: e.Epoch, B: e.Seq, C: e.Number}
+}

@@ -1,0 +1,35 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// BrokenLogError is an input log that is not what it was at the place where it
+// was read; the next recovery finds out what happened to it.
+type BrokenLogError struct {
+	Source events.Source
+	Err    error
+}
+
+func (e *BrokenLogError) Error() string {
+	return fmt.Sprintf("reading %s: %v", e.Source, e.Err)
+}
+
+func (e *BrokenLogError) Unwrap() error { return e.Err }
+
+// ClockError is a clock that is behind the broker's by more than the margin
+// that the lease allows: an owner with it must not decide (J2).
+type ClockError struct{ Ahead int64 }
+
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("the broker's clock is %s ahead of this machine's", time.Duration(e.Ahead)*time.Millisecond)
+}
+
+var (
+	errExpired   = errors.New("the lease ran out before it was renewed")
+	errDismissed = errors.New("an operator released the lease")
+)

@@ -1,0 +1,212 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// retryPause is how long a failed reign, question or checkpoint waits.
+const retryPause = 250 * time.Millisecond
+
+// HostConfig is what the partitions of one process share.
+type HostConfig struct {
+	Kafka      kafka.Config
+	Partitions int32  // of every topic keyed by workflow ID
+	Instance   string // name of this process among planners
+	Owner      string // unlike that of any other process start; begins with Instance + "/"
+	Settings   Settings
+	Machine    func(partition int32) machine.Machine
+	Store      func(partition int32) store.Options  // where its store is
+	Member     func() (id string, generation int32) // of the planner group, for committed positions
+	Durability *snapshot.Durability
+	Logger     *slog.Logger
+	Stats      *Stats
+}
+
+// Host owns the clients that the partitions of a process share: one for
+// journals, one for effects, one that reads the inputs, one for questions. A
+// blocked effect blocks no journal.
+type Host struct {
+	HostConfig
+	names   topics.Names
+	logger  *slog.Logger
+	effects *kgo.Client
+	admin   *kgo.Client
+	adm     *kadm.Client
+	router  *router
+	ends    *endsAsker
+	queues  *queueCounts
+	cluster string
+	topicID map[string][]byte
+
+	mu      sync.Mutex
+	journal *kgo.Client
+	old     []*kgo.Client // stopped by data loss
+
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+// NewHost connects to the cluster. Close it after all its Owners have ended.
+func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
+	c.Settings = c.Settings.Complete()
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Stats == nil {
+		c.Stats = &Stats{}
+	}
+	names, err := c.Kafka.Names()
+	if err != nil {
+		return nil, err
+	}
+	if c.Settings.RecordBytes == 0 {
+		c.Settings.RecordBytes = int(topics.Default().MaxBytes(names, names.Journal())) - recordOverhead
+	}
+	h := &Host{HostConfig: c, names: names, logger: c.Logger}
+	if err := h.connect(ctx); err != nil {
+		h.closeClients()
+		return nil, err
+	}
+	h.start(ctx)
+	return h, nil
+}
+
+func (h *Host) connect(ctx context.Context) (err error) {
+	if h.effects, err = kafka.NewEffectsProducer(h.Kafka); err != nil {
+		return err
+	}
+	if h.journal, err = kafka.NewJournalProducer(h.Kafka); err != nil {
+		return err
+	}
+	if h.admin, err = kafka.NewAdmin(h.Kafka); err != nil {
+		return err
+	}
+	h.adm = kadm.NewClient(h.admin)
+	if h.router, err = newRouter(h.Kafka, h.names, h.logger); err != nil {
+		return err
+	}
+	h.ends, h.queues = newEndsAsker(h), newQueueCounts(h)
+	return h.identify(ctx)
+}
+
+// identify asks for the ids of the cluster and of the topics that positions and
+// stores are about.
+func (h *Host) identify(ctx context.Context) error {
+	meta, err := h.adm.Metadata(ctx, h.names.Journal(), h.names.Commands(), h.names.Inbox())
+	if err != nil {
+		return fmt.Errorf("asking for the cluster's id: %w", err)
+	}
+	h.cluster = meta.Cluster
+	ids := map[string][]byte{}
+	for name, t := range meta.Topics {
+		if t.Err != nil {
+			return fmt.Errorf("asking for the id of topic %s: %w", name, t.Err)
+		}
+		ids[name] = append([]byte(nil), t.ID[:]...)
+	}
+	h.mu.Lock()
+	h.topicID = ids
+	h.mu.Unlock()
+	return nil
+}
+
+func (h *Host) start(ctx context.Context) {
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run} {
+		h.wg.Go(func() { run(ctx) })
+	}
+}
+
+// Close ends the shared goroutines and clients.
+func (h *Host) Close() {
+	h.stop()
+	h.wg.Wait()
+	h.closeClients()
+}
+
+func (h *Host) closeClients() {
+	all := append([]*kgo.Client{h.effects, h.journal, h.admin}, h.old...)
+	if h.router != nil {
+		all = append(all, h.router.cl)
+	}
+	for _, cl := range all {
+		if cl != nil {
+			cl.Close()
+		}
+	}
+}
+
+// journalClient is the client for journals. One that data loss has stopped is
+// replaced: it fails every append, of any partition, for ever (J1).
+func (h *Host) journalClient() *kgo.Client {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.journal
+}
+
+// replaceJournal makes a new journal client if the failed one is still in use.
+func (h *Host) replaceJournal(failed *kgo.Client) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.journal != failed {
+		return nil
+	}
+	cl, err := kafka.NewJournalProducer(h.Kafka)
+	if err != nil {
+		return err
+	}
+	h.old = append(h.old, failed)
+	h.journal = cl
+	return nil
+}
+
+// idOf is the id of one of the topics that identify asked for.
+func (h *Host) idOf(topic string) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.topicID[topic]
+}
+
+// effectRecord is the Kafka record of an effect that is no task.
+func (h *Host) effectRecord(o *Outgoing) *kgo.Record {
+	key := []byte(o.Key)
+	switch o.Kind {
+	case machine.CancelEffect:
+		return kafka.Keyed(h.names.TaskControl(), key, o.Value)
+	case machine.ReplyEffect:
+		return kafka.Keyed(h.names.Replies(), key, o.Value)
+	case machine.StatusEffect:
+		if len(o.Value) == 0 {
+			return kafka.Keyed(h.names.Status(), key, nil)
+		}
+		return kafka.Keyed(h.names.Status(), key, o.Value)
+	case machine.DLQEffect:
+		return kafka.Keyed(h.names.DLQ(), key, o.Value)
+	case machine.ForwardEffect:
+		topic := h.names.Commands()
+		if o.Log == events.FromInbox {
+			topic = h.names.Inbox()
+		}
+		rec := kafka.Keyed(topic, key, o.Value)
+		for _, header := range o.Headers {
+			rec.Headers = append(rec.Headers, kafka.Header(header.Key, header.Value))
+		}
+		return rec
+	}
+	panic(errors.New("partition: " + kindName(o.Kind) + " has no topic of its own"))
+}

@@ -1,0 +1,198 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// flight is a record between its append and its writing to the store.
+type flight struct {
+	n      uint64 // ascending through all that this owner applied
+	rec    *events.Record
+	mark   journal.Mark // the offset once acknowledged
+	writes []rows.Write // its attempts, for the watch
+	outs   []*Outgoing
+	read   [logs]int64 // next offsets of the input logs once it is written (J3)
+	size   int
+	acked  bool
+	due    bool
+	after  func() // what the owner does once it is written
+}
+
+// queue is the flights in order of their seq.
+type queue struct {
+	all   []*flight
+	bytes int
+}
+
+func (q *queue) len() int { return len(q.all) }
+
+func (q *queue) push(f *flight) {
+	q.all = append(q.all, f)
+	q.bytes += f.size
+}
+
+// newest is the last flight, or nil.
+func (q *queue) newest() *flight {
+	if len(q.all) == 0 {
+		return nil
+	}
+	return q.all[len(q.all)-1]
+}
+
+// landed removes and returns the acknowledged ones at the front.
+func (q *queue) landed() []*flight {
+	n := 0
+	for n < len(q.all) && q.all[n].acked {
+		q.bytes -= q.all[n].size
+		n++
+	}
+	done := q.all[:n:n]
+	q.all = q.all[n:]
+	return done
+}
+
+// PoisonedError is a failed append: the pipeline behind it is void (J1).
+type PoisonedError struct {
+	Position events.Position
+	Err      error
+}
+
+func (e *PoisonedError) Error() string {
+	return fmt.Sprintf("appending journal record %s: %v", e.Position, e.Err)
+}
+
+func (e *PoisonedError) Unwrap() error { return e.Err }
+
+// acknowledged marks what the journal and the effects' topics have confirmed.
+func (p *Processor) acknowledged(b *Batch) {
+	for _, a := range b.Appended {
+		p.appended(a)
+	}
+	for i := range b.Produced {
+		p.produced(&b.Produced[i])
+	}
+}
+
+// appended takes one acknowledgement. The first failure poisons: nothing that
+// is acknowledged later is written or released (J1).
+func (p *Processor) appended(a Appended) {
+	if p.fault != nil || p.inflight.len() == 0 {
+		return
+	}
+	first := p.inflight.all[0].mark.Position.Seq
+	i := int(a.Seq - first)
+	if a.Seq < first || i >= p.inflight.len() {
+		p.fail(fmt.Errorf("append of seq %d was acknowledged, in flight are %d from %d", a.Seq, p.inflight.len(), first))
+		return
+	}
+	f := p.inflight.all[i]
+	if a.Err != nil {
+		p.fail(&PoisonedError{Position: f.mark.Position, Err: a.Err})
+		if kafka.IsTooLarge(a.Err) {
+			p.Stats.learnLimit(f.size)
+		}
+		return
+	}
+	f.acked, f.mark.Offset = true, a.Offset
+	if a.Offset < 0 { // known to be written, not where: no earlier than behind its predecessor
+		f.mark.Offset = p.stored.Offset + 1
+		if i > 0 {
+			f.mark.Offset = p.inflight.all[i-1].mark.Offset + 1
+		}
+	}
+}
+
+// settle writes all acknowledged records to the store in one batch, then
+// releases their effects.
+func (p *Processor) settle() {
+	if p.fault != nil {
+		return
+	}
+	done := p.inflight.landed()
+	if len(done) == 0 {
+		p.caughtUp()
+		return
+	}
+	last := done[len(done)-1]
+	if err := p.State.Commit(last.n, last.mark, p.collect(done)); err != nil {
+		p.fail(fmt.Errorf("writing records up to %s: %w", last.mark.Position, err))
+		return
+	}
+	p.stored, p.storedN = last.mark, last.n
+	p.Stats.Committed.Add(uint64(len(done)))
+	for _, f := range done {
+		p.land(f)
+	}
+	p.caughtUp()
+}
+
+// collect is what one batch writes besides the records' changes: the outbox
+// and the positions.
+func (p *Processor) collect(done []*flight) []rows.Write {
+	var more []rows.Write
+	for _, f := range done {
+		for _, o := range f.outs {
+			if o.kept {
+				more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow(), Created: true})
+			}
+		}
+		p.foldPositions(f.rec)
+	}
+	more = append(more, p.positionWrites()...)
+	return append(more, p.takeAcked()...)
+}
+
+// takeAcked are the deletions of outbox rows whose effects are out.
+func (p *Processor) takeAcked() []rows.Write {
+	writes := make([]rows.Write, len(p.acked))
+	for i, k := range p.acked {
+		writes[i] = rows.Write{Key: k}
+	}
+	p.acked = p.acked[:0]
+	return writes
+}
+
+// land releases a written record's effects and tells what follows it.
+func (p *Processor) land(f *flight) {
+	for _, s := range inputs {
+		p.inputs[s].durable = f.read[s]
+	}
+	for _, w := range f.writes {
+		if w.Key.Table == rows.Attempt {
+			p.watch.note(w, p.clock.now)
+		}
+	}
+	for _, o := range f.outs {
+		p.release(o)
+	}
+	if f.due {
+		p.due[f.rec.Workflow] = struct{}{}
+	}
+	if f.after != nil {
+		f.after()
+	}
+}
+
+// caughtUp lets the positions of dropped inputs count once every record
+// appended before is acknowledged (J3).
+func (p *Processor) caughtUp() {
+	if p.inflight.len() > 0 {
+		return
+	}
+	for _, s := range inputs {
+		p.inputs[s].durable = p.inputs[s].next
+	}
+}
+
+// flush writes the deletions of outbox rows that no record carries.
+func (p *Processor) flush() {
+	if p.fault != nil || len(p.acked) == 0 {
+		return
+	}
+	p.fail(p.State.Commit(p.storedN, p.stored, p.takeAcked()))
+}

@@ -1,0 +1,161 @@
+package partition
+
+import (
+	"hash/crc32"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// inputLog is how far one input log is read.
+type inputLog struct {
+	queue   []*kgo.Record // fetched, not decided
+	next    int64         // offset to decide next
+	seeking bool          // what comes was read before the log was sought to another place
+	durable int64         // the position that a checkpoint may commit (J3)
+	readTo  int64         // Unix ms: everything stamped up to then is decided (J5)
+	stamp   int64         // Unix ms: the newest stamp that a record of the journal has consumed
+	row     positionRow   // as of the records that are written
+	jumped  bool          // since the last checkpoint a record moved the log
+	changed bool          // the row, since it was written
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// digestOf identifies the content of an input record.
+func digestOf(r *kgo.Record) uint32 {
+	return crc32.Update(crc32.Checksum(r.Key, castagnoli), castagnoli, r.Value)
+}
+
+// takeInputs decides some of the records that wait of one input log.
+func (p *Processor) takeInputs(s events.Source) bool {
+	l := &p.inputs[s]
+	n, bytes := 0, 0
+	for n < len(l.queue) && n < inputBatch && p.room() {
+		r := l.queue[n]
+		l.queue[n] = nil
+		n++
+		bytes += len(r.Key) + len(r.Value)
+		p.takeInput(s, l, r)
+	}
+	if n == 0 {
+		return false
+	}
+	if l.queue = l.queue[n:]; len(l.queue) == 0 {
+		l.queue = nil
+	}
+	p.Log.Took(s, n, bytes)
+	p.readOn()
+	return true
+}
+
+// takeInput decides one record. Its position advances whatever it is: nothing
+// is read again for ever (J4).
+func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
+	if r.Topic == "" { // from here on it is what was sought
+		l.seeking = false
+		return
+	}
+	if l.seeking || r.Offset < l.next {
+		return
+	}
+	stamp := r.Timestamp.UnixMilli()
+	if s == events.FromCommands && p.aheadOfClock(stamp) {
+		return
+	}
+	l.next = r.Offset + 1
+	if !r.Attrs.IsControl() {
+		p.take(s, r, stamp)
+	}
+	l.readTo = max(l.readTo, stamp)
+	p.caughtUp()
+}
+
+func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
+	ref := events.InputRef{
+		Source: s, Generation: p.inputs[s].row.Generation, Offset: r.Offset,
+		LeaderEpoch: max(0, r.LeaderEpoch), Digest: digestOf(r),
+	}
+	if s == events.FromCommands {
+		ref.Stamp = stamp
+		p.inputs[s].stamp = max(p.inputs[s].stamp, stamp)
+		p.takeCommand(r, ref)
+		return
+	}
+	p.takeInbox(r, ref)
+}
+
+// aheadOfClock stops deciding when the broker's stamps are ahead of the owner's
+// clock by more than the lease margin (J2).
+func (p *Processor) aheadOfClock(stamp int64) bool {
+	ahead := stamp - p.clock.now
+	if ahead <= p.Settings.Margin.Milliseconds() {
+		return false
+	}
+	p.clock.wrong = true
+	p.fail(&ClockError{Ahead: ahead})
+	return true
+}
+
+// foldPositions is what a record says about the positions of the input logs.
+func (p *Processor) foldPositions(rec *events.Record) {
+	if s := rec.Input.Source; s == events.FromCommands || s == events.FromInbox {
+		p.inputs[s].row.consume(&rec.Input)
+		p.inputs[s].changed = true
+	}
+	for _, e := range rec.Events {
+		p.foldPosition(e)
+	}
+}
+
+func (p *Processor) foldPosition(e events.Event) {
+	switch e := e.(type) {
+	case *events.InputLogTruncated:
+		p.inputs[e.Log].jump(e.Generation, e.Resume)
+	case *events.InputLost:
+		p.inputs[e.Log].jump(e.Generation, e.To)
+	case *events.ReplayRequested:
+		if s, offset, ok := parseCursor(e.Cursor); ok {
+			p.inputs[s].jump(p.inputs[s].row.Generation, offset)
+		}
+	case *events.AuthorityAcquired:
+		p.inputs[events.FromCommands].identify(e.CommandsID)
+		p.inputs[events.FromInbox].identify(e.InboxID)
+	}
+}
+
+func (l *inputLog) jump(generation uint32, next int64) {
+	l.row.Generation, l.row.Next = generation, next
+	l.row.LeaderEpoch, l.row.Digest = 0, 0
+	l.changed, l.jumped = true, true
+}
+
+func (l *inputLog) identify(id []byte) {
+	l.row.TopicID, l.changed = id, true
+}
+
+// consume moves a position behind a record, remembering a few older ones.
+func (p *positionRow) consume(ref *events.InputRef) {
+	p.Next, p.LeaderEpoch, p.Digest = ref.Offset+1, ref.LeaderEpoch, ref.Digest
+	p.Time = max(p.Time, ref.Stamp)
+	if n := len(p.Older); n > 0 && p.Older[n-1].Offset <= ref.Offset && ref.Offset/markEvery == p.Older[n-1].Offset/markEvery {
+		return
+	}
+	older := p.Older[max(0, len(p.Older)+1-olderMarks):]
+	p.Older = append(older[:len(older):len(older)], mark{ref.Offset, ref.LeaderEpoch, ref.Digest})
+}
+
+// positionWrites are the rows of the positions that have changed.
+func (p *Processor) positionWrites() []rows.Write {
+	var writes []rows.Write
+	for _, s := range inputs {
+		if l := &p.inputs[s]; l.changed {
+			row := l.row
+			writes = append(writes, rows.Write{Key: positionKey(s), Row: &row})
+			l.changed = false
+		}
+	}
+	return writes
+}

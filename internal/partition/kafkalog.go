@@ -1,0 +1,100 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// effectPause is how long an effect waits that the broker refused, but not for
+// good.
+const effectPause = time.Second
+
+// kafkaLog is Log over the clients that a process shares among its partitions.
+// Outcomes go to the owner's mailbox; after ctx has ended nothing is sent.
+type kafkaLog struct {
+	ctx     context.Context
+	host    *Host
+	p       int32
+	box     *mailbox
+	journal *kgo.Client // of this reign
+}
+
+var _ Log = (*kafkaLog)(nil)
+
+// Append implements Log.
+func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
+	l.journal.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
+		l.box.appended(Appended{Seq: seq, Offset: r.Offset, Err: err})
+	})
+}
+
+// Produce implements Log.
+func (l *kafkaLog) Produce(o *Outgoing) {
+	if o.Kind != machine.TaskEffect {
+		l.send(o, l.host.effectRecord(o))
+		return
+	}
+	n, ok := l.host.queues.partitions(o.Queue)
+	if !ok {
+		l.host.queues.park(l, o)
+		return
+	}
+	l.task(o, n)
+}
+
+// task spreads the attempts of one workflow over all partitions of its queue (E2).
+func (l *kafkaLog) task(o *Outgoing, n int32) {
+	at := int32((uint64(l.p) + uint64(o.Runnable)) % uint64(n))
+	l.send(o, kafka.Placed(l.host.names.Tasks(o.Queue), at, []byte(o.Key), o.Value))
+}
+
+func (l *kafkaLog) send(o *Outgoing, rec *kgo.Record) {
+	l.host.effects.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
+		switch {
+		case err == nil:
+			l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
+		case refused(err):
+			l.box.produced(Produced{Out: o, Err: err})
+		case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
+			l.host.logger.Warn("an effect could not be produced yet", "topic", rec.Topic, "error", err)
+			time.AfterFunc(effectPause, func() { l.Produce(o) })
+		}
+	})
+}
+
+// refused says whether the broker will never take a record (J4).
+func refused(err error) bool {
+	return kafka.IsTooLarge(err) || errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTopicException)
+}
+
+// AskEnds implements Log.
+func (l *kafkaLog) AskEnds() { l.host.ends.ask(l.p, l.box) }
+
+// AskQueue implements Log.
+func (l *kafkaLog) AskQueue(queue string) { go l.host.askQueue(l.ctx, queue, l.box) }
+
+// Took implements Log.
+func (l *kafkaLog) Took(s events.Source, records, bytes int) { l.box.took(s, records, bytes) }
+
+// Seek implements Log.
+func (l *kafkaLog) Seek(s events.Source, offset int64) {
+	l.host.router.seek(l.p, l.box, s, offset)
+}
+
+// pause implements flow.
+func (l *kafkaLog) pause(s events.Source) {
+	l.host.router.cl.PauseFetchPartitions(map[string][]int32{l.host.router.topic(s): {l.p}})
+}
+
+// resume implements flow.
+func (l *kafkaLog) resume(s events.Source) {
+	l.host.router.cl.ResumeFetchPartitions(map[string][]int32{l.host.router.topic(s): {l.p}})
+}

@@ -1,0 +1,45 @@
+package partition
+
+import "time"
+
+// leased says whether the lease has its margin left: only then effects are
+// released and queries answered (E5).
+func (p *Processor) leased() bool {
+	return !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
+}
+
+// renewed takes a renewal whose commit is known. One that is known only after
+// the old expiry does not count: the partition is acquired anew (O5).
+func (p *Processor) renewed(r Renewed) {
+	if p.lease.Expired(p.clock.now) {
+		p.fail(errExpired)
+		return
+	}
+	next, err := p.lease.Renew(p.lease.Owner, p.lease.LeaseID, r.Until, p.epoch)
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.lease = next
+	p.unhold()
+}
+
+// checkLease ends the reign of an owner that could not renew in time, or whose
+// lease an operator released (O5).
+func (p *Processor) checkLease() {
+	switch {
+	case p.dismissed:
+		p.fail(errDismissed)
+	case p.lease.Expired(p.clock.now):
+		p.fail(errExpired)
+	}
+}
+
+// NextWake is when the processor wants a step even if nothing arrives.
+func (p *Processor) NextWake() time.Duration {
+	next := min(p.timers.next, p.watch.next, p.lease.LeasedUntil)
+	if len(p.reads.waiting) > 0 {
+		next = min(next, p.clock.now+1000)
+	}
+	return time.Duration(max(0, next-p.clock.now)) * time.Millisecond
+}

@@ -1,0 +1,112 @@
+package partition
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+const (
+	expireEvery = 64  // records between two looks at old entries
+	expireMost  = 512 // entries forgotten at one look
+)
+
+func ledgerKey(workflow, id string) rows.Key {
+	return rows.Key{Table: rows.Ledger, Workflow: workflow, Sub: id}
+}
+
+func expiryKey(at int64, workflow, id string) rows.Key {
+	return rows.Key{Table: rows.Expiry, A: uint64(at), Workflow: workflow, Sub: id}
+}
+
+// remember writes the ledger entry of a record's input.
+func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
+	entry := &ledgerRow{Digest: rec.Digest, Time: rec.Time}
+	if answers {
+		entry.Answer = storedAnswer(r)
+	}
+	p.tx.Put(ledgerKey(rec.Workflow, rec.ID), entry)
+	p.tx.Put(expiryKey(rec.Time, rec.Workflow, rec.ID), &expiryRow{})
+}
+
+// forget drops entries that are older than the window: a place in the order of
+// records, so that replay forgets the same ones. An entry goes once the stamps
+// of the consumed commands have passed its time by the window.
+func (p *Processor) forget(rec *events.Record) {
+	if rec.Position.Seq%expireEvery != 0 {
+		return
+	}
+	horizon := p.horizon()
+	if horizon <= 0 {
+		return
+	}
+	var old []rows.Key
+	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, _ *expiryRow) bool {
+		if int64(k.A) >= horizon || len(old) == expireMost {
+			return false
+		}
+		old = append(old, k)
+		return true
+	})
+	for _, k := range old {
+		p.tx.Delete(k)
+		if e := rows.Get[ledgerRow](p.tx, ledgerKey(k.Workflow, k.Sub)); e != nil && e.Time == int64(k.A) {
+			p.tx.Delete(ledgerKey(k.Workflow, k.Sub))
+		}
+	}
+}
+
+// horizon is the time (Unix ms) before which ledger entries may be forgotten.
+func (p *Processor) horizon() int64 {
+	return p.inputs[events.FromCommands].stamp - p.Settings.Window.Milliseconds()
+}
+
+// verdict is what the ledger says about a command.
+type verdict int
+
+const (
+	unseen   verdict = iota
+	repeated         // the same content: the first answer again
+	conflict         // other content under a used id
+	tooOld           // older than anything the ledger remembers
+)
+
+func (p *Processor) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRow) {
+	entry := rows.Get[ledgerRow](p.tx, ledgerKey(cmd.Workflow, cmd.DedupeID()))
+	switch {
+	case entry == nil && stamp < p.horizon():
+		return tooOld, nil
+	case entry == nil:
+		return unseen, nil
+	case entry.Digest != cmd.Digest:
+		return conflict, entry
+	}
+	return repeated, entry
+}
+
+// repeat answers a repeated command with the first answer. It needs no record;
+// the answer leaves after everything that was appended before it.
+func (p *Processor) repeat(cmd *events.Command, entry *ledgerRow) {
+	p.Stats.Duplicates.Add(1)
+	if cmd.ReplyTo.Address == "" || len(entry.Answer) == 0 {
+		return
+	}
+	var r events.Reply
+	if err := json.Unmarshal(entry.Answer, &r); err != nil {
+		p.fail(rows.Fault{Err: err})
+		return
+	}
+	r.ID, r.Command = cmd.ReplyTo.ID, cmd.Name
+	p.afterNewest(&Outgoing{Kind: machine.ReplyEffect, Key: cmd.ReplyTo.Address, Value: encodeReply(r)})
+}
+
+// afterNewest releases what has no record of its own behind the newest one.
+func (p *Processor) afterNewest(o *Outgoing) {
+	if f := p.inflight.newest(); f != nil {
+		f.outs = append(f.outs, o)
+		return
+	}
+	p.release(o)
+}

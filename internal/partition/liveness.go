@@ -1,0 +1,220 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// watch is every open attempt that somebody has or should get, so that nothing
+// hangs (E3). It is made again from the Attempt rows at recovery.
+type watch struct {
+	open  map[attemptKey]*watched
+	next  int64                   // Unix ms of the next sweep
+	asked map[string][]attemptKey // queues whose offsets are asked for, and for whom
+}
+
+type attemptKey struct {
+	workflow string
+	runnable events.RunnableID
+}
+
+func compareAttempts(a, b attemptKey) int {
+	return cmp.Or(cmp.Compare(a.workflow, b.workflow), cmp.Compare(a.runnable, b.runnable))
+}
+
+// watched is one open attempt.
+type watched struct {
+	row       *machine.Attempt
+	partition int32
+	offset    int64 // of its task record; -1 while that is not acknowledged
+	heard     int64 // Unix ms: notified ones are heard of since
+	looked    int64 // Unix ms: pending ones are released or were looked up since
+}
+
+func newWatch() watch {
+	return watch{open: map[attemptKey]*watched{}, asked: map[string][]attemptKey{}}
+}
+
+// note follows the row of an attempt as a record changes it.
+func (w *watch) note(change rows.Write, now int64) {
+	k := attemptKey{change.Key.Workflow, events.RunnableID(change.Key.A)}
+	row, ok := change.Row.(*machine.Attempt)
+	if !ok || row == nil {
+		delete(w.open, k)
+		return
+	}
+	at := w.open[k]
+	if at == nil || at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
+		w.open[k] = &watched{row: row, offset: -1, heard: now, looked: now}
+		return
+	}
+	if row.Notified && !at.row.Notified {
+		at.heard = now
+	}
+	at.row = row
+}
+
+// out tells where the task record of an attempt is.
+func (w *watch) out(o *Outgoing, partition int32, offset, now int64) {
+	at := w.open[attemptKey{o.Key, o.Runnable}]
+	if at != nil && at.row.Decided == o.Decided {
+		at.partition, at.offset, at.looked = partition, offset, now
+	}
+}
+
+// heard takes a heartbeat: an attempt of that token still runs. It advances
+// nothing but liveness and needs no record (J3).
+func (p *Processor) heard(workflow string, token []byte) {
+	t, err := events.PeekToken(token)
+	if err != nil || t.Workflow != workflow {
+		return
+	}
+	at := p.watch.open[attemptKey{workflow, t.Runnable}]
+	if at != nil && at.row.Attempt == t.Attempt && at.row.Decided == t.Decided {
+		at.heard = p.clock.now
+	}
+}
+
+// sweep looks, about once a second, for attempts whose taker is silent or whose
+// record may be gone. It decides in the order of their keys.
+func (p *Processor) sweep() bool {
+	if p.clock.now < p.watch.next {
+		return false
+	}
+	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
+	silent, pending := p.overdue()
+	slices.SortFunc(silent, compareAttempts)
+	slices.SortFunc(pending, compareAttempts)
+	for _, k := range pending {
+		p.lookUpQueue(k)
+	}
+	did := false
+	for _, k := range silent {
+		did = p.silent(k) || did
+	}
+	return did
+}
+
+func (p *Processor) overdue() (silent, pending []attemptKey) {
+	silence, wait := p.Settings.Silence.Milliseconds(), p.Settings.Pending.Milliseconds()
+	for k, at := range p.watch.open {
+		switch {
+		case at.row.Detached:
+		case at.row.Notified && p.clock.now-at.heard >= silence:
+			silent = append(silent, k)
+		case !at.row.Notified && at.offset >= 0 && p.clock.now-at.looked >= wait:
+			pending = append(pending, k)
+		}
+	}
+	return silent, pending
+}
+
+// silent gives up a notified attempt, but not before the inbox is read to an
+// end seen after its silence was complete (J5).
+func (p *Processor) silent(k attemptKey) bool {
+	at := p.watch.open[k]
+	if at == nil {
+		return false
+	}
+	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() {
+		p.wantEnds()
+		return false
+	}
+	return p.lost(k, at.row.Attempt, "its taker fell silent")
+}
+
+// lost decides that an attempt's taker vanished.
+func (p *Processor) lost(k attemptKey, attempt uint32, reason string) bool {
+	at := p.watch.open[k]
+	if at == nil || at.row.Attempt != attempt {
+		return false
+	}
+	delete(p.watch.open, k)
+	p.Stats.Lost.Add(1)
+	return p.decide(&decision{in: machine.Input{
+		Workflow: k.workflow, Source: events.FromEngine,
+		Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Reason: reason},
+	}})
+}
+
+// lookUpQueue asks whether a pending attempt's record is still to be taken.
+func (p *Processor) lookUpQueue(k attemptKey) {
+	at := p.watch.open[k]
+	at.looked = p.clock.now
+	queue := at.row.Queue
+	if len(p.watch.asked[queue]) == 0 {
+		p.Log.AskQueue(queue)
+	}
+	p.watch.asked[queue] = append(p.watch.asked[queue], k)
+}
+
+// lookedUp publishes again, with the same token, what is gone from its queue's
+// log or was passed by its takers (E3).
+func (p *Processor) lookedUp(q *QueueOffsets) {
+	keys := p.watch.asked[q.Queue]
+	delete(p.watch.asked, q.Queue)
+	if q.Err != nil {
+		p.Logger.Warn("asking for a queue's offsets", "queue", q.Queue, "error", q.Err)
+		return // asked again after the same while
+	}
+	for _, k := range keys {
+		at := p.watch.open[k]
+		if at == nil || at.row.Notified || at.offset < 0 || at.row.Queue != q.Queue {
+			continue
+		}
+		if gone(at, q.Partitions) {
+			p.republish(k, at)
+		}
+	}
+}
+
+func gone(at *watched, partitions []QueuePartition) bool {
+	if int(at.partition) >= len(partitions) {
+		return true
+	}
+	q := partitions[at.partition]
+	return at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed
+}
+
+// republish makes the task record of an open attempt again (E1).
+func (p *Processor) republish(k attemptKey, at *watched) {
+	o, ok := p.remake(k, at)
+	if p.fault != nil || !ok {
+		return
+	}
+	at.offset = -1
+	p.Stats.Republished.Add(1)
+	p.afterNewest(o)
+}
+
+func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			if p.contain(v) != "" {
+				ok = false
+			}
+		}
+		p.tx.Reset()
+	}()
+	e, ok := p.Machine.Task(p.tx, k.workflow, at.row, k.runnable)
+	if !ok {
+		return nil, false
+	}
+	o = fromEffect(&e, at.row.Decided, 0)
+	o.Key, o.Runnable = k.workflow, k.runnable
+	return o, true
+}
+
+// keys are the open attempts in order.
+func (w *watch) keys() []attemptKey {
+	keys := make([]attemptKey, 0, len(w.open))
+	for k := range w.open {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, compareAttempts)
+	return keys
+}

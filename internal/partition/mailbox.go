@@ -1,0 +1,124 @@
+package partition
+
+import (
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// mailbox collects what arrives for an owner until its next step. Anybody may
+// put; one goroutine takes. What it holds is bounded: acknowledgements by what
+// is in flight, inputs by pausing their partitions.
+type mailbox struct {
+	mu     sync.Mutex
+	batch  Batch
+	wake   chan struct{} // one token: there is something
+	flow   flow
+	held   [logs]int // records and bytes of inputs not decided yet
+	bytes  [logs]int
+	paused [logs]bool
+
+	mostRecords, mostBytes int
+}
+
+// flow stops and restarts the fetching of one input log.
+type flow interface {
+	pause(events.Source)
+	resume(events.Source)
+}
+
+func newMailbox(f flow, s *Settings) *mailbox {
+	return &mailbox{wake: make(chan struct{}, 1), flow: f, mostRecords: s.QueueRecords, mostBytes: s.QueueBytes}
+}
+
+func (m *mailbox) ring() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take moves what has arrived into b, which must be empty; its slices are
+// reused for what arrives next.
+func (m *mailbox) take(b *Batch) {
+	m.mu.Lock()
+	*b, m.batch = m.batch, *b
+	m.mu.Unlock()
+}
+
+func (m *mailbox) appended(a Appended) {
+	m.mu.Lock()
+	m.batch.Appended = append(m.batch.Appended, a)
+	m.mu.Unlock()
+	m.ring()
+}
+
+func (m *mailbox) produced(r Produced) {
+	m.mu.Lock()
+	m.batch.Produced = append(m.batch.Produced, r)
+	m.mu.Unlock()
+	m.ring()
+}
+
+// do runs f in the owner's goroutine, in its next step.
+func (m *mailbox) do(f func(*Processor)) {
+	m.mu.Lock()
+	m.batch.Commands = append(m.batch.Commands, f)
+	m.mu.Unlock()
+	m.ring()
+}
+
+func (m *mailbox) put(f func(*Batch)) {
+	m.mu.Lock()
+	f(&m.batch)
+	m.mu.Unlock()
+	m.ring()
+}
+
+// inputs adds fetched records and pauses their log when too many wait.
+func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
+	bytes := 0
+	for _, r := range records {
+		bytes += len(r.Key) + len(r.Value)
+	}
+	m.mu.Lock()
+	m.batch.Inputs[s] = append(m.batch.Inputs[s], records...)
+	m.held[s] += len(records)
+	m.bytes[s] += bytes
+	if !m.paused[s] && (m.held[s] >= m.mostRecords || m.bytes[s] >= m.mostBytes) {
+		m.paused[s] = true
+		m.flow.pause(s)
+	}
+	m.mu.Unlock()
+	m.ring()
+}
+
+// took says that inputs were decided, and lets their log flow again once half
+// of the room is free.
+func (m *mailbox) took(s events.Source, records, bytes int) {
+	m.mu.Lock()
+	m.held[s] -= records
+	m.bytes[s] -= bytes
+	if m.paused[s] && m.held[s] <= m.mostRecords/2 && m.bytes[s] <= m.mostBytes/2 {
+		m.paused[s] = false
+		m.flow.resume(s)
+	}
+	m.mu.Unlock()
+}
+
+// reset empties b for reuse without keeping what it pointed to.
+func (b *Batch) reset() {
+	clear(b.Produced)
+	for i := range b.Inputs {
+		clear(b.Inputs[i])
+		b.Inputs[i] = b.Inputs[i][:0]
+	}
+	clear(b.Queries)
+	clear(b.Commands)
+	clear(b.Broken)
+	b.Appended, b.Produced = b.Appended[:0], b.Produced[:0]
+	b.Queries, b.Commands, b.Broken = b.Queries[:0], b.Commands[:0], b.Broken[:0]
+	b.Ends, b.Queues, b.Renewed = b.Ends[:0], nil, b.Renewed[:0]
+}

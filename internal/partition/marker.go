@@ -1,0 +1,82 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// marker is what a checkpoint says about itself in the changelog (C1, C3).
+type marker struct {
+	Applied    journal.Mark // guards the partition's keys
+	ReplayFrom journal.Mark // the last record that no dirty workflow needs
+	Topic      []byte       // id of the journal topic
+	Epochs     []epochRow   // the chain back to the journal's start, oldest first
+	Cursors    []cursorRow  // of the input logs
+}
+
+// Fields implements wire.Message.
+func (m *marker) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "applied", &m.Applied)
+	wire.Nested(c, 2, "replay_from", &m.ReplayFrom)
+	c.Bytes(3, "topic", &m.Topic)
+	wire.Repeated(c, 4, "epochs", &m.Epochs)
+	wire.Repeated(c, 5, "cursors", &m.Cursors)
+}
+
+// epochRow is the place of an owner's takeover record in the journal.
+type epochRow struct {
+	Epoch  uint64
+	Offset int64
+}
+
+// Fields implements wire.Message.
+func (e *epochRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "epoch", &e.Epoch)
+	wire.Int(c, 2, "offset", &e.Offset)
+}
+
+// cursorRow is how far an input log is read, dropped inputs included (J3).
+type cursorRow struct {
+	Source events.Source
+	Next   int64
+}
+
+// Fields implements wire.Message.
+func (r *cursorRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "source", &r.Source)
+	wire.Int(c, 2, "next", &r.Next)
+}
+
+// markerKey is the marker's place in the changelog; no store has a row there.
+var markerKey = rows.Key{Table: rows.Mark, A: 255}
+
+func decodeMarker(b []byte) (*marker, error) {
+	m := &marker{}
+	if err := wire.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("decoding a checkpoint's marker: %w", err)
+	}
+	return m, nil
+}
+
+// chain adds an owner's takeover to the epochs and drops those that ended
+// before the journal's start.
+func chain(epochs []epochRow, next epochRow, start int64) []epochRow {
+	epochs = append(epochs[:len(epochs):len(epochs)], next)
+	for len(epochs) > 1 && epochs[1].Offset <= start {
+		epochs = epochs[1:]
+	}
+	return epochs
+}
+
+func published(epochs []epochRow) []snapshot.Epoch {
+	out := make([]snapshot.Epoch, len(epochs))
+	for i, e := range epochs {
+		out[i] = snapshot.Epoch{Epoch: e.Epoch, Offset: e.Offset}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package partition
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// reject records an input that cannot be understood; its bytes go to the dlq
+// and the partition moves on (J3).
+func (p *Processor) reject(r *kgo.Record, ref events.InputRef, why *events.CommandError) {
+	p.Stats.Rejected.Add(1)
+	p.decide(&decision{ref: ref, raw: r,
+		in:  machine.Input{Workflow: validWorkflow(r.Key), Source: ref.Source, ReplyTo: replyToOf(r)},
+		own: &events.InputRejected{Reason: cut(why.Code+": "+why.Message, reasonBytes), Path: why.Path},
+	})
+}
+
+// forward records that a key belongs to another partition; the produce to the
+// right one is its effect (J3).
+func (p *Processor) forward(r *kgo.Record, ref events.InputRef) {
+	p.Stats.Forwarded.Add(1)
+	p.decide(&decision{ref: ref, raw: r,
+		in:  machine.Input{Source: ref.Source},
+		own: &events.InputForwarded{Partition: uint32(kafka.PartitionFor(r.Key, p.Partitions))},
+	})
+}
+
+// original makes the effects that need the input's own bytes.
+func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*Outgoing {
+	if r == nil {
+		return nil
+	}
+	out := &Outgoing{Key: string(r.Key), Decided: rec.Position, Number: uint64(number), kept: true}
+	switch e := rec.Events[0].(type) {
+	case *events.InputForwarded:
+		out.Kind, out.Log, out.Value = machine.ForwardEffect, rec.Input.Source, clone(r.Value)
+		out.Headers = p.withID(r, rec)
+	case *events.InputRejected:
+		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, e.Reason, e.Path)
+	case *events.WorkflowQuarantined:
+		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, "quarantined: "+e.Reason, "")
+	default:
+		return nil
+	}
+	return []*Outgoing{out}
+}
+
+// needsOriginal says whether replay has to read a record's input again to make
+// its effects.
+func needsOriginal(rec *events.Record) bool {
+	switch rec.Events[0].(type) {
+	case *events.InputForwarded, *events.InputRejected, *events.WorkflowQuarantined:
+		return rec.Input.Source == events.FromCommands || rec.Input.Source == events.FromInbox
+	}
+	return false
+}
+
+// withID are a forwarded record's headers: a command without an id gets its
+// place as its id first, so that it stays the same command.
+func (p *Processor) withID(r *kgo.Record, rec *events.Record) []events.Header {
+	hs := headersOf(r)
+	if rec.Input.Source != events.FromCommands {
+		return hs
+	}
+	place := p.place(r, rec.Input)
+	if cmd, bad := events.ParseCommand(r.Key, hs, r.Value, place); bad == nil && cmd.ID == place && cmd.Source == "" {
+		hs = append(hs, events.Header{Key: events.HeaderID, Value: []byte(place)})
+	}
+	return hs
+}
+
+// letter is the JSON value of a record on the dlq topic.
+type letter struct {
+	ID        string         `json:"id"` // position of the journal record that put it here
+	Reason    string         `json:"reason"`
+	Path      string         `json:"path,omitempty"`
+	Workflow  string         `json:"workflow,omitempty"`
+	Topic     string         `json:"topic"`
+	Partition int32          `json:"partition"`
+	Offset    int64          `json:"offset"`
+	Time      int64          `json:"timestamp_ms"`
+	Headers   []letterHeader `json:"headers"`
+	Key       []byte         `json:"key"`   // base64
+	Value     []byte         `json:"value"` // base64
+}
+
+type letterHeader struct {
+	Key   string `json:"key"`
+	Value []byte `json:"value"` // base64
+}
+
+func deadLetter(r *kgo.Record, rec *events.Record, reason, path string) []byte {
+	l := letter{
+		ID: rec.Position.String(), Reason: reason, Path: path, Workflow: rec.Workflow,
+		Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Time: r.Timestamp.UnixMilli(),
+		Headers: []letterHeader{}, Key: r.Key, Value: r.Value,
+	}
+	for _, h := range r.Headers {
+		l.Headers = append(l.Headers, letterHeader{h.Key, h.Value})
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		panic(fmt.Sprintf("encoding a dead letter: %v", err))
+	}
+	return b
+}
+
+// validWorkflow is the key where it is a workflow's, so that the rejection
+// stands in its history.
+func validWorkflow(key []byte) string {
+	if events.CheckWorkflowID(string(key)) != nil {
+		return ""
+	}
+	return string(key)
+}
+
+// replyToOf reads who waits for the answer to a command that cannot be read.
+func replyToOf(r *kgo.Record) events.ReplyTo {
+	var to events.ReplyTo
+	for _, h := range r.Headers {
+		switch strings.ToLower(h.Key) {
+		case events.HeaderReplyTo:
+			to.Address = string(h.Value)
+		case events.HeaderReplyID:
+			to.ID = string(h.Value)
+		}
+	}
+	return to
+}
+
+// rejectionCode is the code at the beginning of a rejection's reason.
+func rejectionCode(reason string) string {
+	code, _, _ := strings.Cut(reason, ":")
+	return code
+}

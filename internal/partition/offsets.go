@@ -1,0 +1,138 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// askTimeout bounds one question about offsets; who asked asks again.
+const askTimeout = 5 * time.Second
+
+// endsAsker asks for the ends of the input logs for all owners of a process:
+// one question at a time serves all that have come before it (E6).
+type endsAsker struct {
+	host *Host
+	mu   sync.Mutex
+	want map[int32]*mailbox
+	wake chan struct{}
+}
+
+func newEndsAsker(h *Host) *endsAsker {
+	return &endsAsker{host: h, want: map[int32]*mailbox{}, wake: make(chan struct{}, 1)}
+}
+
+func (a *endsAsker) ask(p int32, box *mailbox) {
+	a.mu.Lock()
+	a.want[p] = box
+	a.mu.Unlock()
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (a *endsAsker) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.wake:
+		}
+		a.mu.Lock()
+		want := a.want
+		a.want = map[int32]*mailbox{}
+		a.mu.Unlock()
+		a.answer(ctx, want)
+	}
+}
+
+func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
+	at := time.Now().UnixMilli()
+	ends, err := a.list(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	for p, box := range want {
+		e := Ends{At: at, Err: err}
+		for _, s := range inputs {
+			end, ok := ends.Lookup(a.host.router.topic(s), p)
+			if e.Err == nil && (!ok || end.Err != nil) {
+				e.Err = fmt.Errorf("the end of %s/%d is not known: %w", s, p, end.Err)
+			}
+			e.End[s] = end.Offset
+		}
+		box.put(func(b *Batch) { b.Ends = append(b.Ends, e) })
+	}
+}
+
+// list asks for the ends that read-committed readers see. After a failure it
+// pauses, so that askers who ask again at once are no busy loop.
+func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
+	ask, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	r := a.host.router
+	ends, err := a.host.adm.ListCommittedOffsets(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
+	if err != nil {
+		sleep(ctx, retryPause)
+		return nil, err
+	}
+	return ends, nil
+}
+
+// askQueue answers where a queue's log stands (E3).
+func (h *Host) askQueue(ctx context.Context, queue string, box *mailbox) {
+	q := QueueOffsets{Queue: queue}
+	q.Partitions, q.Err = h.queueOffsets(ctx, queue)
+	if ctx.Err() == nil {
+		box.put(func(b *Batch) { b.Queues = append(b.Queues, q) })
+	}
+}
+
+func (h *Host) queueOffsets(ctx context.Context, queue string) ([]QueuePartition, error) {
+	ctx, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	topic := h.names.Tasks(queue)
+	starts, err := h.adm.ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		return nil, err
+	}
+	ends, err := h.adm.ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return nil, err
+	}
+	committed, err := h.adm.FetchOffsets(ctx, h.names.QueueGroup(queue))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]QueuePartition, len(starts[topic]))
+	for p := range all {
+		start, _ := starts.Lookup(topic, int32(p))
+		end, _ := ends.Lookup(topic, int32(p))
+		all[p] = QueuePartition{Start: start.Offset, End: end.Offset}
+		if c, ok := committed.Lookup(topic, int32(p)); ok {
+			all[p].Committed = c.At
+		}
+	}
+	return all, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,74 @@
+package partition
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// operate decides an operator's command to the partition itself. Each is a
+// recorded event with who and why.
+func (p *Processor) operate(d *decision, cmd *events.Command) {
+	switch b := cmd.Body.(type) {
+	case *events.ReleasePartition:
+		d.own = p.lease.ForceRelease(b.By)
+		d.after = func() { p.dismissed = true }
+	case *events.MarkPartitionStale:
+		d.own = p.lease.MarkStale(b.Reason, b.By)
+		d.after = func() { p.lease = leaseOf(p.tx) }
+	case *events.ReplayPartition:
+		p.requestReplay(d, cmd, b)
+	case *events.CheckpointWorkflow:
+		d.own = &events.CheckpointRequested{By: b.By}
+		d.after = func() { p.checkpointNow() }
+	default:
+		d.own = refusal(cmd, "invalid_command", fmt.Sprintf("%s is no command to a partition", cmd.Name))
+	}
+	p.decide(d)
+}
+
+// requestReplay rewinds the reading of an input log; the ledger makes it
+// harmless. A later place would skip inputs and is refused.
+func (p *Processor) requestReplay(d *decision, cmd *events.Command, b *events.ReplayPartition) {
+	if b.Cursor == "" {
+		d.own = &events.ReplayRequested{By: b.By}
+		d.after = func() { p.rewound = "" }
+		return
+	}
+	s, offset, ok := parseCursor(b.Cursor)
+	if !ok {
+		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%q is not of the form commands@OFFSET or inbox@OFFSET", b.Cursor))
+		return
+	}
+	if offset > p.inputs[s].next {
+		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%s has been read up to %d only", s, p.inputs[s].next))
+		return
+	}
+	d.own = &events.ReplayRequested{Cursor: b.Cursor, By: b.By}
+	d.after = func() { p.rewind(s, offset, b.Cursor) }
+}
+
+// rewind makes the reading go on at an earlier place.
+func (p *Processor) rewind(s events.Source, offset int64, cursor string) {
+	l := &p.inputs[s]
+	l.next, l.durable, l.seeking = offset, offset, true
+	p.rewound = cursor
+	p.Log.Seek(s, offset)
+}
+
+// parseCursor reads commands@OFFSET or inbox@OFFSET.
+func parseCursor(cursor string) (events.Source, int64, bool) {
+	name, at, ok := strings.Cut(cursor, "@")
+	offset, err := strconv.ParseInt(at, 10, 64)
+	if !ok || err != nil || offset < 0 {
+		return 0, 0, false
+	}
+	for _, s := range inputs {
+		if name == s.String() {
+			return s, offset, true
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,197 @@
+package partition
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// State of an Owner, for people and probes.
+const (
+	Recovering = "recovering"
+	Waiting    = "waiting for the lease"
+	Owning     = "owning"
+	Blocked    = "blocked"
+	Ended      = "ended"
+)
+
+// Status is what an Owner is at.
+type Status struct {
+	Partition int32
+	State     string
+	Epoch     uint64
+	Why       string // blocked: the reason; waiting: for whom
+}
+
+// Owner is the claim of this process on one partition, from its assignment to
+// its end. It reigns, and after a fault recovers and reigns again.
+type Owner struct {
+	host   *Host
+	p      int32
+	logger *slog.Logger
+	status atomic.Pointer[Status]
+
+	lost    context.CancelFunc // stop at once
+	revoke  chan struct{}      // closed: stop gracefully
+	revoked atomic.Bool
+	done    chan struct{}
+}
+
+// Own starts an owner for an assigned partition.
+func (h *Host) Own(ctx context.Context, partition int32) *Owner {
+	ctx, lost := context.WithCancel(ctx)
+	o := &Owner{
+		host: h, p: partition, logger: h.logger.With("partition", partition),
+		lost: lost, revoke: make(chan struct{}), done: make(chan struct{}),
+	}
+	o.set(Recovering, 0, "")
+	go o.run(ctx)
+	return o
+}
+
+// Lose stops the owner at once: it writes nothing more (O5). It returns when the
+// owner has ended.
+func (o *Owner) Lose() {
+	o.lost()
+	<-o.done
+}
+
+// Revoke ends the reign gracefully: inputs stop, appends finish, a checkpoint is
+// written and the lease released (O5). When ctx ends first, the owner is lost.
+func (o *Owner) Revoke(ctx context.Context) {
+	if o.revoked.CompareAndSwap(false, true) {
+		close(o.revoke)
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		o.Lose()
+	}
+}
+
+// Status is what the owner is at now.
+func (o *Owner) Status() Status { return *o.status.Load() }
+
+func (o *Owner) set(state string, epoch uint64, why string) {
+	o.status.Store(&Status{Partition: o.p, State: state, Epoch: epoch, Why: why})
+}
+
+// run reigns until the partition is given up.
+func (o *Owner) run(ctx context.Context) {
+	defer close(o.done)
+	defer o.lost()
+	defer o.set(Ended, 0, "")
+	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load(); {
+		began := time.Now()
+		err := o.reign(ctx)
+		if err == nil || ctx.Err() != nil || o.revoked.Load() {
+			return
+		}
+		if time.Since(began) > 10*time.Second {
+			pause = retryPause
+		}
+		o.explain(err)
+		wait, stop := context.WithCancel(ctx)
+		go func() {
+			select {
+			case <-o.revoke:
+				stop()
+			case <-wait.Done():
+			}
+		}()
+		sleep(wait, pause)
+		stop()
+		pause = min(2*pause, 5*time.Second)
+	}
+}
+
+func (o *Owner) explain(err error) {
+	var blocked *BlockedError
+	if errors.As(err, &blocked) {
+		if o.Status().Why != blocked.Error() {
+			o.logger.Error("the partition is blocked", "reason", err)
+		}
+		o.set(Blocked, 0, blocked.Error())
+		return
+	}
+	o.logger.Warn("the partition recovers", "cause", err)
+	o.set(Recovering, 0, err.Error())
+}
+
+// BlockedError keeps a partition from being ready until an operator decides:
+// nothing here is repaired silently.
+type BlockedError struct{ Reason string }
+
+func (e *BlockedError) Error() string { return e.Reason }
+
+// reign is one recovery and what follows it, up to its end. Nil means that the
+// partition was given up in order.
+func (o *Owner) reign(ctx context.Context) error {
+	r, err := o.recover(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := r.claim(ctx); err != nil {
+		return err
+	}
+	return r.serve(ctx)
+}
+
+// reign is the working state of one recovery and the reign after it.
+type reign struct {
+	o      *Owner
+	host   *Host
+	txn    *kafka.Txn
+	store  *store.Store
+	state  *storeState
+	proc   *Processor
+	box    *mailbox
+	log    *kafkaLog
+	end    context.CancelFunc // of what the reign sends
+	read   *reader
+	filter journal.Filter
+	next   int64 // journal offset to read
+	span   span  // of the journal, as of the recovery
+	epochs []epochRow
+	proven []epochRow // found between the store's last checkpoint and its last record
+	began  time.Time
+
+	known     int64           // the journal reached at least so far, by what is recorded elsewhere
+	replayed  []rereadable    // records whose effects need their input again
+	word      *events.Command // an operator's release that ended the wait
+	pending   atomic.Int64    // journal records to replay
+	lastID    string
+	wasTopic  [logs][]byte // ids of the input topics before the takeover
+	inboxLost bool         // outcomes may be missing
+	ends      [logs]int64  // of the inputs, as of the acquisition
+	notes     []string     // what an operator should know
+
+	check checkpointer
+}
+
+func (r *reign) close() {
+	r.end()
+	r.host.router.stop(r.o.p, r.box)
+	r.check.wait()
+	r.read.close()
+	r.txn.Close()
+	if r.store != nil {
+		if err := r.store.Close(); err != nil {
+			r.o.logger.Error("closing the store", "error", err)
+		}
+	}
+}
+
+func newLeaseID() string { return rand.Text() }
+
+func (o *Owner) String() string { return fmt.Sprintf("partition %d", o.p) }

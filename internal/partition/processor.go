@@ -1,0 +1,166 @@
+package partition
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Config is what a Processor works with.
+type Config struct {
+	Partition  int32
+	Partitions int32 // of every topic keyed by workflow ID
+	Names      topics.Names
+	Settings   Settings // complete
+	Machine    machine.Machine
+	State      State
+	Log        Log
+	Clock      Clock
+	Stats      *Stats
+	Logger     *slog.Logger
+}
+
+// Processor is the lawful owner's loop as a deterministic step function: it
+// starts no goroutine, reads no clock but its own, and does no I/O but through
+// Log and State. One goroutine owns it.
+type Processor struct {
+	Config
+	tx    *rows.Tx
+	fault error // ends the reign (J1)
+
+	clock   clockState
+	epoch   uint64
+	seq     uint64       // of the newest appended record
+	tail    journal.Mark // of the newest appended record; its offset is not known
+	stored  journal.Mark // of the newest record in the store
+	n       uint64       // of the newest record applied: the cache's count
+	storedN uint64
+
+	lease     authority.Lease // as the journal and the renewals say
+	dismissed bool            // an operator released the lease (E5)
+	closing   bool            // no more inputs are taken
+	rewound   string          // the cursor of an operator's replay request
+
+	inputs   [logs]inputLog
+	inflight queue
+	outside  outside // effects that are released or wait for the lease
+	acked    []rows.Key
+	timers   timers
+	watch    watch
+	reads    reads
+	due      map[string]struct{} // workflows due in the next checkpoint
+	wanted   bool                // a checkpoint was asked for
+	urgent   []func() bool       // engine inputs that wait for their turn
+}
+
+// Step takes what has arrived, writes and releases what is acknowledged, and
+// decides what it can. The error is a fault: the owner stops at once, drops
+// what is in memory, and the partition is recovered under a new epoch (J1).
+func (p *Processor) Step(b *Batch) error {
+	p.tick()
+	p.acknowledged(b)
+	p.settle()
+	p.arrived(b)
+	p.decideAll()
+	p.answerQueries()
+	return p.fault
+}
+
+// arrived takes over what needs no decision by itself.
+func (p *Processor) arrived(b *Batch) {
+	for _, s := range inputs {
+		p.inputs[s].queue = append(p.inputs[s].queue, b.Inputs[s]...)
+	}
+	for _, q := range b.Queries {
+		p.ask(q)
+	}
+	for i := range b.Ends {
+		p.ends(&b.Ends[i])
+	}
+	for i := range b.Queues {
+		p.lookedUp(&b.Queues[i])
+	}
+	for _, r := range b.Broken {
+		p.fail(&BrokenLogError{Source: r.Source, Err: r.Err})
+	}
+	for _, r := range b.Renewed {
+		p.renewed(r)
+	}
+	for _, f := range b.Commands {
+		f(p)
+	}
+}
+
+// decideAll gives timers, engine inputs and the input logs their turns while
+// there is room to run ahead.
+func (p *Processor) decideAll() {
+	for p.room() {
+		did := p.sweep()
+		did = p.fireTimers() || did
+		did = p.engineInputs() || did
+		for _, s := range inputs {
+			did = p.takeInputs(s) || did
+		}
+		if !did {
+			return
+		}
+	}
+}
+
+// room says whether the loop may run further ahead of acknowledgements.
+func (p *Processor) room() bool {
+	return p.fault == nil && !p.closing && !p.clock.wrong &&
+		p.inflight.len()+p.outside.records < p.Settings.InflightRecords &&
+		p.inflight.bytes+p.outside.bytes < p.Settings.InflightBytes
+}
+
+func (p *Processor) fail(err error) {
+	if p.fault == nil && err != nil {
+		p.fault = err
+	}
+}
+
+// engineInputs decides what the partition itself has found out. Each input is
+// decided whole; one that says false waits for more room.
+func (p *Processor) engineInputs() bool {
+	did := false
+	for len(p.urgent) > 0 && p.room() {
+		f := p.urgent[0]
+		p.urgent = p.urgent[1:]
+		did = f() || did
+	}
+	return did
+}
+
+// clockState is record time (J2).
+type clockState struct {
+	now   int64     // Unix ms, of this step
+	at    time.Time // the reading that now is from
+	last  int64     // Unix ms, of the newest record
+	since time.Time // when last was made
+	wrong bool      // the broker's stamps are ahead by more than the margin
+}
+
+// tick reads the clock once per step: time never goes backwards, and goes on
+// with the monotonic clock when the wall clock jumps back (J2).
+func (p *Processor) tick() {
+	t := p.Clock.Now()
+	now := t.UnixMilli()
+	if p.clock.last > 0 {
+		now = max(now, p.clock.last+t.Sub(p.clock.since).Milliseconds())
+	}
+	p.clock.now, p.clock.at = now, t
+}
+
+// recordTime is the time of the next record.
+func (p *Processor) recordTime() int64 {
+	if p.clock.now > p.clock.last {
+		p.clock.last, p.clock.since = p.clock.now, p.clock.at
+	}
+	return p.clock.last
+}

@@ -1,0 +1,116 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+)
+
+// reader reads ranges of single partitions, for recovery.
+type reader struct {
+	cl  *kgo.Client
+	adm *kadm.Client
+}
+
+func newReader(c kafka.Config, adm *kadm.Client) (*reader, error) {
+	cl, err := kafka.NewLogReader(c)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{cl: cl, adm: adm}, nil
+}
+
+func (r *reader) close() { r.cl.Close() }
+
+// span is what a log holds: the offsets from Start on, below End. End is as far
+// as transactions are decided.
+type span struct{ Start, End int64 }
+
+// spanOf asks where a log begins and ends.
+func (r *reader) spanOf(ctx context.Context, topic string, p int32) (span, error) {
+	starts, err := r.adm.ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		return span{}, fmt.Errorf("asking for the start of %s: %w", topic, err)
+	}
+	end, err := r.end(ctx, topic, p)
+	if err != nil {
+		return span{}, err
+	}
+	start, _ := starts.Lookup(topic, p)
+	return span{start.Offset, end}, nil
+}
+
+func (r *reader) end(ctx context.Context, topic string, p int32) (int64, error) {
+	ends, err := r.adm.ListCommittedOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("asking for the end of %s: %w", topic, err)
+	}
+	end, ok := ends.Lookup(topic, p)
+	if !ok {
+		return 0, fmt.Errorf("topic %s has no partition %d", topic, p)
+	}
+	return end.Offset, nil
+}
+
+// read visits the records of [from, to) in order; control records are left out.
+func (r *reader) read(ctx context.Context, topic string, p int32, from, to int64, visit func(*kgo.Record) error) error {
+	if from >= to {
+		return nil
+	}
+	r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(from)}})
+	defer r.cl.RemoveConsumePartitions(map[string][]int32{topic: {p}})
+	for next := from; next < to; {
+		fetches := r.cl.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("reading %s/%d: %w", topic, p, err)
+		}
+		for _, f := range fetches.Errors() {
+			if f.Topic == topic && f.Partition == p && !kafka.IsRetriable(f.Err) {
+				return fmt.Errorf("reading %s/%d from %d: %w", topic, p, next, f.Err)
+			}
+		}
+		var err error
+		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+			if f.Topic != topic || f.Partition != p {
+				return
+			}
+			for _, rec := range f.Records {
+				if err != nil || rec.Offset < next || rec.Offset >= to {
+					next = max(next, rec.Offset+1)
+					continue
+				}
+				next = rec.Offset + 1
+				if !rec.Attrs.IsControl() {
+					err = visit(rec)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one is the record at an offset, or nil when there is none.
+func (r *reader) one(ctx context.Context, topic string, p int32, offset int64) (*kgo.Record, error) {
+	var found *kgo.Record
+	err := r.read(ctx, topic, p, offset, offset+1, func(rec *kgo.Record) error {
+		found = rec
+		return nil
+	})
+	if kafka.IsDataLoss(err) {
+		return nil, nil
+	}
+	return found, err
+}

@@ -1,0 +1,159 @@
+package partition
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// reads knows how far the input logs have been read as of a moment: for queries
+// (E6) and for what must not overtake an outcome (J5). One question about the
+// ends is out at a time; it serves all that waited when it was asked.
+type reads struct {
+	asked   bool
+	again   bool   // somebody has come since it was asked
+	round   int    // of the question that is out, or was last
+	reached []Ends // answered, not read up to yet; oldest first
+	rounds  []int  // of them
+	waiting []waitingQuery
+}
+
+// waitingQuery waits until commands are read to the end that its round saw.
+type waitingQuery struct {
+	q     *events.Query
+	round int
+	ready bool
+}
+
+// wantEnds asks for the ends as of now, and returns the round that will tell.
+func (p *Processor) wantEnds() int {
+	r := &p.reads
+	if r.asked {
+		r.again = true
+		return r.round + 1
+	}
+	r.asked = true
+	r.round++
+	p.Log.AskEnds()
+	return r.round
+}
+
+// ends takes the answer to the question that is out.
+func (p *Processor) ends(e *Ends) {
+	r := &p.reads
+	r.asked = false
+	if e.Err == nil {
+		r.reached = append(r.reached, *e)
+		r.rounds = append(r.rounds, r.round)
+	} else {
+		p.timers.next = min(p.timers.next, p.clock.now+p.Settings.Sweep.Milliseconds())
+		p.Logger.Warn("asking for the ends of the inputs", "partition", p.Partition, "error", e.Err)
+	}
+	if again := r.again || e.Err != nil && len(r.waiting) > 0; again {
+		r.again = false
+		p.wantEnds()
+	}
+	p.readOn()
+}
+
+// readOn sees which of the known ends are read up to now.
+func (p *Processor) readOn() {
+	r := &p.reads
+	for len(r.reached) > 0 {
+		e, full := &r.reached[0], true
+		for _, s := range inputs {
+			if l := &p.inputs[s]; l.next >= e.End[s] {
+				l.readTo = max(l.readTo, e.At)
+			} else {
+				full = false
+			}
+		}
+		if p.inputs[events.FromCommands].next >= e.End[events.FromCommands] {
+			r.serve(r.rounds[0])
+		}
+		if !full {
+			return
+		}
+		r.reached, r.rounds = r.reached[1:], r.rounds[1:]
+		if p.timers.guards {
+			p.timers.next = min(p.timers.next, p.clock.now)
+		}
+	}
+}
+
+func (r *reads) serve(round int) {
+	for i := range r.waiting {
+		if r.waiting[i].round <= round {
+			r.waiting[i].ready = true
+		}
+	}
+}
+
+// readPast says whether everything that the input logs got up to t is decided:
+// they are read to a record stamped then, or to an end seen then (J5).
+func (p *Processor) readPast(t int64) bool {
+	for _, s := range inputs {
+		if p.inputs[s].readTo < t {
+			return false
+		}
+	}
+	return true
+}
+
+// ask takes a query; what nobody waits for any more is dropped.
+func (p *Processor) ask(q *events.Query) {
+	if p.expired(q) || len(p.reads.waiting) >= queryLimit {
+		p.Stats.Expired.Add(1)
+		return
+	}
+	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds()})
+}
+
+func (p *Processor) expired(q *events.Query) bool {
+	return q.Deadline > 0 && q.Deadline <= p.clock.now
+}
+
+// answerQueries answers what has read far enough; the answers leave after the
+// last record that was appended before them (E6).
+func (p *Processor) answerQueries() {
+	if p.fault != nil || len(p.reads.waiting) == 0 {
+		return
+	}
+	kept := p.reads.waiting[:0]
+	for _, w := range p.reads.waiting {
+		switch {
+		case p.expired(w.q):
+			p.Stats.Expired.Add(1)
+		case w.ready && p.leased():
+			p.answerQuery(w.q)
+		default:
+			kept = append(kept, w)
+		}
+	}
+	clear(p.reads.waiting[len(kept):])
+	p.reads.waiting = kept
+}
+
+func (p *Processor) answerQuery(q *events.Query) {
+	p.Stats.Queries.Add(1)
+	r, defect := p.query(q)
+	if p.fault != nil {
+		return
+	}
+	if defect != "" {
+		r = events.Reply{Refusal: &events.Refusal{Code: "internal_error", Message: "the query met a defect: " + defect}}
+	}
+	p.tx.Reset()
+	r.ID, r.Kind, r.Workflow = q.ReplyTo.ID, events.ReplyAnswer, q.Workflow
+	if q.ReplyTo.Address != "" {
+		p.afterNewest(&Outgoing{Kind: machine.ReplyEffect, Key: q.ReplyTo.Address, Value: encodeReply(r)})
+	}
+}
+
+func (p *Processor) query(q *events.Query) (r events.Reply, defect string) {
+	defer func() {
+		if v := recover(); v != nil {
+			defect = p.contain(v)
+		}
+	}()
+	return p.Machine.Query(p.tx, p.clock.now, q), ""
+}

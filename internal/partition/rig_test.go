@@ -1,0 +1,213 @@
+package partition_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+var secret = events.Key("0123456789abcdef")
+
+// rig is a broker with everything around one or more hosts.
+type rig struct {
+	t        testing.TB
+	cluster  *brokertest.Cluster
+	names    topics.Names
+	n        int32
+	fs       vfs.FS
+	settings partition.Settings
+	counter  *counter
+	producer *kgo.Client
+	logger   *slog.Logger
+	seq      int
+
+	mu      sync.Mutex
+	replies map[string][]events.Reply
+	seen    *sync.Cond
+}
+
+func newRig(t testing.TB, c *brokertest.Cluster) *rig {
+	t.Helper()
+	r := &rig{t: t, cluster: c, n: 4, fs: vfs.NewMem(), counter: &counter{key: secret}, replies: map[string][]events.Reply{}}
+	r.seen = sync.NewCond(&r.mu)
+	r.logger = slog.New(slog.DiscardHandler)
+	if os.Getenv("HEDDLE_TEST_LOG") != "" {
+		r.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	names, err := c.Config.Names()
+	r.must(err)
+	r.names = names
+	r.producer, err = kafka.NewEffectsProducer(c.Config)
+	r.must(err)
+	t.Cleanup(func() { c.Close(r.producer) })
+	r.tail(names.Replies(), func(k *kgo.Record) {
+		var reply events.Reply
+		if err := json.Unmarshal(k.Value, &reply); err != nil {
+			t.Errorf("a reply cannot be read: %v", err)
+		}
+		r.mu.Lock()
+		r.replies[reply.ID] = append(r.replies[reply.ID], reply)
+		r.seen.Broadcast()
+		r.mu.Unlock()
+	})
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// tail visits every record of a topic from its start until the test ends.
+func (r *rig) tail(topic string, visit func(*kgo.Record)) {
+	r.t.Helper()
+	cl, err := kafka.NewTail(r.cluster.Config, kafka.FromStart, topic)
+	r.must(err)
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			cl.PollFetches(ctx).EachRecord(visit)
+		}
+	})
+	r.t.Cleanup(func() {
+		stop()
+		wg.Wait()
+		r.cluster.Close(cl)
+	})
+}
+
+// host starts a host that owns nothing yet.
+func (r *rig) host(instance string) *partition.Host {
+	r.t.Helper()
+	r.seq++
+	h, err := partition.NewHost(context.Background(), partition.HostConfig{
+		Kafka: r.cluster.Config, Partitions: r.n,
+		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
+		Settings: r.settings,
+		Machine:  func(int32) machine.Machine { return r.counter },
+		Store: func(p int32) store.Options {
+			return store.Options{Dir: fmt.Sprintf("%s/%d", instance, p), FS: r.fs}
+		},
+		Member: func() (string, int32) { return "", -1 },
+		Logger: r.logger,
+	})
+	r.must(err)
+	return h
+}
+
+func (r *rig) partitionOf(workflow string) int32 {
+	return kafka.PartitionFor([]byte(workflow), r.n)
+}
+
+// send produces a command and returns the id that its reply will have.
+func (r *rig) send(workflow, name, body string) string {
+	r.t.Helper()
+	r.seq++
+	id := fmt.Sprintf("c%d", r.seq)
+	r.sendAs(id, r.partitionOf(workflow), workflow, name, body)
+	return id
+}
+
+func (r *rig) sendAs(id string, p int32, workflow, name, body string) {
+	r.t.Helper()
+	rec := kafka.Placed(r.names.Commands(), p, []byte(workflow), []byte(body),
+		kafka.Header(events.HeaderID, []byte(id)), kafka.Header(events.HeaderSource, []byte("test")),
+		kafka.Header(events.HeaderType, []byte(events.CommandType(name))), kafka.Header(events.HeaderReplyTo, []byte("tester")))
+	r.must(r.producer.ProduceSync(context.Background(), rec).FirstErr())
+}
+
+// reply waits for the nth reply to a question.
+func (r *rig) reply(id string, n int) events.Reply {
+	r.t.Helper()
+	expired := false
+	timer := time.AfterFunc(30*time.Second, func() {
+		r.mu.Lock()
+		expired = true
+		r.seen.Broadcast()
+		r.mu.Unlock()
+	})
+	defer timer.Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.replies[id]) < n && !expired {
+		r.seen.Wait()
+	}
+	if expired {
+		r.t.Fatalf("no reply %d to %s within 30 s", n, id)
+	}
+	return r.replies[id][n-1]
+}
+
+// do sends a command and waits for its answer.
+func (r *rig) do(workflow, name, body string) events.Reply {
+	r.t.Helper()
+	return r.reply(r.send(workflow, name, body), 1)
+}
+
+// query asks and waits for the answer.
+func (r *rig) query(workflow string) (sum, open int64) {
+	r.t.Helper()
+	r.seq++
+	id := fmt.Sprintf("q%d", r.seq)
+	q := &events.Query{Kind: "workflow", Workflow: workflow, ReplyTo: events.ReplyTo{Address: "tester", ID: id}}
+	rec := kafka.Keyed(r.names.Queries(), []byte(workflow), wire.Marshal(q))
+	r.must(r.producer.ProduceSync(context.Background(), rec).FirstErr())
+	var body struct{ Sum, Open int64 }
+	reply := r.reply(id, 1)
+	if reply.Refusal != nil {
+		r.t.Fatalf("query of %s: %+v", workflow, reply.Refusal)
+	}
+	r.must(json.Unmarshal(reply.Body, &body))
+	return body.Sum, body.Open
+}
+
+// adder is a taker that adds what it gets, until the test ends.
+func (r *rig) adder() {
+	r.tail(r.names.Tasks("default"), func(k *kgo.Record) {
+		var task events.Task
+		if err := wire.Unmarshal(k.Value, &task); err != nil {
+			r.t.Errorf("a task cannot be read: %v", err)
+			return
+		}
+		r.outcome(string(k.Key), &task)
+	})
+}
+
+func (r *rig) outcome(workflow string, task *events.Task) {
+	out := events.EncodeInbox(&events.TaskOutcome{Token: task.Token, Outcome: events.OutcomeCompleted, Result: task.Input})
+	r.producer.Produce(context.Background(), kafka.Keyed(r.names.Inbox(), []byte(workflow), out), nil)
+}
+
+// settled waits until a counter has no open additions, and returns its sum.
+func (r *rig) settled(workflow string) int64 {
+	r.t.Helper()
+	for range 1000 {
+		sum, open := r.query(workflow)
+		if open == 0 {
+			return sum
+		}
+		time.Sleep(10 * time.Millisecond) // of the broker's time: virtual in a bubble
+	}
+	r.t.Fatalf("%s does not settle", workflow)
+	return 0
+}

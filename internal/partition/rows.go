@@ -1,0 +1,136 @@
+package partition
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Rows of table Runtime.
+var (
+	leaseKey  = rows.Key{Table: rows.Runtime, A: 1}
+	replayKey = rows.Key{Table: rows.Runtime, A: 2}
+)
+
+func positionKey(s events.Source) rows.Key {
+	return rows.Key{Table: rows.Position, A: uint64(s)}
+}
+
+// leaseRow is the lease as the journal says it.
+type leaseRow = authority.Lease
+
+// replayRow is an operator's request to read an input log again.
+type replayRow struct{ Cursor string }
+
+// Fields implements wire.Message.
+func (r *replayRow) Fields(c *wire.Codec) { wire.String(c, 1, "cursor", &r.Cursor) }
+
+// positionRow is how far the journal says that an input log was read, and what
+// is needed to notice that the log is another one now.
+type positionRow struct {
+	Generation  uint32
+	Next        int64  // offset to read
+	TopicID     []byte // of the log when the present owner acquired
+	LeaderEpoch int32  // of the record before Next
+	Digest      uint32 // of the record before Next
+	Time        int64  // Unix ms of the newest stamp consumed
+	Older       []mark // oldest first
+}
+
+// Fields implements wire.Message.
+func (p *positionRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "generation", &p.Generation)
+	wire.Int(c, 2, "next", &p.Next)
+	c.Bytes(3, "topic_id", &p.TopicID)
+	wire.Int(c, 4, "leader_epoch", &p.LeaderEpoch)
+	wire.Int(c, 5, "digest", &p.Digest)
+	wire.Int(c, 6, "time", &p.Time)
+	wire.Repeated(c, 7, "older", &p.Older)
+}
+
+// mark is a record of an input log that was read.
+type mark struct {
+	Offset      int64
+	LeaderEpoch int32
+	Digest      uint32
+}
+
+// Fields implements wire.Message.
+func (m *mark) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "offset", &m.Offset)
+	wire.Int(c, 2, "leader_epoch", &m.LeaderEpoch)
+	wire.Int(c, 3, "digest", &m.Digest)
+}
+
+// ledgerRow remembers an input by its id.
+type ledgerRow struct {
+	Digest uint64
+	Answer json.RawMessage // events.Reply without ID and Command; empty when there is none
+	Time   int64           // Unix ms of the record
+}
+
+// Fields implements wire.Message.
+func (l *ledgerRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "digest", &l.Digest)
+	c.JSON(2, "answer", &l.Answer)
+	wire.Int(c, 3, "time", &l.Time)
+}
+
+// expiryRow orders ledger entries by age; its key says everything.
+type expiryRow struct{}
+
+// Fields implements wire.Message.
+func (*expiryRow) Fields(*wire.Codec) {}
+
+// outboxRow is an effect that is not known to be out (E1).
+type outboxRow struct {
+	Kind    machine.EffectKind
+	Log     events.Source
+	Key     string
+	Headers []headerRow
+	Value   []byte
+}
+
+// Fields implements wire.Message.
+func (o *outboxRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "kind", &o.Kind)
+	wire.Int(c, 2, "log", &o.Log)
+	wire.String(c, 3, "key", &o.Key)
+	wire.Repeated(c, 4, "headers", &o.Headers)
+	c.Bytes(5, "value", &o.Value)
+}
+
+type headerRow struct {
+	Key   string
+	Value []byte
+}
+
+// Fields implements wire.Message.
+func (h *headerRow) Fields(c *wire.Codec) {
+	wire.String(c, 1, "key", &h.Key)
+	c.Bytes(2, "value", &h.Value)
+}
+
+func (o *Outgoing) outboxRow() *outboxRow {
+	row := &outboxRow{Kind: o.Kind, Log: o.Log, Key: o.Key, Value: o.Value}
+	for _, h := range o.Headers {
+		row.Headers = append(row.Headers, headerRow{h.Key, h.Value})
+	}
+	return row
+}
+
+// outgoing is the effect of an outbox row.
+func outgoing(k rows.Key, row *outboxRow) *Outgoing {
+	o := &Outgoing{
+		Kind: row.Kind, Log: row.Log, Key: row.Key, Value: row.Value,
+		Decided: events.Position{Epoch: k.A, Seq: k.B}, Number: k.C, kept: true,
+	}
+	for _, h := range row.Headers {
+		o.Headers = append(o.Headers, events.Header{Key: h.Key, Value: h.Value})
+	}
+	return o
+}

@@ -1,0 +1,127 @@
+package partition
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Log is where an owner's records and effects go and where it asks about
+// offsets. No call blocks; what comes of it arrives in a later Batch.
+type Log interface {
+	// Append writes a journal record; acknowledgements arrive in order.
+	Append(rec *kgo.Record, seq uint64)
+	// Produce writes an effect.
+	Produce(out *Outgoing)
+	// AskEnds asks for the ends of the input logs as of now.
+	AskEnds()
+	// AskQueue asks where the log of a queue begins and ends and what its
+	// takers have committed.
+	AskQueue(queue string)
+	// Took says that records of an input log have been decided or dropped.
+	Took(source events.Source, records, bytes int)
+	// Seek makes the reading of an input log go on at an offset.
+	Seek(source events.Source, offset int64)
+}
+
+// State is the partition's rows: a store and the hot cache over it.
+type State interface {
+	rows.Source
+	// Apply makes the changes of record n visible; they stay in memory until
+	// Commit has written them.
+	Apply(writes []rows.Write, n uint64)
+	// Commit writes, in one batch, the changes of all records up to n, whose
+	// mark is at, and rows of the partition that were not applied.
+	Commit(n uint64, at journal.Mark, more []rows.Write) error
+}
+
+// Clock is the owner's time.
+type Clock interface{ Now() time.Time }
+
+// Outgoing is one record to produce because of a journal record.
+type Outgoing struct {
+	Kind    machine.EffectKind
+	Log     events.Source // forwarded: the input log
+	Key     string
+	Queue   string
+	Headers []events.Header
+	Value   []byte
+
+	Runnable events.RunnableID // tasks
+	Decided  events.Position   // the record that it follows from
+	Number   uint64            // among that record's effects
+
+	kept  bool // it has an outbox row
+	early bool // released with the append
+	sent  bool // released, or waiting for the lease
+}
+
+func (o *Outgoing) row() rows.Key {
+	return rows.Key{Table: rows.Outbox, A: o.Decided.Epoch, B: o.Decided.Seq, C: o.Number}
+}
+
+func (o *Outgoing) size() int { return len(o.Key) + len(o.Value) + 64 }
+
+// Batch is everything that reached an owner since its last step.
+type Batch struct {
+	Appended []Appended
+	Produced []Produced
+	Inputs   [logs][]*kgo.Record // by source; control records included
+	Queries  []*events.Query
+	Ends     []Ends
+	Queues   []QueueOffsets
+	Broken   []Broken
+	Renewed  []Renewed
+	Commands []func(*Processor) // of the owner itself, in its goroutine
+}
+
+// Appended is the outcome of one append.
+type Appended struct {
+	Seq    uint64
+	Offset int64 // -1 when the log cannot tell
+	Err    error
+}
+
+// Produced is the outcome of one effect.
+type Produced struct {
+	Out       *Outgoing
+	Partition int32
+	Offset    int64
+	Err       error // for good
+}
+
+// Ends are the ends of the input logs at a time.
+type Ends struct {
+	At  int64 // Unix ms, before the question was asked
+	End [logs]int64
+	Err error
+}
+
+// QueueOffsets is where a queue's log stands, by partition.
+type QueueOffsets struct {
+	Queue      string
+	Partitions []QueuePartition
+	Err        error
+}
+
+// QueuePartition is one partition of a queue's log.
+type QueuePartition struct{ Start, End, Committed int64 }
+
+// Broken says that an input log is not what it was at the place it was read.
+type Broken struct {
+	Source events.Source
+	Err    error
+}
+
+// Renewed says until when the lease was renewed.
+type Renewed struct{ Until int64 }
+
+// logs bounds the arrays that are indexed by the sources commands and inbox.
+const logs = 3
+
+var inputs = [...]events.Source{events.FromInbox, events.FromCommands}

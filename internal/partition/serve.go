@@ -1,0 +1,178 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// goodbye bounds the appends and the checkpoint of a graceful end.
+const goodbye = 4 * time.Second
+
+// serve runs the loop of the lawful owner until the partition is given up or a
+// fault ends the reign.
+func (r *reign) serve(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	r.o.set(Owning, r.proc.epoch, "")
+	r.host.Stats.Recoveries.Add(1)
+	r.host.Stats.RecoverNs.Add(uint64(time.Since(r.began)))
+	r.o.logger.Info("the partition is owned", "epoch", r.proc.epoch, "took", time.Since(r.began).Round(time.Millisecond))
+	err := r.loop(ctx)
+	switch {
+	case ctx.Err() != nil: // lost: write nothing (O5)
+		return nil
+	case errors.Is(err, errRevoked):
+		return r.leave(ctx)
+	case errors.Is(err, errDeposed):
+		r.yield(ctx)
+	}
+	var poison *PoisonedError
+	if errors.As(err, &poison) {
+		r.host.Stats.Poisoned.Add(1)
+		if kafka.IsDataLoss(err) {
+			err = errors.Join(err, r.host.replaceJournal(r.log.journal))
+		}
+	}
+	return err
+}
+
+// start seeks the inputs, releases what is not known to be out, and begins.
+func (r *reign) start(ctx context.Context) error {
+	p := r.proc
+	p.tick()
+	r.seekInputs()
+	if err := r.inspectInputs(ctx); err != nil {
+		return err
+	}
+	if err := r.remakeOriginals(ctx); err != nil {
+		return err
+	}
+	if err := p.rerelease(r.store, r.inboxLost); err != nil {
+		return err
+	}
+	p.timers.next = p.clock.now
+	next := [logs]int64{}
+	for _, s := range inputs {
+		next[s] = p.inputs[s].next
+	}
+	r.host.router.start(r.o.p, r.box, next)
+	r.check.begin(r)
+	return p.fault
+}
+
+// seekInputs places the reading of the inputs where the journal says, or behind
+// dropped inputs where the last checkpoint says so and no later record has
+// moved the log (J3).
+func (r *reign) seekInputs() {
+	for _, s := range inputs {
+		l := &r.proc.inputs[s]
+		l.next = l.row.Next
+		for _, c := range r.check.cursors {
+			if c.Source == s && !l.jumped {
+				l.next = max(l.next, c.Next)
+			}
+		}
+		l.durable = l.next
+	}
+}
+
+var (
+	errRevoked = errors.New("the partition was revoked")
+	errDeposed = errors.New("a newer owner has fenced this one")
+)
+
+// loop steps whenever something has arrived or is due.
+func (r *reign) loop(ctx context.Context) error {
+	var batch Batch
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.box.wake:
+		case <-timer.C:
+		case <-r.o.revoke:
+			return errRevoked
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		r.box.take(&batch)
+		if err := r.proc.Step(&batch); err != nil {
+			return err
+		}
+		batch.reset()
+		r.check.consider()
+		if r.proc.fault != nil {
+			return r.proc.fault
+		}
+		timer.Reset(min(r.proc.NextWake(), r.check.wake()))
+	}
+}
+
+// leave gives the partition up in order: no more inputs, appends finish, a
+// checkpoint of everything, the lease released, the store kept (O5).
+func (r *reign) leave(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, goodbye)
+	defer stop()
+	r.host.router.stop(r.o.p, r.box)
+	if err := r.drain(ctx); err != nil {
+		return err
+	}
+	r.check.finish(ctx)
+	return r.sayReleased(ctx, "revoked")
+}
+
+// yield is the end of an owner that was fenced but is alive: its appends
+// finish, then it says that the successor need not wait (O2).
+func (r *reign) yield(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, goodbye)
+	defer stop()
+	r.proc.fault = nil
+	r.host.router.stop(r.o.p, r.box)
+	if err := r.drain(ctx); err != nil {
+		r.o.logger.Warn("the appends of a deposed owner did not finish", "error", err)
+		return
+	}
+	if err := r.sayReleased(ctx, "fenced"); err != nil {
+		r.o.logger.Warn("a deposed owner could not release its lease", "error", err)
+	}
+}
+
+// drain steps without taking inputs until everything appended is written.
+func (r *reign) drain(ctx context.Context) error {
+	r.proc.closing = true
+	var batch Batch
+	for {
+		r.box.take(&batch)
+		if err := r.proc.Step(&batch); err != nil {
+			return err
+		}
+		batch.reset()
+		if r.proc.inflight.len() == 0 {
+			return nil
+		}
+		select {
+		case <-r.box.wake:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %d appends: %w", r.proc.inflight.len(), ctx.Err())
+		}
+	}
+}
+
+// sayReleased appends AuthorityReleased and waits for it.
+func (r *reign) sayReleased(ctx context.Context, why string) error {
+	p := r.proc
+	rec := &events.Record{
+		Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(),
+		Events: []events.Event{&events.AuthorityReleased{By: events.By{Who: r.host.Owner, Why: why}}},
+	}
+	p.conclude(rec, "")
+	p.append(rec, journal.Encode(rec, r.host.names, r.o.p), outcome{}, nil)
+	return r.drain(ctx)
+}

@@ -1,0 +1,73 @@
+package partition
+
+import "time"
+
+// Settings are the times and bounds of a partition. Zero fields take the
+// defaults of Complete.
+type Settings struct {
+	Lease  time.Duration // how long an acquisition or renewal lasts
+	Margin time.Duration // of the lease: an owner stops releasing so long before its end (E5), and clocks may differ by as much (J2)
+
+	CheckpointInterval time.Duration // at least between two checkpoints with changes
+	CheckpointShare    float64       // of time that checkpoints may take under load; the interval stretches to keep it
+	LagRecords         uint64        // a dirty workflow is due once the journal is so many records ahead of replay-from (C1)
+
+	Silence time.Duration // of a notified attempt's taker, after which it is lost (E3)
+	Pending time.Duration // of an attempt that nobody notified, after which its record is looked up (E3)
+	Sweep   time.Duration // between two looks at the open attempts
+
+	Window time.Duration // in which a repeated id is recognised
+
+	InflightRecords int // appended and released, not acknowledged; the loop runs ahead so far
+	InflightBytes   int
+	QueueRecords    int // fetched per input log, not decided; its partition is paused above
+	QueueBytes      int
+	CacheBytes      int // of the hot cache of one partition
+
+	RecordBytes int // the largest journal record; 0: the topic's limit
+
+	// NeverRunsTwice promises that an instance name never runs twice at a time:
+	// a new process takes its own older lease over without waiting (O2).
+	NeverRunsTwice bool
+	// BrokerIsOurs says that every older owner died with the broker it wrote
+	// to: no lease of another process is waited out (O2).
+	BrokerIsOurs bool
+}
+
+// Limits that are not settings.
+const (
+	queryLimit      = 4096    // queries of one partition that wait for an answer
+	timerBatch      = 512     // timers fired before inputs get their turn again
+	inputBatch      = 256     // records of one input log decided before the other gets its turn
+	olderMarks      = 8       // remembered places of an input log, besides the last
+	markEvery       = 1 << 12 // records of an input log between two of them
+	reasonBytes     = 1 << 10 // of an error text in an event
+	recordOverhead  = 1 << 10 // of a journal record around its value: key, headers, batch
+	checkpointBytes = 4 << 20 // of values in one checkpoint transaction, before it is split (C3)
+)
+
+// Complete fills in the defaults.
+func (s Settings) Complete() Settings {
+	def(&s.Lease, 10*time.Second)
+	def(&s.Margin, s.Lease/5)
+	def(&s.CheckpointInterval, time.Second)
+	def(&s.CheckpointShare, 0.1)
+	def(&s.LagRecords, 200_000)
+	def(&s.Silence, 15*time.Second)
+	def(&s.Pending, 30*time.Second)
+	def(&s.Sweep, time.Second)
+	def(&s.Window, 24*time.Hour)
+	def(&s.InflightRecords, 8192)
+	def(&s.InflightBytes, 32<<20)
+	def(&s.QueueRecords, 8192)
+	def(&s.QueueBytes, 16<<20)
+	def(&s.CacheBytes, 64<<20)
+	return s
+}
+
+func def[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}

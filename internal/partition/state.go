@@ -1,0 +1,32 @@
+package partition
+
+import (
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// storeState is State over a store and its cache.
+type storeState struct {
+	*store.Cache
+	store *store.Store
+	more  []store.Change
+}
+
+func newStoreState(s *store.Store, cacheBytes int) *storeState {
+	return &storeState{Cache: store.NewCache(s, int64(cacheBytes)), store: s}
+}
+
+// Commit implements State.
+func (s *storeState) Commit(n uint64, at journal.Mark, more []rows.Write) error {
+	s.more = s.more[:0]
+	for _, w := range more {
+		s.more = append(s.more, store.Change{Key: w.Key, Row: w.Row, New: w.Created})
+	}
+	if err := s.store.Commit(at, s.Unwritten(n), s.more...); err != nil {
+		return err
+	}
+	s.Written(n)
+	clear(s.more)
+	return nil
+}

@@ -1,0 +1,48 @@
+package partition
+
+import "sync/atomic"
+
+// Stats count what partitions do. All partitions of a process share one; they
+// are read by metrics.
+type Stats struct {
+	Appended    atomic.Uint64 // journal records
+	Committed   atomic.Uint64 // of them, written to the store
+	Dropped     atomic.Uint64 // inputs that change nothing: stale outcomes, heartbeats
+	Duplicates  atomic.Uint64 // commands that the ledger knew
+	Conflicts   atomic.Uint64
+	Rejected    atomic.Uint64
+	Forwarded   atomic.Uint64
+	Oversize    atomic.Uint64
+	Quarantined atomic.Uint64
+	Released    atomic.Uint64 // effects produced
+	Failed      atomic.Uint64 // effects that the broker refused for good
+	Lost        atomic.Uint64 // attempts whose taker vanished
+	Republished atomic.Uint64 // task records made again
+	Queries     atomic.Uint64
+	Expired     atomic.Uint64 // queries dropped unanswered
+	Timers      atomic.Uint64
+	Checkpoints atomic.Uint64
+	CheckBytes  atomic.Uint64
+	CheckNanos  atomic.Uint64
+	Recoveries  atomic.Uint64
+	Replayed    atomic.Uint64
+	RecoverNs   atomic.Uint64
+	Poisoned    atomic.Uint64
+
+	recordLimit atomic.Int64 // what the broker has shown to be too large
+}
+
+// learnLimit remembers the size of a record that the broker refused: the next
+// one of that size is replaced by a refusal instead of being tried (J4).
+func (s *Stats) learnLimit(size int) {
+	next := int64(max(size-recordOverhead, recordOverhead))
+	for {
+		old := s.recordLimit.Load()
+		if old > 0 && old <= next {
+			return
+		}
+		if s.recordLimit.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}

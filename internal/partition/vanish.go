@@ -1,0 +1,156 @@
+package partition
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// inspectInputs finds out whether the input logs are still what was read, and
+// journals what is not (inputs that vanish).
+func (r *reign) inspectInputs(ctx context.Context) error {
+	for _, s := range inputs {
+		event, next, err := r.inspect(ctx, s)
+		if err != nil {
+			return err
+		}
+		if event == nil {
+			continue
+		}
+		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "reading from", next)
+		r.record(event)
+		l := &r.proc.inputs[s]
+		l.next, l.durable = next, next
+		r.inboxLost = r.inboxLost || s == events.FromInbox
+		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s, reading goes on at offset %d", s, events.Name(event), next))
+	}
+	return nil
+}
+
+// record appends an event of the partition itself.
+func (r *reign) record(e events.Event) {
+	p := r.proc
+	rec := &events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
+	p.conclude(rec, "")
+	p.append(rec, journal.Encode(rec, r.host.names, r.o.p), outcome{}, nil)
+}
+
+// inspect compares an input log with what its position remembers.
+func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int64, error) {
+	l := &r.proc.inputs[s]
+	topic := r.host.router.topic(s)
+	log, err := r.read.spanOf(ctx, topic, r.o.p)
+	if err != nil {
+		return nil, 0, err
+	}
+	r.ends[s] = log.End
+	truncated := func(reason string, resume int64) (events.Event, int64, error) {
+		return &events.InputLogTruncated{Log: s, Generation: l.row.Generation + 1, Expected: l.next, Resume: resume, Reason: reason}, resume, nil
+	}
+	switch {
+	case r.foreignTopic(s):
+		return truncated("the topic was made anew", log.Start)
+	case l.next < log.Start:
+		return &events.InputLost{Log: s, Generation: l.row.Generation + 1, From: l.next, To: log.Start, Reason: "the log begins later"}, log.Start, nil
+	case l.next > log.End:
+		resume, err := r.divergence(ctx, s, log)
+		if err != nil {
+			return nil, 0, err
+		}
+		return truncated("the log is shorter", resume)
+	}
+	same, err := r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
+	if err != nil || same {
+		return nil, 0, err
+	}
+	resume, err := r.divergence(ctx, s, log)
+	if err != nil {
+		return nil, 0, err
+	}
+	return truncated("another record is where one was read", resume)
+}
+
+// foreignTopic says whether the log that was read before the takeover was of
+// another topic of this name.
+func (r *reign) foreignTopic(s events.Source) bool {
+	was := r.wasTopic[s]
+	return len(was) > 0 && !bytes.Equal(was, r.host.idOf(r.host.router.topic(s)))
+}
+
+// matches says whether the record of a mark is still in its place. What cannot
+// be read any more, or was never known, is not doubted.
+func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) (bool, error) {
+	if m.Digest == 0 || m.Offset < log.Start {
+		return true, nil
+	}
+	if m.Offset >= log.End {
+		return false, nil
+	}
+	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, m.Offset)
+	if err != nil || rec == nil {
+		return false, err
+	}
+	return digestOf(rec) == m.Digest, nil
+}
+
+// divergence is the earliest offset that may be new: behind the newest
+// remembered record that is still in its place.
+func (r *reign) divergence(ctx context.Context, s events.Source, log span) (int64, error) {
+	row := r.proc.inputs[s].row
+	marks := append(row.Older[:len(row.Older):len(row.Older)], mark{row.Next - 1, row.LeaderEpoch, row.Digest})
+	for i := len(marks) - 1; i >= 0; i-- {
+		if marks[i].Digest == 0 || marks[i].Offset < log.Start {
+			continue
+		}
+		same, err := r.matches(ctx, s, marks[i], log)
+		if err != nil {
+			return 0, err
+		}
+		if same {
+			return marks[i].Offset + 1, nil
+		}
+	}
+	return log.Start, nil
+}
+
+// remakeOriginals makes the effects of replayed records again that need their
+// input's own bytes, where the input log still has them.
+func (r *reign) remakeOriginals(ctx context.Context) error {
+	p := r.proc
+	for _, w := range r.replayed {
+		topic := r.host.router.topic(w.rec.Input.Source)
+		log, err := r.read.spanOf(ctx, topic, r.o.p)
+		if err != nil {
+			return err
+		}
+		if w.rec.Input.Offset < log.Start || w.rec.Input.Offset >= log.End {
+			r.o.logger.Warn("the input of a rejected record is gone", "position", w.rec.Position.String())
+			continue
+		}
+		k, err := r.read.one(ctx, topic, r.o.p, w.rec.Input.Offset)
+		if err != nil {
+			return err
+		}
+		if k == nil || digestOf(k) != w.rec.Input.Digest {
+			continue
+		}
+		if err := p.enlist(p.original(w.rec, k, w.number)); err != nil {
+			return err
+		}
+	}
+	r.replayed = nil
+	return nil
+}
+
+// enlist puts effects into the outbox, for rerelease to find.
+func (p *Processor) enlist(outs []*Outgoing) error {
+	var more []rows.Write
+	for _, o := range outs {
+		more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow()})
+	}
+	return p.State.Commit(p.storedN, p.stored, more)
+}
