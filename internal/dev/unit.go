@@ -1,0 +1,82 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// unit is one service of the deployment: it is started, stopped and started
+// again. Its methods may be called from any goroutine, one at a time.
+type unit struct {
+	name string
+	run  func(ctx context.Context, ready func()) error
+
+	mu     sync.Mutex
+	cancel context.CancelFunc
+	done   chan struct{} // closed when run has returned
+	err    error         // valid once done is closed
+}
+
+// ErrEnded is a service that has ended although nobody stopped it.
+var ErrEnded = errors.New("it ended by itself")
+
+// start runs the service and returns when it is ready. ended is called if it
+// ends by itself later.
+func (u *unit) start(ctx context.Context, ended func(error)) error {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ready, done := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	u.mu.Lock()
+	u.cancel, u.done, u.err = cancel, done, nil
+	u.mu.Unlock()
+	go func() {
+		err := u.run(own, func() { once.Do(func() { close(ready) }) })
+		if err == nil && own.Err() == nil {
+			err = ErrEnded
+		}
+		if errors.Is(err, context.Canceled) && own.Err() != nil {
+			err = nil
+		}
+		u.mu.Lock()
+		u.err = err
+		u.mu.Unlock()
+		close(done)
+		if own.Err() == nil {
+			ended(fmt.Errorf("%s: %w", u.name, err))
+		}
+	}()
+	select {
+	case <-ready:
+		return nil
+	case <-done:
+		return fmt.Errorf("starting the %s: %w", u.name, u.result())
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("starting the %s: %w", u.name, ctx.Err()), u.stop())
+	}
+}
+
+// stop asks the service to end and waits until it has. One that does not run is
+// no error.
+func (u *unit) stop() error {
+	u.mu.Lock()
+	cancel, done := u.cancel, u.done
+	u.cancel = nil
+	u.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel()
+	<-done
+	if err := u.result(); err != nil && !errors.Is(err, ErrEnded) {
+		return fmt.Errorf("stopping the %s: %w", u.name, err)
+	}
+	return nil
+}
+
+func (u *unit) result() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.err
+}
