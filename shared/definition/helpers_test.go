@@ -38,7 +38,7 @@ func checkRefused(t *testing.T, cases []refusal) {
 		_, err := definition.Parse([]byte(c.src))
 		var all definition.Errors
 		if !errors.As(err, &all) {
-			t.Errorf("%s\n\tgave %v, want Errors", c.src, err)
+			t.Errorf("%.300s\n\tgave %v, want Errors", c.src, err)
 			continue
 		}
 		found := false
@@ -46,7 +46,7 @@ func checkRefused(t *testing.T, cases []refusal) {
 			found = found || e.Path == c.path && strings.Contains(e.Error(), c.want)
 		}
 		if !found {
-			t.Errorf("%s\n\twas refused with\n%v\n\twant %s: …%s…", c.src, err, c.path, c.want)
+			t.Errorf("%.300s\n\twas refused with\n%.1000s\n\twant %s: …%s…", c.src, err.Error(), c.path, c.want)
 		}
 	}
 }

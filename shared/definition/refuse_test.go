@@ -294,6 +294,20 @@ func TestAliasesCannotBlowUp(t *testing.T) {
 	checkRefused(t, []refusal{{src, "", "more than 200000 values"}})
 }
 
+// The YAML parser's time grows faster than its input; the limits keep the worst of it to seconds.
+func TestHostileYAMLIsRefusedBeforeItIsParsed(t *testing.T) {
+	checkRefused(t, []refusal{
+		{strings.Repeat("[", 1<<16), "", "nested deeper than 64"},
+		{strings.Repeat("{a: ", 1<<17), "", "not JSON"},
+		{"a: " + strings.Repeat("{a: ", 1<<15), "", "nested deeper than 64"},
+		{strings.Repeat("- ", 1<<15), "", "nested deeper than 64"},
+		{strings.Repeat("? ", 1<<15), "", "nested deeper than 64"},
+		{strings.Repeat("!a ", 1<<15), "", "nested deeper than 64"},
+		{"a: [" + strings.Repeat("1, ", 1<<16) + "]", "", "more than 100000 tokens"},
+		{"# " + strings.Repeat("x", definition.MaxYAML), "", "YAML of more than 524288 bytes"},
+	})
+}
+
 func TestEverythingWrongIsReportedInOrder(t *testing.T) {
 	_, err := definition.Parse([]byte(`{"components": {"b": {"map": "x"}, "a": {"step": "x", "after": "q", "policy": {"timeout": 1}}}, "zzz": 1}`))
 	want := []string{"components.a.after", "components.a.policy.timeout", "components.b.map", "name", "zzz"}

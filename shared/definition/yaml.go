@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
@@ -22,7 +23,11 @@ func (t *tree) yaml(src []byte) (v any, err error) {
 			v, err = nil, fmt.Errorf("not YAML: %v", r)
 		}
 	}()
-	file, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
+	tokens, err := yamlTokens(src)
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, fmt.Errorf("not YAML: %w", err)
 	}
@@ -41,6 +46,43 @@ func (t *tree) yaml(src []byte) (v any, err error) {
 	}
 	y := yamlTree{tree: t, anchors: map[string]any{}}
 	return y.value(body, "", 0)
+}
+
+// Limits of YAML source. The parser's time grows faster than its input with nesting and with the keys of an object, so
+// they are tighter than those of JSON.
+const (
+	MaxYAML       = 512 << 10 // bytes
+	MaxYAMLTokens = 100_000
+)
+
+// yamlTokens splits the source and refuses, before it is parsed, what would take the parser too long.
+func yamlTokens(src []byte) (token.Tokens, error) {
+	if len(src) > MaxYAML {
+		return nil, fmt.Errorf("YAML of more than %d bytes; send JSON, or split the workflow", MaxYAML)
+	}
+	tokens := lexer.Tokenize(string(src))
+	if len(tokens) > MaxYAMLTokens {
+		return nil, fmt.Errorf("YAML of more than %d tokens; send JSON, or split the workflow", MaxYAMLTokens)
+	}
+	flow, run := 0, 0 // open brackets; indicators in a row, each of which nests
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		}
+		switch t.Type {
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType:
+			run++
+		default:
+			run = 0
+		}
+		if flow > MaxDepth || run > MaxDepth {
+			return nil, fmt.Errorf("YAML line %d: nested deeper than %d", t.Position.Line, MaxDepth)
+		}
+	}
+	return tokens, nil
 }
 
 type yamlTree struct {
