@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -88,6 +89,9 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, errors.Join(err, b.unlock())
 	}
 	b.guard()
+	if o.Dir != "" {
+		debug.FreeOSMemory() // kfake reads every segment whole when it loads
+	}
 	maintain, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
 	b.stopped.Go(func() { b.maintain(maintain) })
