@@ -44,7 +44,7 @@ func TestAKilledBrokerKeepsItsPromises(t *testing.T) {
 	dir := t.TempDir()
 	promised := map[string]bool{}
 	var before map[string]int // the journal after the last kill
-	for generation := range 6 {
+	for generation := range 4 {
 		for _, v := range killed(t, dir, generation, time.Duration(150+rng.IntN(400))*time.Millisecond) {
 			promised[v] = true
 		}

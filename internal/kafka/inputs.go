@@ -6,6 +6,9 @@ import "github.com/twmb/franz-go/pkg/kgo"
 // (Attrs.IsControl): who compares its position with the end of a log must see
 // that the last offsets of a log are the marks of transactions.
 func NewLogReader(c Config) (*kgo.Client, error) {
-	opts := append(consumeBase(), kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.KeepControlRecords())
+	opts := append(consumeBase(),
+		kgo.FetchMaxWait(partitionsWait),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.KeepControlRecords())
 	return c.client("reader", opts...)
 }
