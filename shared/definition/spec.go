@@ -147,7 +147,7 @@ func (r *reader) input(v any) *inputSchema {
 
 func (r *reader) outputs(v any) []outputSpec {
 	object := r.object("outputs", v, "write outputs: {invoice: invoice}")
-	var out []outputSpec
+	out := make([]outputSpec, 0, len(object)) // not nil: an empty object declares that there are none
 	for _, name := range sortedKeys(object) {
 		path := "outputs." + name
 		if !nameShape.MatchString(name) {
