@@ -32,6 +32,7 @@ type HostConfig struct {
 	Machine    func(partition int32) machine.Machine
 	Store      func(partition int32) store.Options  // where its store is
 	Member     func() (id string, generation int32) // of the planner group, for committed positions
+	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
 	Durability *snapshot.Durability
 	Logger     *slog.Logger
 	Stats      *Stats

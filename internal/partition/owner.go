@@ -186,7 +186,11 @@ func (r *reign) close() {
 	r.read.close()
 	r.txn.Close()
 	if r.store != nil {
-		if err := r.store.Close(); err != nil {
+		end := r.store.Close
+		if dead := r.host.Crashed; dead != nil && dead() {
+			end = r.store.Abandon
+		}
+		if err := end(); err != nil {
 			r.o.logger.Error("closing the store", "error", err)
 		}
 	}

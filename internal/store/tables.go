@@ -44,3 +44,14 @@ func Discard(o Options) error {
 	}
 	return Wipe(fs, o.Dir)
 }
+
+// Abandon closes the store as a killed process leaves it: what is not flushed
+// is gone.
+func (s *Store) Abandon() error {
+	err := s.db.Close()
+	s.closeOwn()
+	if err != nil {
+		return fmt.Errorf("abandoning the store: %w", err)
+	}
+	return nil
+}

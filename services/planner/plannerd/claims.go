@@ -1,0 +1,158 @@
+package plannerd
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// farewell bounds the graceful end of all partitions that the group takes away:
+// it has to fit the session timeout.
+const farewell = 5 * time.Second
+
+// claims are the partitions that the group has given to this planner. It is the
+// group client's kafka.Assignment.
+type claims struct {
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	ctx    context.Context // of the owners
+	lose   context.CancelFunc
+	host   *partition.Host
+	member *kgo.Client
+	owners map[int32]*partition.Owner
+	closed bool
+}
+
+func newClaims(l *slog.Logger) *claims {
+	return &claims{logger: l, owners: map[int32]*partition.Owner{}}
+}
+
+func (c *claims) begin(ctx context.Context, h *partition.Host) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// The end of ctx is a graceful one: owners outlive it until they are revoked.
+	c.ctx, c.lose = context.WithCancel(context.WithoutCancel(ctx))
+	c.host = h
+}
+
+func (c *claims) setMember(cl *kgo.Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.member = cl
+}
+
+// metadata is the membership that committed positions name.
+func (c *claims) metadata() (string, int32) {
+	c.mu.Lock()
+	cl := c.member
+	c.mu.Unlock()
+	if cl == nil {
+		return "", -1
+	}
+	return cl.GroupMetadata()
+}
+
+// Assigned implements kafka.Assignment: recovery begins, beside the group.
+func (c *claims) Assigned(_ context.Context, _ string, partitions []int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range partitions {
+		if c.owners[p] == nil && !c.closed {
+			c.owners[p] = c.host.Own(c.ctx, p)
+		}
+	}
+	c.logger.Info("partitions assigned", "partitions", partitions)
+}
+
+// Revoked implements kafka.Assignment: a graceful end (O5).
+func (c *claims) Revoked(ctx context.Context, _ string, partitions []int32) {
+	c.logger.Info("partitions revoked", "partitions", partitions)
+	revoke(ctx, c.take(partitions))
+}
+
+// Lost implements kafka.Assignment: stop at once, write nothing (O5).
+func (c *claims) Lost(_ context.Context, _ string, partitions []int32) {
+	c.logger.Warn("partitions lost", "partitions", partitions)
+	for _, o := range c.take(partitions) {
+		o.Lose()
+	}
+}
+
+func (c *claims) take(partitions []int32) []*partition.Owner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var taken []*partition.Owner
+	for _, p := range partitions {
+		if o := c.owners[p]; o != nil {
+			taken = append(taken, o)
+			delete(c.owners, p)
+		}
+	}
+	return taken
+}
+
+func (c *claims) takeAll() []*partition.Owner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	var all []*partition.Owner
+	for p, o := range c.owners {
+		all = append(all, o)
+		delete(c.owners, p)
+	}
+	return all
+}
+
+// revokeAll ends all owners gracefully, at the end of the process.
+func (c *claims) revokeAll(ctx context.Context) { revoke(ctx, c.takeAll()) }
+
+// loseAll ends all owners at once.
+func (c *claims) loseAll() {
+	c.mu.Lock()
+	c.lose()
+	c.mu.Unlock()
+	for _, o := range c.takeAll() {
+		o.Lose()
+	}
+}
+
+func revoke(ctx context.Context, owners []*partition.Owner) {
+	ctx, stop := context.WithTimeout(ctx, farewell)
+	defer stop()
+	var wg sync.WaitGroup
+	for _, o := range owners {
+		wg.Go(func() { o.Revoke(ctx) })
+	}
+	wg.Wait()
+}
+
+func (c *claims) statuses() []partition.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]partition.Status, 0, len(c.owners))
+	for _, o := range c.owners {
+		all = append(all, o.Status())
+	}
+	slices.SortFunc(all, func(a, b partition.Status) int { return cmp.Compare(a.Partition, b.Partition) })
+	return all
+}
+
+// settled says whether everything that was assigned is owned or blocked; with
+// none it is only after the wait is over.
+func (c *claims) settled(over bool) bool {
+	all := c.statuses()
+	for _, s := range all {
+		if s.State != partition.Owning && s.State != partition.Blocked {
+			return false
+		}
+	}
+	return len(all) > 0 || over
+}

@@ -1,0 +1,85 @@
+package plannerd
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// Config are the settings of a planner. Zero values mean the defaults, but
+// Kafka, DataDir and TokenKey have none.
+type Config struct {
+	Kafka    kafka.Config
+	DataDir  string     // of the partitions' stores; they can be made again
+	FS       store.FS   // nil: the operating system's
+	Instance string     // name of this planner, unique among those that run; host name
+	TokenKey events.Key // the deployment's secret, at least 16 bytes, equal on all planners
+
+	Partition  partition.Settings
+	CacheBytes int64 // of Pebble's blocks, for all partitions together; 64 MiB
+	MaxActive  int   // attempts of one workflow at a time; planner.DefaultMaxActive
+
+	// Durability says what an acknowledgement of the broker survives, for
+	// readiness; nil: asked from the cluster.
+	Durability *snapshot.Durability
+
+	// Machine makes the machine of a partition; nil: planner.New. definitions
+	// resolves a name, name@version or digest.
+	Machine func(p int32, definitions func(ref string) ([]byte, bool)) machine.Machine
+
+	Ready      func()                // called once, when the first partitions are owned
+	Logger     *slog.Logger          // nil: silent
+	Registerer prometheus.Registerer // of metrics; nil: none
+}
+
+const (
+	defaultCacheBytes = 64 << 20
+	minKeyBytes       = 16
+)
+
+func (c *Config) defaults() error {
+	if len(c.TokenKey) < minKeyBytes {
+		return fmt.Errorf("the token key has %d bytes, want at least %d", len(c.TokenKey), minKeyBytes)
+	}
+	if c.DataDir == "" {
+		return errors.New("no data directory given")
+	}
+	if c.Instance == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("asking for the host name: %w", err)
+		}
+		c.Instance = host
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = defaultCacheBytes
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Machine == nil {
+		c.Machine = c.planner
+	}
+	c.Partition = c.Partition.Complete()
+	return nil
+}
+
+func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
+	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive})
+}
+
+func (c *Config) dir(p int32) string {
+	return filepath.Join(c.DataDir, fmt.Sprintf("partition-%d", p))
+}

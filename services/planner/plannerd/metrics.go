@@ -1,0 +1,94 @@
+package plannerd
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// metric is one counter of partition.Stats.
+type metric struct {
+	desc  *prometheus.Desc
+	value *atomic.Uint64
+	scale float64
+}
+
+// collector shows the counters of all partitions of the process, and the state
+// of each of them.
+type collector struct {
+	counters []metric
+	state    *prometheus.Desc
+	claims   *claims
+}
+
+func newCollector(s *partition.Stats, c *claims) *collector {
+	count := func(name, help string, v *atomic.Uint64) metric {
+		return metric{prometheus.NewDesc("heddle_planner_"+name, help, nil, nil), v, 1}
+	}
+	seconds := func(name, help string, v *atomic.Uint64) metric {
+		return metric{prometheus.NewDesc("heddle_planner_"+name, help, nil, nil), v, 1e-9}
+	}
+	return &collector{
+		claims: c,
+		state: prometheus.NewDesc("heddle_planner_partition_state",
+			"1 for the state that a claimed partition is in.", []string{"partition", "state"}, nil),
+		counters: []metric{
+			count("records_appended_total", "Journal records appended.", &s.Appended),
+			count("records_committed_total", "Journal records acknowledged and written to the store.", &s.Committed),
+			count("inputs_dropped_total", "Inputs that changed nothing: stale outcomes, heartbeats.", &s.Dropped),
+			count("inputs_rejected_total", "Inputs that could not be decoded.", &s.Rejected),
+			count("inputs_forwarded_total", "Inputs whose key belongs to another partition.", &s.Forwarded),
+			count("inputs_quarantined_total", "Inputs that met a defect.", &s.Quarantined),
+			count("commands_duplicate_total", "Commands whose id the ledger knew.", &s.Duplicates),
+			count("commands_conflict_total", "Commands with other content under a used id.", &s.Conflicts),
+			count("decisions_oversize_total", "Decisions replaced because they fit no record.", &s.Oversize),
+			count("effects_released_total", "Effects produced.", &s.Released),
+			count("effects_failed_total", "Effects that the broker refused for good.", &s.Failed),
+			count("attempts_lost_total", "Attempts whose taker vanished.", &s.Lost),
+			count("attempts_republished_total", "Task records published again.", &s.Republished),
+			count("queries_total", "Queries answered.", &s.Queries),
+			count("queries_expired_total", "Queries that nobody waited for any more.", &s.Expired),
+			count("timers_total", "Timers fired.", &s.Timers),
+			count("checkpoints_total", "Checkpoints committed.", &s.Checkpoints),
+			count("checkpoint_bytes_total", "Bytes that checkpoints wrote to the changelog.", &s.CheckBytes),
+			seconds("checkpoint_seconds_total", "Time that checkpoints took.", &s.CheckNanos),
+			count("recoveries_total", "Recoveries that ended in ownership.", &s.Recoveries),
+			seconds("recovery_seconds_total", "Time from assignment to ownership.", &s.RecoverNs),
+			count("replayed_records_total", "Journal records replayed by recoveries.", &s.Replayed),
+			count("poisoned_total", "Reigns that ended with a failed append.", &s.Poisoned),
+		},
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range c.counters {
+		ch <- m.desc
+	}
+	ch <- c.state
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	for _, m := range c.counters {
+		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value.Load())*m.scale)
+	}
+	for _, s := range c.claims.statuses() {
+		ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, 1, strconv.Itoa(int(s.Partition)), s.State)
+	}
+}
+
+// register adds the metrics and returns how to remove them.
+func (s *Planner) register() (func(), error) {
+	if s.cfg.Registerer == nil {
+		return func() {}, nil
+	}
+	c := newCollector(&s.stats, s.claims)
+	if err := s.cfg.Registerer.Register(c); err != nil {
+		return nil, err
+	}
+	return func() { s.cfg.Registerer.Unregister(c) }, nil
+}

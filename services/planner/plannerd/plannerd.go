@@ -1,0 +1,199 @@
+package plannerd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/definitions"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// ErrCrashed is what Run returns after Crash.
+var ErrCrashed = errors.New("the planner crashed on purpose")
+
+// readyWait is how long a planner that the group gives nothing waits before it
+// calls itself ready.
+const readyWait = 5 * time.Second
+
+// Planner is one planner process. Make it with New, run it once.
+type Planner struct {
+	cfg   Config
+	wire  *wire
+	stats partition.Stats
+	ready chan struct{}
+
+	set    *topics.Set
+	book   *definitions.Book
+	shared *store.Shared
+	host   *partition.Host
+	claims *claims
+	member *kgo.Client
+}
+
+// New checks the settings.
+func New(cfg Config) (*Planner, error) {
+	if err := cfg.defaults(); err != nil {
+		return nil, err
+	}
+	s := &Planner{cfg: cfg, ready: make(chan struct{})}
+	s.wire = newWire(&s.cfg.Kafka)
+	return s, nil
+}
+
+// Run runs a planner until ctx ends; then it gives its partitions up in order.
+func Run(ctx context.Context, cfg Config) error {
+	s, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// Run runs the planner until ctx ends, and gives its partitions up in order, or
+// until Crash.
+func (s *Planner) Run(ctx context.Context) error {
+	ctx, stop := s.wire.context(ctx)
+	defer stop()
+	defer s.close()
+	if err := s.open(ctx); err != nil {
+		return s.wire.explain(err)
+	}
+	unregister, err := s.register()
+	if err != nil {
+		return err
+	}
+	defer unregister()
+	if err := s.join(ctx); err != nil {
+		return s.wire.explain(err)
+	}
+	s.follow(ctx)
+	if s.wire.isCut() {
+		s.claims.loseAll()
+		return ErrCrashed
+	}
+	s.claims.revokeAll(context.WithoutCancel(ctx))
+	return nil
+}
+
+// Ready is closed when the planner owns what the group has given it first.
+func (s *Planner) Ready() <-chan struct{} { return s.ready }
+
+// Partitions are what this planner owns or claims, by number.
+func (s *Planner) Partitions() []partition.Status { return s.claims.statuses() }
+
+// Crash ends the planner as a killed process ends: connections break, nothing
+// is flushed, released or said. Run returns ErrCrashed.
+func (s *Planner) Crash() { s.wire.cut() }
+
+// open connects, reads the definitions whole and prepares the partitions.
+func (s *Planner) open(ctx context.Context) error {
+	admin, err := kafka.NewAdmin(s.cfg.Kafka)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	if s.set, err = topics.Default().Discover(ctx, admin, s.cfg.Kafka.Prefix); err != nil {
+		return err
+	}
+	if s.cfg.Durability == nil {
+		if s.cfg.Durability, err = durability(ctx, admin, s.set); err != nil {
+			return err
+		}
+	}
+	if s.book, err = definitions.Open(ctx, s.cfg.Kafka); err != nil {
+		return err
+	}
+	s.shared = store.NewShared(s.cfg.CacheBytes)
+	s.claims = newClaims(s.cfg.Logger)
+	s.host, err = partition.NewHost(ctx, partition.HostConfig{
+		Kafka: s.cfg.Kafka, Partitions: s.set.Partitions(),
+		Instance: s.cfg.Instance, Owner: s.cfg.Instance + "/" + rand.Text()[:10],
+		Settings: s.cfg.Partition, Stats: &s.stats, Logger: s.cfg.Logger, Durability: s.cfg.Durability,
+		Machine: func(p int32) machine.Machine { return s.cfg.Machine(p, s.book.Canonical) },
+		Store: func(p int32) store.Options {
+			return store.Options{Dir: s.cfg.dir(p), FS: s.cfg.FS, Shared: s.shared, Logger: s.cfg.Logger}
+		},
+		Member:  s.claims.metadata,
+		Crashed: s.wire.isCut,
+	})
+	return err
+}
+
+// join becomes a member of the planner group.
+func (s *Planner) join(ctx context.Context) error {
+	admin, err := kafka.NewAdmin(s.cfg.Kafka)
+	if err != nil {
+		return err
+	}
+	features, err := kafka.LoadFeatures(ctx, admin)
+	admin.Close()
+	if err != nil {
+		return err
+	}
+	s.claims.begin(ctx, s.host)
+	if s.member, err = kafka.NewPlannerMember(s.cfg.Kafka, features.ServerSideGroups, s.claims); err != nil {
+		return err
+	}
+	s.claims.setMember(s.member)
+	return nil
+}
+
+// follow keeps the membership alive until ctx ends. It consumes nothing: the
+// partitions have readers of their own.
+func (s *Planner) follow(ctx context.Context) {
+	go s.awaitReady(ctx)
+	for ctx.Err() == nil {
+		for _, f := range s.member.PollFetches(ctx).Errors() {
+			if ctx.Err() == nil && !errors.Is(f.Err, context.Canceled) {
+				s.cfg.Logger.Warn("the planner group", "error", f.Err)
+			}
+		}
+	}
+}
+
+// awaitReady tells when every partition of the first assignment is owned.
+func (s *Planner) awaitReady(ctx context.Context) {
+	began := time.Now()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !s.claims.settled(time.Since(began) > readyWait) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	close(s.ready)
+	if s.cfg.Ready != nil {
+		s.cfg.Ready()
+	}
+}
+
+func (s *Planner) close() {
+	if s.member != nil {
+		if s.wire.isCut() {
+			gone, stop := context.WithCancel(context.Background())
+			stop()
+			// The error is that nobody waited: a killed process does not leave.
+			_ = s.member.LeaveGroupContext(gone)
+		}
+		s.member.Close()
+	}
+	if s.host != nil {
+		s.host.Close()
+	}
+	if s.shared != nil {
+		s.shared.Close()
+	}
+	if s.book != nil {
+		s.book.Close()
+	}
+}

@@ -1,0 +1,168 @@
+package plannerd_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// world is a broker with a client that waits for replies, and a taker.
+type world struct {
+	t       *testing.T
+	cluster *brokertest.Cluster
+	names   topics.Names
+	client  *kgo.Client
+	replies chan events.Reply
+	fs      vfs.FS
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	c := brokertest.Start(t, topics.Options{})
+	w := &world{t: t, cluster: c, replies: make(chan events.Reply, 1000), fs: vfs.NewMem()}
+	var err error
+	if w.names, err = c.Config.Names(); err != nil {
+		t.Fatal(err)
+	}
+	if w.client, err = kafka.NewEffectsProducer(c.Config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.client.Close)
+	w.tail(w.names.Replies(), func(k *kgo.Record) {
+		var r events.Reply
+		if err := json.Unmarshal(k.Value, &r); err != nil {
+			t.Error(err)
+		}
+		w.replies <- r
+	})
+	w.tail(w.names.Tasks("default"), w.run)
+	return w
+}
+
+func (w *world) tail(topic string, visit func(*kgo.Record)) {
+	w.t.Helper()
+	cl, err := kafka.NewTail(w.cluster.Config, kafka.FromStart, topic)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			cl.PollFetches(ctx).EachRecord(visit)
+		}
+	}()
+	w.t.Cleanup(func() { stop(); <-done; cl.Close() })
+}
+
+// run completes every task with its input.
+func (w *world) run(k *kgo.Record) {
+	var task events.Task
+	if err := wire.Unmarshal(k.Value, &task); err != nil {
+		w.t.Error(err)
+	}
+	out := events.EncodeInbox(&events.TaskOutcome{Token: task.Token, Outcome: events.OutcomeCompleted, Result: task.Input})
+	w.client.Produce(context.Background(), kafka.Keyed(w.names.Inbox(), k.Key, out), nil)
+}
+
+// planner starts a planner and waits until it is ready.
+func (w *world) planner(instance string) (*plannerd.Planner, func() error) {
+	w.t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	if os.Getenv("HEDDLE_TEST_LOG") != "" {
+		logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	p, err := plannerd.New(plannerd.Config{
+		Kafka: w.cluster.Config, DataDir: instance, FS: w.fs, Instance: instance,
+		TokenKey: events.Key("0123456789abcdef"), Logger: logger,
+		Partition: partition.Settings{Lease: 2 * time.Second, NeverRunsTwice: true},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	select {
+	case <-p.Ready():
+	case err := <-ended:
+		w.t.Fatalf("the planner ended: %v", err)
+	case <-time.After(30 * time.Second):
+		w.t.Fatalf("the planner is not ready: %+v", p.Partitions())
+	}
+	return p, func() error { stop(); return <-ended }
+}
+
+func (w *world) command(workflow, name, body string) {
+	w.t.Helper()
+	rec := kafka.Keyed(w.names.Commands(), []byte(workflow), []byte(body),
+		kafka.Header(events.HeaderID, []byte(name+workflow)), kafka.Header(events.HeaderType, []byte(events.CommandType(name))),
+		kafka.Header(events.HeaderReplyTo, []byte("me")), kafka.Header(events.HeaderReplyWait, []byte("drained")))
+	if err := w.client.ProduceSync(context.Background(), rec).FirstErr(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) reply(kind string) events.Reply {
+	w.t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case r := <-w.replies:
+			if r.Kind == kind {
+				return r
+			}
+		case <-deadline:
+			w.t.Fatalf("no reply %s", kind)
+		}
+	}
+}
+
+const echo = `{"definition":{"name":"echo","components":{"a":{"step":"test.echo","queue":"default"},"b":{"step":"test.echo","after":"a"}}},"input":{"x":1},"options":{"close":"on_idle"}}`
+
+func TestAWorkflowRunsThroughThePlanner(t *testing.T) {
+	w := newWorld(t)
+	_, stop := w.planner("a")
+	w.command("w1", "start", echo)
+	if r := w.reply(events.ReplyDecided); r.Result != events.ResultDone {
+		t.Fatalf("start: %+v %+v", r, r.Refusal)
+	}
+	r := w.reply(events.ReplyDrained)
+	t.Logf("%s", r.Body)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACrashedPlannerIsSucceeded(t *testing.T) {
+	w := newWorld(t)
+	p, stop := w.planner("a")
+	w.command("w1", "start", echo)
+	w.reply(events.ReplyDrained)
+	p.Crash()
+	if err := stop(); !errors.Is(err, plannerd.ErrCrashed) {
+		t.Fatalf("the crashed planner ended with %v", err)
+	}
+	w.command("w2", "start", echo)
+	_, stop = w.planner("a")
+	w.reply(events.ReplyDrained)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
