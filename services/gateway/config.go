@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+)
+
+// Config of a gateway.
+type Config struct {
+	Kafka kafka.Config
+	Dir   string // of the view; empty: in memory
+
+	// Listen is the address; without APIKeys it must be loopback, unless
+	// Insecure says that something else guards it.
+	Listen   string
+	Insecure bool
+	APIKeys  []APIKey
+
+	// CreateQueues lets a registration create the topics of the task queues it
+	// names; otherwise it is refused with the command that creates them.
+	CreateQueues bool
+
+	Limits   Limits
+	Logger   *slog.Logger         // nil: silent
+	Registry *prometheus.Registry // nil: one of its own
+}
+
+// Limits of a gateway; a zero field means the default.
+type Limits struct {
+	Body        int64         // bytes of a request's body; 1 MiB
+	Depth       int           // nesting of a JSON body; 100
+	InFlight    int           // requests being served; 8,192
+	Watchers    int           // event streams; 256
+	Rate        float64       // requests per second and client; 0: unlimited
+	Wait        time.Duration // the longest ?wait=; 5 minutes
+	Answer      time.Duration // how long a planner may take to answer; 10 s
+	Produce     time.Duration // how long Kafka may take to acknowledge; 5 s
+	Definitions int           // bytes of all registered definitions; 256 MiB
+}
+
+// Defaults of the limits that have no unlimited form.
+const (
+	defaultBody        = 1 << 20
+	defaultDepth       = 100
+	defaultInFlight    = 8192
+	defaultWatchers    = 256
+	defaultWait        = 5 * time.Minute
+	defaultAnswer      = 10 * time.Second
+	defaultProduce     = 5 * time.Second
+	defaultDefinitions = 256 << 20
+)
+
+func (l Limits) withDefaults() Limits {
+	l.Body = or(l.Body, defaultBody)
+	l.Depth = or(l.Depth, defaultDepth)
+	l.InFlight = or(l.InFlight, defaultInFlight)
+	l.Watchers = or(l.Watchers, defaultWatchers)
+	l.Wait = or(l.Wait, defaultWait)
+	l.Answer = or(l.Answer, defaultAnswer)
+	l.Produce = or(l.Produce, defaultProduce)
+	l.Definitions = or(l.Definitions, defaultDefinitions)
+	return l
+}
+
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// errExposed is a binding that everybody on the network could use.
+var errExposed = errors.New("without API keys the gateway listens on loopback only: give --api-key, or --insecure-listen if something else guards it")
+
+// checkListen refuses to serve the network without authentication.
+func (c Config) checkListen() error {
+	if len(c.APIKeys) > 0 || c.Insecure {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen address %q: %w", c.Listen, err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("listen on %s: %w", c.Listen, errExposed)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// postInput feeds a workflow.
+func (g *Gateway) postInput(w http.ResponseWriter, r *http.Request) error {
+	wait, err := g.parseWait(r)
+	if err != nil {
+		return err
+	}
+	c, err := g.commandOf(w, r, "input", &events.FeedInput{})
+	if err != nil {
+		return err
+	}
+	return g.command(w, r, c, wait, outcome{http.StatusOK, func(_ string, workflow json.RawMessage) any {
+		return Started{workflow, null}
+	}})
+}
+
+// controls are the bodies of the control commands.
+var controls = map[string]func() any{
+	"pause":      func() any { return &events.PauseWorkflow{} },
+	"resume":     func() any { return &events.ResumeWorkflow{} },
+	"stop":       func() any { return &events.StopWorkflow{} },
+	"cancel":     func() any { return &events.CancelWorkflow{} },
+	"retry":      func() any { return &events.RetryRunnables{} },
+	"skip":       func() any { return &events.SkipRunnable{} },
+	"checkpoint": func() any { return &events.CheckpointWorkflow{} },
+}
+
+// controlled is how decisions on control commands are told. They are waited for
+// without being asked: nothing runs that would take long.
+var controlled = outcome{http.StatusOK, func(result string, workflow json.RawMessage) any {
+	return Controlled{result, workflow}
+}}
+
+// control sends one of the control commands to the workflow of the path.
+func (g *Gateway) control(w http.ResponseWriter, r *http.Request, name string) error {
+	c, err := g.commandOf(w, r, name, controls[name]())
+	if err != nil {
+		return err
+	}
+	return g.command(w, r, c, waiting{accepted: true}, controlled)
+}
+
+// commandOf makes a command of the body, for the workflow of the path.
+func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string, body any) (ask.Command, error) {
+	id, err := pathValue(r, "id")
+	if err != nil {
+		return ask.Command{}, err
+	}
+	raw, err := g.readObject(w, r, body)
+	if err != nil {
+		return ask.Command{}, err
+	}
+	c, err := newCommand(r, name, id, raw)
+	if err == nil {
+		err = checkCommand(c)
+	}
+	return c, err
+}
+
+// deleteWorkflow takes what it needs from the body or, for clients that send
+// none with DELETE, from the query.
+func (g *Gateway) deleteWorkflow(w http.ResponseWriter, r *http.Request) error {
+	var b events.DeleteWorkflow
+	c, err := g.commandOf(w, r, "delete", &b)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	switch q.Get("force") {
+	case "", "false":
+	case "true":
+		b.Force = true
+	default:
+		return refuseField("invalid_parameter", "force", "want true or false")
+	}
+	b.Who, b.Why = or(b.Who, q.Get("by")), or(b.Why, q.Get("why"))
+	if c.Body, err = json.Marshal(b); err != nil {
+		return fmt.Errorf("encode the command: %w", err)
+	}
+	return g.command(w, r, c, waiting{accepted: true}, controlled)
+}
+
+// task ends or guards an attempt by its token.
+func (g *Gateway) task(w http.ResponseWriter, r *http.Request, name string) error {
+	text, err := pathValue(r, "token")
+	if err != nil {
+		return err
+	}
+	sealed, err := events.ParseTokenText(text)
+	if err != nil {
+		return refuseField("invalid_field", "token", "is not a task token")
+	}
+	token, err := events.PeekToken(sealed)
+	if err != nil {
+		return refuseField("invalid_field", "token", "is not a task token")
+	}
+	bodies := map[string]any{"complete": &completeBody{}, "fail": &failBody{}, "heartbeat": &heartbeatBody{}}
+	raw, err := g.readObject(w, r, bodies[name])
+	if err != nil {
+		return err
+	}
+	if raw, err = splice(raw, "token", text); err != nil {
+		return err
+	}
+	c, err := newCommand(r, name, token.Workflow, raw)
+	if err == nil {
+		err = checkCommand(c)
+	}
+	if err != nil {
+		return err
+	}
+	return g.command(w, r, c, waiting{accepted: true}, controlled)
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/heddle-run/heddle/internal/definitions"
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// putDefinition registers a definition. It answers when this gateway has read
+// it back, so that a start behind it finds it.
+func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
+	name, err := pathValue(r, "name")
+	if err != nil {
+		return err
+	}
+	src, err := g.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	d, err := definition.Parse(src)
+	if err != nil {
+		return definitionProblem(err, "")
+	}
+	if d.Name != name {
+		return refuseField("invalid_definition", "name", fmt.Sprintf("the definition's name is %q, the path says %q", d.Name, name))
+	}
+	if err := g.queues.ensure(r.Context(), d); err != nil {
+		return err
+	}
+	if err := g.register(r.Context(), d); err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, Definition{
+		Name: d.Name, Version: d.Version, Digest: d.Digest, Warnings: fieldErrors(d.Warnings, ""),
+	})
+}
+
+func (g *Gateway) register(ctx context.Context, d *definition.Definition) error {
+	if _, known := g.book.Resolve(d.Digest); !known && g.book.Bytes()+len(d.Canonical()) > g.limits.Definitions {
+		return refuse("too_many_definitions", fmt.Sprintf("all definitions together would be larger than the limit of %d bytes", g.limits.Definitions))
+	}
+	for _, rec := range definitions.Records(d) {
+		if err := g.asker.Produce(ctx, g.names.Definitions(), rec.Key, rec.Value); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
+	defer cancel()
+	return g.book.Sync(ctx)
+}
+
+// definitionProblem names every field at fault, below a path.
+func definitionProblem(err error, below string) error {
+	var list definition.Errors
+	if !errors.As(err, &list) {
+		return err
+	}
+	p := refuse("invalid_definition", fmt.Sprintf("the definition has %d errors", len(list)))
+	if len(list) == 1 {
+		p.Detail = list[0].Error()
+	}
+	p.Errors = fieldErrors(list, below)
+	return p
+}
+
+func fieldErrors(list []definition.Error, below string) []FieldError {
+	out := make([]FieldError, 0, len(list))
+	for _, e := range list {
+		message := e.Message
+		if e.Fix != "" {
+			message += " (" + e.Fix + ")"
+		}
+		out = append(out, FieldError{strings.Trim(below+"."+e.Path, "."), message})
+	}
+	return out
+}
+
+// lookup finds the definition that the path names.
+func (g *Gateway) lookup(r *http.Request) (definitions.Entry, error) {
+	ref, err := pathValue(r, "name")
+	if err != nil {
+		return definitions.Entry{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
+	defer cancel()
+	if err := g.book.Sync(ctx); err != nil {
+		return definitions.Entry{}, err
+	}
+	e, ok := g.book.Resolve(ref)
+	if !ok {
+		return e, refuse("not_found", fmt.Sprintf("there is no definition %q", ref))
+	}
+	return e, nil
+}
+
+func (g *Gateway) getDefinition(w http.ResponseWriter, r *http.Request) error {
+	e, err := g.lookup(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, Definition{Name: e.Name, Version: e.Version, Digest: e.Digest, Source: e.Canonical})
+}
+
+func (g *Gateway) listVersions(w http.ResponseWriter, r *http.Request) error {
+	e, err := g.lookup(r)
+	if err != nil {
+		return err
+	}
+	list := List[Version]{Items: []Version{}}
+	for _, v := range g.book.Versions(e.Name) {
+		list.Items = append(list.Items, Version{v.Name, v.Version, v.Digest, snapshot.FormatTime(v.Registered)})
+	}
+	return writeJSON(w, r, http.StatusOK, list)
+}
+
+func (g *Gateway) definitionGraph(w http.ResponseWriter, r *http.Request) error {
+	e, err := g.lookup(r)
+	if err != nil {
+		return err
+	}
+	d, err := definition.Parse(e.Canonical)
+	if err != nil {
+		return fmt.Errorf("read registered definition %s: %w", e.Digest, err)
+	}
+	graph, err := definition.Compile(d)
+	if err != nil {
+		return fmt.Errorf("compile registered definition %s: %w", e.Digest, err)
+	}
+	return writeGraph(w, r, func() string { return definition.Mermaid(graph, nil) }, graph.JSON)
+}

@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/definitions"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/service"
+)
+
+const (
+	// source is the ce_source of commands: with an Idempotency-Key and the
+	// workflow it is what a repetition is known by.
+	source = "gateway"
+
+	// openTimeout bounds what has to be read before the gateway serves.
+	openTimeout = time.Minute
+
+	// drainTimeout is how long requests may finish when the gateway stops.
+	drainTimeout = 10 * time.Second
+)
+
+// Gateway serves HTTP. Close it.
+type Gateway struct {
+	cfg    Config
+	limits Limits
+	logger *slog.Logger
+	names  topics.Names
+
+	admin   *kgo.Client
+	asker   *ask.Asker
+	book    *definitions.Book
+	follow  *follower
+	view    *view
+	queues  *queues
+	health  service.Health
+	metrics *metrics
+	handler http.Handler
+
+	stopping chan struct{} // closed when event streams are to end
+	watchers chan struct{} // a place for each event stream
+}
+
+// Open connects to Kafka, checks the topics, and reads what is needed to serve.
+func Open(ctx context.Context, cfg Config) (_ *Gateway, err error) {
+	names, err := cfg.Kafka.Names()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{
+		cfg: cfg, limits: cfg.Limits.withDefaults(), logger: cfg.Logger, names: names, stopping: make(chan struct{}),
+	}
+	if g.logger == nil {
+		g.logger = slog.New(slog.DiscardHandler)
+	}
+	if g.cfg.Registry == nil {
+		g.cfg.Registry = prometheus.NewRegistry()
+	}
+	g.watchers = make(chan struct{}, g.limits.Watchers)
+	defer func() {
+		if err != nil {
+			g.closeClients()
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if err := g.connect(ctx); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	g.metrics = newMetrics(g)
+	g.health.Ready("kafka", g.asker.Ping)
+	g.health.Live("view", g.view.alive)
+	g.handler = g.router()
+	return g, nil
+}
+
+func (g *Gateway) connect(ctx context.Context) (err error) {
+	if g.admin, err = kafka.NewAdmin(g.cfg.Kafka); err != nil {
+		return err
+	}
+	set, err := topics.Default().Discover(ctx, g.admin, g.names.Prefix())
+	if err != nil {
+		return err
+	}
+	if err := set.Check(ctx, g.admin); err != nil {
+		return err
+	}
+	g.queues = newQueues(set, g.admin, g.cfg.CreateQueues)
+	g.asker, err = ask.Open(ctx, ask.Options{
+		Kafka: g.cfg.Kafka, Source: source, Logger: g.logger, ProduceTimeout: g.limits.Produce,
+	})
+	if err != nil {
+		return err
+	}
+	if g.book, err = definitions.Open(ctx, g.cfg.Kafka); err != nil {
+		return err
+	}
+	if g.follow, err = openFollower(g.cfg.Kafka, set.Partitions(), g.logger); err != nil {
+		return err
+	}
+	g.view, err = openView(ctx, g.cfg.Kafka, g.cfg.Dir, g.logger)
+	return err
+}
+
+// Handler serves all routes.
+func (g *Gateway) Handler() http.Handler { return g.handler }
+
+// Close ends event streams and closes the clients.
+func (g *Gateway) Close() error {
+	g.endStreams()
+	return g.closeClients()
+}
+
+func (g *Gateway) endStreams() {
+	select {
+	case <-g.stopping:
+	default:
+		close(g.stopping)
+	}
+}
+
+func (g *Gateway) closeClients() error {
+	var errs []error
+	if g.view != nil {
+		errs = append(errs, g.view.close())
+	}
+	if g.follow != nil {
+		g.follow.close()
+	}
+	if g.book != nil {
+		g.book.Close()
+	}
+	if g.asker != nil {
+		errs = append(errs, g.asker.Close())
+	}
+	if g.admin != nil {
+		g.admin.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// Run opens a gateway and serves until ctx ends. It serves on ln and owns it;
+// nil means the configured address. ready is called with the address.
+func Run(ctx context.Context, cfg Config, ln net.Listener, ready func(net.Addr)) error {
+	if ln != nil {
+		cfg.Listen = ln.Addr().String()
+	}
+	if err := cfg.checkListen(); err != nil {
+		return errors.Join(err, closeListener(ln))
+	}
+	g, err := Open(ctx, cfg)
+	if err != nil {
+		return errors.Join(err, closeListener(ln))
+	}
+	if ln == nil {
+		if ln, err = service.Listen(ctx, cfg.Listen); err != nil {
+			return errors.Join(err, g.Close())
+		}
+	}
+	stop := context.AfterFunc(ctx, g.endStreams)
+	defer stop()
+	ready(ln.Addr())
+	err = service.ServeHTTP(ctx, ln, g.handler, drainTimeout, g.logger)
+	return errors.Join(err, g.Close())
+}
+
+func closeListener(ln net.Listener) error {
+	if ln == nil {
+		return nil
+	}
+	return ln.Close()
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// pageLimit reads ?limit=.
+func pageLimit(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, refuseField("invalid_parameter", "limit", fmt.Sprintf("want 1 to %d", maxLimit))
+	}
+	return n, nil
+}
+
+// read asks the owning planner about the workflow of the path (E6).
+func (g *Gateway) read(r *http.Request, kind string) (json.RawMessage, error) {
+	return g.query(r, events.Query{Kind: kind})
+}
+
+func (g *Gateway) query(r *http.Request, q events.Query) (json.RawMessage, error) {
+	id, err := pathValue(r, "id")
+	if err != nil {
+		return nil, err
+	}
+	if err := events.CheckWorkflowID(id); err != nil {
+		return nil, refuseField("invalid_workflow_id", "id", err.Error())
+	}
+	q.Workflow = id
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
+	defer cancel()
+	return g.asker.Read(ctx, q)
+}
+
+// reading answers with a planner's answer as it is.
+func reading(kind string) func(*Gateway, http.ResponseWriter, *http.Request) error {
+	return func(g *Gateway, w http.ResponseWriter, r *http.Request) error {
+		body, err := g.read(r, kind)
+		if err != nil {
+			return err
+		}
+		writeBytes(w, r, http.StatusOK, "application/json", body)
+		return nil
+	}
+}
+
+// listing answers with one page of a planner's list.
+func listing(kind string) func(*Gateway, http.ResponseWriter, *http.Request) error {
+	return func(g *Gateway, w http.ResponseWriter, r *http.Request) error {
+		limit, err := pageLimit(r)
+		if err != nil {
+			return err
+		}
+		v := r.URL.Query()
+		body, err := g.query(r, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status")})
+		if err != nil {
+			return err
+		}
+		var page List[json.RawMessage]
+		if err := json.Unmarshal(body, &page); err != nil {
+			return fmt.Errorf("decode %s: %w", kind, err)
+		}
+		return writeJSON(w, r, http.StatusOK, page)
+	}
+}
+
+// getWorkflow answers with the summary, at once or when the workflow has
+// drained.
+func (g *Gateway) getWorkflow(w http.ResponseWriter, r *http.Request) error {
+	var body json.RawMessage
+	var err error
+	if text := r.URL.Query().Get("wait"); text != "" {
+		body, err = g.await(r, text)
+	} else {
+		body, err = g.read(r, "workflow")
+	}
+	if err != nil {
+		return err
+	}
+	if body, err = g.withOwner(body); err != nil {
+		return err
+	}
+	writeBytes(w, r, http.StatusOK, "application/json", body)
+	return nil
+}
+
+func (g *Gateway) await(r *http.Request, text string) (json.RawMessage, error) {
+	wait, err := g.parseWaitTime(text)
+	if err != nil {
+		return nil, err
+	}
+	id, err := pathValue(r, "id")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	d, err := g.asker.Await(ctx, id)
+	if errors.Is(err, context.DeadlineExceeded) && len(d.Workflow) > 0 {
+		return d.Workflow, nil
+	}
+	return d.Workflow, err
+}
+
+func (g *Gateway) getResults(w http.ResponseWriter, r *http.Request) error {
+	q := events.Query{Kind: "results"}
+	switch r.URL.Query().Get("all") {
+	case "", "false":
+	case "true":
+		q.All = true
+	default:
+		return refuseField("invalid_parameter", "all", "want true or false")
+	}
+	body, err := g.query(r, q)
+	if err != nil {
+		return err
+	}
+	writeBytes(w, r, http.StatusOK, "application/json", body)
+	return nil
+}

@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/heddle-run/heddle/internal/service"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// route is one line of the table that everything about a route is made from.
+type route struct {
+	method, path string
+	name         string // operationId
+	about        string
+	role         Role
+	query        []param
+	body         any      // a value of the request's type; nil: none
+	required     []string // fields of the body
+	answers      []answer // besides problems
+	handle       func(g *Gateway, w http.ResponseWriter, r *http.Request) error
+}
+
+// param is a query parameter.
+type param struct {
+	name  string // label.* stands for all that begin with label.
+	about string
+}
+
+// answer is what a route answers with when it does not refuse.
+type answer struct {
+	status int
+	about  string
+	shape  any    // a value of the answer's type; nil: no content or not JSON
+	mime   string // empty: application/json
+}
+
+var (
+	waitParam   = param{"wait", "accepted: until the planner has decided; a duration, as 30s: until the workflow is idle, failed, stopped or closed"}
+	cursorParam = param{"cursor", "next_cursor of the page before"}
+	limitParam  = param{"limit", "items on the page, at most 1000"}
+	formatParam = param{"format", "mermaid or json; otherwise the Accept header decides"}
+)
+
+// routes is the table.
+func routes() []route {
+	all := append(definitionRoutes(), workflowRoutes()...)
+	all = append(all, controlRoutes()...)
+	all = append(all, readRoutes()...)
+	all = append(all, taskRoutes()...)
+	return append(all, serviceRoutes()...)
+}
+
+func definitionRoutes() []route {
+	return []route{
+		{method: "PUT", path: "/v1/definitions/{name}", name: "putDefinition", role: Write,
+			about: "Registers a definition, JSON or YAML.", body: anyDocument{},
+			answers: []answer{{200, "registered; it can be started", Definition{}, ""}}, handle: (*Gateway).putDefinition},
+		{method: "GET", path: "/v1/definitions/{name}", name: "getDefinition", role: Read,
+			about:   "A registered definition: name is a name, name@version or digest.",
+			answers: []answer{{200, "the definition", Definition{}, ""}}, handle: (*Gateway).getDefinition},
+		{method: "GET", path: "/v1/definitions/{name}/versions", name: "listVersions", role: Read,
+			about:   "All definitions that were registered under a name, newest first.",
+			answers: []answer{{200, "the versions", List[Version]{}, ""}}, handle: (*Gateway).listVersions},
+		{method: "GET", path: "/v1/definitions/{name}/graph", name: "getDefinitionGraph", role: Read,
+			about: "The declared graph.", query: []param{formatParam},
+			answers: graphAnswers, handle: (*Gateway).definitionGraph},
+	}
+}
+
+var graphAnswers = []answer{{200, "the graph as JSON", Graph{}, ""}, {200, "the graph as Mermaid", nil, mermaidType}}
+
+func workflowRoutes() []route {
+	started := []answer{
+		{201, "wait=accepted: the planner has started it", Started{}, ""},
+		{200, "wait=DURATION: it has drained; with its results", Started{}, ""},
+		{202, "the command is in Kafka, or the wait was over first: where to look", Accepted{}, ""},
+	}
+	fed := []answer{{200, "decided, or drained, as wait says", Started{}, ""}, started[2]}
+	return []route{
+		{method: "POST", path: "/v1/workflows", name: "startWorkflow", role: Write,
+			about: "Starts a workflow under an id of the server's: the Idempotency-Key's own, else a new one.",
+			query: []param{waitParam}, body: events.StartWorkflow{}, required: []string{"definition"}, answers: started, handle: (*Gateway).postWorkflow},
+		{method: "PUT", path: "/v1/workflows/{id}", name: "startWorkflowAs", role: Write,
+			about: "Starts a workflow under a given id.",
+			query: []param{waitParam}, body: events.StartWorkflow{}, required: []string{"definition"}, answers: started, handle: (*Gateway).putWorkflow},
+		{method: "POST", path: "/v1/workflows/{id}/inputs", name: "feedWorkflow", role: Write,
+			about: "Feeds a workflow an input.",
+			query: []param{waitParam}, body: events.FeedInput{}, required: []string{"input"}, answers: fed, handle: (*Gateway).postInput},
+		{method: "DELETE", path: "/v1/workflows/{id}", name: "deleteWorkflow", role: Write,
+			about: "Removes a closed workflow; force cancels an open one first.",
+			query: []param{{"force", "true: cancel first"}, {"by", "who asks"}, {"why", "and why"}}, body: events.DeleteWorkflow{},
+			answers: controlAnswers, handle: (*Gateway).deleteWorkflow},
+	}
+}
+
+var controlAnswers = []answer{
+	{200, "the planner has decided", Controlled{}, ""},
+	{202, "the command is in Kafka and the planner has not answered in time: where to look", Accepted{}, ""},
+}
+
+func controlRoutes() []route {
+	control := func(name, about string, body any, required ...string) route {
+		return route{
+			method: "POST", path: "/v1/workflows/{id}/" + name, name: name + "Workflow", about: about, role: Write,
+			body: body, required: required, answers: controlAnswers,
+			handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error { return g.control(w, r, name) },
+		}
+	}
+	return []route{
+		control("pause", "Admits no new attempt; active ones finish and count.", events.PauseWorkflow{}),
+		control("resume", "Admits again after pause or stop.", events.ResumeWorkflow{}),
+		control("stop", "Drains and stops; resume goes on.", events.StopWorkflow{}),
+		control("cancel", "Ends the run; open attempts are told.", events.CancelWorkflow{}),
+		control("retry", "Makes failed runnables ready again: all, named ones, or those of a component.", events.RetryRunnables{}),
+		control("skip", "Gives up a runnable; what depends on it is suppressed.", events.SkipRunnable{}, "runnable"),
+		control("checkpoint", "Makes the workflow's changes due for the changelog now.", events.CheckpointWorkflow{}),
+	}
+}
+
+func readRoutes() []route {
+	read := func(path, name, about string, shape any, query []param, handle func(*Gateway, http.ResponseWriter, *http.Request) error) route {
+		return route{method: "GET", path: "/v1/workflows/{id}" + path, name: name, about: about, role: Read, query: query,
+			answers: []answer{{200, "as of now", shape, ""}}, handle: handle}
+	}
+	pages := []param{cursorParam, limitParam}
+	graph := read("/graph", "getGraph", "The graph with the status of each component.", nil, []param{formatParam}, (*Gateway).workflowGraph)
+	graph.answers = graphAnswers
+	stream := read("/events", "followWorkflow", "Server-sent events: the history so far, then live; goes on behind Last-Event-ID.", nil, nil, (*Gateway).streamEvents)
+	stream.answers = []answer{{200, "events; the data of each is an item of the history", nil, "text/event-stream"}}
+	return []route{
+		{method: "GET", path: "/v1/workflows", name: "listWorkflows", role: Read, about: "Lists workflows, newest first.",
+			query: []param{{"status", "only of this status"}, {"definition", "a name, name@version or digest"}, {"label.*", "only with this label"},
+				{"created_after", "RFC 3339"}, cursorParam, limitParam},
+			answers: []answer{{200, "one page", List[Workflow]{}, ""}}, handle: (*Gateway).listWorkflows},
+		read("", "getWorkflow", "The summary of a workflow.", Workflow{}, []param{{"wait", "a duration: answer when it has drained, at the latest then"}}, (*Gateway).getWorkflow),
+		read("/results", "getResults", "The latest value of each output; with all=true every one.", Results{}, []param{{"all", "true: lists, in order of production"}}, (*Gateway).getResults),
+		read("/productions", "getProductions", "All values of each component, in order of production.", Productions{}, nil, reading("productions")),
+		read("/facts", "listFacts", "Facts with their parents.", List[Fact]{}, pages, listing("facts")),
+		read("/runnables", "listRunnables", "Runnables with their attempts.", List[Runnable]{}, append([]param{{"status", "only of this status"}}, pages...), listing("runnables")),
+		read("/history", "getHistory", "The events, oldest first.", List[HistoryItem]{}, pages, (*Gateway).getHistory),
+		graph, stream,
+	}
+}
+
+func taskRoutes() []route {
+	task := func(name, about string, body any, required ...string) route {
+		return route{
+			method: "POST", path: "/v1/tasks/{token}/" + name, name: name + "Task", about: about, role: Write,
+			body: body, required: required, answers: controlAnswers,
+			handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error { return g.task(w, r, name) },
+		}
+	}
+	return []route{
+		task("complete", "Gives the result of an attempt.", completeBody{}),
+		task("fail", "Fails an attempt.", failBody{}, "error"),
+		task("heartbeat", "Says that somebody still works on an attempt.", heartbeatBody{}),
+	}
+}
+
+func serviceRoutes() []route {
+	plain := func(path, name, about string, status int, mime string, h func(*Gateway) http.HandlerFunc) route {
+		return route{method: "GET", path: path, name: name, about: about, answers: []answer{{status, about, nil, mime}},
+			handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error { h(g)(w, r); return nil }}
+	}
+	return []route{
+		{method: "GET", path: "/v1/readiness", name: "getReadiness", role: Read, about: "The readiness of all partitions.",
+			answers: []answer{{200, "ready or not", Readiness{}, ""}}, handle: (*Gateway).getReadiness},
+		{method: "GET", path: "/v1/readiness/{partition}", name: "getPartitionReadiness", role: Read, about: "The readiness of one partition.",
+			answers: []answer{{200, "ready or not", PartitionReadiness{}, ""}}, handle: (*Gateway).getPartitionReadiness},
+		plain("/livez", "live", "The gateway's own loop turns.", 200, "application/json", func(g *Gateway) http.HandlerFunc { return g.health.ServeLive }),
+		plain("/readyz", "ready", "What the gateway depends on is there.", 200, "application/json", func(g *Gateway) http.HandlerFunc { return g.health.ServeReady }),
+		plain("/metrics", "metrics", "Prometheus.", 200, "text/plain", func(g *Gateway) http.HandlerFunc { return service.Metrics(g.cfg.Registry).ServeHTTP }),
+		{method: "GET", path: "/openapi.json", name: "openapi", about: "This document.",
+			answers: []answer{{200, "OpenAPI 3.1", anyObject{}, ""}}, handle: (*Gateway).getOpenAPI},
+	}
+}

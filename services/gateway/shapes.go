@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// The shapes of answers. Bodies that planners made are passed on as they are;
+// their types here describe them, and a test holds them against each other.
+
+// Workflow is the summary of a workflow.
+type Workflow struct {
+	events.Status
+	Owner *owner `json:"owner"`
+}
+
+// Started answers a start or input that was waited for.
+type Started struct {
+	Workflow json.RawMessage `json:"workflow"`
+	Results  json.RawMessage `json:"results"` // null until drained
+}
+
+// Accepted answers what is safe in Kafka and not decided or drained yet.
+type Accepted struct {
+	ID       string          `json:"id"`         // of the workflow
+	Command  string          `json:"command_id"` // repeat it under this Idempotency-Key
+	Href     string          `json:"href"`       // where to look
+	Workflow json.RawMessage `json:"workflow"`   // as far as known
+	Results  json.RawMessage `json:"results"`
+}
+
+// Controlled answers a control command.
+type Controlled struct {
+	Result   string          `json:"result"` // done or no_change
+	Workflow json.RawMessage `json:"workflow"`
+}
+
+// Results are the values of the outputs.
+type Results struct {
+	Status  string                     `json:"status"`
+	Results map[string]json.RawMessage `json:"results"`
+}
+
+// Productions are all values by component.
+type Productions struct {
+	Productions map[string][]json.RawMessage `json:"productions"`
+}
+
+// List is one page of a list; Next is null on the last one.
+type List[T any] struct {
+	Items []T     `json:"items"`
+	Next  *string `json:"next_cursor"`
+}
+
+// Fact is a fact.
+type Fact struct {
+	ID        string          `json:"id"`
+	Component *string         `json:"component"` // null: an input
+	Value     json.RawMessage `json:"value"`
+	Parents   []string        `json:"parents"`
+	Scope     string          `json:"scope"`
+	Time      string          `json:"time"`
+}
+
+// Runnable is a runnable with its attempts.
+type Runnable struct {
+	ID        string            `json:"id"`
+	Component string            `json:"component"`
+	Task      string            `json:"task"`
+	Queue     string            `json:"queue"`
+	Status    string            `json:"status"`
+	Attempt   uint32            `json:"attempt"`
+	Token     *string           `json:"token"`
+	Input     json.RawMessage   `json:"input"`
+	Result    json.RawMessage   `json:"result"`
+	Error     *events.TaskError `json:"error"`
+	DueAt     *string           `json:"due_at"`
+	Attempts  []json.RawMessage `json:"attempts"`
+}
+
+// HistoryItem is one event, with its own fields besides these.
+type HistoryItem struct {
+	Position string `json:"position"`
+	Time     string `json:"time"`
+	Type     string `json:"type"`
+}
+
+// Definition is a registered definition.
+type Definition struct {
+	Name     string          `json:"name"`
+	Version  string          `json:"version"`
+	Digest   string          `json:"digest"`
+	Warnings []FieldError    `json:"warnings,omitempty"`   // of a registration
+	Source   json.RawMessage `json:"definition,omitempty"` // the canonical form, when it was asked for
+}
+
+// Version is one definition of a name.
+type Version struct {
+	Name         string `json:"name"`
+	Version      string `json:"version"`
+	Digest       string `json:"digest"`
+	RegisteredAt string `json:"registered_at"`
+}
+
+// Graph is a graph as JSON.
+type Graph struct {
+	Digest     string            `json:"digest"`
+	Name       string            `json:"name"`
+	Components []json.RawMessage `json:"components"`
+	Edges      []json.RawMessage `json:"edges"`
+	Outputs    map[string]string `json:"outputs"`
+}
+
+// Readiness and PartitionReadiness are what the readiness service published.
+type (
+	Readiness          struct{ snapshot.Aggregate }
+	PartitionReadiness struct{ snapshot.Snapshot }
+)
+
+// anyObject and anyDocument have no fields of their own.
+type (
+	anyObject   struct{}
+	anyDocument struct{}
+)
+
+// The bodies of task routes: the token is in the path.
+type (
+	completeBody struct {
+		Result json.RawMessage `json:"result,omitempty"`
+	}
+	failBody struct {
+		Error events.AttemptFailure `json:"error"`
+	}
+	heartbeatBody struct {
+		Details json.RawMessage `json:"details,omitempty"`
+	}
+)
+
+var null = json.RawMessage("null")
+
+// orNull makes what is absent a JSON null.
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return null
+	}
+	return raw
+}

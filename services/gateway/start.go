@@ -1,0 +1,162 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// postWorkflow starts a workflow under an id of ours. The id follows from the
+// Idempotency-Key, so that a repetition reaches the same workflow.
+func (g *Gateway) postWorkflow(w http.ResponseWriter, r *http.Request) error {
+	return g.start(w, r, newWorkflowID(r.Header.Get("Idempotency-Key")))
+}
+
+func (g *Gateway) putWorkflow(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathValue(r, "id")
+	if err != nil {
+		return err
+	}
+	return g.start(w, r, id)
+}
+
+var lower32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+func newWorkflowID(key string) string {
+	if key == "" {
+		return "wf-" + strings.ToLower(rand.Text())
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "wf-" + lower32.EncodeToString(sum[:16])
+}
+
+// startBody is a start on its way to Kafka: what was not given stays out of it.
+type startBody struct {
+	Definition json.RawMessage `json:"definition"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Policies   json.RawMessage `json:"policies,omitempty"`
+	Options    json.RawMessage `json:"options,omitempty"`
+	Context    json.RawMessage `json:"context,omitempty"`
+	events.By
+}
+
+func (g *Gateway) start(w http.ResponseWriter, r *http.Request, id string) error {
+	wait, err := g.parseWait(r)
+	if err != nil {
+		return err
+	}
+	var given events.StartWorkflow
+	raw, err := g.readObject(w, r, &given)
+	if err != nil {
+		return err
+	}
+	c, err := newCommand(r, "start", id, raw)
+	if err == nil {
+		err = checkCommand(c)
+	}
+	if err != nil {
+		return err
+	}
+	body := startBody{given.Definition, given.Input, given.Policies, given.Options, given.Context, given.By}
+	known, err := g.resolve(r.Context(), &body)
+	if err != nil {
+		return err
+	}
+	if c.Body, err = json.Marshal(body); err != nil {
+		return fmt.Errorf("encode the start: %w", err)
+	}
+	return g.sendStart(w, r, c, body, known, wait)
+}
+
+// resolved is a registered definition that a start names.
+type resolved struct {
+	canonical []byte // nil: the start brought its own
+	young     bool   // planners may not have read it yet
+}
+
+// youth is how long a definition counts as one that some planner may not have
+// read yet.
+const youth = 30 * time.Second
+
+// resolve pins what a start names: the definition as registered here and now
+// starts, whatever a planner has read so far. An inline one is checked.
+func (g *Gateway) resolve(ctx context.Context, body *startBody) (resolved, error) {
+	var ref string
+	if err := json.Unmarshal(body.Definition, &ref); err != nil { // no text, so an object
+		d, err := definition.Parse(body.Definition)
+		if err != nil {
+			return resolved{}, definitionProblem(err, "definition")
+		}
+		return resolved{}, g.queues.ensure(ctx, d)
+	}
+	e, ok := g.book.Resolve(ref)
+	if !ok {
+		ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
+		defer cancel()
+		if err := g.book.Sync(ctx); err != nil { // another gateway may have registered it
+			return resolved{}, err
+		}
+		if e, ok = g.book.Resolve(ref); !ok {
+			return resolved{}, refuseField("unknown_definition", "definition", fmt.Sprintf("there is no definition %q; register it with `heddle define FILE`", ref))
+		}
+	}
+	var err error
+	body.Definition, err = json.Marshal(e.Digest)
+	return resolved{e.Canonical, time.Since(e.Registered) < youth}, err
+}
+
+// started is how the decision on a start is told.
+var started = outcome{http.StatusCreated, func(_ string, workflow json.RawMessage) any { return Started{workflow, null} }}
+
+// sendStart sends the start by digest, and once more with the definition itself
+// should the planner not have read it yet.
+func (g *Gateway) sendStart(w http.ResponseWriter, r *http.Request, c ask.Command, body startBody, known resolved, wait waiting) error {
+	if !wait.waits() && !known.young {
+		return g.command(w, r, c, wait, started)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.patience(wait))
+	defer cancel()
+	call, err := g.asker.Ask(ctx, c, wait.drained > 0)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	reply, err := call.Decided(ctx)
+	switch {
+	case err == nil && known.canonical != nil && unknownDefinition(reply):
+		return g.startInline(w, r, c, body, known.canonical, wait)
+	case wait.accepted || err != nil || reply.Refusal != nil:
+		return g.decided(w, r, c.Workflow, call.ID, reply, err, started)
+	case wait.drained > 0:
+		return g.drained(ctx, w, r, call, c.Workflow)
+	}
+	return g.accepted(w, r, c.Workflow, call.ID, nil)
+}
+
+func unknownDefinition(r events.Reply) bool {
+	return r.Refusal != nil && r.Refusal.Code == "unknown_definition"
+}
+
+// startInline brings the definition along. It is another command, since its
+// content is another.
+func (g *Gateway) startInline(w http.ResponseWriter, r *http.Request, c ask.Command, body startBody, canonical []byte, wait waiting) error {
+	body.Definition = canonical
+	var err error
+	if c.Body, err = json.Marshal(body); err != nil {
+		return fmt.Errorf("encode the start: %w", err)
+	}
+	if c.ID != "" {
+		c.ID += "/inline"
+	}
+	return g.command(w, r, c, wait, started)
+}

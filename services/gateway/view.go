@@ -1,0 +1,208 @@
+package gateway
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+)
+
+// view is what lists are answered from: the newest status of every workflow, in
+// a Pebble store of its own, with indexes by time, status and definition. It
+// follows the status topic and can always be made again from it: rows and the
+// offsets they are as of are written in one batch without a log, so a crash
+// loses both together.
+type view struct {
+	db     *pebble.DB
+	cl     *kgo.Client
+	topic  string
+	logger *slog.Logger
+	stop   context.CancelFunc
+	done   chan struct{}
+
+	next   map[int32]int64 // by partition; the follower's own
+	turned atomic.Int64    // Unix ms of the follower's last turn
+	rows   atomic.Int64    // status records taken since the start
+}
+
+const (
+	viewCache    = 8 << 20
+	viewMemTable = 8 << 20
+
+	// viewStuck is how long the follower's loop may stand still before the
+	// gateway counts as dead.
+	viewStuck = time.Minute
+)
+
+func openView(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Logger) (*view, error) {
+	names, err := cfg.Names()
+	if err != nil {
+		return nil, err
+	}
+	v := &view{topic: names.Status(), logger: logger, done: make(chan struct{}), next: map[int32]int64{}}
+	if v.cl, err = kafka.NewPartitionConsumer(cfg); err != nil {
+		return nil, err
+	}
+	if err := v.open(ctx, dir); err != nil {
+		v.cl.Close()
+		return nil, fmt.Errorf("open the view: %w", err)
+	}
+	v.turned.Store(time.Now().UnixMilli())
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	v.stop = stop
+	go v.follow(following)
+	return v, nil
+}
+
+func (v *view) open(ctx context.Context, dir string) error {
+	o := &pebble.Options{DisableWAL: true, MemTableSize: viewMemTable, Logger: pebbleLog{v.logger}}
+	if dir == "" {
+		o.FS = vfs.NewMem()
+	}
+	o.CacheSize = viewCache
+	db, err := pebble.Open(dir, o)
+	if err != nil {
+		return err
+	}
+	v.db = db
+	if err := v.begin(ctx); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// begin compares the store with the topic and goes to where it left off; a
+// store of another topic is emptied.
+func (v *view) begin(ctx context.Context) error {
+	details, err := kadm.NewClient(v.cl).ListTopics(ctx, v.topic)
+	if err == nil {
+		err = details.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("describe %s: %w", v.topic, err)
+	}
+	topic := details[v.topic]
+	same, err := v.isOf(topic.ID[:])
+	if err != nil {
+		return err
+	}
+	if !same {
+		if err := v.reset(topic.ID[:]); err != nil {
+			return err
+		}
+	}
+	places := map[int32]kgo.Offset{}
+	for p := range topic.Partitions {
+		if v.next[p], err = v.offset(p); err != nil {
+			return err
+		}
+		places[p] = kgo.NewOffset().At(v.next[p])
+		if v.next[p] == 0 {
+			places[p] = kgo.NewOffset().AtStart() // compaction may have moved it
+		}
+	}
+	v.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{v.topic: places})
+	return nil
+}
+
+// Keys of the store's own rows.
+var (
+	topicKey  = []byte("m/topic")
+	offsetKey = []byte("m/offset/")
+)
+
+func (v *view) isOf(topicID []byte) (bool, error) {
+	have, err := v.get(topicKey)
+	return string(have) == string(topicID), err
+}
+
+// reset empties the store and makes it one of the topic.
+func (v *view) reset(topicID []byte) error {
+	if err := v.db.DeleteRange([]byte{0}, []byte{0xff}, pebble.NoSync); err != nil {
+		return err
+	}
+	return v.db.Set(topicKey, topicID, pebble.NoSync)
+}
+
+func (v *view) offset(p int32) (int64, error) {
+	b, err := v.get(binary.BigEndian.AppendUint32(append([]byte(nil), offsetKey...), uint32(p)))
+	if len(b) != 8 {
+		return 0, err
+	}
+	return int64(binary.BigEndian.Uint64(b)), err
+}
+
+// get copies a value; nil when there is none.
+func (v *view) get(key []byte) ([]byte, error) {
+	b, closer, err := v.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the view: %w", err)
+	}
+	b = append([]byte(nil), b...)
+	return b, closer.Close()
+}
+
+func (v *view) close() error {
+	v.stop()
+	<-v.done
+	v.cl.Close()
+	return errors.Join(v.db.Flush(), v.db.Close())
+}
+
+// alive says whether the follower's loop turns.
+func (v *view) alive(context.Context) error {
+	if still := time.Since(time.UnixMilli(v.turned.Load())); still > viewStuck {
+		return fmt.Errorf("the view has not moved for %s", still.Round(time.Second))
+	}
+	return nil
+}
+
+// pebbleLog passes Pebble's own log on as debugging.
+type pebbleLog struct{ l *slog.Logger }
+
+func (p pebbleLog) Infof(format string, args ...any) { p.l.Debug(fmt.Sprintf(format, args...)) }
+
+func (p pebbleLog) Errorf(format string, args ...any) { p.l.Error(fmt.Sprintf(format, args...)) }
+
+func (p pebbleLog) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf("the view's store: "+format, args...))
+}
+
+// row is what the view knows of a status without showing it.
+type row struct {
+	Status     string `json:"status"`
+	CreatedAt  string `json:"created_at"`
+	Position   string `json:"position"`
+	Definition struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		Digest  string `json:"digest"`
+	} `json:"definition"`
+	Labels map[string]json.RawMessage `json:"labels"`
+
+	created time.Time
+}
+
+func parseRow(status []byte) (row, error) {
+	var r row
+	if err := json.Unmarshal(status, &r); err != nil {
+		return r, err
+	}
+	var err error
+	r.created, err = time.Parse(time.RFC3339, r.CreatedAt)
+	return r, err
+}

@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// filter chooses workflows of a list; a zero field chooses all.
+type filter struct {
+	status  string
+	name    string // of the definition
+	version string
+	digest  string
+	labels  map[string]string
+	after   time.Time // created
+	from    []byte    // the place behind which the page begins
+	limit   int
+}
+
+// maxScanned bounds the rows that one page looks at: a rare label in a large
+// deployment gives short pages with a cursor instead of slow ones.
+const maxScanned = 20_000
+
+// list is one page, newest first, and the cursor of the next; empty at the end.
+func (v *view) list(f filter) ([]json.RawMessage, string, error) {
+	prefix := f.index()
+	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: behind(prefix)})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the view: %w", err)
+	}
+	defer it.Close()
+	items := []json.RawMessage{}
+	last, scanned := f.from, 0
+	for ok := it.SeekGE(append(bytes.Clone(prefix), behind(f.from)...)); ok; ok = it.Next() {
+		at := it.Key()[len(prefix):]
+		if !f.after.IsZero() && bytes.Compare(at, place(f.after, "")) >= 0 {
+			break // newest first: what follows is older
+		}
+		if len(items) == f.limit || scanned == maxScanned {
+			return items, base64.RawURLEncoding.EncodeToString(last), nil
+		}
+		last, scanned = bytes.Clone(at), scanned+1
+		status, fits, err := v.fitting(f, string(at[createdSize:]))
+		if err != nil {
+			return nil, "", err
+		}
+		if fits {
+			items = append(items, status)
+		}
+	}
+	return items, "", it.Error()
+}
+
+// index is the prefix of the narrowest index for f.
+func (f filter) index() []byte {
+	switch {
+	case f.status != "":
+		return indexPrefix("s", f.status)
+	case f.name != "":
+		return indexPrefix("d", f.name)
+	}
+	return indexPrefix("c", "")
+}
+
+// behind is the first key after all that begin with b, or after b itself when it
+// is a place.
+func behind(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return append(bytes.Clone(b), 0xff)
+}
+
+func (v *view) fitting(f filter, id string) (json.RawMessage, bool, error) {
+	status, err := v.get(rowKey(id))
+	if err != nil || status == nil {
+		return nil, false, err
+	}
+	r, err := parseRow(status)
+	if err != nil {
+		return nil, false, fmt.Errorf("the view's own row of %s: %w", id, err)
+	}
+	return status, f.fits(r), nil
+}
+
+func (f filter) fits(r row) bool {
+	d := r.Definition
+	if f.status != "" && r.Status != f.status || f.name != "" && d.Name != f.name ||
+		f.version != "" && d.Version != f.version || f.digest != "" && d.Digest != f.digest {
+		return false
+	}
+	for name, want := range f.labels {
+		if labelText(r.Labels[name]) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// labelText is a label's value as it is written in a query: texts without their
+// quotes, all else as JSON.
+func labelText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// parsePlace reads a list's cursor.
+func parsePlace(cursor string) ([]byte, error) {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || cursor != "" && len(b) <= createdSize {
+		return nil, refuseField("invalid_parameter", "cursor", "is not a cursor of this list")
+	}
+	return b, nil
+}
