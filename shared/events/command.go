@@ -20,6 +20,8 @@ type Command struct {
 func (c *Command) DedupeID() string { return c.Source + "\x00" + c.ID }
 
 // CommandBody is the content of a command: a closed set.
+//
+//sumtype:decl
 type CommandBody interface{ check() *CommandError }
 
 // StartWorkflow begins a run. Definition is a JSON string (a name, name@version
