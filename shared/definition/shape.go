@@ -49,12 +49,13 @@ func (c *Component) ContextOver(run json.RawMessage) (json.RawMessage, error) {
 
 // overlay lays fields over a value, as Shape says, without decoding deeper than the first level.
 func overlay(value json.RawMessage, fields []field) (json.RawMessage, error) {
-	all := make(map[string]json.RawMessage, len(fields)+1)
+	all := map[string]json.RawMessage{}
 	switch value = bytes.TrimSpace(value); {
 	case len(value) == 0 || string(value) == "null":
 	case value[0] == '{':
-		if err := json.Unmarshal(value, &all); err != nil {
-			return nil, fmt.Errorf("decode value: %w", err)
+		var err error
+		if all, err = expr.Members(value); err != nil {
+			return nil, err
 		}
 	default:
 		all["input"] = value

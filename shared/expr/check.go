@@ -105,6 +105,7 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		return 0, faultAt(n, fmt.Sprintf("unknown name `%s`; known are %s", n.Value, c.allowed))
 	}
 	c.program.seen |= v
+	c.program.whole = c.program.whole || v == varInput
 	switch v {
 	case varName, varKind, varTask:
 		return stringKind, nil
@@ -183,6 +184,9 @@ func (c *checker) member(n *ast.MemberNode) (kinds, error) {
 	if n.Method {
 		return 0, faultAt(n, "a method can only be called")
 	}
+	if c.inputField(n) {
+		return anyKind, nil
+	}
 	of, err := c.infer(n.Node)
 	if err != nil {
 		return 0, err
@@ -205,6 +209,18 @@ func (c *checker) member(n *ast.MemberNode) (kinds, error) {
 		return 0, faultAt(n, fmt.Sprintf("`%s` is %s, which has no %s", n.Node, of, n.Property))
 	}
 	return anyKind, nil
+}
+
+// inputField notes a field that is taken from input by name.
+func (c *checker) inputField(n *ast.MemberNode) bool {
+	of, ok := n.Node.(*ast.IdentifierNode)
+	name, constant := n.Property.(*ast.StringNode)
+	if !ok || !constant || of.Value != "input" || c.allowed&varInput == 0 {
+		return false
+	}
+	c.program.seen |= varInput
+	c.program.fields = append(c.program.fields, name.Value)
+	return true
 }
 
 func (c *checker) slice(n *ast.SliceNode) (kinds, error) {

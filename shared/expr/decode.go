@@ -117,27 +117,38 @@ func (d *decoder) list(depth int) (any, error) {
 }
 
 func (d *decoder) object(depth int) (any, error) {
-	d.i++
 	out := map[string]any{}
+	err := d.members(func(key string) (err error) {
+		out[key], err = d.value(depth + 1)
+		return err
+	})
+	return out, err
+}
+
+// members reads an object, the cursor before or on its opening brace, calling take on each value.
+func (d *decoder) members(take func(key string) error) error {
+	if c, err := d.next(); err != nil || c != '{' {
+		return errSyntax
+	}
 	if d.space(); d.i < len(d.b) && d.b[d.i] == '}' {
 		d.i++
-		return out, nil
+		return nil
 	}
 	for {
-		if err := d.member(out, depth); err != nil {
-			return nil, err
+		if err := d.member(take); err != nil {
+			return err
 		}
 		c, err := d.next()
 		if err != nil || c == '}' {
-			return out, err
+			return err
 		}
 		if c != ',' {
-			return nil, errSyntax
+			return errSyntax
 		}
 	}
 }
 
-func (d *decoder) member(out map[string]any, depth int) error {
+func (d *decoder) member(take func(key string) error) error {
 	if d.space(); d.i >= len(d.b) || d.b[d.i] != '"' {
 		return errSyntax
 	}
@@ -148,8 +159,7 @@ func (d *decoder) member(out map[string]any, depth int) error {
 	if c, err := d.next(); err != nil || c != ':' {
 		return errSyntax
 	}
-	out[key], err = d.value(depth + 1)
-	return err
+	return take(key)
 }
 
 // str reads a string; the cursor is on its opening quote.

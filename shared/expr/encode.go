@@ -52,6 +52,8 @@ func (e *encoder) value(v any, depth int) error {
 		e.b = append(v.UTC().AppendFormat(append(e.b, '"'), time.RFC3339Nano), '"')
 	case time.Duration:
 		e.b = appendString(e.b, v.String())
+	case skipped: // seen only in errors
+		e.b = append(e.b, "…"...)
 	case []any:
 		return e.list(v, depth)
 	case map[string]any:

@@ -103,9 +103,9 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 	}
 	switch varNamed(n.Value) {
 	case varInput:
-		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil)
+		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.program.inputReader())
 	case varContext:
-		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{})
+		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{}, Decode)
 	case varWorkflow:
 		return map[string]any{"id": m.env.WorkflowID}, nil
 	case varName:
@@ -119,7 +119,7 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 }
 
 // decoded reads a variable's JSON on first use.
-func (m *machine) decoded(n *ast.IdentifierNode, raw []byte, v *any, have *bool, empty any) (any, error) {
+func (m *machine) decoded(n *ast.IdentifierNode, raw []byte, v *any, have *bool, empty any, read func([]byte) (any, error)) (any, error) {
 	if *have {
 		return *v, nil
 	}
@@ -128,10 +128,18 @@ func (m *machine) decoded(n *ast.IdentifierNode, raw []byte, v *any, have *bool,
 		return *v, nil
 	}
 	var err error
-	if *v, err = Decode(raw); err != nil {
+	if *v, err = read(raw); err != nil {
 		return nil, faultAt(n, fmt.Sprintf("`%s` cannot be read: %v", n.Value, err))
 	}
 	return *v, nil
+}
+
+// inputReader decodes as much of the input as the program looks at.
+func (p *Program) inputReader() func([]byte) (any, error) {
+	if p.whole {
+		return Decode
+	}
+	return func(raw []byte) (any, error) { return decodeFields(raw, p.fields) }
 }
 
 func (m *machine) pointer(n *ast.PointerNode) any {

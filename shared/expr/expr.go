@@ -46,6 +46,8 @@ type Program struct {
 	regexps map[ast.Node]*regexp.Regexp // of constant patterns
 	result  kinds                       // what it may evaluate to, as far as is known without data
 	seen    vars                        // the variables that it refers to
+	fields  []string                    // the fields of input that it takes by name
+	whole   bool                        // it also looks at input otherwise
 }
 
 // Compile parses and checks an expression over input, context, workflow and now(). Its errors are *Error.

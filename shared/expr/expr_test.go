@@ -91,7 +91,10 @@ func TestIntegerOverflowIsAnError(t *testing.T) {
 func TestAnIntegerBeyond64BitIsAnErrorWhereItIsLookedAt(t *testing.T) {
 	check(t, []example{
 		{"input", "9223372036854775808", "", "outside the exact 64-bit range"},
-		{"input.a", `{"a": 1, "b": 18446744073709551616}`, "", "outside the exact 64-bit range"},
+		{"input.b", `{"a": 1, "b": 18446744073709551616}`, "", "outside the exact 64-bit range"},
+		{"input.b", `{"a": 1, "b": [{"c": 18446744073709551616}]}`, "", "outside the exact 64-bit range"},
+		{"input.a", `{"a": 1, "b": 18446744073709551616}`, "1", ""}, // b is not looked at
+		{"[input.a, len(input)]", `{"a": 1, "b": 18446744073709551616}`, "", "outside the exact 64-bit range"},
 		{"context.factor", `{"b": 18446744073709551616}`, "2", ""}, // input is not looked at
 		{"1", "no JSON at all", "1", ""},
 		{"input", "no JSON at all", "", "cannot be read"},

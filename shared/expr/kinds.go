@@ -42,6 +42,8 @@ func kindOf(v any) kinds {
 		return listKind
 	case map[string]any:
 		return objectKind
+	case skipped:
+		return anyKind
 	case time.Time:
 		return timeKind
 	case time.Duration:

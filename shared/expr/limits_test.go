@@ -163,6 +163,41 @@ func TestDecodeReadsJSONAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestFieldsThatAreNotLookedAtAreSteppedOver(t *testing.T) {
+	check(t, []example{
+		{"input.a", `{"s": "\\\"}{][,", "n": [1, {"x": "]"}], "o": {"a": 9}, "a": 1, "z": -1.5e3}`, "1", ""},
+		{"input.a", `{"a": 1, "a": 2}`, "2", ""},
+		{"input.a", `{"a": {"b": [1, 2]}, "c": null}`, `{"b":[1,2]}`, ""},
+		{"input.a ?? 3", ` null `, "3", ""},
+		{"input?.a", `null`, "null", ""},
+		{"input.a", `{"c": [1, 2], "b": {}}`, "", "no field `a`, only b, c; write ?. or ?? if it is optional (input = {\"b\":…,\"c\":…})"},
+		{"input.a", `{"c": ]`, "", "cannot be read"},
+		{"input.a", `{"c": , "a": 1}`, "", "cannot be read"},
+		{"input.a", `{"c": [1, "a": 1}`, "", "cannot be read"},
+		{"input.a", `{"a": 1} x`, "", "cannot be read"},
+		{"input.a", `{"c": "x`, "", "cannot be read"},
+		{"'c' in input && input.a > 0", `{"a": 1, "c": 2}`, "true", ""},
+	})
+}
+
+func TestMembersAreSplitUndecoded(t *testing.T) {
+	got, err := expr.Members([]byte(` { "a" : [ 1 ], "b":{"c": "}"} , "\u0061b": 1e999 } `))
+	want := map[string]string{"a": "[ 1 ]", "b": `{"c": "}"}`, "ab": "1e999 "}
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for k, v := range want {
+		if strings.TrimSpace(string(got[k])) != strings.TrimSpace(v) {
+			t.Errorf("%s is %q, want %q", k, got[k], v)
+		}
+	}
+	for _, bad := range []string{"", "1", "[]", "{", `{"a"}`, `{"a":}`, `{"a":1`, `{"a":1,}`, `{"a":[}`, `{} {}`} {
+		if got, err := expr.Members([]byte(bad)); err == nil {
+			t.Errorf("%q was split into %q", bad, got)
+		}
+	}
+}
+
 func TestFloatsStayFloats(t *testing.T) {
 	for in, want := range map[string]string{
 		"1.0": "1", "1.5": "1.5", "-0.0": "0", "1e19": "1e+19", "9007199254740992.0": "9007199254740992", "1e16": "1e+16",
