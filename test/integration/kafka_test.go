@@ -94,8 +94,6 @@ func brokerSettings(external netip.AddrPort) map[string]string {
 		"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR": "1",
 		"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR":            "1",
 		"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS":                 "0",
-		"KAFKA_GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS":            "1000",
-		"KAFKA_GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS":         "500",
 		"KAFKA_HEAP_OPTS":                                        "-Xms256m -Xmx512m",
 	}
 }
