@@ -161,11 +161,13 @@ func TestAnAttemptRunsOnceThoughItsPartitionMoves(t *testing.T) {
 			time.Sleep(20 * time.Second)
 			return echo(ctx, a)
 		}
-		start(t, p, 8, handlers{"slow": slow}, func(c *taker.Config) { c.Name = "first" }, protocol)
+		start(t, p, 8, handlers{"slow": slow}, protocol, func(c *taker.Config) {
+			c.Name, c.Grace = "first", time.Hour // only the move itself makes it notify
+		})
 		for i := range int32(4) {
 			p.Dispatch("default", i, "w", p.Task("w", "slow", i))
 		}
-		time.Sleep(50 * time.Millisecond) // running, not notified
+		time.Sleep(50 * time.Millisecond)
 		start(t, p, 8, handlers{"slow": slow}, protocol)
 		for range 4 {
 			if o := p.Outcome(time.Minute); o.Outcome != events.OutcomeCompleted || o.Executor != "first" {
@@ -174,6 +176,28 @@ func TestAnAttemptRunsOnceThoughItsPartitionMoves(t *testing.T) {
 		}
 		if n := runs.n.Load(); n != 4 {
 			t.Errorf("four attempts ran %d times", n)
+		}
+	})
+}
+
+func TestWhatHasNotBegunMovesWithItsPartition(t *testing.T) {
+	eachProtocol(t, topics.Options{Partitions: 2}, func(t *testing.T, p *takertest.Planner, protocol func(*taker.Config)) {
+		var runs counted
+		start(t, p, 2, handlers{"slow": func(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+			runs.n.Add(1)
+			time.Sleep(time.Minute)
+			return echo(ctx, a)
+		}}, protocol, func(c *taker.Config) { c.Name = "full" })
+		for i := range int32(2) {
+			p.Dispatch("default", i, "w", p.Task("w", "slow", nil), p.Task("w", "slow", nil), p.Task("w", "slow", nil))
+		}
+		time.Sleep(time.Second)
+		start(t, p, 2, handlers{"slow": runs.echo}, protocol)
+		for range 6 {
+			p.Outcome(3 * time.Minute)
+		}
+		if n := runs.n.Load(); n != 6 {
+			t.Errorf("six attempts ran %d times", n)
 		}
 	})
 }
