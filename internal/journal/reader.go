@@ -1,0 +1,171 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Errors of places that a journal partition does not have.
+var (
+	// ErrGone: retention has deleted the records at the place.
+	ErrGone = errors.New("the journal begins behind this place")
+	// ErrShort: the journal ends before a place that is known to have existed.
+	// It is never repaired silently.
+	ErrShort = errors.New("the journal ends before this place")
+)
+
+// Stop, returned by a visitor, ends a reading without an error.
+var Stop = errors.New("stop reading")
+
+// Reader reads the journal partitions of a deployment, committed records only.
+// It is safe for concurrent use: every reading has a client of its own.
+type Reader struct {
+	config kafka.Config
+	topic  string
+	admin  *kgo.Client
+}
+
+// NewReader makes a Reader. It asks the brokers nothing yet.
+func NewReader(c kafka.Config) (*Reader, error) {
+	names, err := c.Names()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := kafka.NewAdmin(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{config: c, topic: names.Journal(), admin: admin}, nil
+}
+
+// Close ends the Reader; readings under way go on.
+func (r *Reader) Close() { r.admin.Close() }
+
+// Bounds are what a partition holds: the offsets from Start on and below End,
+// which is as far as transactions are decided.
+type Bounds struct{ Start, End int64 }
+
+// Bounds asks for the bounds of a partition as of now.
+func (r *Reader) Bounds(ctx context.Context, partition int32) (Bounds, error) {
+	adm := kadm.NewClient(r.admin)
+	start, err := r.offset(partition)(adm.ListStartOffsets(ctx, r.topic))
+	if err != nil {
+		return Bounds{}, fmt.Errorf("asking for the start of journal partition %d: %w", partition, err)
+	}
+	end, err := r.offset(partition)(adm.ListCommittedOffsets(ctx, r.topic))
+	if err != nil {
+		return Bounds{}, fmt.Errorf("asking for the end of journal partition %d: %w", partition, err)
+	}
+	return Bounds{start, end}, nil
+}
+
+// OffsetAt is the offset of the first record of a partition whose time (J2: times
+// ascend) is not before t; the end if there is none.
+func (r *Reader) OffsetAt(ctx context.Context, partition int32, t time.Time) (int64, error) {
+	at, err := r.offset(partition)(kadm.NewClient(r.admin).ListOffsetsAfterMilli(ctx, t.UnixMilli(), r.topic))
+	if err != nil {
+		return 0, fmt.Errorf("asking for the place of %s in journal partition %d: %w", t, partition, err)
+	}
+	return at, nil
+}
+
+// offset picks the answer for one partition.
+func (r *Reader) offset(partition int32) func(kadm.ListedOffsets, error) (int64, error) {
+	return func(all kadm.ListedOffsets, err error) (int64, error) {
+		if err != nil {
+			return 0, err
+		}
+		o, ok := all.Lookup(r.topic, partition)
+		if !ok {
+			return 0, fmt.Errorf("topic %s has no such partition", r.topic)
+		}
+		return o.Offset, o.Err
+	}
+}
+
+// Place is where a reading begins, or could go on.
+type Place struct {
+	Offset int64 // of the next record to read
+	Filter Filter
+	Last   Mark // of the last lawful record; its digest goes on from here
+}
+
+// Behind is the place behind a lawful record; behind the zero Mark is the
+// journal's beginning.
+func Behind(m Mark) Place {
+	if m.IsZero() {
+		return Place{}
+	}
+	return Place{Offset: m.Offset + 1, Filter: After(m.Position), Last: m}
+}
+
+// Before is a place at or before a record that is known to be lawful: the first
+// one visited. Marks of entries read from here have no digest of what was before.
+func Before(first events.Position, offset int64) Place {
+	return Place{Offset: offset, Filter: At(first)}
+}
+
+// End is where a reading ends: an offset (exclusive), or one of these.
+type End int64
+
+const (
+	Follow End = -1 // never: go on with what is appended
+	Now    End = -2 // the end of the log as it is when the reading begins
+)
+
+// Entry is one lawful record.
+type Entry struct {
+	Mark   Mark
+	Record *events.Record
+}
+
+// Range is what a reading covers.
+type Range struct {
+	Partition int32
+	From      Place
+	To        End
+	// Wanted, if there is one, says by their keys (the workflow ID; empty for
+	// the partition's own) which lawful records are decoded and visited.
+	Wanted func(key []byte) bool
+}
+
+// Read visits the lawful records of a range in order and returns the place to go
+// on from. A lawful record that cannot be decoded is an error that names it:
+// readers stop there, they never skip it.
+func (r *Reader) Read(ctx context.Context, rg Range, visit func(Entry) error) (Place, error) {
+	b, err := r.Bounds(ctx, rg.Partition)
+	if err != nil {
+		return rg.From, err
+	}
+	switch {
+	case rg.From.Offset < b.Start:
+		return rg.From, fmt.Errorf("journal partition %d at offset %d: %w: %d", rg.Partition, rg.From.Offset, ErrGone, b.Start)
+	case rg.From.Offset > b.End:
+		return rg.From, fmt.Errorf("journal partition %d at offset %d: %w: %d", rg.Partition, rg.From.Offset, ErrShort, b.End)
+	case rg.To == Now:
+		rg.To = End(b.End)
+	}
+	s := stream{Range: rg, place: rg.From, visit: visit}
+	if s.done() {
+		return s.place, nil
+	}
+	cl, err := kafka.NewLogReader(r.config)
+	if err != nil {
+		return rg.From, err
+	}
+	defer cl.Close()
+	cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.topic: {rg.Partition: kgo.NewOffset().At(rg.From.Offset)}})
+	err = s.run(ctx, cl)
+	if errors.Is(err, Stop) {
+		err = nil
+	}
+	return s.place, err
+}
