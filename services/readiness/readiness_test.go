@@ -1,0 +1,157 @@
+package readiness_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/services/readiness"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+var (
+	now    = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	future = now.Add(10 * time.Second)
+	past   = now.Add(-time.Second)
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// record makes a record; change alters it.
+func record(a snapshot.Authority, change ...func(*snapshot.Record)) readiness.Published {
+	r := &snapshot.Record{SchemaVersion: 1, Authority: a, Notes: []string{}}
+	for _, f := range change {
+		f(r)
+	}
+	return readiness.Published{Record: r}
+}
+
+func stale(a snapshot.Authority, reason string) snapshot.Authority {
+	a.Stale, a.StaleReason = true, &reason
+	return a
+}
+
+func pending(n uint64) func(*snapshot.Record) {
+	return func(r *snapshot.Record) { r.Replay.PendingEvents = n }
+}
+
+func TestReasonsAreExact(t *testing.T) {
+	held := snapshot.Held("w1", "l1", future, 3)
+	renewed := snapshot.Held("w1", "l2", future.Add(time.Second), 3)
+	broken := held
+	broken.LeasedUntil = ptr("tomorrow")
+	endless := held
+	endless.LeasedUntil = nil
+	nameless := held
+	nameless.Owner = ptr("")
+	for _, test := range []struct {
+		name string
+		in   readiness.Published
+		want []string
+	}{
+		{"AU02 acquired", record(held), nil},
+		{"AU07 renewed", record(renewed), nil},
+		{"no record", readiness.Published{}, []string{"authority lease not acquired"}},
+		{"AU08 stale", record(stale(held, "expired")), []string{"authority lease is stale: expired"}},
+		{"AU13 stale again", record(stale(held, "second")), []string{"authority lease is stale: second"}},
+		{"AU14 released", record(snapshot.Authority{}), []string{"authority lease not acquired"}},
+		{"AU17 stale while free", record(stale(snapshot.Authority{}, "x")), []string{"authority lease not acquired"}},
+		{"AU18 stale without a reason", record(stale(held, "")), []string{"authority lease is stale: "}},
+		{"AU19 expired by the clock", record(snapshot.Held("w1", "l1", past, 3)), []string{"authority lease expired: 2026-01-02T03:04:04Z"}},
+		{"expires at the instant", record(snapshot.Held("w1", "l1", now, 3)), []string{"authority lease expired: 2026-01-02T03:04:05Z"}},
+		{"stale and expired", record(stale(snapshot.Held("w1", "l1", past, 3), "gone")),
+			[]string{"authority lease is stale: gone", "authority lease expired: 2026-01-02T03:04:04Z"}},
+		{"malformed time", record(broken), []string{`authority lease invalid: leased_until "tomorrow" is no RFC 3339 time`}},
+		{"no time", record(endless), []string{"authority lease invalid: leased_until is missing"}},
+		{"empty owner", record(nameless), []string{"authority lease invalid: the owner is empty"}},
+		{"malformed record", readiness.Published{Malformed: "unexpected end"}, []string{"authority lease invalid: unexpected end"}},
+		{"RP06 replaying", record(held, pending(5)), []string{"replay has 5 pending events"}},
+		{"RP07 no lease and replaying", record(snapshot.Authority{}, pending(5)),
+			[]string{"authority lease not acquired", "replay has 5 pending events"}},
+		{"backlog and deferral never block", record(held, func(r *snapshot.Record) {
+			r.Backlog = snapshot.Backlog{Pending: 9, Failed: 9, Deferred: 9}
+			r.Replay.DeferredLeaderNotification = true
+		}), nil},
+	} {
+		s := readiness.Snapshot(test.in, now)
+		if !slices.Equal(s.Readiness.Reasons, test.want) || s.Readiness.Ready != (len(test.want) == 0) {
+			t.Errorf("%s: got ready %v, %q; want %q", test.name, s.Readiness.Ready, s.Readiness.Reasons, test.want)
+		}
+	}
+}
+
+func TestSnapshotHasAllKeysAndNulls(t *testing.T) { // PS01
+	const want = `{"schema_version":1,` +
+		`"authority":{"owner":null,"lease_id":null,"leased_until":null,"stale":false,"stale_reason":null,"epoch":null},` +
+		`"backlog":{"pending":0,"notified":0,"delivered":0,"failed":0,"oldest_pending_since":null,"deferred":0},` +
+		`"replay":{"cursor":null,"pending_events":0,"last_replayed_event_id":null,"deferred_leader_notification":false},` +
+		`"durability":null,"readiness":{"ready":false,"reasons":["authority lease not acquired"]}}`
+	b, err := json.Marshal(readiness.Snapshot(readiness.Published{}, now))
+	if err != nil || string(b) != want {
+		t.Fatalf("got\n%s, %v; want\n%s", b, err, want)
+	}
+}
+
+func TestDurabilityComesBackAsItWas(t *testing.T) {
+	for _, text := range []string{`"memory"`, `"cache"`, `"fsync"`, `{"replicated":{"rf":3,"min_isr":2}}`} {
+		var d snapshot.Durability
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := json.Marshal(d); err != nil || string(b) != text {
+			t.Errorf("%s comes back as %s, %v", text, b, err)
+		}
+	}
+	if err := json.Unmarshal([]byte(`"stone"`), new(snapshot.Durability)); err == nil {
+		t.Error("a durability that is none was taken")
+	}
+}
+
+func TestAggregateIsReadyWhenEveryPartitionIs(t *testing.T) {
+	held := record(snapshot.Held("w1", "l1", future, 3))
+	a := readiness.Aggregate([]readiness.Published{held, held}, now, readiness.Limits{})
+	if !a.Ready || len(a.Reasons) != 0 || len(a.Partitions) != 2 || a.Partitions[1].Partition != 1 {
+		t.Fatalf("got %+v", a)
+	}
+	a = readiness.Aggregate([]readiness.Published{held, {}, record(snapshot.Held("w1", "l1", past, 3), pending(2))}, now, readiness.Limits{})
+	want := []string{
+		"partition 1: authority lease not acquired",
+		"partition 2: authority lease expired: 2026-01-02T03:04:04Z",
+		"partition 2: replay has 2 pending events",
+	}
+	if a.Ready || !slices.Equal(a.Reasons, want) {
+		t.Fatalf("got %v, %q; want %q", a.Ready, a.Reasons, want)
+	}
+	if a := readiness.Aggregate(nil, now, readiness.Limits{}); a.Ready {
+		t.Fatal("a deployment without partitions is ready")
+	}
+}
+
+func TestWarningsDoNotBlock(t *testing.T) {
+	p := record(snapshot.Held("w1", "l1", future, 3), func(r *snapshot.Record) {
+		r.Backlog.OldestPendingSince = ptr("2026-01-02T03:00:00Z")
+		r.Checkpoint = &snapshot.Checkpoint{At: "2026-01-02T03:03:00Z", IntervalMs: 1000}
+		r.Notes = []string{"the log of commands was truncated"}
+	})
+	a := readiness.Aggregate([]readiness.Published{p}, now, readiness.Limits{})
+	want := []string{
+		"partition 0: an attempt has been pending since 2026-01-02T03:00:00Z: nobody takes it",
+		"partition 0: the last checkpoint is of 2026-01-02T03:03:00Z",
+		"partition 0: the log of commands was truncated",
+	}
+	if !a.Ready || !slices.Equal(a.Warnings, want) {
+		t.Fatalf("got %v, %q; want %q", a.Ready, a.Warnings, want)
+	}
+}
+
+func TestExpiryIsTheEndOfTheLease(t *testing.T) {
+	if at, ok := readiness.Expiry(record(snapshot.Held("w1", "l1", future, 3))); !ok || !at.Equal(future) {
+		t.Fatalf("got %v, %v", at, ok)
+	}
+	for _, p := range []readiness.Published{{}, {Malformed: "x"}, record(snapshot.Authority{})} {
+		if _, ok := readiness.Expiry(p); ok {
+			t.Fatalf("%+v expires", p)
+		}
+	}
+}

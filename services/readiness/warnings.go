@@ -1,0 +1,59 @@
+package readiness
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// Limits are what a partition is warned about beyond.
+type Limits struct {
+	OldestPending time.Duration // an attempt without a taker; 0: DefaultOldestPending
+}
+
+const (
+	// DefaultOldestPending is how long an attempt may wait for a taker.
+	DefaultOldestPending = time.Minute
+
+	// lateCheckpoints is how many intervals a checkpoint may be old.
+	lateCheckpoints = 10
+)
+
+// Warnings are what an operator should know of a partition and does not block.
+func Warnings(p Published, now time.Time, l Limits) []string {
+	if p.Record == nil {
+		return nil
+	}
+	limit := l.OldestPending
+	if limit == 0 {
+		limit = DefaultOldestPending
+	}
+	var list []string
+	if age, ok := since(p.Record.Backlog.OldestPendingSince, now); ok && age > limit {
+		list = append(list, fmt.Sprintf("an attempt has been pending since %s: nobody takes it", *p.Record.Backlog.OldestPendingSince))
+	}
+	if late(p.Record.Checkpoint, now) {
+		list = append(list, "the last checkpoint is of "+p.Record.Checkpoint.At)
+	}
+	return append(list, p.Record.Notes...)
+}
+
+func late(c *snapshot.Checkpoint, now time.Time) bool {
+	if c == nil || c.IntervalMs <= 0 {
+		return false
+	}
+	age, ok := since(&c.At, now)
+	return ok && age > time.Duration(c.IntervalMs)*time.Millisecond*lateCheckpoints
+}
+
+func since(at *string, now time.Time) (time.Duration, bool) {
+	if at == nil {
+		return 0, false
+	}
+	t, err := time.Parse(time.RFC3339, *at)
+	if err != nil {
+		return 0, false
+	}
+	return now.Sub(t), true
+}
