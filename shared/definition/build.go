@@ -29,6 +29,7 @@ func (b *builder) build() {
 	b.outputs()
 	if known && b.sort() {
 		b.analyse()
+		b.typed()
 	}
 	if b.errs == nil {
 		b.errs = append(b.errs, g.checkRules(g.Rules)...)

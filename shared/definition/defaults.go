@@ -3,7 +3,8 @@ package definition
 import (
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/heddle-run/heddle/shared/expr"
 )
 
 const maxSchemaDepth = 64 // of defaults, against schemas that refer to themselves
@@ -21,7 +22,7 @@ func withDefaults(root, schema, v any, depth int) (_ any, changed bool) {
 		return v
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		v = sub(resolveRef(root, ref), v)
+		v = sub(expr.ResolveRef(root, ref), v)
 	}
 	all, _ := s["allOf"].([]any)
 	for _, part := range all {
@@ -67,7 +68,7 @@ func defaultOf(root, schema any) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		schema = resolveRef(root, ref)
+		schema = expr.ResolveRef(root, ref)
 	}
 	return nil, false
 }
@@ -88,24 +89,6 @@ func cloned(v any) any {
 		return out
 	}
 	return v
-}
-
-// resolveRef follows a reference into the same document (#/$defs/line).
-func resolveRef(root any, ref string) any {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil
-	}
-	at := root
-	for _, part := range strings.Split(pointer, "/")[1:] {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
-		object, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = object[part]
-	}
-	return at
 }
 
 // hasDefaults reports whether a schema gives any default.

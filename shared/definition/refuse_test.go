@@ -199,6 +199,31 @@ func TestBadExpressionsAreRefused(t *testing.T) {
 	})
 }
 
+func TestAFieldThatTheInputNeverHasIsRefused(t *testing.T) {
+	with := func(components string) string {
+		return parts(components) + "input: {schema: {type: object, additionalProperties: false, properties: {n: {type: number}, s: {type: string}}}}\n"
+	}
+	checkRefused(t, []refusal{
+		{with("a: {expr: input.m}"), "components.a.expr", "never has a field `m`, only n, s"},
+		{with("a: {condition: input.n}"), "components.a.condition", "must be a boolean"},
+		{with("a: {step: x, when: input.m > 1}"), "components.a.when", "never has a field `m`"},
+		{with("a: {step: x, input: input.m}"), "components.a.input", "never has a field `m`"},
+		{with(`a: {step: x, params: {p: [1, {q: {"$": input.m}}]}}`), "components.a.params.p[1].q.$", "never has a field `m`"},
+		{with(`a: {sleep: {"$": input.m}}`), "components.a.sleep.$", "never has a field `m`"},
+		{with(`a: {step: x}`) + `options: {labels: {l: {"$": input.m}}}`, "options.labels.l.$", "never has a field `m`"},
+		// conditions, sleeps and else pass the value on
+		{with("a: {condition: input.n > 1}, b: {sleep: 1s, after: a}, c: {expr: input.m, after: b}, d: {expr: input.s + 1, else: a}"),
+			"components.c.expr", "never has a field `m`"},
+		{with("a: {condition: input.n > 1}, d: {expr: input.s + 1, else: a}"), "components.d.expr", "operator + cannot take"},
+		{with("a: {condition: input.n > 1}, b: {sleep: 1s}, d: {expr: input.m, after: {any: [a, b]}}"), "components.d.expr", "never has a field `m`"},
+		{with("a: {condition: input.n > 1}, d: {expr: input.v.m, in: {v: a}}"), "components.d.expr", "never has a field `m`"},
+		// the arms of a join are known without a schema
+		{parts("a: {step: x}, b: {step: x}, c: {expr: input.oder, in: {order: a, list: b}}"), "components.c.expr", "never has a field `oder`, only list, order"},
+		{parts("a: {step: x}, b: {step: x}, c: {expr: input.a, after: [a, b]}"), "components.c.expr", "has no"},
+	})
+	graph(t, with("a: {step: x}, b: {expr: input.m, after: a}, c: {expr: input?.m}, d: {expr: input.m ?? 1}, e: {expr: input.o.m, in: {o: a?}}"))
+}
+
 func TestBadPoliciesAreRefused(t *testing.T) {
 	checkRefused(t, []refusal{
 		{parts("a: {step: x}") + "policies: [{match: default, retries: 1}]", "policies[0].retries", "unknown field"},

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/expr-lang/expr/ast"
 )
@@ -13,7 +12,10 @@ type checker struct {
 	program *Program
 	allowed vars
 	lets    []binding
-	folds   int // enclosing bodies of reduce
+	folds   int   // enclosing bodies of reduce
+	input   *Type // what is known of input; nil = nothing
+	lenient int   // enclosing left sides of ??, where a field may be absent
+	again   bool  // the patterns are compiled
 }
 
 type binding struct {
@@ -111,6 +113,10 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		return stringKind, nil
 	case varWorkflow, varContext:
 		return objectKind, nil
+	case varInput:
+		if c.input != nil {
+			return c.input.kinds, nil
+		}
 	}
 	return anyKind, nil
 }
@@ -184,10 +190,7 @@ func (c *checker) member(n *ast.MemberNode) (kinds, error) {
 	if n.Method {
 		return 0, faultAt(n, "a method can only be called")
 	}
-	if c.inputField(n) {
-		return anyKind, nil
-	}
-	of, err := c.infer(n.Node)
+	of, err := c.receiver(n)
 	if err != nil {
 		return 0, err
 	}
@@ -208,19 +211,23 @@ func (c *checker) member(n *ast.MemberNode) (kinds, error) {
 	if of&want == 0 {
 		return 0, faultAt(n, fmt.Sprintf("`%s` is %s, which has no %s", n.Node, of, n.Property))
 	}
-	return anyKind, nil
+	return c.fieldKinds(n)
 }
 
-// inputField notes a field that is taken from input by name.
-func (c *checker) inputField(n *ast.MemberNode) bool {
-	of, ok := n.Node.(*ast.IdentifierNode)
-	name, constant := n.Property.(*ast.StringNode)
-	if !ok || !constant || of.Value != "input" || c.allowed&varInput == 0 {
-		return false
+// receiver infers what a field is taken of, and notes a field that is taken from input by name.
+func (c *checker) receiver(n *ast.MemberNode) (kinds, error) {
+	whole := c.program.whole
+	of, err := c.infer(n.Node)
+	if err != nil {
+		return 0, err
 	}
-	c.program.seen |= varInput
-	c.program.fields = append(c.program.fields, name.Value)
-	return true
+	from, ok := n.Node.(*ast.IdentifierNode)
+	name, constant := n.Property.(*ast.StringNode)
+	if ok && constant && from.Value == "input" {
+		c.program.whole = whole
+		c.program.fields = append(c.program.fields, name.Value)
+	}
+	return of, nil
 }
 
 func (c *checker) slice(n *ast.SliceNode) (kinds, error) {
@@ -237,113 +244,4 @@ func (c *checker) slice(n *ast.SliceNode) (kinds, error) {
 		}
 	}
 	return k & (listKind | stringKind), nil
-}
-
-// call checks the call of a helper or of a method of a time or duration.
-func (c *checker) call(n *ast.CallNode) (kinds, error) {
-	switch callee := n.Callee.(type) {
-	case *ast.IdentifierNode:
-		return c.function(n, callee.Value, n.Arguments)
-	case *ast.MemberNode:
-		name, ok := callee.Property.(*ast.StringNode)
-		if !ok {
-			break
-		}
-		m, ok := methods[name.Value]
-		if !ok {
-			return 0, faultAt(n, fmt.Sprintf("unknown method `%s`", name.Value))
-		}
-		if _, err := c.need(callee.Node, m.of, "what "+name.Value+" is called on"); err != nil {
-			return 0, err
-		}
-		return m.result, c.arguments(n, name.Value, m.params, len(m.params), n.Arguments)
-	}
-	return 0, faultAt(n, "only functions can be called")
-}
-
-func (c *checker) function(n ast.Node, name string, args []ast.Node) (kinds, error) {
-	if why, off := switchedOff[name]; off {
-		return 0, faultAt(n, fmt.Sprintf("`%s` is switched off: %s", name, why))
-	}
-	if name == "now" {
-		if c.allowed&varNow == 0 {
-			return 0, faultAt(n, "now() is not known here")
-		}
-		c.program.seen |= varNow
-	}
-	if p, ok := predicates[name]; ok {
-		return p.result, c.predicate(n, name, p, args)
-	}
-	f, ok := functions[name]
-	if !ok {
-		return 0, faultAt(n, fmt.Sprintf("unknown function `%s`", name))
-	}
-	return f.result, c.arguments(n, name, f.params, f.required, args)
-}
-
-// arguments checks the arguments of a function; the last parameter kind of a variadic one repeats.
-func (c *checker) arguments(n ast.Node, name string, params []kinds, required int, args []ast.Node) error {
-	most, variadic := len(params), required < 0
-	if variadic {
-		required, most = -required, len(args)
-	}
-	if len(args) < required || len(args) > most {
-		return faultAt(n, fmt.Sprintf("%s takes %s, not %d", name, countOf(required, len(params), variadic), len(args)))
-	}
-	for i, arg := range args {
-		want := params[min(i, len(params)-1)]
-		if _, err := c.need(arg, want, fmt.Sprintf("argument %d of %s", i+1, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func countOf(required, most int, variadic bool) string {
-	switch {
-	case variadic:
-		return fmt.Sprintf("%d or more arguments", required)
-	case required == most:
-		return fmt.Sprintf("%d arguments", required)
-	}
-	return fmt.Sprintf("%d to %d arguments", required, most)
-}
-
-func (c *checker) predicate(n ast.Node, name string, p predicate, args []ast.Node) error {
-	if len(args) == 0 {
-		return faultAt(n, name+" needs a list")
-	}
-	if _, err := c.need(args[0], listKind, "argument 1 of "+name); err != nil {
-		return err
-	}
-	if name == "reduce" {
-		c.folds++
-		defer func() { c.folds-- }()
-	}
-	for i, arg := range args[1:] {
-		want := anyKind
-		if _, ok := arg.(*ast.PredicateNode); ok {
-			want = p.body
-		} else if name == "sortBy" {
-			want = stringKind
-		}
-		if _, err := c.need(arg, want, fmt.Sprintf("argument %d of %s", i+2, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pattern compiles the constant pattern of a `matches`.
-func (c *checker) pattern(n *ast.BinaryNode) error {
-	s, ok := n.Right.(*ast.StringNode)
-	if !ok {
-		return nil
-	}
-	re, err := regexp.Compile(s.Value)
-	if err != nil {
-		return faultAt(n.Right, err.Error())
-	}
-	c.program.regexps[n] = re
-	return nil
 }

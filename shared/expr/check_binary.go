@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/expr-lang/expr/ast"
 )
@@ -10,7 +11,13 @@ const orderedKind = numberKind | stringKind | timeKind | durationKind
 
 // binary infers a binary operator. Only what fails for every value is refused here; the rest is found with the data.
 func (c *checker) binary(n *ast.BinaryNode) (kinds, error) {
+	if n.Operator == "??" {
+		c.lenient++
+	}
 	a, err := c.infer(n.Left)
+	if n.Operator == "??" {
+		c.lenient--
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -94,4 +101,18 @@ func arithmeticKinds(op string, a, b kinds) (k kinds, ok bool) {
 		}
 	}
 	return k, k != 0
+}
+
+// pattern compiles the constant pattern of a `matches`.
+func (c *checker) pattern(n *ast.BinaryNode) error {
+	s, ok := n.Right.(*ast.StringNode)
+	if !ok || c.again {
+		return nil
+	}
+	re, err := regexp.Compile(s.Value)
+	if err != nil {
+		return faultAt(n.Right, err.Error())
+	}
+	c.program.regexps[n] = re
+	return nil
 }

@@ -15,18 +15,19 @@ import (
 const _ = int(1) << 62
 
 func compile(src string, allowed vars, want kinds) (*Program, error) {
-	p := &Program{source: src, regexps: map[ast.Node]*regexp.Regexp{}}
+	p := &Program{source: src, regexps: map[ast.Node]*regexp.Regexp{}, allowed: allowed, want: want}
 	root, err := parse(src)
 	if err != nil {
 		return nil, err
 	}
 	p.root = root
 	c := checker{program: p, allowed: allowed}
-	if p.result, err = c.infer(root); err != nil {
+	k, err := c.infer(root)
+	if err != nil {
 		return nil, p.locate(err)
 	}
-	if p.result&want == 0 {
-		return nil, p.fail(root, "this must be "+want.String()+", but it is "+p.result.String())
+	if k&want == 0 {
+		return nil, p.fail(root, "this must be "+want.String()+", but it is "+k.String())
 	}
 	return p, nil
 }

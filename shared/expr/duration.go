@@ -18,15 +18,18 @@ func ParseDuration(s string) (time.Duration, error) {
 }
 
 func parseDuration(s string) (time.Duration, error) {
-	body := strings.TrimPrefix(s, "-")
+	body, negative := strings.CutPrefix(s, "-")
+	if !negative {
+		body = strings.TrimPrefix(s, "+")
+	}
 	var d time.Duration
 	var err error
 	if iso, ok := strings.CutPrefix(body, "P"); ok {
 		d, err = parseISO(iso)
 	} else {
-		d, err = parseGo(strings.TrimPrefix(body, "+"))
+		d, err = parseGo(body)
 	}
-	if err == nil && body != s {
+	if err == nil && negative {
 		d = -d
 	}
 	return d, err

@@ -44,7 +44,8 @@ type Program struct {
 	source  string
 	root    ast.Node
 	regexps map[ast.Node]*regexp.Regexp // of constant patterns
-	result  kinds                       // what it may evaluate to, as far as is known without data
+	allowed vars                        // the variables that it may refer to
+	want    kinds                       // what it must be able to evaluate to
 	seen    vars                        // the variables that it refers to
 	fields  []string                    // the fields of input that it takes by name
 	whole   bool                        // it also looks at input otherwise

@@ -1,0 +1,105 @@
+package definition
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/expr"
+)
+
+// typed checks the expressions again with what is known of their input: the schema of the workflow's input where that
+// arrives, and the arms of a join. So a misspelt field is found here and not when the workflow runs.
+func (b *builder) typed() {
+	var input *expr.Type
+	if b.spec.input != nil {
+		input = expr.SchemaType(b.spec.input.raw, b.spec.input.raw)
+	}
+	for _, l := range b.spec.options.Labels {
+		b.check(l.Expr, input, "options.labels."+l.Name+"."+dollar)
+	}
+	arriving := make([]*expr.Type, len(b.graph.Components))
+	yields := make([]*expr.Type, len(b.graph.Components))
+	for _, i := range b.order {
+		c := b.graph.Components[i]
+		arriving[i] = arrivingType(c, input, arriving, yields)
+		if c.Kind == Condition || c.Kind == Sleep { // these pass the value on
+			yields[i] = arriving[i]
+		}
+		b.checkPart(b.spec.components[i], arriving[i])
+	}
+}
+
+// arrivingType is what is known of the value that c receives; nil = nothing.
+func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type) *expr.Type {
+	switch c.Join {
+	case Root:
+		return input
+	case Single:
+		return yields[c.Arms[0].Component]
+	case Else:
+		return arriving[c.Arms[0].Component]
+	case List:
+		return expr.ListType()
+	case Named:
+		fields := make(map[string]*expr.Type, len(c.Arms))
+		for _, arm := range c.Arms {
+			fields[arm.Name] = nil
+			if !arm.Optional {
+				fields[arm.Name] = yields[arm.Component]
+			}
+		}
+		return expr.ObjectType(fields)
+	}
+	t := yields[c.Arms[0].Component]
+	for _, arm := range c.Arms[1:] {
+		if yields[arm.Component] != t {
+			return nil
+		}
+	}
+	return t
+}
+
+func (b *builder) checkPart(p *part, input *expr.Type) {
+	field, sleep := ".expr", ".sleep."
+	if p.Kind == Condition {
+		field = ".condition"
+	}
+	if p.Sleep.Millis {
+		sleep = ".sleep_ms."
+	}
+	b.check(p.When, input, p.path+".when")
+	b.check(p.Expr, input, p.path+field)
+	b.check(p.Input, input, p.path+".input")
+	b.check(p.Sleep.Expr, input, p.path+sleep+dollar)
+	if p.Params == nil {
+		return
+	}
+	for _, part := range p.Params.exprs {
+		b.checkTree(part.tree, input, p.path+".params."+p.Params.fields[part.index].name)
+	}
+}
+
+func (b *builder) checkTree(tree any, input *expr.Type, path string) {
+	switch t := tree.(type) {
+	case *expr.Program:
+		b.check(t, input, join(path, dollar))
+	case []any:
+		for i := range t {
+			b.checkTree(t[i], input, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case map[string]any:
+		for _, k := range sortedKeys(t) {
+			b.checkTree(t[k], input, join(path, k))
+		}
+	}
+}
+
+func (b *builder) check(p *expr.Program, input *expr.Type, path string) {
+	if p == nil {
+		return
+	}
+	var e *expr.Error
+	if err := p.Check(input); errors.As(err, &e) {
+		b.fail(path, e.Error(), "")
+	}
+}
