@@ -64,7 +64,7 @@ func (c *Cache) Drop() {
 }
 
 // Get implements rows.Source.
-func (c *Cache) Get(k rows.Key, fresh func() rows.Row) rows.Row {
+func (c *Cache) Get(k rows.Key, fresh rows.Maker) rows.Row {
 	g := c.group(&k)
 	t := g.table(k.Table)
 	if e := t.get(&k); e != nil {
@@ -80,7 +80,7 @@ func (c *Cache) Get(k rows.Key, fresh func() rows.Row) rows.Row {
 }
 
 // read gets a row from the store into the cache.
-func (c *Cache) read(g *group, t *table, k rows.Key, fresh func() rows.Row) rows.Row {
+func (c *Cache) read(g *group, t *table, k rows.Key, fresh rows.Maker) rows.Row {
 	c.misses++
 	value, err := c.store.raw(k)
 	if err != nil {
@@ -100,8 +100,8 @@ func (c *Cache) read(g *group, t *table, k rows.Key, fresh func() rows.Row) rows
 }
 
 // decode makes a row of what the store has.
-func (c *Cache) decode(k *rows.Key, value []byte, fresh func() rows.Row) rows.Row {
-	row := fresh()
+func (c *Cache) decode(k *rows.Key, value []byte, fresh rows.Maker) rows.Row {
+	row := fresh.Make()
 	if err := c.store.decode(*k, value, row); err != nil {
 		panic(rows.Fault{Err: err})
 	}

@@ -16,7 +16,7 @@ const readAhead = 64
 
 // Scan implements rows.Source. The visitor may call Get, and Scan of other
 // tables; it must not call Apply.
-func (c *Cache) Scan(from rows.Key, fresh func() rows.Row, visit func(rows.Key, rows.Row) bool) {
+func (c *Cache) Scan(from rows.Key, fresh rows.Maker, visit func(rows.Key, rows.Row) bool) {
 	t := c.group(&from).table(from.Table)
 	c.scanning++
 	defer func() {
@@ -65,7 +65,7 @@ func (t *table) walk(from, to *rows.Key, visit func(rows.Key, rows.Row) bool) bo
 
 // merge visits the store's rows from a key on, with the rows in memory in their
 // place, and keeps what it reads.
-func (c *Cache) merge(t *table, from rows.Key, fresh func() rows.Row, visit func(rows.Key, rows.Row) bool) error {
+func (c *Cache) merge(t *table, from rows.Key, fresh rows.Maker, visit func(rows.Key, rows.Row) bool) error {
 	it, err := c.store.iterate(from)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ type merging struct {
 	cache *Cache
 	table *table
 	it    *pebble.Iterator
-	fresh func() rows.Row
+	fresh rows.Maker
 	next  rows.Key // the least key not seen yet
 	ended bool     // the store has no more
 }

@@ -16,7 +16,11 @@ type text struct{ s string }
 
 func (t *text) Fields(c *wire.Codec) { wire.String(c, 1, "s", &t.s) }
 
-func newText() rows.Row { return &text{} }
+type textMaker struct{}
+
+func (textMaker) Make() rows.Row { return &text{} }
+
+var newText textMaker
 
 func mark(n uint64) journal.Mark {
 	return journal.Mark{Position: events.Position{Epoch: 1, Seq: n}, Offset: int64(n) - 1, Digest: n}

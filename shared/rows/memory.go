@@ -41,10 +41,10 @@ type Memory struct {
 }
 
 // Get implements Source.
-func (m *Memory) Get(k Key, _ func() Row) Row { return m.rows[k] }
+func (m *Memory) Get(k Key, _ Maker) Row { return m.rows[k] }
 
 // Scan implements Source.
-func (m *Memory) Scan(k Key, _ func() Row, visit func(Key, Row) bool) {
+func (m *Memory) Scan(k Key, _ Maker, visit func(Key, Row) bool) {
 	for _, at := range m.Keys() {
 		if Within(k, at) && Compare(at, k) >= 0 && !visit(at, m.rows[at]) {
 			return

@@ -9,15 +9,18 @@ import (
 // Row is the content of a row. It is immutable once committed.
 type Row = wire.Message
 
+// Maker makes empty rows of one type.
+type Maker interface{ Make() Row }
+
 // Source is the state that a Tx starts from. A failing read panics with Fault.
 type Source interface {
 	// Get returns the row at k, or nil. fresh makes an empty row of the
 	// table's type to decode into when the row is not in memory.
-	Get(k Key, fresh func() Row) Row
+	Get(k Key, fresh Maker) Row
 	// Scan visits, in key order, the rows of k's table and workflow from k on,
 	// until visit returns false. For tables ordered by time it visits from k
 	// on regardless of the workflow.
-	Scan(k Key, fresh func() Row, visit func(Key, Row) bool)
+	Scan(k Key, fresh Maker, visit func(Key, Row) bool)
 }
 
 // Fault is the panic of a Source that cannot read: the state is unknown, not wrong.
@@ -130,7 +133,7 @@ func Get[T any, P wire.Pointer[T]](tx *Tx, k Key) P {
 	if i := tx.find(k); i >= 0 {
 		row = tx.writes[i].Row
 	} else {
-		row = tx.src.Get(k, fresh[T, P])
+		row = tx.src.Get(k, maker[T, P]{})
 	}
 	return typed[T, P](k, row)
 }
@@ -161,7 +164,7 @@ func Scan[T any, P wire.Pointer[T]](tx *Tx, k Key, visit func(Key, P) bool) {
 		}
 		return !stopped
 	}
-	tx.src.Scan(k, fresh[T, P], func(at Key, row Row) bool {
+	tx.src.Scan(k, maker[T, P]{}, func(at Key, row Row) bool {
 		for len(own) > 0 && Compare(own[0].Key, at) < 0 {
 			if !emit(own[0]) {
 				return false
@@ -180,7 +183,11 @@ func Scan[T any, P wire.Pointer[T]](tx *Tx, k Key, visit func(Key, P) bool) {
 	}
 }
 
-func fresh[T any, P wire.Pointer[T]]() Row { return P(new(T)) }
+// maker is a Maker without a closure: it costs nothing to hand over.
+type maker[T any, P wire.Pointer[T]] struct{}
+
+// Make implements Maker.
+func (maker[T, P]) Make() Row { return P(new(T)) }
 
 func typed[T any, P wire.Pointer[T]](k Key, row Row) P {
 	if row == nil {
