@@ -39,7 +39,7 @@ func (r *reign) claim(ctx context.Context) error {
 	if err := r.replay(ctx, at+1); err != nil {
 		return err
 	}
-	if r.filter.Last() != (events.Position{Epoch: r.proc.epoch, Seq: 1}) || r.proc.lease.Owner != r.host.Owner {
+	if r.place.Filter.Last() != (events.Position{Epoch: r.proc.epoch, Seq: 1}) || r.proc.lease.Owner != r.host.Owner {
 		return errNotLawful
 	}
 	return nil

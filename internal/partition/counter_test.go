@@ -1,4 +1,4 @@
-package partition_test
+package partition
 
 import (
 	"encoding/json"
@@ -77,12 +77,12 @@ func (m *counter) command(head *tally, cmd *events.Command) []events.Event {
 	switch b := cmd.Body.(type) {
 	case *events.StartWorkflow:
 		if head != nil {
-			return refused(cmd, "already_started")
+			return refuse(cmd, "already_started")
 		}
 		return []events.Event{&events.WorkflowStarted{Name: "counter"}}
 	case *events.FeedInput:
 		if head == nil {
-			return refused(cmd, "not_found")
+			return refuse(cmd, "not_found")
 		}
 		id := events.RunnableID(head.Next + 1)
 		return []events.Event{
@@ -92,10 +92,10 @@ func (m *counter) command(head *tally, cmd *events.Command) []events.Event {
 	case *events.CheckpointWorkflow:
 		return []events.Event{&events.CheckpointRequested{By: b.By}}
 	}
-	return refused(cmd, "invalid_state")
+	return refuse(cmd, "invalid_state")
 }
 
-func refused(cmd *events.Command, code string) []events.Event {
+func refuse(cmd *events.Command, code string) []events.Event {
 	return []events.Event{&events.CommandRefused{Command: cmd.Name, Code: code, Message: code}}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/store"
@@ -47,6 +48,7 @@ type Host struct {
 	logger  *slog.Logger
 	effects *kgo.Client
 	admin   *kgo.Client
+	reader  *journal.Reader
 	adm     *kadm.Client
 	router  *router
 	ends    *endsAsker
@@ -98,6 +100,9 @@ func (h *Host) connect(ctx context.Context) (err error) {
 		return err
 	}
 	h.adm = kadm.NewClient(h.admin)
+	if h.reader, err = journal.NewReader(h.Kafka); err != nil {
+		return err
+	}
 	if h.router, err = newRouter(h.Kafka, h.names, h.logger); err != nil {
 		return err
 	}
@@ -141,6 +146,9 @@ func (h *Host) Close() {
 }
 
 func (h *Host) closeClients() {
+	if h.reader != nil {
+		h.reader.Close()
+	}
 	all := append([]*kgo.Client{h.effects, h.journal, h.admin}, h.old...)
 	if h.router != nil {
 		all = append(all, h.router.cl)

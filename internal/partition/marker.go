@@ -66,6 +66,9 @@ func decodeMarker(b []byte) (*marker, error) {
 // chain adds an owner's takeover to the epochs and drops those that ended
 // before the journal's start.
 func chain(epochs []epochRow, next epochRow, start int64) []epochRow {
+	for len(epochs) > 0 && epochs[len(epochs)-1].Epoch >= next.Epoch {
+		epochs = epochs[:len(epochs)-1]
+	}
 	epochs = append(epochs[:len(epochs):len(epochs)], next)
 	for len(epochs) > 1 && epochs[1].Offset <= start {
 		epochs = epochs[1:]

@@ -159,11 +159,9 @@ type reign struct {
 	log    *kafkaLog
 	end    context.CancelFunc // of what the reign sends
 	read   *reader
-	filter journal.Filter
-	next   int64 // journal offset to read
-	span   span  // of the journal, as of the recovery
+	place  journal.Place // in the journal: what is replayed
+	span   span          // of the journal, as of the recovery
 	epochs []epochRow
-	proven []epochRow // found between the store's last checkpoint and its last record
 	began  time.Time
 
 	known     int64           // the journal reached at least so far, by what is recorded elsewhere

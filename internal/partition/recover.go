@@ -87,11 +87,7 @@ func (r *reign) newProcessor() {
 	})
 	m := r.store.Marks()
 	r.proc.stored, r.proc.tail = m.Applied, m.Applied
-	r.filter = journal.After(m.Applied.Position)
-	r.next = m.Applied.Offset + 1
-	if m.Applied.IsZero() {
-		r.next = r.span.Start
-	}
+	r.place = journal.Behind(m.Applied)
 }
 
 type systemClock struct{}
@@ -109,17 +105,19 @@ func (r *reign) openStore(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if r.known > r.span.End {
+			return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before offset %d that the store of this planner holds: restore the journal, or give up what is missing by removing the store", r.span.End, r.known-1)}
+		}
 		if why == "" {
 			return r.adopt(r.store.Marks().Extra)
 		}
-		r.proven = nil
 		r.o.logger.Info("the store is not used again", "reason", why)
 		if err := s.Close(); err != nil {
 			r.o.logger.Warn("closing a discarded store", "error", err)
 		}
 		r.store = nil
 	}
-	if err := r.wipe(opts); err != nil {
+	if err := store.Discard(opts); err != nil {
 		return err
 	}
 	if r.store, err = store.Open(opts); err != nil {
@@ -127,8 +125,6 @@ func (r *reign) openStore(ctx context.Context) error {
 	}
 	return r.restore(ctx)
 }
-
-func (r *reign) wipe(o store.Options) error { return store.Discard(o) }
 
 // prove reads the journal from the store's last checkpoint to its last applied
 // record: anything void, missing or different says why it is not used (O4).
@@ -142,41 +138,10 @@ func (r *reign) prove(ctx context.Context) (why string, err error) {
 	case !bytes.Equal(m.Topic[:], r.host.idOf(r.host.names.Journal())):
 		return "it is of another journal", nil
 	}
-	if m.Applied.IsZero() {
-		return "", nil
-	}
-	if r.span.End <= m.Applied.Offset {
+	if m.Applied.Offset >= r.span.End && !m.Applied.IsZero() {
 		r.known = m.Applied.Offset + 1
-		return "the journal ends before its last applied record", nil
 	}
-	return r.proveFrom(ctx, m.Checkpoint, m.Applied)
-}
-
-func (r *reign) proveFrom(ctx context.Context, from, to journal.Mark) (string, error) {
-	at, filter, start := from, journal.After(from.Position), from.Offset+1
-	if from.IsZero() {
-		start = r.span.Start
-	}
-	if start < r.span.Start {
-		return "the journal begins behind its last checkpoint", nil
-	}
-	err := r.read.read(ctx, r.host.names.Journal(), r.o.p, start, to.Offset+1, func(k *kgo.Record) error {
-		h, err := journal.ParseHeaders(k.Headers)
-		if err == nil && h.Lawful(&filter) {
-			at = at.Next(h.Position, k.Offset, k.Value)
-			if h.Takeover {
-				r.proven = append(r.proven, epochRow{h.Position.Epoch, k.Offset})
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	if at != to {
-		return fmt.Sprintf("the journal has %s at offset %d where it has %s at %d", at.Position, at.Offset, to.Position, to.Offset), nil
-	}
-	return "", nil
+	return r.host.reader.Prove(ctx, r.o.p, m.Checkpoint, m.Applied)
 }
 
 // restore fills a new store from the changelog; without a checkpoint it is
@@ -222,9 +187,9 @@ func (r *reign) restore(ctx context.Context) error {
 // fits says whether the journal holds what the changelog rests on. What is
 // missing is never made up: an operator decides.
 func (r *reign) fits(m *marker, found bool) error {
-	known := max(r.known, m.Applied.Offset+1)
-	if m.Applied.IsZero() {
-		known = r.known
+	known := int64(0)
+	if !m.Applied.IsZero() {
+		known = m.Applied.Offset + 1
 	}
 	switch {
 	case found && !bytes.Equal(m.Topic, r.host.idOf(r.host.names.Journal())):
@@ -249,9 +214,6 @@ func (r *reign) adopt(extra []byte) error {
 		}
 	}
 	r.epochs = m.Epochs
-	for _, e := range r.proven {
-		r.epochs = chain(r.epochs, e, r.span.Start)
-	}
 	r.check.cursors = m.Cursors
 	return nil
 }
@@ -264,20 +226,14 @@ type rereadable struct {
 
 // replay applies the journal from where the state is up to an offset.
 func (r *reign) replay(ctx context.Context, to int64) error {
+	if to <= r.place.Offset {
+		return nil
+	}
 	guard := r.store.Marks().Guard
-	r.pending.Store(max(0, to-r.next))
 	b := &replayed{r: r}
-	err := r.read.read(ctx, r.host.names.Journal(), r.o.p, r.next, to, func(k *kgo.Record) error {
-		r.pending.Store(to - k.Offset - 1)
-		h, err := journal.ParseHeaders(k.Headers)
-		if err != nil || !h.Lawful(&r.filter) {
-			return nil // void
-		}
-		rec, err := journal.Decode(k)
-		if err != nil {
-			return fmt.Errorf("journal offset %d: %w", k.Offset, err)
-		}
-		return b.add(rec, r.proc.tail.Next(rec.Position, k.Offset, k.Value), !guard.Position.Before(rec.Position))
+	place, err := r.host.reader.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to)}, func(e journal.Entry) error {
+		r.pending.Store(to - e.Mark.Offset - 1)
+		return b.add(e.Record, e.Mark, !guard.Position.Before(e.Record.Position))
 	})
 	if err == nil {
 		err = b.flush()
@@ -285,7 +241,7 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	if err != nil {
 		return err
 	}
-	r.next = max(r.next, to)
+	r.place = place
 	r.pending.Store(0)
 	return nil
 }
@@ -321,6 +277,7 @@ func (b *replayed) note(rec *events.Record, at journal.Mark, outs int) {
 	r := b.r
 	if rec.Position.Seq == 1 {
 		r.epochs = chain(r.epochs, epochRow{rec.Position.Epoch, at.Offset}, r.span.Start)
+		r.proc.fail(r.saveEpochs())
 	}
 	if rec.ID != "" {
 		r.lastID = rec.ID
@@ -332,8 +289,8 @@ func (b *replayed) note(rec *events.Record, at journal.Mark, outs int) {
 
 func (b *replayed) flush() error {
 	p := b.r.proc
-	if b.n == 0 {
-		return nil
+	if b.n == 0 || p.fault != nil {
+		return p.fault
 	}
 	more := append(b.more, p.positionWrites()...)
 	if err := p.State.Commit(p.n, p.tail, more); err != nil {
@@ -342,6 +299,22 @@ func (b *replayed) flush() error {
 	p.stored, p.storedN = p.tail, p.n
 	b.n, b.more = 0, nil
 	return nil
+}
+
+// saveEpochs keeps the epoch chain with the store, before the record that began
+// the newest one is part of it.
+func (r *reign) saveEpochs() error {
+	m := r.store.Marks()
+	kept := &marker{}
+	if len(m.Extra) > 0 {
+		var err error
+		if kept, err = decodeMarker(m.Extra); err != nil {
+			return err
+		}
+	}
+	kept.Epochs = r.epochs
+	m.Extra = encodeMarker(kept)
+	return r.store.SetMarks(m)
 }
 
 var errNotLawful = errors.New("the takeover record is void: another owner was faster")

@@ -1,4 +1,4 @@
-package partition_test
+package partition
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,7 +17,6 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -25,6 +25,14 @@ import (
 
 var secret = events.Key("0123456789abcdef")
 
+// inBubble runs a test over an embedded broker in virtual time.
+func inBubble(t *testing.T, f func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f(newRig(t, brokertest.StartInBubble(t, topics.Options{})))
+	})
+}
+
 // rig is a broker with everything around one or more hosts.
 type rig struct {
 	t        testing.TB
@@ -32,7 +40,7 @@ type rig struct {
 	names    topics.Names
 	n        int32
 	fs       vfs.FS
-	settings partition.Settings
+	settings Settings
 	counter  *counter
 	producer *kgo.Client
 	logger   *slog.Logger
@@ -97,10 +105,10 @@ func (r *rig) tail(topic string, visit func(*kgo.Record)) {
 }
 
 // host starts a host that owns nothing yet.
-func (r *rig) host(instance string) *partition.Host {
+func (r *rig) host(instance string) *Host {
 	r.t.Helper()
 	r.seq++
-	h, err := partition.NewHost(context.Background(), partition.HostConfig{
+	h, err := NewHost(context.Background(), HostConfig{
 		Kafka: r.cluster.Config, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings,
@@ -206,7 +214,7 @@ func (r *rig) settled(workflow string) int64 {
 		if open == 0 {
 			return sum
 		}
-		time.Sleep(10 * time.Millisecond) // of the broker's time: virtual in a bubble
+		<-time.After(10 * time.Millisecond) // virtual, in a bubble
 	}
 	r.t.Fatalf("%s does not settle", workflow)
 	return 0

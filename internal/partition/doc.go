@@ -1,0 +1,47 @@
+// Package partition is the partition log: how one planner partition turns
+// inputs into journal records, state and effects. It hosts a machine.Machine,
+// which decides; it does no domain logic itself.
+//
+// # The loop of the lawful owner
+//
+// Processor.Step, in this order, again and again:
+//
+//  1. Acknowledgements are taken: of journal records, in order, and of effects.
+//  2. All records acknowledged so far are written to the store in one batch:
+//     rows, ledger, outbox, positions, and the mark of the last one. Then their
+//     effects are released.
+//  3. Inputs are taken in turns: due timers, what the partition has found out
+//     itself, inbox, commands. A command that the ledger knows is answered and
+//     dropped.
+//  4. The machine decides. Its events change the state in memory at once, so
+//     that the next input sees them; the record goes to the journal, and the
+//     loop goes on to the next input without waiting.
+//  5. Queries that have read far enough are answered.
+//
+// The loop runs ahead of acknowledgements within a bound of records and bytes.
+//
+// # What a crash in each gap leaves
+//
+//   - Before the append: nothing. The input is read again.
+//   - After the append, before its acknowledgement: the record is in the journal
+//     or it is not; recovery finds out by reading it (O3). What the journal does
+//     not have did not happen, and its input is read again.
+//   - After the acknowledgement, before the batch: recovery replays the record
+//     and derives rows, ledger and outbox from it.
+//   - After the batch, before the effects: the outbox and the open attempts say
+//     what is not known to be out; it is released again, under the same ids (E1).
+//   - After the effects, before their acknowledgement is noted: the same.
+//   - During a checkpoint: its transaction is whole or nothing (C1), and what was
+//     dirty stays dirty until the commit is known (C2).
+//
+// # Files
+//
+// processor.go, decide.go and inflight.go are the loop; inputs.go, commands.go,
+// misfits.go and operate.go the ways of inputs; conclude.go what follows from a
+// record, live and in replay; effects.go, ledger.go, timers.go, liveness.go,
+// reads.go and lease.go what a record changes beside the machine's rows.
+// owner.go, recover.go, claim.go, serve.go, checkpoint.go and vanish.go are an
+// owner's life. host.go, router.go, kafkalog.go, mailbox.go, offsets.go and
+// queues.go are what the partitions of a process share. The laws by letter (J1,
+// O2, …) are those of the partition log's design.
+package partition
