@@ -16,6 +16,7 @@ type unit struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc
 	done   chan struct{} // closed when run has returned
+	ending bool          // somebody ends it
 	err    error         // valid once done is closed
 }
 
@@ -29,7 +30,7 @@ func (u *unit) start(ctx context.Context, ended func(error)) error {
 	ready, done := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	u.mu.Lock()
-	u.cancel, u.done, u.err = cancel, done, nil
+	u.cancel, u.done, u.ending, u.err = cancel, done, false, nil
 	u.mu.Unlock()
 	go func() {
 		err := u.run(own, func() { once.Do(func() { close(ready) }) })
@@ -41,9 +42,10 @@ func (u *unit) start(ctx context.Context, ended func(error)) error {
 		}
 		u.mu.Lock()
 		u.err = err
+		unexpected := !u.ending
 		u.mu.Unlock()
 		close(done)
-		if own.Err() == nil {
+		if unexpected {
 			ended(fmt.Errorf("%s: %w", u.name, err))
 		}
 	}()
@@ -59,17 +61,26 @@ func (u *unit) start(ctx context.Context, ended func(error)) error {
 
 // stop asks the service to end and waits until it has. One that does not run is
 // no error.
-func (u *unit) stop() error {
+func (u *unit) stop() error { return u.end(nil, nil) }
+
+// end ends the service by how (nil: its context), waits until it has ended, and
+// expects an error (nil: none) of it.
+func (u *unit) end(how func(), expected error) error {
 	u.mu.Lock()
 	cancel, done := u.cancel, u.done
 	u.cancel = nil
+	u.ending = true
 	u.mu.Unlock()
 	if cancel == nil {
 		return nil
 	}
+	if how != nil {
+		how()
+		<-done
+	}
 	cancel()
 	<-done
-	if err := u.result(); err != nil && !errors.Is(err, ErrEnded) {
+	if err := u.result(); err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, expected) {
 		return fmt.Errorf("stopping the %s: %w", u.name, err)
 	}
 	return nil

@@ -1,0 +1,120 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/services/executor"
+	"github.com/heddle-run/heddle/services/gateway"
+	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// instance is the name of the one process of the deployment.
+const instance = "dev"
+
+// hotBytes bounds the hot caches of all partitions together, and cacheBytes
+// what the stores keep of their files: a development machine has other things
+// to remember.
+const (
+	hotBytes   = 128 << 20
+	cacheBytes = 32 << 20
+)
+
+// compose makes the services. They read what they need of d when they start.
+func (d *Dev) compose() {
+	d.units = [...]*unit{
+		Planner:  {name: "planner", run: d.runPlanner},
+		Executor: {name: "executor", run: d.runExecutor},
+		Gateway:  {name: "gateway", run: d.runGateway},
+	}
+}
+
+// plannerUnit is the planner that runs, for killing it.
+type plannerUnit struct {
+	mu      sync.Mutex
+	running *plannerd.Planner
+	started int // how often
+}
+
+func (u *plannerUnit) set(p *plannerd.Planner) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.running = p
+}
+
+// first says, once, that no planner was started before.
+func (u *plannerUnit) first() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.started++
+	return u.started == 1
+}
+
+func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
+	cfg := plannerd.Config{
+		Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
+		CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Ready: ready,
+		Partition: partition.Settings{
+			CacheBytes: hotBytes / int(d.options.Partitions),
+			// The lock on the data directory sees to it.
+			NeverRunsTwice: true,
+			// Whoever wrote to this broker before it was started is dead.
+			BrokerIsOurs: d.planner.first(),
+		},
+	}
+	p, err := plannerd.New(cfg)
+	if err != nil {
+		return err
+	}
+	d.planner.set(p)
+	defer d.planner.set(nil)
+	return p.Run(ctx)
+}
+
+func (d *Dev) durability() *snapshot.Durability {
+	if d.options.Memory {
+		return &snapshot.Durability{Local: "memory"}
+	}
+	return &snapshot.Durability{Local: "cache"}
+}
+
+// CrashPlanner ends the planner as kill -9 ends a process: nothing is flushed,
+// released or said. It returns when nothing of it runs any more.
+func (d *Dev) CrashPlanner() error {
+	d.planner.mu.Lock()
+	p := d.planner.running
+	d.planner.mu.Unlock()
+	if p == nil {
+		return errors.New("no planner runs")
+	}
+	return d.units[Planner].end(p.Crash, plannerd.ErrCrashed)
+}
+
+func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
+	rules := d.options.Rules
+	rules.AllowLoopback = true
+	return executor.Run(ctx, executor.Config{
+		Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Test: true,
+		Ready: ready, Logger: d.logger, Registerer: d.registry,
+	})
+}
+
+func (d *Dev) runGateway(ctx context.Context, ready func()) error {
+	cfg := gateway.Config{
+		Kafka: d.config, Dir: d.data.join("gateway"), Listen: d.address,
+		CreateQueues: true, Logger: d.logger, Registry: prometheus.NewRegistry(),
+	}
+	if d.options.Memory {
+		cfg.Dir = ""
+	}
+	ln := d.listener
+	d.listener = nil // the gateway owns it; the next start listens anew
+	return gateway.Run(ctx, cfg, ln, func(net.Addr) { ready() })
+}
