@@ -13,7 +13,9 @@ type cli struct {
 	Output string `short:"o" enum:"table,json" default:"table" help:"How to print what is found: ${enum}."`
 	Config string `placeholder:"FILE" help:"Settings file (YAML); without it ./heddle.yaml, where that exists."`
 
-	Run runCmd `cmd:"" group:"Start here" help:"Start a workflow, watch it, and print its results."`
+	Dev  devCmd  `cmd:"" group:"Start here" help:"Run everything on this machine: all services and an embedded broker."`
+	Demo demoCmd `cmd:"" group:"Start here" help:"Watch orders being fulfilled while the planner is killed."`
+	Run  runCmd  `cmd:"" group:"Start here" help:"Start a workflow, watch it, and print its results."`
 
 	Define defineCmd `cmd:"" group:"Workflows" help:"Check a definition and register it."`
 	Start  startCmd  `cmd:"" group:"Workflows" help:"Start a workflow."`

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
@@ -49,7 +48,7 @@ func (c *defineCmd) Run(a *app) error {
 	}
 	return a.print(out, func(w io.Writer) {
 		a.warn(def)
-		fmt.Fprintf(w, "%s %s\n%s\n", versioned(client.DefinitionRef{Name: def.Name, Version: def.Version}), verb, def.Digest)
+		fmt.Fprintf(w, "%s %s\n%s\n", definitionLabel(def), verb, def.Digest)
 	})
 }
 

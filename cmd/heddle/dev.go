@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/dev"
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/definition"
+)
+
+// devCmd runs everything on this machine.
+type devCmd struct {
+	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Definitions to register, now and whenever they are saved."`
+
+	Data       string `default:".heddle" placeholder:"DIR" help:"Data directory; started again on the same data it goes on where it stopped."`
+	HTTP       string `name:"http" placeholder:"ADDR" help:"Address of the gateway; without it 127.0.0.1:4080, or the next free port."`
+	Kafka      string `placeholder:"ADDR" help:"Address of the broker; without it 127.0.0.1:4092, or the next free port."`
+	Partitions int32  `default:"8" help:"Partitions of the topics keyed by workflow ID, fixed with the first start."`
+	Memory     bool   `help:"Keep nothing: the data is gone when it stops."`
+	LogLevel   string `enum:"debug,info,warn,error" default:"warn" help:"Least level that is logged: ${enum}."`
+	LogFormat  string `enum:"text,json" default:"text" help:"${enum}."`
+	executorSettings
+}
+
+// The addresses that are tried first where none is given.
+const (
+	devHTTP  = "127.0.0.1:4080"
+	devKafka = "127.0.0.1:4092"
+)
+
+// Run implements the command.
+func (c *devCmd) Run(a *app) error {
+	o, err := c.options(a)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	d, err := dev.Start(a, o)
+	if err != nil {
+		return err
+	}
+	c.greet(a, d, time.Since(began))
+	err = c.serve(a, d)
+	if stopErr := d.Stop(); err == nil {
+		err = stopErr
+	}
+	return err
+}
+
+func (c *devCmd) options(a *app) (dev.Options, error) {
+	rules, err := c.rules()
+	if err != nil {
+		return dev.Options{}, err
+	}
+	log := logging{LogLevel: c.LogLevel, LogFormat: c.LogFormat}
+	o := dev.Options{
+		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions,
+		Services: c.Services, Rules: rules, Emit: c.AllowTopic, Logger: log.logger(a),
+	}
+	for queue, s := range o.Services {
+		s.AllowPrivate = true // on this machine, as a rule
+		o.Services[queue] = s
+	}
+	if o.HTTP == "" {
+		o.HTTP, o.NextHTTP = devHTTP, true
+	}
+	if o.Kafka == "" {
+		o.Kafka, o.NextKafka = devKafka, true
+	}
+	return o, nil
+}
+
+// greet prints where everything is.
+func (c *devCmd) greet(a *app, d *dev.Dev, took time.Duration) {
+	data := d.Dir
+	if c.Memory {
+		data = "in memory, gone when it stops"
+	}
+	fmt.Fprintf(a.out, "heddle dev is ready (%s)\n\n", took.Round(time.Millisecond))
+	rows(a.out, [][]string{
+		{"  API", d.URL, "(its description: " + d.URL + "/openapi.json)"},
+		{"  Kafka", d.Brokers[0]},
+		{"  Data", data},
+	})
+	fmt.Fprintln(a.out)
+}
+
+// serve registers the files until the process is told to stop.
+func (c *devCmd) serve(a *app, d *dev.Dev) error {
+	cl, err := client.New(client.Options{URL: d.URL})
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	w := newWatcher(c.Files)
+	name := ""
+	for _, file := range w.changed() {
+		if n := a.registerFile(a, cl, file); name == "" {
+			name = n
+		}
+	}
+	c.suggest(a, d, name)
+	tick := time.NewTicker(pollFiles)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.Done():
+			fmt.Fprintln(a.out, "stopping")
+			return nil
+		case err := <-d.Ended():
+			return fmt.Errorf("a service has ended: %w", err)
+		case <-tick.C:
+			for _, file := range w.changed() {
+				a.registerFile(a, cl, file)
+			}
+		}
+	}
+}
+
+// suggest prints a first command to try.
+func (c *devCmd) suggest(a *app, d *dev.Dev, name string) {
+	data := ""
+	if c.Data != ".heddle" {
+		data = " --data " + c.Data
+	}
+	if name != "" {
+		fmt.Fprintf(a.out, "Try: heddle run %s%s --input '{}'\n", name, data)
+		return
+	}
+	fmt.Fprintf(a.out, `Try: curl -X POST '%s/v1/workflows?wait=5s' -H 'Content-Type: application/json' \
+  -d '{"definition": {"name": "first", "components": {"loud": {"expr": "upper(input.name)"}}}, "input": {"name": "ann"}}'
+`, d.URL)
+}
+
+// registerFile registers a definition and says so; the name is empty when that
+// did not work, which leaves the earlier version in place.
+func (a *app) registerFile(ctx context.Context, cl *client.Client, file string) (name string) {
+	def, err := a.readDefinition(file)
+	if err == nil {
+		_, err = cl.Define(ctx, def.Name, def.Canonical())
+	}
+	if err != nil {
+		fmt.Fprintln(a.err, "heddle: "+err.Error())
+		return ""
+	}
+	a.warn(def)
+	fmt.Fprintf(a.out, "%s is registered from %s\n", definitionLabel(def), filepath.Base(file))
+	return def.Name
+}
+
+// definitionLabel is NAME or NAME@VERSION.
+func definitionLabel(def *definition.Definition) string {
+	return versioned(client.DefinitionRef{Name: def.Name, Version: def.Version})
+}
