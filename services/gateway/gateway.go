@@ -119,6 +119,7 @@ func (g *Gateway) Handler() http.Handler { return g.handler }
 // Close ends event streams and closes the clients.
 func (g *Gateway) Close() error {
 	g.endStreams()
+	g.metrics.unregister(g.cfg.Registry)
 	return g.closeClients()
 }
 

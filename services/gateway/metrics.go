@@ -13,6 +13,7 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	refused  *prometheus.CounterVec
+	all      []prometheus.Collector
 }
 
 func newMetrics(g *Gateway) *metrics {
@@ -31,7 +32,7 @@ func newMetrics(g *Gateway) *metrics {
 			Name: "heddle_gateway_problems_total", Help: "Requests answered with a problem, by its code.",
 		}, []string{"code"}),
 	}
-	g.cfg.Registry.MustRegister(m.requests, m.seconds, m.inFlight, m.refused,
+	m.all = []prometheus.Collector{m.requests, m.seconds, m.inFlight, m.refused,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "heddle_gateway_replies_waiting", Help: "Questions that wait for a planner's reply.",
 		}, func() float64 { return float64(g.asker.Waiting()) }),
@@ -44,8 +45,16 @@ func newMetrics(g *Gateway) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "heddle_gateway_definition_bytes", Help: "Size of all registered definitions.",
 		}, func() float64 { return float64(g.book.Bytes()) }),
-	)
+	}
+	g.cfg.Registry.MustRegister(m.all...)
 	return m
+}
+
+// unregister lets another gateway of the process use the registry.
+func (m *metrics) unregister(reg *prometheus.Registry) {
+	for _, c := range m.all {
+		reg.Unregister(c)
+	}
 }
 
 func (m *metrics) answered(route string, status int, took time.Duration) {
