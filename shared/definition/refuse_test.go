@@ -228,7 +228,8 @@ func TestBadPoliciesAreRefused(t *testing.T) {
 	checkRefused(t, []refusal{
 		{parts("a: {step: x}") + "policies: [{match: default, retries: 1}]", "policies[0].retries", "unknown field"},
 		{parts("a: {step: x}") + "policies: [{match: {name: b}, max_retries: 1}]", "policies[0].match.name", `no component is called "b"`},
-		{parts("a: {step: x}") + "policies: [{match: default, execution_mode: sync}]", "policies[0].execution_mode", `sync is not possible for the step "a"`},
+		{parts("a: {step: x}") + "policies: [{match: default, execution_mode: sync}]", "policies[0].execution_mode", "sync is not possible for a step"},
+		{parts("a: {step: x}") + "policies: [{match: {name: /a/}, execution_mode: sync}]", "policies[0].execution_mode", `sync is not possible for the step "a"`},
 		{parts("a: {expr: input}") + "policies: [{match: {name: a}, max_retries: 1}]", "policies[0]", "honours on_failure only"},
 		{parts("a: {expr: input, policy: {max_retries: 1}}"), "components.a.policy", "honours on_failure only"},
 		{parts("a: {step: x, policy: {execution_mode: sync}}"), "components.a.policy.execution_mode", "sync is not possible"},

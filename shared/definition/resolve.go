@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -108,6 +109,25 @@ func (g *Graph) Lookup(name string) *Component {
 		return g.Components[lo]
 	}
 	return nil
+}
+
+// Queues are the queues that attempts of the graph's tasks may go to, by its own rules, sorted.
+func (g *Graph) Queues() []string {
+	all := map[string]bool{}
+	for _, c := range g.Components {
+		if c.Kind != Step {
+			continue
+		}
+		if c.resolved.ready {
+			all[cmp.Or(c.resolved.policy.Queue, c.Queue)] = true
+			continue
+		}
+		all[c.Queue] = true
+		for i := range c.resolved.rules {
+			all[cmp.Or(c.resolved.rules[i].Queue(), c.Queue)] = true
+		}
+	}
+	return sortedKeys(all)
 }
 
 // NeedsInput reports whether PolicyFor has to be given the arriving value.

@@ -99,12 +99,12 @@ func TestResolvingAKnownPolicyAllocatesNothing(t *testing.T) {
 func TestRulesFromOutsideAreChecked(t *testing.T) {
 	g := graph(t, policed)
 	for src, want := range map[string]string{
-		`[{"match": {"name": "plain"}, "max_retries": 1}]`:        "",
-		`[{"match": {"name": "e"}, "on_failure": "skip"}]`:        "",
-		`[{"match": {"kind": "expr"}, "execution_mode": "sync"}]`: "",
-		`[{"match": {"name": "nobody"}, "max_retries": 1}]`:       `policies[0].match.name: no component is called "nobody"`,
-		`[{"match": {"name": "e"}, "max_retries": 1}]`:            "policies[0]: component \"e\" is evaluated by the planner",
-		`[{"match": "default", "execution_mode": "sync"}]`:        "policies[0].execution_mode: sync is not possible",
+		`[{"match": {"name": "plain"}, "max_retries": 1}]`:         "",
+		`[{"match": {"name": "e"}, "on_failure": "skip"}]`:         "",
+		`[{"match": {"kind": "expr"}, "execution_mode": "sync"}]`:  "",
+		`[{"match": {"name": "nobody"}, "max_retries": 1}]`:        `policies[0].match.name: no component is called "nobody"`,
+		`[{"match": {"name": "e"}, "max_retries": 1}]`:             "policies[0]: component \"e\" is evaluated by the planner",
+		`[{"match": {"name": "plain"}, "execution_mode": "sync"}]`: "policies[0].execution_mode: sync is not possible",
 	} {
 		err := g.CheckRules(rules(t, src))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -114,5 +114,25 @@ func TestRulesFromOutsideAreChecked(t *testing.T) {
 		if err != nil && !errors.As(err, &all) {
 			t.Errorf("%s: a %T", src, err)
 		}
+	}
+}
+
+func TestTheQueuesThatAttemptsMayGoTo(t *testing.T) {
+	g := graph(t, `name: t
+components:
+  a: {step: orders.a}
+  b: {step: pay.b, policy: {queue: own}}
+  c: {step: pay.c}
+  d: {step: x, queue: given}
+  e: {expr: input}
+policies:
+  - {match: {expr: "input.n > 1", name: c}, queue: sometimes}
+  - {match: {name: c}, max_retries: 1}
+  - {match: {kind: [step, expr]}, inherit: true, max_retries: 1}
+  - {match: {task: x}, queue: fast}
+  - {match: {task: nothing}, queue: unused}
+`)
+	if got := strings.Join(g.Queues(), " "); got != "fast orders own pay sometimes" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -3,6 +3,7 @@ package definition
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,10 +40,13 @@ func (c *Component) Shape(env expr.Env) (json.RawMessage, error) {
 }
 
 // ContextOver is the context that the component's expressions and task see: its own values over those of the run. It is
-// run itself if the component gives none.
+// run itself if the component gives none. run must be an object, null or empty.
 func (c *Component) ContextOver(run json.RawMessage) (json.RawMessage, error) {
 	if c.Context == nil {
 		return run, nil
+	}
+	if trimmed := bytes.TrimSpace(run); len(trimmed) > 0 && trimmed[0] != '{' && string(trimmed) != "null" {
+		return nil, errors.New("a context must be an object")
 	}
 	return overlay(run, c.context)
 }

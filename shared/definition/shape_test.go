@@ -71,6 +71,9 @@ func TestAComponentsContextWins(t *testing.T) { // F13
 			t.Errorf("over %s: %s, %v; want %s", run, got, err, want)
 		}
 	}
+	if got, err := with.ContextOver(json.RawMessage(`5`)); err == nil {
+		t.Errorf("over a number: %s", got)
+	}
 	run := json.RawMessage(`{"off":  2}`)
 	if got, err := only(t, `{step: x}`).ContextOver(run); err != nil || string(got) != string(run) {
 		t.Errorf("without its own: %s, %v", got, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/expr"
@@ -95,11 +96,25 @@ func (p *reader) rule(v any, matched bool) Rule {
 			p.field(&r.fields, name, at, v)
 		}
 	}
+	p.syncForSteps(&r, matched)
 	r.fields.given = preset.fill(&r.fields.values, r.fields.given)
 	if r.fields.given == 0 && len(p.errs) == 0 && !r.inherit {
 		p.fail("", "gives no field", "give at least one, such as max_retries")
 	}
 	return r
+}
+
+// syncForSteps refuses execution_mode sync where the matchers tell that the rule is for steps. A rule that matches by
+// name alone is left to Rule.Check, which knows the component.
+func (p *reader) syncForSteps(r *Rule, matched bool) {
+	if r.fields.given&mode == 0 || r.fields.values.Mode != Sync || !matched {
+		return
+	}
+	named := r.name != pattern{}
+	forTasks := r.task != pattern{} || r.queue != pattern{}
+	if forTasks || slices.Contains(r.kinds, KindStep) || r.kinds == nil && !named {
+		p.fail(".execution_mode", "sync is not possible for a step", "use async, or match only kinds that the planner evaluates")
+	}
 }
 
 func (p *reader) preset(at string, v any) fields {

@@ -3,8 +3,9 @@ package policy
 import "fmt"
 
 // Resolve finds the policy of a subject: the first rule that matches gives the fields, top to bottom; if it says
-// `inherit: true`, the next that matches fills those it leaves open. The rest is DefaultFor the subject's kind. An
-// expression that cannot be evaluated is an error that names its rule.
+// `inherit: true`, the next that matches fills those it leaves open. The rest is DefaultFor the subject's kind. A rule
+// whose expression cannot be evaluated for a subject does not match it: rules look at components whose inputs differ. The
+// only error is Sync for a step, which Rule.Check refuses beforehand.
 func Resolve(rules []Rule, s Subject) (Policy, error) {
 	return ResolveOver(DefaultFor(s.Kind), rules, s)
 }
@@ -12,12 +13,12 @@ func Resolve(rules []Rule, s Subject) (Policy, error) {
 // ResolveOver is Resolve with other defaults, further lists of rules following the first.
 func ResolveOver(defaults Policy, rules []Rule, s Subject, more ...[]Rule) (Policy, error) {
 	p, have := defaults, given(0)
-	done, err := fillFrom(&p, &have, rules, s)
-	for i := 0; i < len(more) && !done && err == nil; i++ {
-		done, err = fillFrom(&p, &have, more[i], s)
+	done := fillFrom(&p, &have, rules, s)
+	for i := 0; i < len(more) && !done; i++ {
+		done = fillFrom(&p, &have, more[i], s)
 	}
-	if err != nil {
-		return Policy{}, err
+	if p.Mode == Sync && !Pure(s.Kind) {
+		return Policy{}, fmt.Errorf("resolve policy of component %s: sync is not possible for a step", s.Name)
 	}
 	if Pure(s.Kind) { // such kinds honour nothing else; wider rules may speak of tasks
 		reaction := p.OnFailure
@@ -28,25 +29,18 @@ func ResolveOver(defaults Policy, rules []Rule, s Subject, more ...[]Rule) (Poli
 }
 
 // fillFrom applies one list. done: a rule without `inherit` has matched.
-func fillFrom(p *Policy, have *given, rules []Rule, s Subject) (done bool, err error) {
+func fillFrom(p *Policy, have *given, rules []Rule, s Subject) (done bool) {
 	for i := range rules {
 		r := &rules[i]
-		if !r.Fits(s) {
-			continue
-		}
-		holds, err := r.holds(s)
-		if err != nil {
-			return false, fmt.Errorf("match policy %s of component %s: %w", r.Path, s.Name, err)
-		}
-		if !holds {
+		if !r.Fits(s) || !r.holds(s) {
 			continue
 		}
 		*have = r.fields.fill(p, *have)
 		if !r.inherit {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // Narrow keeps the rules that fit a subject, without the matchers that are then known to hold, so that resolving them

@@ -56,12 +56,21 @@ func (r *Rule) Dynamic() bool { return r.expr != nil }
 // ExactName is the component that the rule names directly; empty if it names none.
 func (r *Rule) ExactName() string { return r.name.exact }
 
-// holds reports whether the rule's expression holds.
-func (r *Rule) holds(s Subject) (bool, error) {
-	if r.expr == nil {
-		return true, nil
+// Queue is the queue that the rule sends attempts to; empty if it does not say.
+func (r *Rule) Queue() string {
+	if r.fields.given&queue == 0 {
+		return ""
 	}
-	return r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind, Task: s.Task, Input: s.Input})
+	return r.fields.values.Queue
+}
+
+// holds reports whether the rule's expression holds. One that cannot be evaluated does not.
+func (r *Rule) holds(s Subject) bool {
+	if r.expr == nil {
+		return true
+	}
+	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind, Task: s.Task, Input: s.Input})
+	return err == nil && holds
 }
 
 // fields are the fields of a policy with a note of which are given.
