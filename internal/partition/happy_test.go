@@ -1,16 +1,11 @@
 package partition
 
-import (
-	"context"
-	"testing"
-)
+import "testing"
 
 func TestCommandsBecomeRecordsAndEffects(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		h := r.host("a")
-		defer h.Close()
-		o := h.Own(context.Background(), r.partitionOf("w"))
-		defer o.Lose()
+		s := r.start("a", r.partitionOf("w"))
+		defer s.leave()
 		r.adder()
 		if got := r.do("w", "start", `{"definition":"counter"}`); got.Result != "done" {
 			t.Fatalf("start: %+v", got)

@@ -73,6 +73,9 @@ func (r *reign) load(ctx context.Context) error {
 	if err := r.proc.recall(r.store); err != nil {
 		return err
 	}
+	if err := r.recallTime(ctx); err != nil {
+		return err
+	}
 	return r.replay(ctx, r.span.End)
 }
 
@@ -87,7 +90,22 @@ func (r *reign) newProcessor() {
 	})
 	m := r.store.Marks()
 	r.proc.stored, r.proc.tail = m.Applied, m.Applied
+	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
+}
+
+// recallTime reads the time of the last applied record: later ones are not
+// before it (J2).
+func (r *reign) recallTime(ctx context.Context) error {
+	last := r.store.Marks().Applied
+	if last.IsZero() || last.Offset < r.span.Start {
+		return nil
+	}
+	k, err := r.read.one(ctx, r.host.names.Journal(), r.o.p, last.Offset)
+	if err == nil && k != nil {
+		r.proc.clock.last, r.proc.clock.since = k.Timestamp.UnixMilli(), r.proc.clock.at
+	}
+	return err
 }
 
 type systemClock struct{}

@@ -3,10 +3,13 @@ package partition
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,23 +107,93 @@ func (r *rig) tail(topic string, visit func(*kgo.Record)) {
 	})
 }
 
-// host starts a host that owns nothing yet.
-func (r *rig) host(instance string) *Host {
+// site is one process: a host with the owners of some partitions.
+type site struct {
+	*Host
+	r      *rig
+	owners []*Owner
+	dead   atomic.Bool
+	mu     sync.Mutex
+	conns  []net.Conn
+}
+
+// start starts a process that claims partitions.
+func (r *rig) start(instance string, partitions ...int32) *site {
 	r.t.Helper()
 	r.seq++
-	h, err := NewHost(context.Background(), HostConfig{
-		Kafka: r.cluster.Config, Partitions: r.n,
+	s := &site{r: r}
+	config := r.cluster.Config
+	dial := config.Dialer
+	config.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if s.dead.Load() {
+			return nil, errors.New("this process is dead")
+		}
+		conn, err := dial(ctx, network, addr)
+		s.mu.Lock()
+		s.conns = append(s.conns, conn)
+		s.mu.Unlock()
+		return conn, err
+	}
+	var err error
+	s.Host, err = NewHost(context.Background(), HostConfig{
+		Kafka: config, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings,
 		Machine:  func(int32) machine.Machine { return r.counter },
 		Store: func(p int32) store.Options {
-			return store.Options{Dir: fmt.Sprintf("%s/%d", instance, p), FS: r.fs}
+			return store.Options{Dir: fmt.Sprintf("%s-%d", instance, p), FS: r.fs}
 		},
 		Member: func() (string, int32) { return "", -1 },
-		Logger: r.logger,
+		Logger: r.logger, Crashed: s.dead.Load,
 	})
 	r.must(err)
-	return h
+	for _, p := range partitions {
+		s.owners = append(s.owners, s.Own(context.Background(), p))
+	}
+	return s
+}
+
+// kill ends a process without any goodbye: connections break, nothing is
+// flushed.
+func (s *site) kill() {
+	s.dead.Store(true)
+	s.mu.Lock()
+	for _, c := range s.conns {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	s.loseAll()
+}
+
+// leave ends a process gracefully.
+func (s *site) leave() {
+	var wg sync.WaitGroup
+	for _, o := range s.owners {
+		wg.Go(func() { o.Revoke(context.Background()) })
+	}
+	wg.Wait()
+	s.Close()
+}
+
+// loseAll ends a process that the group has dropped.
+func (s *site) loseAll() {
+	for _, o := range s.owners {
+		o.Lose()
+	}
+	s.Close()
+}
+
+// await waits until the first owner is in a state.
+func (s *site) await(state string) Status {
+	s.r.t.Helper()
+	for range 6000 {
+		if at := s.owners[0].Status(); at.State == state {
+			return at
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	s.r.t.Fatalf("the partition is %+v, want it %s", s.owners[0].Status(), state)
+	return Status{}
 }
 
 func (r *rig) partitionOf(workflow string) int32 {
@@ -218,4 +291,15 @@ func (r *rig) settled(workflow string) int64 {
 	}
 	r.t.Fatalf("%s does not settle", workflow)
 	return 0
+}
+
+// tamper makes a store say that it is of another cluster.
+func (r *rig) tamper(dir string) {
+	r.t.Helper()
+	s, err := store.Open(store.Options{Dir: dir, FS: r.fs})
+	r.must(err)
+	m := s.Marks()
+	m.Cluster = "another"
+	r.must(s.SetMarks(m))
+	r.must(s.Close())
 }

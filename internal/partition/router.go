@@ -16,7 +16,7 @@ import (
 )
 
 // queriesLook is how far back an owner that starts looks for queries.
-const queriesLook = 10 * time.Second
+const queriesLook = 30 * time.Second
 
 // router reads the input logs and queries of all partitions of a process with
 // one client and hands each record to its owner. Everything that changes what
