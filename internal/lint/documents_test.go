@@ -85,7 +85,7 @@ func TestEveryLawHasATest(t *testing.T) {
 			lines[m[1]] = line
 		}
 	}
-	for _, l := range strings.Fields("J1 J2 J3 J4 J5 J6 E1 E2 E3 E4 E5 E6 C1 C2 C3 C4 O1 O2 O3 O4 O5") {
+	for _, l := range strings.Fields("J1 J2 J3 J4 J5 J6 E1 E2 E3 E5 E6 C1 C2 C3 C4 O1 O2 O3 O4 O5") {
 		if !testName.MatchString(lines[l]) {
 			t.Errorf("ARCHITECTURE.md names no test of law %s", l)
 		}

@@ -16,6 +16,11 @@ import (
 // topics.yaml, and this one.
 var spells = []string{"internal/kafka/topics", "internal/lint"}
 
+// spelledByUsers are files that hold names as users write them, with the reason.
+var spelledByUsers = map[string]string{
+	"services/executor/kafkaproduce_test.go": "a task's params that name a topic of the system, which is refused",
+}
+
 func TestTopicNamesAreSpelledInOnePlace(t *testing.T) {
 	full, bases := topicPatterns(t)
 	for _, p := range packages(t) {
@@ -23,6 +28,9 @@ func TestTopicNamesAreSpelledInOnePlace(t *testing.T) {
 			continue
 		}
 		for _, f := range sources(t, p, true) {
+			if spelledByUsers[f.name] != "" {
+				continue
+			}
 			ast.Inspect(f.file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.BasicLit:
