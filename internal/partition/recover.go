@@ -91,6 +91,7 @@ func (r *reign) newProcessor() {
 	m := r.store.Marks()
 	r.proc.stored, r.proc.tail = m.Applied, m.Applied
 	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
+	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
 }
 
