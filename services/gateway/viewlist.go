@@ -29,7 +29,7 @@ const maxScanned = 20_000
 // list is one page, newest first, and the cursor of the next; empty at the end.
 func (v *view) list(f filter) ([]json.RawMessage, string, error) {
 	prefix := f.index()
-	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: behind(prefix)})
+	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end(prefix)})
 	if err != nil {
 		return nil, "", fmt.Errorf("read the view: %w", err)
 	}
@@ -67,13 +67,20 @@ func (f filter) index() []byte {
 	return indexPrefix("c", "")
 }
 
-// behind is the first key after all that begin with b, or after b itself when it
-// is a place.
-func behind(b []byte) []byte {
-	if len(b) == 0 {
+// behind is the first key after a place; before all when there is none.
+func behind(place []byte) []byte {
+	if len(place) == 0 {
 		return nil
 	}
-	return append(bytes.Clone(b), 0xff)
+	return append(bytes.Clone(place), 0)
+}
+
+// end is the first key that does not begin with prefix. Places begin with any
+// byte, 0xff too.
+func end(prefix []byte) []byte {
+	b := bytes.Clone(prefix)
+	b[len(b)-1]++
+	return b
 }
 
 func (v *view) fitting(f filter, id string) (json.RawMessage, bool, error) {
