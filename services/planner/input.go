@@ -15,7 +15,7 @@ func (t *turn) input(b *events.FeedInput) {
 		return
 	}
 	e := &events.InputAccepted{Value: value, Replace: b.Mode == "replace", By: b.By}
-	if e.Policies, ok = t.acceptPolicies(b.Policies); !ok {
+	if e.Policies, ok = t.acceptPolicies(t.graph(), b.Policies); !ok {
 		return
 	}
 	if e.Context, ok = t.acceptContext(b.Context); !ok {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/shared/definition"
-	"github.com/heddle-run/heddle/shared/policy"
 )
 
 const defaultDrain = 60 * time.Second
@@ -36,7 +35,5 @@ func (t *turn) options() options {
 	}
 	return o
 }
-
-func parseRules(raw []byte) ([]policy.Rule, error) { return policy.ParseRules(raw, "policies") }
 
 func unixMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

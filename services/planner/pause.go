@@ -36,7 +36,7 @@ func (t *turn) resume(b *events.ResumeWorkflow) {
 	}
 	e := &events.WorkflowResumed{By: b.By}
 	var ok bool
-	if e.Policies, ok = t.acceptPolicies(b.Policies); !ok {
+	if e.Policies, ok = t.acceptPolicies(t.graph(), b.Policies); !ok {
 		return
 	}
 	if e.Context, ok = t.acceptContext(b.Context); !ok {

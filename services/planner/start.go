@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -85,7 +86,7 @@ func (t *turn) refuseDefinition(err error) {
 func (t *turn) accept(g *definition.Graph, b *events.StartWorkflow) (*events.WorkflowStarted, bool) {
 	e := &events.WorkflowStarted{Digest: g.Digest, Name: g.Name, Version: g.Version, By: b.By}
 	var ok bool
-	if e.Policies, ok = t.acceptPolicies(b.Policies); !ok {
+	if e.Policies, ok = t.acceptPolicies(g, b.Policies); !ok {
 		return nil, false
 	}
 	if e.Context, ok = t.acceptContext(b.Context); !ok {
@@ -124,7 +125,7 @@ func (t *turn) labels(o definition.Options, b *events.StartWorkflow, context jso
 	return mustJSON(all), true
 }
 
-func (t *turn) acceptPolicies(raw json.RawMessage) (json.RawMessage, bool) {
+func (t *turn) acceptPolicies(g *definition.Graph, raw json.RawMessage) (json.RawMessage, bool) {
 	raw = optional(raw)
 	if raw == nil {
 		return nil, true
@@ -133,7 +134,11 @@ func (t *turn) acceptPolicies(raw json.RawMessage) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	if _, err := parseRules(raw); err != nil {
+	rules, err := policy.ParseRules(raw, "policies")
+	if err == nil {
+		err = g.CheckRules(rules)
+	}
+	if err != nil {
 		t.refuseAt("invalid_policy", "policies", err.Error())
 		return nil, false
 	}
@@ -145,7 +150,12 @@ func (t *turn) acceptContext(raw json.RawMessage) (json.RawMessage, bool) {
 	if raw == nil {
 		return nil, true
 	}
-	return t.compact("context", raw)
+	raw, ok := t.compact("context", raw)
+	if ok && raw[0] != '{' {
+		t.refuseAt("invalid_field", "context", "must be an object")
+		return nil, false
+	}
+	return raw, ok
 }
 
 func (t *turn) acceptInput(g *definition.Graph, raw json.RawMessage) (json.RawMessage, bool) {

@@ -149,3 +149,17 @@ func TestUnknownTokenChangesNothing(t *testing.T) {
 		t.Fatal("a forged token changed the state")
 	}
 }
+
+// TestGivenRulesThatCannotHoldAreRefused guards what is recorded: a rule that
+// no runnable could obey is refused when it is given.
+func TestGivenRulesThatCannotHoldAreRefused(t *testing.T) {
+	w := newWorld(t, setting{})
+	w.define("d", "name: d\ncomponents: {a: {step: f.inc}}")
+	body := `{"definition":"d","input":1,"policies":[{"match":{"name":"a"},"execution_mode":"sync"}]}`
+	if got := cell(w.command("w", "start", body)); got != "invalid_policy" {
+		t.Fatalf("start: %s", got)
+	}
+	if got := cell(w.command("w", "start", `{"definition":"d","input":1,"context":[1]}`)); got != "invalid_field" {
+		t.Fatalf("start: %s", got)
+	}
+}
