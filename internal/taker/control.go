@@ -18,11 +18,13 @@ func (t *Taker) control(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		failed := false
 		fetches.EachError(func(topic string, p int32, err error) {
+			failed = true
 			t.log.Warn("reading cancellations", "topic", topic, "partition", p, "error", err)
 		})
 		fetches.EachRecord(t.cancelled)
-		if fetches.NumRecords() == 0 && pause(ctx, errorPause) != nil {
+		if failed && pause(ctx, errorPause) != nil {
 			return
 		}
 	}

@@ -91,6 +91,28 @@ func TestARepeatedTokenRunsOnce(t *testing.T) { // E2
 	})
 }
 
+func TestARepetitionIsDoneWithItsAttempt(t *testing.T) { // E3
+	takertest.InBubble(t, topics.Options{Partitions: 2}, func(t *testing.T, p *takertest.Planner) {
+		start(t, p, 4, handlers{"slow": func(context.Context, *taker.Attempt) (json.RawMessage, error) {
+			time.Sleep(10 * time.Second)
+			return nil, nil
+		}}, func(c *taker.Config) { c.Grace = time.Hour })
+		task := p.Task("w", "slow", nil)
+		p.Dispatch("default", 0, "w", task)
+		time.Sleep(time.Second)
+		p.Dispatch("default", 1, "w", task)
+		time.Sleep(time.Second)
+		if at := p.Committed("default", 1); at > 0 {
+			t.Errorf("committed %d past a repetition of an attempt that nothing guards", at)
+		}
+		p.Outcome(time.Minute)
+		time.Sleep(time.Second)
+		if at := p.Committed("default", 1); at != 1 {
+			t.Errorf("committed %d after the attempt ended, want 1", at)
+		}
+	})
+}
+
 func TestATokenThatIsPublishedOnPurposeRunsAgain(t *testing.T) { // E3: after 30 s
 	takertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner) {
 		var c counted
@@ -249,9 +271,7 @@ func TestManyTakersRunEachAttempt(t *testing.T) {
 				takers = append(takers, start(t, p, 3, handlers{"echo": runs.echo}, protocol))
 			}
 			if i == 250 { // …and go
-				if err := takers[0].stop(); err != nil {
-					t.Error(err)
-				}
+				takers[0].stop()
 			}
 			id := fmt.Sprint("w", i)
 			p.Dispatch("default", int32(i%4), id, p.Task(id, "echo", i))

@@ -38,8 +38,9 @@ type running struct {
 	t      *testing.T
 	config taker.Config
 	cancel context.CancelFunc
-	done   chan error
-	once   sync.Once
+	ended  chan struct{}
+	err    error // of Run, once it has ended
+	failed bool  // it is meant to fail
 }
 
 // start runs a taker until the test or stop ends it, and returns when it has
@@ -62,27 +63,23 @@ func start(t *testing.T, p *takertest.Planner, slots int, h handlers, change ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{t: t, config: c, done: make(chan error, 1)}
+	r := &running{t: t, config: c, ended: make(chan struct{})}
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(context.Background())
-	go func() { r.done <- tk.Run(ctx) }()
+	go func() { r.err = tk.Run(ctx); close(r.ended) }()
 	<-joined
-	t.Cleanup(func() {
-		if err := r.stop(); err != nil {
-			t.Errorf("the taker stopped with: %v", err)
-		}
-	})
+	t.Cleanup(r.stop)
 	return r
 }
 
-// stop drains the taker and returns what Run returned. Later calls do nothing.
-func (r *running) stop() (err error) {
-	r.once.Do(func() {
-		synctest.Wait()
-		r.cancel()
-		err = <-r.done
-	})
-	return err
+// stop drains the taker; it must end as it is meant to.
+func (r *running) stop() {
+	synctest.Wait()
+	r.cancel()
+	<-r.ended
+	if failed := r.err != nil; failed != r.failed {
+		r.t.Errorf("the taker stopped with: %v", r.err)
+	}
 }
 
 // cable is a network that can be cut: for the broker the process is gone.
@@ -132,11 +129,8 @@ func (w *cable) mend() {
 // kill severs the cable for good and ends the taker behind it.
 func (w *cable) kill(r *running) {
 	w.sever()
-	go func() {
-		if err := r.stop(); err == nil {
-			r.t.Error("a taker without a network drained well")
-		}
-	}()
+	r.failed = true
+	r.cancel()
 }
 
 // eachProtocol runs a test with both kinds of consumer groups.

@@ -106,6 +106,7 @@ func TestMetricsCountAttempts(t *testing.T) {
 	inBubble(t, func(c *Config) { c.Registerer = registry }, func(t *testing.T, p *takertest.Planner) {
 		p.Dispatch("default", 0, "w", p.Task("w", "test.echo", 1), p.Task("w", "test.sleep", map[string]int{"ms": 60000}))
 		p.Outcome(5 * time.Second)
+		time.Sleep(time.Second) // the other one runs
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)

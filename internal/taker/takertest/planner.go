@@ -113,8 +113,8 @@ func (p *Planner) Outcome(d time.Duration) *events.TaskOutcome {
 // Within is the next report, or nil when none comes in d.
 func (p *Planner) Within(d time.Duration) events.InboxMessage {
 	p.t.Helper()
-	if len(p.waiting) == 0 {
-		p.poll(d)
+	for end := time.Now().Add(d); len(p.waiting) == 0 && time.Now().Before(end); {
+		p.poll(time.Until(end)) // now and then without a record
 	}
 	if len(p.waiting) == 0 {
 		return nil
