@@ -31,6 +31,9 @@ const idleClients = 256
 // tells what they cost then.
 func Idle(ctx context.Context, t Target, n int, o Options, progress func(done int)) (IdleFigure, error) {
 	o.Workload = idleWorkload()
+	if err := t.prepare(ctx); err != nil {
+		return IdleFigure{}, err
+	}
 	cl, err := t.Connect(o.Via, idleClients)
 	if err != nil {
 		return IdleFigure{}, err

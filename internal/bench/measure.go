@@ -107,6 +107,9 @@ func Measure(ctx context.Context, t Target, o Options) (Figure, error) {
 	if o.Slots == 0 {
 		o.Slots = min(256, max(16, o.Concurrency))
 	}
+	if err := t.prepare(ctx); err != nil {
+		return Figure{}, err
+	}
 	cl, err := t.Connect(o.Via, o.Concurrency)
 	if err != nil {
 		return Figure{}, err
