@@ -44,6 +44,7 @@ type cli struct {
 	Executor executorCmd `cmd:"" group:"Services" help:"Run the executor: built-in tasks and HTTP services."`
 	Topics   topicsCmd   `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 
+	Bench   benchCmd   `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
 	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`
 	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`
 	Show    configCmd  `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`
