@@ -107,9 +107,11 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 }
 
 func (d *Dev) runGateway(ctx context.Context, ready func()) error {
+	registry := prometheus.NewRegistry() // of one start; the others' metrics are shown with it
+	registry.MustRegister(d.registry)
 	cfg := gateway.Config{
 		Kafka: d.config, Dir: d.data.join("gateway"), Listen: d.address,
-		CreateQueues: true, Logger: d.logger, Registry: prometheus.NewRegistry(),
+		CreateQueues: true, Logger: d.logger, Registry: registry,
 	}
 	if d.options.Memory {
 		cfg.Dir = ""
