@@ -7,8 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -46,8 +49,11 @@ type Gateway struct {
 	queues  *queues
 	health  service.Health
 	metrics *metrics
+	mux     *chi.Mux
 	handler http.Handler
 
+	closed   atomic.Bool
+	ending   sync.Once
 	stopping chan struct{} // closed when event streams are to end
 	watchers chan struct{} // a place for each event stream
 }
@@ -81,7 +87,8 @@ func Open(ctx context.Context, cfg Config) (_ *Gateway, err error) {
 	g.metrics = newMetrics(g)
 	g.health.Ready("kafka", g.asker.Ping)
 	g.health.Live("view", g.view.alive)
-	g.handler = g.router()
+	g.mux = g.router()
+	g.handler = g.limited(g.guarded(g.mux))
 	return g, nil
 }
 
@@ -117,18 +124,18 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 func (g *Gateway) Handler() http.Handler { return g.handler }
 
 // Close ends event streams and closes the clients.
+// Closing again does nothing.
 func (g *Gateway) Close() error {
+	if !g.closed.CompareAndSwap(false, true) {
+		return nil
+	}
 	g.endStreams()
 	g.metrics.unregister(g.cfg.Registry)
 	return g.closeClients()
 }
 
 func (g *Gateway) endStreams() {
-	select {
-	case <-g.stopping:
-	default:
-		close(g.stopping)
-	}
+	g.ending.Do(func() { close(g.stopping) })
 }
 
 func (g *Gateway) closeClients() error {

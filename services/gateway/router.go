@@ -14,8 +14,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// router makes the handler of all routes.
-func (g *Gateway) router() http.Handler {
+// router makes the router of all routes.
+func (g *Gateway) router() *chi.Mux {
 	mux := chi.NewRouter()
 	for _, rt := range routes() {
 		mux.Method(rt.method, rt.path, g.serve(rt))
@@ -26,7 +26,7 @@ func (g *Gateway) router() http.Handler {
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		g.problem(w, refuse("method_not_allowed", fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method)))
 	})
-	return g.limited(g.guarded(mux))
+	return mux
 }
 
 // serve wraps one route: key, parameters, measures, problems, panics.

@@ -67,20 +67,19 @@ func (f filter) index() []byte {
 	return indexPrefix("c", "")
 }
 
-// behind is the first key after a place; before all when there is none.
+// end is the first key after all of an index: its prefix ends with a zero byte.
+func end(prefix []byte) []byte {
+	b := bytes.Clone(prefix)
+	b[len(b)-1] = 1
+	return b
+}
+
+// behind is the first possible place after one; none is before all.
 func behind(place []byte) []byte {
 	if len(place) == 0 {
 		return nil
 	}
 	return append(bytes.Clone(place), 0)
-}
-
-// end is the first key that does not begin with prefix. Places begin with any
-// byte, 0xff too.
-func end(prefix []byte) []byte {
-	b := bytes.Clone(prefix)
-	b[len(b)-1]++
-	return b
 }
 
 func (v *view) fitting(f filter, id string) (json.RawMessage, bool, error) {
