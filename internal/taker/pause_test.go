@@ -18,7 +18,8 @@ func TestFetchingPausesWhileThereIsNoSlot(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return nil, nil
 		})
-		tk, err := New(Config{Kafka: p.Config, Pools: []Pool{{
+		joined := make(chan struct{})
+		tk, err := New(Config{Kafka: p.Config, Ready: func() { close(joined) }, Pools: []Pool{{
 			Queues: []string{"default"}, Slots: 1, Lookup: func(string) (Handler, bool) { return slow, true },
 		}}})
 		if err != nil {
@@ -27,6 +28,7 @@ func TestFetchingPausesWhileThereIsNoSlot(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- tk.Run(ctx) }()
+		<-joined
 		p.Dispatch("default", 0, "w", p.Task("w", "a", nil), p.Task("w", "b", nil), p.Task("w", "c", nil))
 		paused := func() bool {
 			return slices.Contains(tk.consumers[0].client.PauseFetchTopics(), tk.names.Tasks("default"))
