@@ -21,7 +21,7 @@ import (
 func historian(q asktest.Question) []events.Reply {
 	if q.Query != nil && q.Query.Kind == "workflow" && q.Query.Workflow != "missing" {
 		created := time.UnixMilli(begin).UTC().Format(time.RFC3339Nano)
-		return []events.Reply{asktest.Answer(`{"id":"w","run":"1.2","position":"1.4","partition":1,"created_at":"` + created + `"}`)}
+		return []events.Reply{asktest.Answer(strings.Replace(summary("w", "idle"), "2026-01-02T03:04:05.000Z", created, 1))}
 	}
 	return planner(q)
 }

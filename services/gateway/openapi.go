@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"reflect"
 	"regexp"
 	"strconv"
 )
@@ -15,7 +16,7 @@ type node = map[string]any
 
 // OpenAPI is the description of all routes, OpenAPI 3.1.
 func OpenAPI() map[string]any {
-	s := schemas{named: node{}}
+	s := schemas{named: node{}, types: map[string]reflect.Type{}}
 	problem := s.ref(Problem{})
 	paths := node{}
 	for _, rt := range routes() {

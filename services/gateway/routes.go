@@ -164,7 +164,7 @@ func serviceRoutes() []route {
 	}
 	return []route{
 		{method: "GET", path: "/v1/readiness", name: "getReadiness", role: Read, about: "The readiness of all partitions.",
-			answers: []answer{{200, "ready or not", Readiness{}, ""}}, handle: (*Gateway).getReadiness},
+			answers: []answer{{200, "ready or not", DeploymentReadiness{}, ""}}, handle: (*Gateway).getReadiness},
 		{method: "GET", path: "/v1/readiness/{partition}", name: "getPartitionReadiness", role: Read, about: "The readiness of one partition.",
 			answers: []answer{{200, "ready or not", PartitionReadiness{}, ""}}, handle: (*Gateway).getPartitionReadiness},
 		plain("/livez", "live", "The gateway's own loop turns.", 200, "application/json", func(g *Gateway) http.HandlerFunc { return g.health.ServeLive }),

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +13,10 @@ import (
 
 // schemas makes JSON schemas of Go types. Types with a name stand once among
 // the document's components.
-type schemas struct{ named node }
+type schemas struct {
+	named node
+	types map[string]reflect.Type
+}
 
 var (
 	rawType        = reflect.TypeFor[json.RawMessage]()
@@ -78,8 +82,11 @@ func (s *schemas) structure(t reflect.Type, strict bool) node {
 	}
 	name := schemaName(t)
 	if _, ok := s.named[name]; !ok {
-		s.named[name] = node{} // so that a type may hold itself
+		s.named[name], s.types[name] = node{}, t // so that a type may hold itself
 		s.named[name] = s.object(t, false)
+	}
+	if s.types[name] != t {
+		panic(fmt.Sprintf("two types have the schema name %s: %s and %s", name, s.types[name], t))
 	}
 	return node{"$ref": "#/components/schemas/" + name}
 }

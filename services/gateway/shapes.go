@@ -113,10 +113,10 @@ type Graph struct {
 	Outputs    map[string]string `json:"outputs"`
 }
 
-// Readiness and PartitionReadiness are what the readiness service published.
+// DeploymentReadiness and PartitionReadiness are what the readiness service published.
 type (
-	Readiness          struct{ snapshot.Aggregate }
-	PartitionReadiness struct{ snapshot.Snapshot }
+	DeploymentReadiness struct{ snapshot.Aggregate }
+	PartitionReadiness  struct{ snapshot.Snapshot }
 )
 
 // anyObject and anyDocument have no fields of their own.
