@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/bench"
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
@@ -37,13 +38,27 @@ func newAccountant(ctx context.Context, c *child, o options) (*accountant, error
 	if a.http, err = client.New(client.Options{URL: "http://" + c.http}); err != nil {
 		return nil, err
 	}
-	if _, err := a.http.Define(ctx, definitionName, []byte(definition)); err != nil {
+	if err := a.define(ctx); err != nil {
 		return nil, err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stopWork = stop
 	a.working.Go(func() { a.workErr <- a.ran.serve(work, a.brokers) })
 	return a, nil
+}
+
+// define registers the definitions, and with them the queues that the worker
+// serves.
+func (a *accountant) define(ctx context.Context) error {
+	load, err := bench.Find(benchWorkload)
+	if err != nil {
+		return err
+	}
+	if _, err := a.http.Define(ctx, "bench-"+benchWorkload, load.Definition); err != nil {
+		return err
+	}
+	_, err = a.http.Define(ctx, definitionName, []byte(definition))
+	return err
 }
 
 func (a *accountant) close() {

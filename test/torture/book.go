@@ -58,19 +58,6 @@ func (b *book) isAcknowledged(id string) bool {
 	return b.entries[id].acked
 }
 
-// open is how many acknowledged workflows were not seen to have ended.
-func (b *book) open() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := 0
-	for _, e := range b.entries {
-		if e.acked && !e.ended {
-			n++
-		}
-	}
-	return n
-}
-
 // each calls fn with a copy of every entry.
 func (b *book) each(fn func(id string, e entry)) {
 	b.mu.Lock()

@@ -29,6 +29,32 @@ type journalFacts struct {
 	takeovers int
 }
 
+// open lists runs that have started and not ended.
+func (f *journalFacts) open() []string {
+	var ids []string
+	for id, s := range f.runs {
+		if s.started > s.terminal {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// settledJournal reads the journal until every run in it has ended, at most
+// until the limit: then it is returned as it is.
+func settledJournal(ctx context.Context, brokers []string, limit time.Duration) (*journalFacts, error) {
+	began := time.Now()
+	for {
+		facts, err := readJournal(ctx, brokers)
+		if err != nil || len(facts.open()) == 0 || time.Since(began) > limit {
+			return facts, err
+		}
+		if pause(ctx, 500*time.Millisecond); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // readJournal reads every journal partition from its start to its present end
 // by the void rule (J1).
 func readJournal(ctx context.Context, brokers []string) (*journalFacts, error) {

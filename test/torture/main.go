@@ -30,6 +30,7 @@ type options struct {
 	seed     uint64        // of the moments and the inputs
 	clients  int           // starting at a time
 	rate     int           // starts per second
+	bench    int           // workflows at a time of a `heddle bench` beside the accountant; 0: none
 	settle   time.Duration // for what is open after the last kill
 	keep     bool          // the data directory
 	verbose  bool          // the child's log
@@ -43,6 +44,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the moments and inputs")
 	flag.IntVar(&o.clients, "clients", 24, "clients that start workflows")
 	flag.IntVar(&o.rate, "rate", 300, "workflows to start per second, at most")
+	flag.IntVar(&o.bench, "bench", 8, "workflows at a time of a heddle bench beside it; 0 for none")
 	flag.DurationVar(&o.settle, "settle", 2*time.Minute, "time for everything to end after the last kill")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data directory")
 	flag.BoolVar(&o.verbose, "verbose", false, "show the child's log")
@@ -109,20 +111,23 @@ func torture(ctx context.Context, o options, c *child, a *accountant) error {
 	mean := o.duration / time.Duration(max(o.kills, 1))
 	a.begin(ctx)
 	defer a.end()
+	b, err := startBench(o, c)
+	if err != nil {
+		return err
+	}
+	defer b.stop()
 	for n := 1; n <= o.kills; n++ {
 		// Anything from a kill right after the start to one in full work.
 		alive := time.Duration(random.Int64N(int64(2 * mean)))
 		if err := a.watch(ctx, alive); err != nil {
 			return err
 		}
-		open := a.book.open()
 		c.kill()
 		began := time.Now()
 		if err := c.start(); err != nil {
 			return err
 		}
-		fmt.Printf("kill %2d of %d after %6.2fs: %5d acknowledged so far, %4d of them open\n",
-			n, o.kills, alive.Seconds(), a.book.acknowledged(), open)
+		fmt.Printf("kill %2d of %d after %5.2fs: %5d workflows acknowledged so far\n", n, o.kills, alive.Seconds(), a.book.acknowledged())
 		if n%5 != 0 {
 			continue // the next kill may hit the start
 		}
@@ -132,6 +137,6 @@ func torture(ctx context.Context, o options, c *child, a *accountant) error {
 		}
 		fmt.Printf("   ready again after %.2fs (%s since the kill)\n", took.Seconds(), time.Since(began).Round(time.Millisecond))
 	}
-	_, err := c.ready(ctx, time.Minute)
+	_, err = c.ready(ctx, time.Minute)
 	return errors.Join(err, a.watch(ctx, mean))
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/bench"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/sdk/worker"
 )
@@ -81,6 +83,10 @@ func (x *executions) serve(ctx context.Context, brokers []string) error {
 	worker.Handle(w, task.Define[sumInput, int]("torture.sum"), func(_ context.Context, in sumInput) (int, error) {
 		x.n.Add(1)
 		return in.B + in.Nap, nil
+	})
+	// What the bench leaves open when it ends is finished here.
+	worker.Handle(w, task.Define[json.RawMessage, json.RawMessage](bench.Task), func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
+		return in, nil
 	})
 	return w.Run(ctx)
 }
