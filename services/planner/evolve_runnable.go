@@ -40,11 +40,32 @@ func (t *turn) applyReady(e *events.RunnableReady) {
 	t.closeJoin(e.Component, e.Scope)
 }
 
-func (t *turn) opened(s events.ScopeID) { rows.Change[scope](t.tx, scopeKey(t.wf, s)).Open++ }
+// opened and closed count what is open in a scope. A step that ends and makes
+// the next one ready changes nothing there: the count is written once, when the
+// record is whole.
+func (t *turn) opened(s events.ScopeID) { t.count(s, 1) }
 
-func (t *turn) closed(s events.ScopeID) {
-	rows.Change[scope](t.tx, scopeKey(t.wf, s)).Open--
-	t.touched = append(t.touched, s)
+func (t *turn) closed(s events.ScopeID) { t.count(s, -1) }
+
+func (t *turn) count(s events.ScopeID, by int64) {
+	for i := range t.openings {
+		if t.openings[i].scope == s {
+			t.openings[i].by += by
+			return
+		}
+	}
+	t.openings = append(t.openings, opening{s, by})
+}
+
+// writeOpen brings the counts of this record into the scopes' rows.
+func (t *turn) writeOpen() {
+	for i := range t.openings {
+		if o := &t.openings[i]; o.by != 0 {
+			sc := rows.Change[scope](t.tx, scopeKey(t.wf, o.scope))
+			sc.Open = uint64(int64(sc.Open) + o.by)
+			o.by = 0
+		}
+	}
 }
 
 func (t *turn) applyDispatched(e *events.RunnableDispatched) {

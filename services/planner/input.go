@@ -32,5 +32,5 @@ func (t *turn) feed(e *events.InputAccepted) {
 	for _, root := range t.graph().Roots {
 		t.work = append(t.work, arrival{component: uint32(root), scope: e.Fact, fact: e.Fact})
 	}
-	t.touched = append(t.touched, e.Fact)
+	t.count(e.Fact, 0)
 }

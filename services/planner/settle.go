@@ -9,9 +9,10 @@ import (
 // settle finds out, after every record, what has come to rest: inputs, and the
 // workflow as a whole. An input that matched nothing settles at once.
 func (t *turn) settle() {
-	for _, s := range t.touched {
-		if sc := rows.Get[scope](t.tx, scopeKey(t.wf, s)); sc != nil && sc.Open == 0 && !sc.Settled {
-			t.emit(&events.InputSettled{Scope: s})
+	t.writeOpen()
+	for _, o := range t.openings {
+		if sc := rows.Get[scope](t.tx, scopeKey(t.wf, o.scope)); sc != nil && sc.Open == 0 && !sc.Settled {
+			t.emit(&events.InputSettled{Scope: o.scope})
 		}
 	}
 	h := t.head
@@ -31,6 +32,7 @@ func (t *turn) finish() {
 	if t.head == nil {
 		return
 	}
+	t.writeOpen()
 	h := t.h()
 	h.Applied, h.Updated = t.at, t.now
 	h.Told = nil

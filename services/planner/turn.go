@@ -23,9 +23,15 @@ type turn struct {
 	set   *setup
 	g     *definition.Graph
 
-	work    []arrival        // facts and deaths on their way along edges
-	fresh   []readyEntry     // became ready in this turn
-	touched []events.ScopeID // scopes whose open count went down
+	work     []arrival    // facts and deaths on their way along edges
+	fresh    []readyEntry // became ready in this turn
+	openings []opening    // scopes that this record touched
+}
+
+// opening is the change of what is open in a scope.
+type opening struct {
+	scope events.ScopeID
+	by    int64
 }
 
 func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *turn {
