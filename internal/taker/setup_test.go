@@ -3,11 +3,11 @@ package taker_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -101,7 +101,7 @@ func (w *cable) DialContext(ctx context.Context, network, addr string) (net.Conn
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cut {
-		return nil, errors.New("the cable is cut")
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
 	conn, err := w.dial(ctx, network, addr)
 	if err == nil {

@@ -141,11 +141,15 @@ func (c *Config) defaults(names topics.Names) {
 // Run takes and runs attempts until ctx ends, then drains: it leaves the groups
 // at once, lets running attempts finish within the drain limit, cancels and
 // hands back the rest, and returns when what it reported is acknowledged. It
-// returns an error when it cannot start, or could not drain.
+// returns an error when it cannot start, or could not drain; a cluster that does
+// not answer yet is waited for.
 func (t *Taker) Run(ctx context.Context) error {
 	t.base = context.WithoutCancel(ctx)
 	if err := t.connect(ctx); err != nil {
 		t.close()
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	// What runs beside the attempts ends after them.
@@ -171,58 +175,6 @@ func (t *Taker) Run(ctx context.Context) error {
 	helpers.Wait()
 	t.close()
 	return err
-}
-
-// connect makes the clients. The members join their groups at once.
-func (t *Taker) connect(ctx context.Context) error {
-	var err error
-	if t.producer, err = kafka.NewEffectsProducer(t.config.Kafka); err != nil {
-		return fmt.Errorf("taker: %w", err)
-	}
-	features, err := t.features(ctx)
-	if err != nil {
-		return err
-	}
-	// Before the first attempt is taken, so that its cancellation is heard.
-	if t.tail, err = kafka.NewTail(t.config.Kafka, kafka.FromEnd, t.names.TaskControl()); err != nil {
-		return fmt.Errorf("taker: %w", err)
-	}
-	for _, c := range t.consumers {
-		if err := c.connect(features.ServerSideGroups && !t.config.Classic); err != nil {
-			return fmt.Errorf("taker: %w", err)
-		}
-	}
-	return nil
-}
-
-// features waits for the cluster: a taker may be started before its broker.
-func (t *Taker) features(ctx context.Context) (kafka.Features, error) {
-	for warned := false; ; warned = true {
-		f, err := kafka.LoadFeatures(ctx, t.producer)
-		if err == nil || !kafka.IsRetriable(err) {
-			return f, err
-		}
-		if !warned {
-			t.log.Warn("the Kafka cluster does not answer; trying on", "brokers", t.config.Kafka.Brokers, "error", err)
-		}
-		if pause(ctx, time.Second) != nil {
-			return f, fmt.Errorf("taker: %w", err)
-		}
-	}
-}
-
-func (t *Taker) close() {
-	for _, c := range t.consumers {
-		if c.client != nil {
-			c.client.Close()
-		}
-	}
-	if t.tail != nil {
-		t.tail.Close()
-	}
-	if t.producer != nil {
-		t.producer.Close()
-	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {

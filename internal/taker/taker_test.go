@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -195,4 +196,57 @@ func TestWrongPoolsAreRefused(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+func TestATakerWaitsForItsClusterAndTellsOfMissingQueues(t *testing.T) {
+	takertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner) {
+		var c cable
+		var log strings.Builder
+		config := taker.Config{
+			Kafka: p.Config, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Pools: []taker.Pool{{Queues: []string{"default", "elsewhere"}, Slots: 1, Lookup: handlers{"echo": echo}.lookup}},
+		}
+		c.through(&config)
+		c.sever()
+		tk, err := taker.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- tk.Run(ctx) }()
+		p.Dispatch("default", 0, "w", p.Task("w", "echo", 1))
+		if m := p.Within(time.Minute); m != nil {
+			t.Errorf("without a network it reported %+v", m)
+		}
+		c.mend()
+		p.Outcome(10 * time.Second)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{"does not answer", "queue=elsewhere"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log does not say %q:\n%s", want, log.String())
+			}
+		}
+	})
+}
+
+func TestATakerThatNeverReachedItsClusterEndsWell(t *testing.T) {
+	takertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner) {
+		var c cable
+		config := taker.Config{Kafka: p.Config, Pools: []taker.Pool{{Queues: []string{"default"}, Slots: 1, Lookup: handlers{}.lookup}}}
+		c.through(&config)
+		c.sever()
+		tk, err := taker.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := tk.Run(ctx); err != nil {
+			t.Errorf("Run returned %v", err)
+		}
+	})
 }

@@ -1,0 +1,86 @@
+package taker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+)
+
+// connect makes the clients. The members join their groups at once.
+func (t *Taker) connect(ctx context.Context) error {
+	var err error
+	if t.producer, err = kafka.NewEffectsProducer(t.config.Kafka); err != nil {
+		return fmt.Errorf("taker: %w", err)
+	}
+	features, err := t.features(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.missing(ctx); err != nil {
+		return err
+	}
+	// Before the first attempt is taken, so that its cancellation is heard.
+	if t.tail, err = kafka.NewTail(t.config.Kafka, kafka.FromEnd, t.names.TaskControl()); err != nil {
+		return fmt.Errorf("taker: %w", err)
+	}
+	for _, c := range t.consumers {
+		if err := c.connect(features.ServerSideGroups && !t.config.Classic); err != nil {
+			return fmt.Errorf("taker: %w", err)
+		}
+	}
+	return nil
+}
+
+// features waits for the cluster: a taker may be started before its broker.
+func (t *Taker) features(ctx context.Context) (kafka.Features, error) {
+	for warned := false; ; warned = true {
+		f, err := kafka.LoadFeatures(ctx, t.producer)
+		if err == nil || !kafka.IsRetriable(err) {
+			return f, err
+		}
+		if !warned {
+			t.log.Warn("the Kafka cluster does not answer; trying on", "brokers", t.config.Kafka.Brokers, "error", err)
+		}
+		if pause(ctx, time.Second) != nil {
+			return f, fmt.Errorf("taker: %w", err)
+		}
+	}
+}
+
+// missing tells of queues without a topic. They are waited for: a definition
+// that names them may come later. Whoever misspelled one reads it here.
+func (t *Taker) missing(ctx context.Context) error {
+	set, err := topics.Default().Discover(ctx, t.producer, t.names.Prefix())
+	if _, none := errors.AsType[*topics.MismatchError](err); none {
+		t.log.Warn("the cluster has no deployment of this prefix; waiting for it", "prefix", t.names.Prefix())
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("taker: %w", err)
+	}
+	for _, c := range t.consumers {
+		if !slices.Contains(set.Queues(), c.queue) {
+			t.log.Warn("a queue has no topic; waiting for it (heddle topics apply --queue makes it)", "queue", c.queue, "topic", c.topic)
+		}
+	}
+	return nil
+}
+
+func (t *Taker) close() {
+	for _, c := range t.consumers {
+		if c.client != nil {
+			c.client.Close()
+		}
+	}
+	if t.tail != nil {
+		t.tail.Close()
+	}
+	if t.producer != nil {
+		t.producer.Close()
+	}
+}
