@@ -1,0 +1,98 @@
+package task_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/task"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+func TestATaskComesFromTheQueueOfItsName(t *testing.T) {
+	for name, want := range map[string]string{
+		"orders.price": "orders", "orders.eu.price": "orders", "greet": "default", "http.request": "default", "test.echo": "default",
+	} {
+		if got := task.Define[any, any](name).Queue(); got != want {
+			t.Errorf("%s: queue %q, want %q", name, got, want)
+		}
+	}
+	if got := task.Define[any, any]("orders.render", task.OnQueue("gpu")).Queue(); got != "gpu" {
+		t.Errorf("a task on a queue of its own: %q", got)
+	}
+}
+
+func TestDefinePanicsOnANameThatNoTaskHas(t *testing.T) {
+	for _, name := range []string{"", ".x", "a b", "ü"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("the name %q was taken", name)
+				}
+			}()
+			task.Define[any, any](name)
+		}()
+	}
+}
+
+func TestHeartbeatIsForTheNextAttempt(t *testing.T) {
+	var sent json.RawMessage
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ctx = task.WithAttempt(ctx, &task.Attempt{
+		LastHeartbeat: json.RawMessage(`{"done": 3}`),
+		Heartbeat:     func(details json.RawMessage) error { sent = details; return nil },
+	})
+	type progress struct{ Done int }
+	if p, ok := task.LastHeartbeat[progress](ctx); !ok || p.Done != 3 {
+		t.Errorf("the last heartbeat is %v, %v", p, ok)
+	}
+	if _, ok := task.LastHeartbeat[string](ctx); ok {
+		t.Error("an object came as a string")
+	}
+	if err := task.Heartbeat(ctx, progress{4}); err != nil || string(sent) != `{"Done":4}` {
+		t.Errorf("sent %s, %v", sent, err)
+	}
+	if err := task.Heartbeat(ctx, func() {}); err == nil {
+		t.Error("a function was sent as details")
+	}
+	stop := errors.New("stop")
+	cancel(stop)
+	if err := task.Heartbeat(ctx, progress{5}); !errors.Is(err, stop) {
+		t.Errorf("after the end: %v, want its cause", err)
+	}
+}
+
+func TestAFunctionRunsWithoutAnAttempt(t *testing.T) {
+	ctx := t.Context()
+	if task.Token(ctx) != "" || task.WorkflowID(ctx) != "" || task.Number(ctx) != 0 || task.IdempotencyKey(ctx) != "" {
+		t.Error("no attempt tells of one")
+	}
+	if err := task.Heartbeat(ctx, 1); err != nil {
+		t.Error(err)
+	}
+	if _, ok := task.Value[string](ctx, "tenant"); ok {
+		t.Error("no attempt has context values")
+	}
+	task.Logger(ctx).Info("silent")
+}
+
+func TestFailSaysMore(t *testing.T) {
+	cause := errors.New("card declined")
+	err := fmt.Errorf("charging: %w", task.Fail("payment", cause, task.RetryAfter(time.Minute), task.Details(func() {})))
+	if !errors.Is(err, cause) {
+		t.Error("the cause is lost")
+	}
+	var f interface{ TaskError() events.TaskError }
+	if !errors.As(err, &f) {
+		t.Fatal("a wrapped failure is none")
+	}
+	if e := f.TaskError(); e.Type != "payment" || e.RetryAfterMs != 60_000 || e.Details != nil || e.Message == cause.Error() {
+		t.Errorf("got %+v, want the failure and why it has no details", e)
+	}
+	if err := task.Fail("bare", nil); err.Error() != "bare: " {
+		t.Errorf("without a cause: %q", err)
+	}
+}
