@@ -59,7 +59,12 @@ type failure struct {
 	wire  events.TaskError
 }
 
-func (f *failure) Error() string { return f.wire.Type + ": " + f.wire.Message }
+func (f *failure) Error() string {
+	if f.wire.Message == "" {
+		return f.wire.Type
+	}
+	return f.wire.Type + ": " + f.wire.Message
+}
 
 func (f *failure) Unwrap() error { return f.cause }
 

@@ -92,7 +92,7 @@ func TestFailSaysMore(t *testing.T) {
 	if e := f.TaskError(); e.Type != "payment" || e.RetryAfterMs != 60_000 || e.Details != nil || e.Message == cause.Error() {
 		t.Errorf("got %+v, want the failure and why it has no details", e)
 	}
-	if err := task.Fail("bare", nil); err.Error() != "bare: " {
+	if err := task.Fail("bare", nil); err.Error() != "bare" {
 		t.Errorf("without a cause: %q", err)
 	}
 }
