@@ -58,7 +58,9 @@ func names(n int) []string {
 
 func openBench(b *testing.B) *Store {
 	b.Helper()
-	s, err := Open(Options{Dir: b.TempDir(), FS: vfs.Default})
+	shared := NewShared(64 << 20)
+	b.Cleanup(shared.Close)
+	s, err := Open(Options{Dir: b.TempDir(), FS: vfs.Default, Shared: shared})
 	if err != nil {
 		b.Fatal(err)
 	}

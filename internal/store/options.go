@@ -43,7 +43,7 @@ func (o Options) pebble() *pebble.Options {
 		Logger:                      logger{o.Logger},
 		Cache:                       o.Shared.blocks,
 		FileCache:                   o.Shared.files,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       8,  // lookups are mostly answered by memory or filters
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
 		EventListener:               &pebble.EventListener{BackgroundError: logger{o.Logger}.background},
