@@ -41,8 +41,11 @@ type cli struct {
 	Complete   completeCmd   `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`
 	Fail       failCmd       `cmd:"" group:"Control" help:"Fail an attempt by its token."`
 
-	Executor executorCmd `cmd:"" group:"Services" help:"Run the executor: built-in tasks and HTTP services."`
-	Topics   topicsCmd   `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
+	Planner   plannerCmd   `cmd:"" group:"Services" help:"Run a planner: decides what happens next."`
+	Executor  executorCmd  `cmd:"" group:"Services" help:"Run an executor: built-in tasks and HTTP services."`
+	Gateway   gatewayCmd   `cmd:"" group:"Services" help:"Run a gateway: the HTTP API."`
+	Readiness readinessCmd `cmd:"" group:"Services" help:"Run the readiness service: tells which partitions work."`
+	Topics    topicsCmd    `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 
 	Bench   benchCmd   `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
 	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/sdk/client"
@@ -99,16 +100,19 @@ func say(event string, f eventFields) string {
 	case "BranchNotTaken":
 		return "not taken"
 	case "RunnableSuppressed", "RunnableSkipped", "RunnableCancelled":
-		return event[len("Runnable"):]
+		return strings.ToLower(event[len("Runnable"):])
 	case "TimerArmed":
 		return "waits until " + f.Due.Local().Format("15:04:05.000")
 	case "WorkflowFailed":
 		return "the workflow has failed: " + failure
 	case "WorkflowIdle", "WorkflowPaused", "WorkflowStopped", "WorkflowCancelled", "WorkflowCompleted":
-		return "the workflow is " + event[len("Workflow"):]
+		return "the workflow is " + strings.ToLower(event[len("Workflow"):])
 	}
 	return ""
 }
+
+// hintAfter is how long a task may wait for a taker before that is said.
+const hintAfter = 5 * time.Second
 
 // hint says what nobody has taken for a while, once for each.
 func (p *progress) hint(now time.Time) {

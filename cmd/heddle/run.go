@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/heddle-run/heddle/sdk/client"
 )
@@ -52,54 +51,10 @@ func (c *runCmd) Run(a *app) error {
 	return a.printRun(a, run, true)
 }
 
-// hintAfter is how long a task may wait for a taker before that is said.
-const hintAfter = 5 * time.Second
-
 // follow shows a run's events until nothing more happens by itself, and what
 // waits for somebody to serve it.
 func follow(ctx context.Context, run *client.Run, show io.Writer) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	feed := make(chan client.Event)
-	failed := make(chan error, 1)
-	go func() {
-		defer close(feed)
-		for e, err := range run.Events(ctx) {
-			if err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case feed <- e:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
 	p := newProgress(show)
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case e, ok := <-feed:
-			if !ok {
-				return feedError(ctx, failed)
-			}
-			p.event(e)
-			if ends(e.Type) || rests(e.Type) {
-				return nil
-			}
-		case now := <-tick.C:
-			p.hint(now)
-		}
-	}
-}
-
-func feedError(ctx context.Context, failed chan error) error {
-	select {
-	case err := <-failed:
-		return err
-	default:
-		return ctx.Err()
-	}
+	f := follower{event: p.event, tick: p.hint}
+	return f.follow(ctx, run)
 }

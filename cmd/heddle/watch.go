@@ -23,21 +23,19 @@ func (c *watchCmd) Run(a *app) error {
 	}
 	defer cl.Close()
 	began := time.Time{}
-	for e, err := range cl.Run(c.ID).Events(a) {
-		if err != nil {
-			return err
-		}
+	var printing error
+	f := follower{stay: c.Stay, event: func(e client.Event) {
 		if began.IsZero() {
 			began = e.Time
 		}
-		if err := a.printEvent(e, began); err != nil {
-			return err
+		if err := a.printEvent(e, began); printing == nil {
+			printing = err
 		}
-		if ends(e.Type) || !c.Stay && rests(e.Type) {
-			return nil
-		}
+	}}
+	if err := f.follow(a, cl.Run(c.ID)); err != nil {
+		return err
 	}
-	return a.Err()
+	return printing
 }
 
 // printEvent writes one event as a line: its time since began, or JSON.
@@ -47,22 +45,4 @@ func (a *app) printEvent(e client.Event, began time.Time) error {
 	}
 	_, err := fmt.Fprintf(a.out, "%9.3fs  %-20s %s\n", e.Time.Sub(began).Seconds(), e.Type, fields(e, maxField))
 	return err
-}
-
-// ends says whether no event can follow in this run.
-func ends(event string) bool {
-	switch event {
-	case "WorkflowCompleted", "WorkflowCancelled", "WorkflowDeleted":
-		return true
-	}
-	return false
-}
-
-// rests says whether nothing follows by itself.
-func rests(event string) bool {
-	switch event {
-	case "WorkflowIdle", "WorkflowFailed", "WorkflowStopped":
-		return true
-	}
-	return false
 }

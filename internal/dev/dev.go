@@ -53,6 +53,7 @@ type Service int
 const (
 	Planner Service = iota
 	Executor
+	Readiness
 	Gateway
 	services
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/services/readiness/readinessd"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
@@ -30,9 +31,10 @@ const (
 // compose makes the services. They read what they need of d when they start.
 func (d *Dev) compose() {
 	d.units = [...]*unit{
-		Planner:  {name: "planner", run: d.runPlanner},
-		Executor: {name: "executor", run: d.runExecutor},
-		Gateway:  {name: "gateway", run: d.runGateway},
+		Planner:   {name: "planner", run: d.runPlanner},
+		Executor:  {name: "executor", run: d.runExecutor},
+		Readiness: {name: "readiness", run: d.runReadiness},
+		Gateway:   {name: "gateway", run: d.runGateway},
 	}
 }
 
@@ -104,6 +106,10 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 		Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Test: true,
 		Ready: ready, Logger: d.logger, Registerer: d.registry,
 	})
+}
+
+func (d *Dev) runReadiness(ctx context.Context, ready func()) error {
+	return readinessd.Run(ctx, readinessd.Config{Kafka: d.config, Logger: d.logger, Registry: d.registry}, ready)
 }
 
 func (d *Dev) runGateway(ctx context.Context, ready func()) error {

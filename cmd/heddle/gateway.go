@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"net"
+
+	"github.com/heddle-run/heddle/internal/service"
+	"github.com/heddle-run/heddle/services/gateway"
+)
+
+// gatewayCmd runs the gateway service.
+type gatewayCmd struct {
+	cluster
+	logging
+	HTTP           string   `default:"127.0.0.1:4080" placeholder:"ADDR" help:"Address of the API, with /livez, /readyz and /metrics."`
+	Data           string   `placeholder:"DIR" help:"Directory of the view that lists are made from; without it it is in memory and read again at each start."`
+	APIKey         []string `name:"api-key" placeholder:"NAME:ROLE:SHA256" help:"Keys that may use the API: roles are read, write, operate; the last part is the SHA-256 of the key in hex."`
+	InsecureListen bool     `help:"Serve others than this machine without API keys: something else guards the address."`
+	CreateQueues   bool     `help:"Let registrations create the topics of the task queues they name."`
+	MaxBody        int64    `help:"Bytes of a request's body; 0 is the default of 1 MiB."`
+	MaxInFlight    int      `help:"Requests being served; 0 is the default of 8,192."`
+	MaxWatchers    int      `help:"Event streams; 0 is the default of 256."`
+	Rate           float64  `help:"Requests per second and client; 0 is unlimited."`
+}
+
+// Run implements the command.
+func (c *gatewayCmd) Run(a *app) error {
+	var keys []gateway.APIKey
+	for _, text := range c.APIKey {
+		key, err := gateway.ParseAPIKey(text)
+		if err != nil {
+			return usageError("--api-key: %w", err)
+		}
+		keys = append(keys, key)
+	}
+	if _, err := c.checkTopics(a); err != nil {
+		return err
+	}
+	logger := c.logger(a)
+	group := service.Group{Logger: logger}
+	group.Add("gateway", func(ctx context.Context, ready func()) error {
+		return gateway.Run(ctx, gateway.Config{
+			Kafka: c.kafka(), Dir: c.Data, Listen: c.HTTP, Insecure: c.InsecureListen, APIKeys: keys,
+			CreateQueues: c.CreateQueues, Logger: logger, Registry: newRegistry(),
+			Limits: gateway.Limits{Body: c.MaxBody, InFlight: c.MaxInFlight, Watchers: c.MaxWatchers, Rate: c.Rate},
+		}, nil, func(at net.Addr) {
+			logger.Info("the API is served", "url", "http://"+at.String())
+			ready()
+		})
+	})
+	return group.Run(a, nil)
+}
