@@ -31,8 +31,14 @@ var secret = events.Key("0123456789abcdef")
 // inBubble runs a test over an embedded broker in virtual time.
 func inBubble(t *testing.T, f func(r *rig)) {
 	t.Helper()
+	inBubbleOf(t, 4, f)
+}
+
+// inBubbleOf does the same with so many partitions.
+func inBubbleOf(t *testing.T, partitions int32, f func(r *rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(newRig(t, brokertest.StartInBubble(t, topics.Options{})))
+		f(newRig(t, brokertest.StartInBubble(t, topics.Options{Partitions: partitions})))
 	})
 }
 
@@ -56,7 +62,7 @@ type rig struct {
 
 func newRig(t testing.TB, c *brokertest.Cluster) *rig {
 	t.Helper()
-	r := &rig{t: t, cluster: c, n: 4, fs: vfs.NewMem(), counter: &counter{key: secret}, replies: map[string][]events.Reply{}}
+	r := &rig{t: t, cluster: c, n: c.Topics.Partitions(), fs: vfs.NewMem(), counter: &counter{key: secret}, replies: map[string][]events.Reply{}}
 	r.seen = sync.NewCond(&r.mu)
 	r.logger = slog.New(slog.DiscardHandler)
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {
@@ -67,7 +73,8 @@ func newRig(t testing.TB, c *brokertest.Cluster) *rig {
 	r.names = names
 	r.producer, err = kafka.NewEffectsProducer(c.Config)
 	r.must(err)
-	t.Cleanup(func() { c.Close(r.producer) })
+	producer := r.producer
+	t.Cleanup(func() { c.Close(producer) })
 	r.tail(names.Replies(), func(k *kgo.Record) {
 		var reply events.Reply
 		if err := json.Unmarshal(k.Value, &reply); err != nil {
@@ -115,6 +122,7 @@ type site struct {
 	dead   atomic.Bool
 	mu     sync.Mutex
 	conns  []net.Conn
+	ended  bool
 }
 
 // start starts a process that claims partitions.
@@ -150,6 +158,11 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 	for _, p := range partitions {
 		s.owners = append(s.owners, s.Own(context.Background(), p))
 	}
+	r.t.Cleanup(func() {
+		if !s.ended {
+			s.kill()
+		}
+	})
 	return s
 }
 
@@ -172,6 +185,7 @@ func (s *site) leave() {
 		wg.Go(func() { o.Revoke(context.Background()) })
 	}
 	wg.Wait()
+	s.ended = true
 	s.Close()
 }
 
@@ -180,6 +194,7 @@ func (s *site) loseAll() {
 	for _, o := range s.owners {
 		o.Lose()
 	}
+	s.ended = true
 	s.Close()
 }
 
@@ -302,4 +317,10 @@ func (r *rig) tamper(dir string) {
 	m.Cluster = "another"
 	r.must(s.SetMarks(m))
 	r.must(s.Close())
+}
+
+// forget wipes a store, as a lost disk does.
+func (r *rig) forget(dir string) {
+	r.t.Helper()
+	r.must(store.Discard(store.Options{Dir: dir, FS: r.fs}))
 }

@@ -1,0 +1,126 @@
+package partition
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// purge deletes the records of a log below its end, as retention does.
+func (r *rig) purge(topic string, p int32, before int64) {
+	r.t.Helper()
+	adm := kadm.NewClient(r.cluster.Admin(r.t))
+	var at kadm.Offsets
+	at.Add(kadm.Offset{Topic: topic, Partition: p, At: before})
+	_, err := adm.DeleteRecords(context.Background(), at)
+	r.must(err)
+}
+
+func (r *rig) end(topic string, p int32) int64 {
+	r.t.Helper()
+	ends, err := kadm.NewClient(r.cluster.Admin(r.t)).ListEndOffsets(context.Background(), topic)
+	r.must(err)
+	end, _ := ends.Lookup(topic, p)
+	return end.Offset
+}
+
+// remake deletes a topic and makes it again, empty.
+func (r *rig) remake(topic string) {
+	r.t.Helper()
+	adm := kadm.NewClient(r.cluster.Admin(r.t))
+	_, err := adm.DeleteTopics(context.Background(), topic)
+	r.must(err)
+	_, err = adm.CreateTopic(context.Background(), r.n, 1, nil, topic)
+	r.must(err)
+	producer, err := kafka.NewEffectsProducer(r.cluster.Config)
+	r.must(err)
+	r.t.Cleanup(func() { r.cluster.Close(producer) })
+	r.producer = producer
+}
+
+func TestInputsThatRetentionTookAreJournaled(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		r.adder()
+		a := r.start("a", p)
+		r.counted("w", 2)
+		r.settled("w")
+		a.leave()
+		r.send("w", "input", `{"input": 7}`) // never read
+		r.purge(r.names.Commands(), p, r.end(r.names.Commands(), p))
+		b := r.start("a", p)
+		defer b.leave()
+		r.do("w", "input", `{"input": 7}`)
+		if sum := r.settled("w"); sum != 21 {
+			t.Errorf("sum is %d, want 21", sum)
+		}
+		if n := r.has(p, "InputLost"); n != 1 {
+			t.Errorf("%d records say that inputs were lost, want 1", n)
+		}
+	})
+}
+
+func TestARecreatedInputLogIsReadFromItsStart(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		r.adder()
+		a := r.start("a", p)
+		r.counted("w", 3)
+		r.settled("w")
+		a.leave()
+		r.remake(r.names.Commands())
+		id := r.send("w", "input", `{"input": 7}`)
+		b := r.start("a", p)
+		defer b.leave()
+		if got := r.reply(id, 1); got.Result != events.ResultDone {
+			t.Errorf("the command in the new log got %+v", got)
+		}
+		if sum := r.settled("w"); sum != 28 {
+			t.Errorf("sum is %d, want 28", sum)
+		}
+		truncated := r.find(p, func(e events.Event) bool { _, ok := e.(*events.InputLogTruncated); return ok })
+		if e, ok := truncated.(*events.InputLogTruncated); !ok || e.Generation != 1 || e.Resume != 0 {
+			t.Errorf("recorded %+v, want generation 1 from offset 0", truncated)
+		}
+		c := r.start("b", p) // the journal's word holds for whoever comes next
+		c.await(Waiting)
+		c.loseAll()
+	})
+}
+
+func (r *rig) find(p int32, match func(events.Event) bool) events.Event {
+	for _, rec := range r.lawful(p) {
+		for _, e := range rec.Events {
+			if match(e) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func TestAJournalThatLostItsTailBlocksThePartition(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		r.adder()
+		a := r.start("a", p)
+		r.counted("w", 3)
+		r.settled("w")
+		a.leave()
+		r.remake(r.names.Journal())
+		b := r.start("a", p)
+		defer b.loseAll()
+		if at := b.await(Blocked); at.Why == "" {
+			t.Error("a blocked partition gives no reason")
+		}
+		<-time.After(20 * time.Second)
+		if at := b.await(Blocked); at.Why == "" {
+			t.Error("the partition repaired itself silently")
+		}
+	})
+}
