@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 const (
@@ -75,7 +76,7 @@ func NewQueueConsumer(c Config, queue string, serverSide bool, a Assignment) (*k
 	if err != nil {
 		return nil, err
 	}
-	if err := topics.CheckQueue(queue); err != nil {
+	if err := policy.CheckQueue(queue); err != nil {
 		return nil, err
 	}
 	settings := topics.Default().QueueGroupSettings()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // Config says what a Taker takes and how. Zero durations mean the defaults.
@@ -103,7 +104,7 @@ func checkPools(pools []Pool) error {
 			return fmt.Errorf("taker: a pool for the queues %q needs queues, at least one slot (has %d) and a lookup", p.Queues, p.Slots)
 		}
 		for _, q := range p.Queues {
-			if err := topics.CheckQueue(q); err != nil {
+			if err := policy.CheckQueue(q); err != nil {
 				return fmt.Errorf("taker: %w", err)
 			}
 			if served[q] {

@@ -36,8 +36,7 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 	case events.OutcomeUnknownTask:
 		t.unknownTask(id, r)
 	case events.OutcomeAbandoned:
-		t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: "abandoned before it began"})
-		t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+		t.abandoned(id, r, m)
 	case events.OutcomeCancelled:
 		t.failFor(id, events.TaskError{Type: events.ErrorCancelled, Message: "the taker cancelled the attempt"}, m.Executor, failedAttempt)
 	default:
@@ -47,6 +46,19 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 		}
 		t.failFor(id, err, m.Executor, failedAttempt)
 	}
+}
+
+// abandoned takes back an attempt that its taker gave up: one that had not
+// begun counts for nothing, of one that had the outcome is unknown.
+func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
+	if m.Started != 0 {
+		t.failFor(id, events.TaskError{
+			Type: events.ErrorLost, Message: "its taker gave it up while it ran; whether it had effects is unknown",
+		}, m.Executor, lostAttempt)
+		return
+	}
+	t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: "abandoned before it began"})
+	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
 }
 
 // complete closes the attempt with its result, whose fact travels on.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // columns of the table in document 3, and how a workflow gets there. The
@@ -161,5 +162,39 @@ func TestGivenRulesThatCannotHoldAreRefused(t *testing.T) {
 	}
 	if got := cell(w.command("w", "start", `{"definition":"d","input":1,"context":[1]}`)); got != "invalid_field" {
 		t.Fatalf("start: %s", got)
+	}
+}
+
+// TestAbandonedAttempts: one that had not begun counts for nothing, one that
+// had is lost and follows on_lost.
+func TestAbandonedAttempts(t *testing.T) {
+	for _, c := range []struct {
+		started int64
+		want    string
+	}{{0, "running"}, {5, "failed"}} {
+		w := newWorld(t, setting{})
+		w.define("d", "name: d\ncomponents: {a: {step: f.inc, policy: {on_lost: fail}}}")
+		w.command("w", "start", `{"definition":"d","input":1}`)
+		task, _ := w.next()
+		w.deliver(&events.TaskOutcome{Token: task.Token, Outcome: events.OutcomeAbandoned, Started: c.started})
+		if s := w.status("w"); s.Status != c.want {
+			t.Fatalf("started %d: the workflow is %s, want %s", c.started, s.Status, c.want)
+		}
+	}
+}
+
+// TestLostAttemptsAreReplacedUpToMaxLost shows on_lost retry, outside max_retries.
+func TestLostAttemptsAreReplacedUpToMaxLost(t *testing.T) {
+	w := newWorld(t, setting{})
+	w.define("d", "name: d\ncomponents: {a: {step: f.inc, policy: {max_lost: 2}}}")
+	w.command("w", "start", `{"definition":"d","input":1}`)
+	for attempt := uint32(1); attempt <= 3; attempt++ {
+		if s := w.status("w"); s.Status != "running" {
+			t.Fatalf("before loss %d the workflow is %s", attempt, s.Status)
+		}
+		w.decide(machine.Input{Workflow: "w", Lost: &machine.Lost{Runnable: 1, Attempt: attempt, Reason: "no heartbeat"}})
+	}
+	if s := w.status("w"); s.Status != "failed" || s.Failure.Error.Type != events.ErrorLost {
+		t.Fatalf("after three losses: %+v", s)
 	}
 }

@@ -67,7 +67,7 @@ func TestBadNamesAndTextsAreRefused(t *testing.T) {
 		{parts("a: {step: 'x y'}"), "components.a.step", "is not allowed"},
 		{parts("a: {step: " + strings.Repeat("x", 256) + "}"), "components.a.step", "is not allowed"},
 		{parts("a: {step: 'a/b.c'}"), "components.a.step", "no name of a queue"},
-		{parts("a: {step: x, queue: 'a b'}"), "components.a.queue", "the name of a queue"},
+		{parts("a: {step: x, queue: 'a b'}"), "components.a.queue", "queue name"},
 	})
 }
 

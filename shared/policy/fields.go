@@ -135,19 +135,19 @@ func (p *reader) queue(at string, v any) string {
 	return s
 }
 
-// MaxQueue is the longest name of a queue, in bytes: with the topic prefix it must fit a topic name.
-const MaxQueue = 180
+// MaxQueue is the longest name of a queue, in bytes: with a topic prefix it fits a topic name.
+const MaxQueue = 100
 
-// CheckQueue refuses what cannot be the name of a queue: topic names allow letters, digits, '.', '_' and '-'.
+// CheckQueue refuses what cannot be the name of a queue, which is part of a topic's name: 1 to 100 letters, digits,
+// dashes and underscores, beginning with a letter or digit.
 func CheckQueue(s string) error {
-	if s == "" || len(s) > MaxQueue {
-		return fmt.Errorf("must be the name of a queue, of 1 to %d characters", MaxQueue)
-	}
+	ok := s != "" && len(s) <= MaxQueue && s[0] != '-' && s[0] != '_'
 	for i := range len(s) {
 		c := s[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-') {
-			return fmt.Errorf("the name of a queue has letters, digits, '.', '_' and '-' only")
-		}
+		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-')
+	}
+	if !ok {
+		return fmt.Errorf("queue name %q: want 1 to %d of A-Za-z0-9_-, beginning with a letter or digit", s, MaxQueue)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestEachFieldIsRead(t *testing.T) {
 		`"execution_mode": "durable"`:  func(p *policy.Policy) { p.Mode = policy.Durable },
 		`"execution_mode": "async"`:    func(p *policy.Policy) { p.Mode = policy.Async },
 		`"execution_mode": "external"`: func(p *policy.Policy) { p.Mode = policy.External },
-		`"queue": "fast.lane-1"`:       func(p *policy.Policy) { p.Queue = "fast.lane-1" },
+		`"queue": "fast-lane_1"`:       func(p *policy.Policy) { p.Queue = "fast-lane_1" },
 		`"preset": "fast_fail"`:        func(p *policy.Policy) { p.Timeout = 5 * time.Second },
 		`"preset": "io", "timeout_ms": 7`: func(p *policy.Policy) {
 			p.MaxRetries, p.Backoff, p.BaseDelay, p.Timeout, p.OnFailure = 2, policy.Linear, 500*time.Millisecond, 7*time.Millisecond, policy.Skip
@@ -122,8 +122,8 @@ func TestABadRuleIsRefusedWithItsPath(t *testing.T) {
 		`[{"match": "default", "timeout_ms": 9223372036854775807}]`:            "must be an integer of milliseconds",
 		`[{"match": "default", "timeout": "1s", "timeout_ms": 1}]`:             "policies[0].timeout_ms: given twice",
 		`[{"match": "default", "max_retries_ms": 1}]`:                          "unknown field",
-		`[{"match": "default", "queue": "a/b"}]`:                               "policies[0].queue: the name of a queue",
-		`[{"match": "default", "queue": ""}]`:                                  "must be the name of a queue",
+		`[{"match": "default", "queue": "a/b"}]`:                               "policies[0].queue: queue name",
+		`[{"match": "default", "queue": ""}]`:                                  "queue name",
 		`[{"match": "default", "inherit": "yes", "max_retries": 1}]`:           "policies[0].inherit: must be true or false",
 		`[{"match": "default", "preset": "slow"}]`:                             `unknown preset "slow" (known are fast_fail, io, llm)`,
 	} {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // DefaultPrefix separates one deployment's topics, groups and transactional
@@ -43,7 +45,6 @@ var baseNames = []string{
 
 var (
 	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	queuePattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 )
 
 // Names are the names of one deployment's topics, groups and transactional
@@ -62,15 +63,6 @@ func NewNames(prefix string) (Names, error) {
 		return Names{}, fmt.Errorf("topic prefix %q: want 1 to 64 of A-Za-z0-9._-, beginning with a letter or digit", prefix)
 	}
 	return Names{prefix: prefix}, nil
-}
-
-// CheckQueue reports whether a queue name can be part of a topic name:
-// letters, digits, dashes and underscores, at most 100, and no dots.
-func CheckQueue(queue string) error {
-	if !queuePattern.MatchString(queue) {
-		return fmt.Errorf("queue name %q: want 1 to 100 of A-Za-z0-9_-, beginning with a letter or digit", queue)
-	}
-	return nil
 }
 
 // Prefix is what every name of the deployment begins with.
@@ -122,7 +114,7 @@ func (n Names) DLQ() string { return n.prefix + dlq }
 // Queue is the queue of a tasks topic; false for any other topic.
 func (n Names) Queue(topic string) (string, bool) {
 	queue, ok := strings.CutPrefix(topic, n.prefix+"tasks.")
-	return queue, ok && CheckQueue(queue) == nil
+	return queue, ok && policy.CheckQueue(queue) == nil
 }
 
 // PlannerGroup is the consumer group of planners; its committed offsets are

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // Options choose a deployment.
@@ -61,7 +63,7 @@ func (s *Spec) Set(o Options) (*Set, error) {
 	slices.Sort(queues)
 	queues = slices.Compact(queues)
 	for _, q := range queues {
-		if err := CheckQueue(q); err != nil {
+		if err := policy.CheckQueue(q); err != nil {
 			return nil, err
 		}
 	}

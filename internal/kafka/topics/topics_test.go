@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 func TestTheEmbeddedTopicsParse(t *testing.T) {
@@ -105,7 +106,7 @@ func TestNamesRoundTrip(t *testing.T) {
 
 func TestNamesThatKafkaWouldRefuseAreRefused(t *testing.T) {
 	for _, q := range []string{"", "a.b", "a b", "-a", strings.Repeat("a", 101)} {
-		if CheckQueue(q) == nil {
+		if policy.CheckQueue(q) == nil {
 			t.Errorf("queue %q accepted", q)
 		}
 	}
