@@ -85,11 +85,7 @@ func (g *dirtyGroup) holds(entry uint64) bool {
 	return g.entry == entry || g.taken != nil && g.taken.entry == entry
 }
 
-const (
-	slackBytes = 64 << 10 // not worth carrying anything
-	// fewEntries are deleted one by one; more of them by one range.
-	fewEntries = 8
-)
+const slackBytes = 64 << 10 // not worth carrying anything
 
 // trim deletes the entries at the log's old end that no dirty group needs, and
 // when what remains is mostly useless, carries what is still dirty in its old
@@ -134,15 +130,12 @@ func (d *dirtySet) carry(to *dirtyEntry) {
 	}
 }
 
+// deleteEntries deletes entries that were each written once: such deletions
+// vanish with what they delete.
 func (s *Store) deleteEntries(b *pebble.Batch, from, to uint64) error {
-	if to-from > fewEntries {
-		if err := b.DeleteRange(dirtyKey(from).Append(nil), dirtyKey(to).Append(nil), nil); err != nil {
-			return fmt.Errorf("deleting dirty entries: %w", err)
-		}
-		return nil
-	}
 	for ; from < to; from++ {
-		if err := b.Delete(dirtyKey(from).Append(nil), nil); err != nil {
+		s.key = dirtyKey(from).Append(s.key[:0])
+		if err := b.SingleDelete(s.key, nil); err != nil {
 			return fmt.Errorf("deleting dirty entry %d: %w", from, err)
 		}
 	}

@@ -20,10 +20,13 @@ const (
 	blockSize = 16 << 10
 )
 
+// FS is the file system that a store is on.
+type FS = vfs.FS
+
 // Options say where a store is and what it shares with others.
 type Options struct {
 	Dir    string
-	FS     vfs.FS  // nil: the operating system's
+	FS     FS      // nil: the operating system's
 	Shared *Shared // nil: caches of its own, small
 
 	MemTableBytes int64        // 0: 4 MiB

@@ -66,7 +66,8 @@ func (t *table) walk(from, to *rows.Key, visit func(rows.Key, rows.Row) bool) bo
 // merge visits the store's rows from a key on, with the rows in memory in their
 // place, and keeps what it reads.
 func (c *Cache) merge(t *table, from rows.Key, fresh rows.Maker, visit func(rows.Key, rows.Row) bool) error {
-	it, err := c.store.iterate(from)
+	lower := from.Append(nil)
+	it, err := c.store.iterate(lower, scanEnd(from))
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (c *Cache) merge(t *table, from rows.Key, fresh rows.Maker, visit func(rows
 	if err == nil {
 		m.learn(from)
 	}
-	return errors.Join(err, closeIterator(it, from))
+	return errors.Join(err, closeIterator(it, lower))
 }
 
 // merging is a scan over store and memory.

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // Snapshot is what one checkpoint writes to the changelog: the due keys with
@@ -65,7 +66,7 @@ func (sn *Snapshot) Owners() int { return len(sn.groups) }
 // the visitor's to keep. It may run on another goroutine than the store's, and
 // again after an error.
 func (sn *Snapshot) Each(visit func(workflow string, key, value []byte) error) error {
-	it, err := sn.values.NewIter(nil)
+	it, err := sn.values.NewIter(&pebble.IterOptions{UpperBound: []byte{byte(rows.Mark)}})
 	if err != nil {
 		return fmt.Errorf("reading a snapshot: %w", err)
 	}

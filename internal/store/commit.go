@@ -1,0 +1,87 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Change is one changed row of a Commit.
+type Change struct {
+	Key rows.Key
+	Row rows.Row // nil: deleted
+
+	// New promises that the store has no row at Key. It keeps rows that live
+	// shorter than a checkpoint interval out of the changelog altogether.
+	New bool
+
+	size int // of the encoded key and row, set by Commit
+}
+
+// Commit writes the changes of all records after the applied mark up to the
+// given one, in one batch without a sync, and any more that the owner has (rows
+// that it never reads through a Cache); no key comes twice. Each row is encoded
+// here and only here. After an error the store must be closed and opened again.
+func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) error {
+	b := s.db.NewBatch()
+	defer b.Close()
+	s.dirty.begin(s.marks.Applied)
+	for _, list := range [...][]Change{changes, more} {
+		for i := range list {
+			if err := s.write(b, &list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if entry := s.dirty.end(); entry != nil {
+		if err := s.put(b, entry.key(), entry); err != nil {
+			return err
+		}
+		s.dirty.wrote(entry, len(s.value))
+	}
+	if err := s.setApplied(b, applied); err != nil {
+		return err
+	}
+	return s.apply(b, "writing a batch")
+}
+
+func (s *Store) write(b *pebble.Batch, c *Change) error {
+	if c.Row == nil && c.New && s.dirty.live {
+		return nil // born and died within the batch
+	}
+	s.dirty.add(c)
+	if c.Row != nil {
+		if err := s.put(b, c.Key, c.Row); err != nil {
+			return err
+		}
+		c.size = len(s.key) + len(s.value)
+		return nil
+	}
+	s.key = c.Key.Append(s.key[:0])
+	if err := b.Delete(s.key, nil); err != nil {
+		return fmt.Errorf("deleting row %v: %w", c.Key, err)
+	}
+	c.size = len(s.key)
+	return nil
+}
+
+// put adds a row to a batch, which copies it; s.key and s.value keep its bytes.
+func (s *Store) put(b *pebble.Batch, k rows.Key, row rows.Row) error {
+	s.key = k.Append(s.key[:0])
+	s.value = wire.Append(s.value[:0], row)
+	if err := b.Set(s.key, s.value, nil); err != nil {
+		return fmt.Errorf("writing row %v: %w", k, err)
+	}
+	return nil
+}
+
+func (s *Store) apply(b *pebble.Batch, doing string) error {
+	if err := b.Commit(pebble.NoSync); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
