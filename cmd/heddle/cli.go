@@ -47,6 +47,7 @@ type cli struct {
 	Readiness readinessCmd `cmd:"" group:"Services" help:"Run the readiness service: tells which partitions work."`
 	Topics    topicsCmd    `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 
+	Journal journalCmd `cmd:"" group:"Tools" help:"Show the journal's records."`
 	Bench   benchCmd   `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
 	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`
 	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`

@@ -82,6 +82,9 @@ func say(event string, f eventFields) string {
 	}
 	switch event {
 	case "RunnableDispatched":
+		if f.Queue == "" {
+			return "is to be completed from outside, by its token: heddle runnables ID --tokens"
+		}
 		if f.Attempt > 1 {
 			return fmt.Sprintf("attempt %d", f.Attempt)
 		}
