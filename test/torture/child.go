@@ -27,6 +27,9 @@ type child struct {
 	exited  chan error
 }
 
+// partitions of the deployment.
+const partitions = 8
+
 func newChild(o options, dir string) (*child, error) {
 	c := &child{binary: o.heddle, dir: filepath.Join(dir, "data")}
 	for _, addr := range []*string{&c.http, &c.kafka} {
@@ -58,7 +61,8 @@ func freeAddress() (string, error) {
 
 // start starts the process and does not wait until it is ready.
 func (c *child) start() error {
-	c.cmd = exec.Command(c.binary, "dev", "--data", c.dir, "--http", c.http, "--kafka", c.kafka, "--log-level", "warn")
+	c.cmd = exec.Command(c.binary, "dev", "--data", c.dir, "--http", c.http, "--kafka", c.kafka,
+		"--partitions", strconv.Itoa(partitions), "--log-level", "warn")
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	if err := c.cmd.Start(); err != nil {

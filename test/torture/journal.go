@@ -5,12 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -24,8 +20,7 @@ type story struct {
 // journalFacts are what the journal says of all workflows.
 type journalFacts struct {
 	runs      map[string]*story
-	records   int // lawful
-	void      int
+	records   int
 	takeovers int
 }
 
@@ -42,10 +37,10 @@ func (f *journalFacts) open() []string {
 
 // settledJournal reads the journal until every run in it has ended, at most
 // until the limit: then it is returned as it is.
-func settledJournal(ctx context.Context, brokers []string, limit time.Duration) (*journalFacts, error) {
+func settledJournal(ctx context.Context, brokers []string, partitions int32, limit time.Duration) (*journalFacts, error) {
 	began := time.Now()
 	for {
-		facts, err := readJournal(ctx, brokers)
+		facts, err := readJournal(ctx, brokers, partitions)
 		if err != nil || len(facts.open()) == 0 || time.Since(began) > limit {
 			return facts, err
 		}
@@ -56,71 +51,29 @@ func settledJournal(ctx context.Context, brokers []string, limit time.Duration) 
 }
 
 // readJournal reads every journal partition from its start to its present end
-// by the void rule (J1).
-func readJournal(ctx context.Context, brokers []string) (*journalFacts, error) {
+// with the reader that everybody uses, so by the void rule (J1).
+func readJournal(ctx context.Context, brokers []string, partitions int32) (*journalFacts, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	config := kafka.Config{Brokers: brokers, ClientID: "heddle-torture"}
-	names, err := topics.NewNames("")
+	r, err := journal.NewReader(kafka.Config{Brokers: brokers, ClientID: "heddle-torture"})
 	if err != nil {
 		return nil, err
 	}
-	cl, err := kafka.NewPartitionConsumer(config)
-	if err != nil {
-		return nil, err
-	}
-	defer cl.Close()
-	ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, names.Journal())
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("asking for the journal's ends: %w", err)
-	}
+	defer r.Close()
 	facts := &journalFacts{runs: map[string]*story{}}
-	for p, end := range ends[names.Journal()] {
-		if err := facts.partition(ctx, cl, names.Journal(), p, end.Offset); err != nil {
-			return nil, fmt.Errorf("reading journal partition %d: %w", p, err)
+	for p := range partitions {
+		whole := journal.Range{Partition: p, To: journal.Now}
+		if _, err := r.Read(ctx, whole, facts.record); err != nil {
+			return nil, fmt.Errorf("reading the journal: %w", err)
 		}
 	}
 	return facts, nil
 }
 
-func (f *journalFacts) partition(ctx context.Context, cl *kgo.Client, topic string, p int32, end int64) error {
-	cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().AtStart()}})
-	defer cl.RemoveConsumePartitions(map[string][]int32{topic: {p}})
-	var filter journal.Filter
-	for next := int64(0); next < end; {
-		fetches := cl.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			return err
-		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			rec := iter.Next()
-			next = rec.Offset + 1
-			if err := f.record(&filter, rec); err != nil {
-				return fmt.Errorf("offset %d: %w", rec.Offset, err)
-			}
-		}
-	}
-	return nil
-}
-
-func (f *journalFacts) record(filter *journal.Filter, in *kgo.Record) error {
-	head, err := journal.ParseHeaders(in.Headers)
-	if err != nil {
-		return err
-	}
-	if !head.Lawful(filter) {
-		f.void++
-		return nil
-	}
-	rec, err := journal.Decode(in)
-	if err != nil {
-		return err
-	}
+func (f *journalFacts) record(e journal.Entry) error {
+	rec := e.Record
 	f.records++
-	if head.Takeover {
+	if rec.Position.Seq == 1 {
 		f.takeovers++
 	}
 	if rec.Workflow == "" {

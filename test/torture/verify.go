@@ -32,7 +32,7 @@ func (v *verdict) fail(format string, args ...any) {
 func (a *accountant) verify(ctx context.Context) (*verdict, error) {
 	v := &verdict{executed: a.ran.n.Load()}
 	var err error
-	if v.facts, err = settledJournal(ctx, a.brokers, a.options.settle); err != nil {
+	if v.facts, err = settledJournal(ctx, a.brokers, partitions, a.options.settle); err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}
@@ -130,7 +130,7 @@ func (v *verdict) print() {
 		v.entered, v.acknowledged, v.ended, v.silent)
 	fmt.Printf("           %d more of heddle bench\n", v.benched)
 	fmt.Printf("steps:     %d completed, %d attempts executed\n", v.steps, v.executed)
-	fmt.Printf("journal:   %d lawful records, %d takeovers, %d void records\n", v.facts.records, v.facts.takeovers, v.facts.void)
+	fmt.Printf("journal:   %d records, %d takeovers\n", v.facts.records, v.facts.takeovers)
 	for i, w := range v.wrong {
 		if i == 20 {
 			fmt.Printf("  … and %d more\n", len(v.wrong)-i)
