@@ -4,6 +4,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -48,11 +49,24 @@ func TestAnotherPlannerTakesOverFromAKilledOne(t *testing.T) {
 			results, err := d.api.drained(id, "idle")
 			if err == nil {
 				wantResult(t, results, "end", fmt.Sprint(i+3))
+				d.wantCompleted(id, 4)
 			}
 			return err
 		})
 	}
 	t.Logf("all %d workflows ended %s after kill -9", workflows, time.Since(killed).Round(time.Millisecond))
+}
+
+// wantCompleted fails the test unless the workflow ran just so many activations.
+func (d *deployment) wantCompleted(id string, n int) {
+	d.t.Helper()
+	var w workflow
+	if err := d.api.get("/v1/workflows/"+id, &w); err != nil {
+		d.t.Fatal(err)
+	}
+	if w.Counts["completed"] != n {
+		d.t.Errorf("%s completed %d activations, want %d: %v", id, w.Counts["completed"], n, w.Counts)
+	}
 }
 
 // owners are the planners that own the workflows of a test, with how many.
@@ -74,11 +88,17 @@ func (d *deployment) decides(id string) error {
 }
 
 func TestAttemptsOfAKilledExecutorRunAgainWithoutARetryPolicy(t *testing.T) {
-	t.Parallel()
+	t.Run("that nobody was told of", func(t *testing.T) { t.Parallel(); killExecutor(t, false) })
+	t.Run("that heartbeats guard", func(t *testing.T) { t.Parallel(); killExecutor(t, true) })
+}
+
+// killExecutor kills an executor in the middle of its attempts: soon after they
+// began, or once the planner knows that it has them.
+func killExecutor(t *testing.T, notified bool) {
 	d := deploy(t, 1)
 	const workflows = 8
 	for i := range workflows {
-		d.api.start(fmt.Sprintf("lost-%d", i), chain(1, "shop.slow"), i)
+		d.api.start(lostID(i), chain(1, "shop.slow"), i)
 	}
 	eventually(t, readyLimit, "all attempts run", func() error {
 		if n := len(d.shop.seen("shop.slow")); n != workflows {
@@ -86,15 +106,22 @@ func TestAttemptsOfAKilledExecutorRunAgainWithoutARetryPolicy(t *testing.T) {
 		}
 		return nil
 	})
+	for i := range workflows {
+		eventually(t, readyLimit, "heartbeats guard the attempts", func() error {
+			if notified && !slices.Contains(d.api.types(lostID(i)), "RunnableNotified") {
+				return fmt.Errorf("the planner does not know who has that of %s", lostID(i))
+			}
+			return nil
+		})
+	}
 
 	d.processes["executor"].kill(t)
 	killed := time.Now()
 	d.shop.open()
 	d.processes["executor"].start(t)
 	for i := range workflows {
-		id := fmt.Sprintf("lost-%d", i)
-		eventually(t, takeoverLimit, id+" ends", func() error {
-			results, err := d.api.drained(id, "idle")
+		eventually(t, takeoverLimit, lostID(i)+" ends", func() error {
+			results, err := d.api.drained(lostID(i), "idle")
 			if err == nil {
 				wantResult(t, results, "end", fmt.Sprint(i+1))
 			}
@@ -106,3 +133,5 @@ func TestAttemptsOfAKilledExecutorRunAgainWithoutARetryPolicy(t *testing.T) {
 		t.Errorf("%d attempts in all: some did not run again", n)
 	}
 }
+
+func lostID(i int) string { return fmt.Sprintf("lost-%d", i) }

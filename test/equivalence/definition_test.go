@@ -1,0 +1,93 @@
+package equivalence
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// graph is a random workflow definition.
+type graph struct {
+	name       string
+	components []*component
+	outputs    map[string]string
+	options    map[string]any
+}
+
+// source is the definition as JSON.
+func (g *graph) source() string {
+	components := map[string]any{}
+	for _, c := range g.components {
+		components[c.name] = g.spec(c)
+	}
+	d := map[string]any{"name": g.name, "components": components}
+	if len(g.outputs) > 0 {
+		d["outputs"] = g.outputs
+	}
+	if len(g.options) > 0 {
+		d["options"] = g.options
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func (g *graph) spec(c *component) map[string]any {
+	out := map[string]any{}
+	g.wire(c, out)
+	if c.when != nil {
+		out["when"] = c.when.expr(c.shape)
+	}
+	if len(c.policy) > 0 {
+		out["policy"] = c.policy
+	}
+	weight := c.shape.expr("input")
+	switch c.kind {
+	case step:
+		out["step"] = c.acts.task()
+		switch c.shaped {
+		case weighted:
+			out["input"] = weight
+		case added:
+			out["params"] = map[string]any{"add": c.add}
+		}
+	case pure:
+		out["expr"] = fmt.Sprintf("(%s * %d + %d) %% %d", weight, c.mul, c.add, prime)
+		if c.breaks > 0 {
+			out["expr"] = fmt.Sprintf("(%s * %d + %d + 0 * (1 %% (%s %% %d))) %% %d", weight, c.mul, c.add, weight, c.breaks, prime)
+		}
+	case condition:
+		out["condition"] = c.guard.expr(c.shape)
+	case sleep:
+		out["sleep_ms"] = c.rests.Milliseconds()
+	}
+	return out
+}
+
+func (g *graph) wire(c *component, out map[string]any) {
+	arm := func(a arm) string {
+		if a.optional {
+			return g.components[a.parent].name + "?"
+		}
+		return g.components[a.parent].name
+	}
+	var all []string
+	byName := map[string]string{}
+	for _, a := range c.arms {
+		all = append(all, arm(a))
+		byName[a.name] = arm(a)
+	}
+	switch c.join {
+	case single:
+		out["after"] = all[0]
+	case list:
+		out["after"] = all
+	case named:
+		out["in"] = byName
+	case anyOf:
+		out["after"] = map[string]any{"any": all}
+	case otherwise:
+		out["else"] = all[0]
+	}
+}

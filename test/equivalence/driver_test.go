@@ -1,0 +1,189 @@
+package equivalence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// results are what a workflow came to, as its client sees it.
+type results struct {
+	status      string
+	outputs     map[string]json.RawMessage
+	productions map[string][]json.RawMessage
+	counts      client.Counts
+	run         string
+}
+
+// drive runs a workflow as its client does: it starts it, does its deeds, and
+// waits until the workflow has come to rest for good.
+func (w *world) drive(wf *workflow, id string) (results, error) {
+	ctx, cancel := w.within()
+	defer cancel()
+	if err := pause(ctx, wf.begin); err != nil {
+		return results{}, err
+	}
+	var repeats sync.WaitGroup
+	defer repeats.Wait()
+	if err := w.startWorkflow(ctx, wf, id, &repeats); err != nil {
+		return results{}, fmt.Errorf("start: %w", err)
+	}
+	for i, m := range wf.more {
+		if err := pause(ctx, m.after); err != nil {
+			return results{}, err
+		}
+		if err := w.do(ctx, id, fmt.Sprintf("%s-deed-%d", id, i), m, &repeats); err != nil {
+			return results{}, fmt.Errorf("deed %d: %w", i, err)
+		}
+	}
+	return w.rest(ctx, id)
+}
+
+// pause sleeps, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// startWorkflow starts it, and again under the same key some time later.
+func (w *world) startWorkflow(ctx context.Context, wf *workflow, id string, repeats *sync.WaitGroup) error {
+	start := func() (*client.Run, error) {
+		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-start")}
+		if wf.run != nil {
+			opts = append(opts, client.RunOptions(wf.run))
+		}
+		return w.client.Start(ctx, wf.graph.source(), wf.start, opts...)
+	}
+	run, err := start()
+	if err != nil {
+		return err
+	}
+	repeats.Go(func() {
+		if pause(ctx, 2*wf.begin) != nil {
+			return
+		}
+		again, err := start()
+		if err != nil || again.Started == nil || again.Started.Run != run.Started.Run {
+			w.t.Errorf("the start of %s, repeated, was answered with %+v, %v; at first with %+v", id, again, err, run.Started)
+		}
+	})
+	return nil
+}
+
+func (w *world) do(ctx context.Context, id, key string, m deed, repeats *sync.WaitGroup) error {
+	c := w.client
+	switch m.what {
+	case feed:
+		in := func() error {
+			_, err := c.Input(ctx, id, m.input, client.InputOptions{Key: key})
+			return err
+		}
+		if m.again > 0 {
+			repeats.Go(func() {
+				if err := pause(ctx, m.again); err == nil {
+					if err := in(); err != nil {
+						w.t.Errorf("input %s, repeated: %v", key, err)
+					}
+				}
+			})
+		}
+		return in()
+	case checkpoint:
+		_, err := c.Checkpoint(ctx, id, client.Why{})
+		return err
+	case pauseAndResume:
+		if _, err := c.Pause(ctx, id, client.Why{}); err != nil {
+			return err
+		}
+		if err := pause(ctx, m.after); err != nil {
+			return err
+		}
+	case stopAndResume:
+		if err := w.halt(ctx, id, m.after); err != nil {
+			return err
+		}
+	}
+	_, err := c.Resume(ctx, id, client.Why{})
+	return err
+}
+
+// halt stops a workflow and waits until it has drained.
+func (w *world) halt(ctx context.Context, id string, drain time.Duration) error {
+	if _, err := w.client.Stop(ctx, id, client.StopOptions{Drain: max(drain, time.Millisecond)}); err != nil {
+		return err
+	}
+	for {
+		var got *client.Workflow
+		err := persist(ctx, func(ctx context.Context) (err error) {
+			got, err = w.client.Get(ctx, id)
+			return err
+		})
+		if err != nil || got.Status == "stopped" {
+			return err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for it to stop: %w", err)
+		}
+	}
+}
+
+// rest waits until the workflow has come to rest; where it failed, what failed
+// is tried again.
+func (w *world) rest(ctx context.Context, id string) (results, error) {
+	for {
+		got, err := w.client.Run(id).Wait(ctx)
+		if err != nil {
+			return results{}, fmt.Errorf("waiting: %w", err)
+		}
+		switch got.Status {
+		case "idle", "completed":
+			return w.look(ctx, id, got)
+		case "failed":
+			if _, err := w.client.Retry(ctx, id, client.RetryOptions{}); err != nil {
+				return results{}, fmt.Errorf("retry: %w", err)
+			}
+		default:
+			return results{}, fmt.Errorf("it rests %s", got.Status)
+		}
+	}
+}
+
+// look reads everything that a client can see of a workflow at rest.
+func (w *world) look(ctx context.Context, id string, got *client.Workflow) (results, error) {
+	r := results{status: got.Status, counts: got.Counts, run: got.Run}
+	err := persist(ctx, func(ctx context.Context) error {
+		all, err := w.client.Results(ctx, id)
+		if err == nil {
+			r.outputs = all.Results
+			r.productions, err = w.client.Productions(ctx, id)
+		}
+		return err
+	})
+	if err != nil {
+		return r, fmt.Errorf("reading: %w", err)
+	}
+	return r, nil
+}
+
+// persist repeats a read that a killed planner took with it.
+func persist(ctx context.Context, read func(ctx context.Context) error) error {
+	for {
+		some, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := read(some)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package equivalence
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+var (
+	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
+	seeds   = flag.Int("seeds", 0, "how many seeds each test runs; 0: HEDDLE_SEEDS, else a few")
+)
+
+// eachSeed runs f in a bubble of its own for every seed.
+func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64)) {
+	t.Helper()
+	if n, err := strconv.Atoi(os.Getenv("HEDDLE_SEEDS")); err == nil && n > 0 {
+		few = n
+	}
+	if *seeds > 0 {
+		few = *seeds
+	}
+	first := uint64(1)
+	if *oneSeed != 0 {
+		first, few = *oneSeed, 1
+	}
+	for seed := first; seed < first+uint64(few); seed++ {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { f(t, seed) })
+		})
+	}
+}
+
+// driveAll runs all workflows of the plan under their ids with a prefix.
+func (w *world) driveAll(prefix string) []results {
+	all := make([]results, len(w.plan.workflows))
+	var wg sync.WaitGroup
+	for i, wf := range w.plan.workflows {
+		wg.Go(func() {
+			var err error
+			if all[i], err = w.drive(wf, prefix+wf.id); err != nil {
+				w.t.Errorf("%s: %v", prefix+wf.id, err)
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+// check holds what a workflow came to against the oracle.
+func (wf *workflow) check(t *testing.T, got results) {
+	t.Helper()
+	want := wf.graph.expected(wf.inputs())
+	for name, list := range want.productions {
+		have := []string{}
+		for _, v := range got.productions[name] {
+			have = append(have, string(v))
+		}
+		slices.Sort(have)
+		if !slices.Equal(have, list) {
+			t.Errorf("%s: %s produced %v, want %v", wf.id, name, have, list)
+		}
+	}
+	if len(got.productions) != len(want.productions) {
+		t.Errorf("%s: %d components have productions, want %d", wf.id, len(got.productions), len(want.productions))
+	}
+	for name, may := range want.outputs {
+		if !slices.Contains(may, string(got.outputs[name])) {
+			t.Errorf("%s: output %s is %s, want one of %v", wf.id, name, got.outputs[name], may)
+		}
+	}
+	if got.counts.Completed != want.completed || got.counts.Skipped != want.skipped {
+		t.Errorf("%s: %d completed and %d skipped runnables, want %d and %d", wf.id, got.counts.Completed, got.counts.Skipped, want.completed, want.skipped)
+	}
+	if c := got.counts; c.Ready+c.Waiting+c.Active+c.Failed+c.Cancelled > 0 {
+		t.Errorf("%s rests %s with %+v", wf.id, got.status, c)
+	}
+}
+
+func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
+	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+		w := newWorld(t, newPlan(seed))
+		w.start(faults{})
+		got := w.driveAll(calmly)
+		w.stop()
+		for i, wf := range w.plan.workflows {
+			wf.check(t, got[i])
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package equivalence
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// prime bounds the numbers that components compute.
+const prime = 1_000_003
+
+type kind int
+
+const (
+	step kind = iota
+	pure
+	condition
+	sleep
+)
+
+type join int
+
+const (
+	root join = iota
+	single
+	list
+	named
+	anyOf
+	otherwise // else
+)
+
+// component is one component of a random graph. Every fact of a step or an
+// expression is a number; conditions and sleeps pass on what arrives.
+type component struct {
+	name   string
+	kind   kind
+	join   join
+	arms   []arm
+	when   *guard
+	guard  guard // condition
+	mul    int64 // step, pure: (weight·mul + add) mod prime
+	add    int64
+	breaks int64 // pure: an error where weight mod breaks is 0; 0: never
+	shaped shaping
+	acts   behaviour
+	rests  time.Duration // sleep
+	policy map[string]any
+	shape  *shape // of the arriving value
+}
+
+type arm struct {
+	parent   int
+	name     string
+	optional bool
+}
+
+// guard holds where (weight + offset) mod of is not 0.
+type guard struct{ offset, of int64 }
+
+func (g guard) holds(v any) bool { return (weigh(v)+g.offset)%g.of != 0 }
+
+func (g guard) expr(s *shape) string {
+	return fmt.Sprintf("(%s + %d) %% %d != 0", s.expr("input"), g.offset, g.of)
+}
+
+type shaping int
+
+const (
+	plain    shaping = iota
+	weighted         // input: the weight of the arriving value
+	added            // params: the number to add
+)
+
+// shape is what a value looks like: a number, or a list or object of shapes.
+type shape struct {
+	parts []part
+	named bool
+}
+
+type part struct {
+	name     string
+	optional bool
+	shape    *shape
+}
+
+var number = &shape{}
+
+// absent is the weight of a dead optional arm.
+const absent = 5
+
+// expr is the weight of a value of this shape at path, as weigh computes it.
+func (s *shape) expr(path string) string {
+	if len(s.parts) == 0 {
+		return path
+	}
+	terms := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if s.named {
+			at = path + "." + p.name
+		}
+		terms[i] = p.shape.expr(at)
+		if p.optional {
+			terms[i] = fmt.Sprintf("(%s == null ? %d : %s)", at, absent, terms[i])
+		}
+		terms[i] = fmt.Sprintf("%d * %s", i+2, terms[i])
+	}
+	return "(" + strings.Join(terms, " + ") + ")"
+}
+
+// weigh makes one number of a value; the order of what it holds matters.
+func weigh(v any) int64 {
+	switch v := v.(type) {
+	case nil:
+		return absent
+	case int64:
+		return v
+	case []any:
+		sum := int64(0)
+		for i, part := range v {
+			sum += int64(i+2) * weigh(part)
+		}
+		return sum
+	case object:
+		sum := int64(0)
+		for i, f := range v {
+			sum += int64(i+2) * weigh(f.value)
+		}
+		return sum
+	}
+	panic(fmt.Sprintf("no value of a graph: %T", v))
+}
+
+// object is an object with its fields in the order of their names.
+type object []field
+
+type field struct {
+	name  string
+	value any
+}
+
+// parse reads a value of a shape.
+func parse(raw json.RawMessage, s *shape) (any, error) {
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	switch {
+	case len(s.parts) == 0:
+		var n int64
+		return n, json.Unmarshal(raw, &n)
+	case s.named:
+		return parseObject(raw, s)
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil || len(items) != len(s.parts) {
+		return nil, fmt.Errorf("%s is no list of %d: %v", raw, len(s.parts), err)
+	}
+	out := make([]any, len(items))
+	for i := range items {
+		var err error
+		if out[i], err = parse(items[i], s.parts[i].shape); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func parseObject(raw json.RawMessage, s *shape) (any, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil || len(fields) != len(s.parts) {
+		return nil, fmt.Errorf("%s is no object of %d fields: %v", raw, len(s.parts), err)
+	}
+	out := object{}
+	for _, p := range s.parts {
+		v, err := parse(fields[p.name], p.shape)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, field{p.name, v})
+	}
+	return out, nil
+}
+
+// text is the JSON of a value.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case int64:
+		return fmt.Sprint(v)
+	case []any:
+		items := make([]string, len(v))
+		for i := range v {
+			items[i] = text(v[i])
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	case object:
+		items := make([]string, len(v))
+		for i := range v {
+			items[i] = fmt.Sprintf("%q:%s", v[i].name, text(v[i].value))
+		}
+		return "{" + strings.Join(items, ",") + "}"
+	}
+	panic(fmt.Sprintf("no value of a graph: %T", v))
+}

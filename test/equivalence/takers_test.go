@@ -1,0 +1,73 @@
+package equivalence
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/taker"
+)
+
+// takers runs the incarnations of one taker until the world is over.
+func (w *world) takers(slot int, fates []fate) {
+	for i := 0; ; i++ {
+		var f *fate
+		if i < len(fates) {
+			f = &fates[i]
+		}
+		if !w.taker(slot, i, f) || !w.wait(f.down) {
+			return
+		}
+	}
+}
+
+// taker runs one incarnation. A killed one is left behind: its attempts may
+// still run for a while, as those of a machine that only lost its network.
+func (w *world) taker(slot, number int, f *fate) (again bool) {
+	wire := newTripwire(w.cluster.Config.Dialer)
+	c := taker.Config{
+		Kafka: w.cluster.Config, Name: fmt.Sprintf("taker-%d-%d", slot, number), Channel: "test", Logger: w.logger,
+		Heartbeat: 3 * time.Second, DrainLimit: time.Second, Classic: slot == 1,
+		Pools: []taker.Pool{{
+			Queues: []string{topics.DefaultQueue, "orders"}, Slots: w.plan.slots,
+			Lookup: func(string) (taker.Handler, bool) { return w.plan.work(w.ledger), true },
+		}},
+	}
+	c.Kafka.Dialer = wire.DialContext
+	t, err := taker.New(c)
+	if err != nil {
+		w.t.Error(err)
+		return false
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	killed := make(chan struct{})
+	wire.fire = sync.OnceFunc(func() {
+		wire.sever()
+		stop()
+		close(killed)
+	})
+	ended := make(chan error, 1)
+	w.wg.Go(func() { ended <- t.Run(ctx) })
+	if f != nil {
+		go w.fulfil(ctx, f, wire, stop)
+	}
+	select {
+	case <-killed:
+		w.logger.Info("TEST: a taker was killed", "slot", slot, "number", number, "after", time.Since(w.began))
+		return true
+	case err := <-ended:
+		if err != nil {
+			w.t.Errorf("a taker ended with: %v", err)
+		}
+		return true
+	case <-w.over:
+		wire.arm(0, false)
+		stop()
+		if err := <-ended; err != nil && f == nil {
+			w.t.Errorf("a taker ended with: %v", err)
+		}
+		return false
+	}
+}

@@ -1,0 +1,119 @@
+package equivalence
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+var secret = events.Key("equivalence-secret")
+
+// world is one deployment in the calling test's bubble.
+type world struct {
+	t       *testing.T
+	plan    *plan
+	cluster *brokertest.Cluster
+	client  *client.Client
+	ledger  *ledger
+	logger  *slog.Logger
+	began   time.Time
+
+	chaos chan struct{} // closed: fates begin
+	over  chan struct{} // closed: everybody stops in order
+	wg    sync.WaitGroup
+
+	mu    sync.Mutex
+	disks []*vfs.MemFS // of planners, by slot
+	kills int          // of takers
+}
+
+func newWorld(t *testing.T, p *plan) *world {
+	t.Helper()
+	w := &world{
+		t: t, plan: p, ledger: newLedger(), chaos: make(chan struct{}), over: make(chan struct{}), began: time.Now(),
+		logger: slog.New(slog.DiscardHandler),
+	}
+	if os.Getenv("HEDDLE_TEST_LOG") != "" {
+		w.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	w.cluster = brokertest.StartInBubble(t, topics.Options{Partitions: p.partitions, Queues: []string{"orders"}})
+	var err error
+	if w.client, err = client.New(client.Options{Kafka: w.cluster.Config}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		synctest.Wait()
+		if err := w.client.Close(); err != nil {
+			t.Errorf("close the client: %v", err)
+		}
+	})
+	return w
+}
+
+// start starts planners and takers; at least one of each.
+func (w *world) start(f faults) {
+	for slot := range max(1, len(f.planners)) {
+		w.disks = append(w.disks, vfs.NewCrashableMem())
+		var fates []fate
+		if slot < len(f.planners) {
+			fates = f.planners[slot]
+		}
+		w.wg.Go(func() { w.planners(slot, fates) })
+	}
+	for slot := range w.plan.takers {
+		var fates []fate
+		if slot < len(f.takers) {
+			fates = f.takers[slot]
+		}
+		w.wg.Go(func() { w.takers(slot, fates) })
+	}
+}
+
+// stop ends all processes in order.
+func (w *world) stop() {
+	synctest.Wait()
+	close(w.over)
+	w.wg.Wait()
+}
+
+func (w *world) disk(slot int) *vfs.MemFS {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.disks[slot]
+}
+
+func (w *world) setDisk(slot int, fs *vfs.MemFS) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disks[slot] = fs
+}
+
+// patience bounds a run, in virtual time.
+const patience = 30 * time.Minute
+
+func (w *world) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), patience)
+}
+
+// wait sleeps in virtual time; false when the world is over before.
+func (w *world) wait(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-w.over:
+		return false
+	}
+}
