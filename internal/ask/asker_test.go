@@ -164,3 +164,27 @@ func TestCloseEndsTheWaits(t *testing.T) {
 		t.Fatalf("got %v, want ErrClosed", err)
 	}
 }
+
+func TestAskEndTellsTheEndOrTheRefusal(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+		if q.Command.Workflow == "refused" {
+			r := asktest.Refuse("closed", `it says "result":"done" and ,"body":`, "")
+			r.Body = []byte(`{"result":"done"}`)
+			return []events.Reply{r}
+		}
+		return asktest.Echo(q)
+	})
+	a := open(t, c, 0)
+	for workflow, refused := range map[string]bool{"w": false, "refused": true} {
+		call, err := a.AskEnd(within(t), ask.Command{Name: "start", Workflow: workflow, Body: []byte(`{"definition":"d"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = call.Drained(within(t), workflow)
+		call.Close()
+		if _, is := errors.AsType[*ask.RefusedError](err); is != refused || !refused && err != nil {
+			t.Errorf("%s: %v", workflow, err)
+		}
+	}
+}

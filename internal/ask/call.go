@@ -14,18 +14,19 @@ type Call struct {
 
 	asker   *Asker
 	replyID string
+	raw     chan []byte // replies, undecoded
+	failed  chan error  // capacity 1: the record was not written, or the wait is over
 
-	repeatable bool        // the command's id is the caller's
-	raw        chan []byte // replies, undecoded
-	failed     chan error  // capacity 1: the record was not written, or the wait is over
+	repeatable bool // the command's id is the caller's
+	endOnly    bool // the decision is told only if it is a refusal
 }
 
 // maxReplies is how many undecoded replies a question holds: decided and
 // drained, and room for both to be sent again.
 const maxReplies = 6
 
-func (a *Asker) register(id, replyID string) (*Call, error) {
-	c := &Call{ID: id, asker: a, replyID: replyID, raw: make(chan []byte, maxReplies), failed: make(chan error, 1)}
+func (a *Asker) register(c *Call) (*Call, error) {
+	c.asker, c.raw, c.failed = a, make(chan []byte, maxReplies), make(chan error, 1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -34,7 +35,7 @@ func (a *Asker) register(id, replyID string) (*Call, error) {
 	if len(a.waiting) >= a.maxWaiting {
 		return nil, fmt.Errorf("%w: the limit is %d", ErrBusy, a.maxWaiting)
 	}
-	a.waiting[replyID] = c
+	a.waiting[c.replyID] = c
 	return c, nil
 }
 

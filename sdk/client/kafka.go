@@ -66,18 +66,14 @@ func (t *kafkaTransport) command(ctx context.Context, c command) (answer, error)
 		_, err := t.asker.Send(ctx, out)
 		return answer{}, fault(err)
 	}
-	call, err := t.asker.Ask(ctx, out, c.wait == waitDrained)
+	if c.wait == waitDrained {
+		return t.untilDrained(ctx, out)
+	}
+	call, err := t.asker.Ask(ctx, out, false)
 	if err != nil {
 		return answer{}, fault(err)
 	}
 	defer call.Close()
-	if c.wait == waitDrained {
-		d, err := call.Drained(ctx, c.workflow)
-		if err != nil {
-			return answer{}, fault(err)
-		}
-		return drained(d)
-	}
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
 	r, err := call.Decided(ctx)
@@ -85,6 +81,19 @@ func (t *kafkaTransport) command(ctx context.Context, c command) (answer, error)
 		return answer{}, fault(err)
 	}
 	return decided(r)
+}
+
+func (t *kafkaTransport) untilDrained(ctx context.Context, c ask.Command) (answer, error) {
+	call, err := t.asker.AskEnd(ctx, c)
+	if err != nil {
+		return answer{}, fault(err)
+	}
+	defer call.Close()
+	d, err := call.Drained(ctx, c.Workflow)
+	if err != nil {
+		return answer{}, fault(err)
+	}
+	return drained(d)
 }
 
 // withToken puts the token, which needs no escaping, in front of the object's

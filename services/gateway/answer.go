@@ -25,8 +25,14 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error 
 }
 
 func writeBytes(w http.ResponseWriter, r *http.Request, status int, contentType string, b []byte) {
+	writeTagged(w, r, status, contentType, b, b)
+}
+
+// writeTagged takes the ETag from what counts of b: who owns a partition, and
+// until when, is no change of a workflow.
+func writeTagged(w http.ResponseWriter, r *http.Request, status int, contentType string, b, counts []byte) {
 	if r.Method == http.MethodGet && status == http.StatusOK {
-		tag := `"` + strconv.FormatUint(xxhash.Sum64(b), 36) + `"`
+		tag := `"` + strconv.FormatUint(xxhash.Sum64(counts), 36) + `"`
 		w.Header().Set("ETag", tag)
 		w.Header().Set("Cache-Control", "no-cache")
 		if matches(r.Header.Get("If-None-Match"), tag) {

@@ -26,7 +26,13 @@ type follower struct {
 
 	mu        sync.Mutex
 	owners    map[int32]owner
-	readiness map[string]json.RawMessage
+	readiness map[string]shown
+}
+
+// shown is a record of the readiness topic.
+type shown struct {
+	value json.RawMessage
+	at    time.Time // when it was published
 }
 
 // owner is who owns a partition, as a workflow shows it.
@@ -48,7 +54,7 @@ func openFollower(cfg kafka.Config, partitions int32, logger *slog.Logger) (*fol
 	ctx, stop := context.WithCancel(context.Background())
 	f := &follower{
 		cl: cl, partitions: partitions, authority: names.Authority(), logger: logger, stop: stop, done: make(chan struct{}),
-		owners: map[int32]owner{}, readiness: map[string]json.RawMessage{},
+		owners: map[int32]owner{}, readiness: map[string]shown{},
 	}
 	go f.run(ctx)
 	return f, nil
@@ -89,7 +95,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 func (f *follower) take(r *kgo.Record) {
 	if r.Topic != f.authority {
-		f.readiness[string(r.Key)] = r.Value
+		f.readiness[string(r.Key)] = shown{r.Value, r.Timestamp}
 		return
 	}
 	p, err := strconv.ParseInt(string(r.Key), 10, 32)
@@ -119,11 +125,12 @@ func (f *follower) owner(partition int32) *owner {
 	return nil
 }
 
-// snapshot is the readiness record of a key; nil when there is none.
-func (f *follower) snapshot(key string) json.RawMessage {
+// shown is the readiness record of a key; false when there is none.
+func (f *follower) shown(key string) (shown, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.readiness[key]
+	s, ok := f.readiness[key]
+	return s, ok
 }
 
 // withOwner adds who owns the partition to a workflow's summary.

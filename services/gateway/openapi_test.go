@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -193,11 +195,23 @@ func TestGraphIsWhatTheAcceptHeaderAsksFor(t *testing.T) {
 	}
 }
 
-func TestMissingReadinessIsSaid(t *testing.T) {
+func TestReadinessIsPassedOnAsLongAsItIsRecent(t *testing.T) {
 	r := start(t, planner)
 	a := r.ask(t, "GET", "/v1/readiness", "")
 	if a.status != 200 || a.field("ready") != false || !strings.Contains(a.body, "no readiness record") {
-		t.Fatalf("%d %s", a.status, a.body)
+		t.Fatalf("none: %d %s", a.status, a.body)
+	}
+	say := func(at time.Time) {
+		rec := kafka.Keyed(r.Topics.Readiness(), []byte("all"), []byte(`{"ready":true}`))
+		rec.Timestamp = at
+		r.statuses(t, rec)
+	}
+	say(time.Now())
+	awaitTrue(t, r.ctx, func() bool { return r.ask(t, "GET", "/v1/readiness", "").body == `{"ready":true}` })
+	say(time.Now().Add(-time.Hour))
+	awaitTrue(t, r.ctx, func() bool { return strings.Contains(r.ask(t, "GET", "/v1/readiness", "").body, "does not run") })
+	if a := r.ask(t, "GET", "/v1/readiness/1", ""); !strings.Contains(a.body, "does not run") {
+		t.Fatalf("partition: %d %s", a.status, a.body)
 	}
 }
 

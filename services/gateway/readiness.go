@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
@@ -11,15 +12,30 @@ import (
 // noReadiness is the reason when nothing was published yet.
 const noReadiness = "no readiness record: the readiness service has not published any"
 
-// getReadiness passes the aggregate on; without one it says so.
-func (g *Gateway) getReadiness(w http.ResponseWriter, r *http.Request) error {
-	if raw := g.follow.snapshot(snapshot.AggregateKey); raw != nil {
-		writeBytes(w, r, http.StatusOK, "application/json", raw)
-		return nil
+// silence returns why what the readiness service published cannot be trusted:
+// it says something at least every AggregateEvery while it runs. Empty when it
+// can.
+func (g *Gateway) silence(now time.Time) string {
+	all, ok := g.follow.shown(snapshot.AggregateKey)
+	switch {
+	case !ok:
+		return noReadiness
+	case now.Sub(all.at) > 3*snapshot.AggregateEvery:
+		return "the readiness record is of " + snapshot.FormatTime(all.at) + ": the readiness service does not run"
 	}
-	return writeJSON(w, r, http.StatusOK, snapshot.Aggregate{
-		SchemaVersion: snapshot.SchemaVersion, Reasons: []string{noReadiness}, Warnings: []string{}, Partitions: []snapshot.Partition{},
-	})
+	return ""
+}
+
+// getReadiness passes the aggregate on; without a recent one it says so.
+func (g *Gateway) getReadiness(w http.ResponseWriter, r *http.Request) error {
+	if why := g.silence(time.Now()); why != "" {
+		return writeJSON(w, r, http.StatusOK, snapshot.Aggregate{
+			SchemaVersion: snapshot.SchemaVersion, Reasons: []string{why}, Warnings: []string{}, Partitions: []snapshot.Partition{},
+		})
+	}
+	all, _ := g.follow.shown(snapshot.AggregateKey)
+	writeBytes(w, r, http.StatusOK, "application/json", all.value)
+	return nil
 }
 
 func (g *Gateway) getPartitionReadiness(w http.ResponseWriter, r *http.Request) error {
@@ -31,11 +47,13 @@ func (g *Gateway) getPartitionReadiness(w http.ResponseWriter, r *http.Request) 
 	if err != nil || p < 0 || int32(p) >= g.follow.partitions {
 		return refuse("not_found", fmt.Sprintf("there is no partition %s; they are 0 to %d", text, g.follow.partitions-1))
 	}
-	if raw := g.follow.snapshot(strconv.FormatInt(p, 10)); raw != nil {
-		writeBytes(w, r, http.StatusOK, "application/json", raw)
+	why := g.silence(time.Now())
+	one, ok := g.follow.shown(strconv.FormatInt(p, 10))
+	if why == "" && ok {
+		writeBytes(w, r, http.StatusOK, "application/json", one.value)
 		return nil
 	}
 	return writeJSON(w, r, http.StatusOK, snapshot.Snapshot{
-		SchemaVersion: snapshot.SchemaVersion, Readiness: snapshot.Readiness{Reasons: []string{noReadiness}},
+		SchemaVersion: snapshot.SchemaVersion, Readiness: snapshot.Readiness{Reasons: []string{or(why, noReadiness)}},
 	})
 }

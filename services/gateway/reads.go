@@ -93,10 +93,11 @@ func (g *Gateway) getWorkflow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if body, err = g.withOwner(body); err != nil {
+	owned, err := g.withOwner(body)
+	if err != nil {
 		return err
 	}
-	writeBytes(w, r, http.StatusOK, "application/json", body)
+	writeTagged(w, r, http.StatusOK, "application/json", owned, body)
 	return nil
 }
 

@@ -192,9 +192,17 @@ type row struct {
 		Version string `json:"version"`
 		Digest  string `json:"digest"`
 	} `json:"definition"`
-	Labels map[string]json.RawMessage `json:"labels"`
 
 	created time.Time
+}
+
+// parseLabels are the labels of a status.
+func parseLabels(status []byte) (map[string]json.RawMessage, error) {
+	var r struct {
+		Labels map[string]json.RawMessage `json:"labels"`
+	}
+	err := json.Unmarshal(status, &r)
+	return r.Labels, err
 }
 
 func parseRow(status []byte) (row, error) {

@@ -33,8 +33,20 @@ func (v *view) follow(ctx context.Context) {
 			v.logger.Error("writing the view", "error", err)
 			pause(ctx, time.Second)
 		}
+		if fetches.NumRecords() >= busy {
+			pause(ctx, gather)
+		}
 	}
 }
+
+const (
+	// busy is how many records of one poll mean that more are coming.
+	busy = 64
+
+	// gather is how long they are let come together: most workflows change
+	// several times in it, and only the newest status is written.
+	gather = 100 * time.Millisecond
+)
 
 // mend goes on after an error that kgo does not mend by itself. A log that is
 // not what it was is read again from its start: rows only move forward.

@@ -91,17 +91,25 @@ func (v *view) fitting(f filter, id string) (json.RawMessage, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("the view's own row of %s: %w", id, err)
 	}
-	return status, f.fits(r), nil
+	if !f.fits(r) || len(f.labels) == 0 {
+		return status, f.fits(r), nil
+	}
+	labels, err := parseLabels(status)
+	if err != nil {
+		return nil, false, fmt.Errorf("the labels of %s: %w", id, err)
+	}
+	return status, f.fitsLabels(labels), nil
 }
 
 func (f filter) fits(r row) bool {
 	d := r.Definition
-	if f.status != "" && r.Status != f.status || f.name != "" && d.Name != f.name ||
-		f.version != "" && d.Version != f.version || f.digest != "" && d.Digest != f.digest {
-		return false
-	}
+	return (f.status == "" || r.Status == f.status) && (f.name == "" || d.Name == f.name) &&
+		(f.version == "" || d.Version == f.version) && (f.digest == "" || d.Digest == f.digest)
+}
+
+func (f filter) fitsLabels(labels map[string]json.RawMessage) bool {
 	for name, want := range f.labels {
-		if labelText(r.Labels[name]) != want {
+		if labelText(labels[name]) != want {
 			return false
 		}
 	}

@@ -1,5 +1,7 @@
 package snapshot
 
+import "time"
+
 // Snapshot is a partition as readiness shows it.
 type Snapshot struct {
 	SchemaVersion int         `json:"schema_version"`
@@ -35,3 +37,7 @@ type Aggregate struct {
 // AggregateKey is the key of the aggregate on the readiness topic; a
 // partition's snapshot has its number in decimal.
 const AggregateKey = "all"
+
+// AggregateEvery is how long the aggregate goes at most without being published
+// again, changed or not: an older one says that nobody looks any more.
+const AggregateEvery = 10 * time.Second

@@ -21,6 +21,7 @@ type board struct {
 	shown     map[string][]byte     // by key of the readiness topic
 	aggregate snapshot.Aggregate
 	derived   time.Time
+	said      time.Time // when the aggregate was published last
 }
 
 func newBoard(partitions int32, l readiness.Limits) *board {
@@ -70,7 +71,7 @@ type change struct {
 }
 
 // derive makes the snapshots of now and returns those that changed; the
-// aggregate comes last.
+// aggregate comes last, and now and then without a change.
 func (b *board) derive(now time.Time) ([]change, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +83,15 @@ func (b *board) derive(now time.Time) ([]change, error) {
 			return nil, err
 		}
 	}
-	return changes, b.show(&changes, snapshot.AggregateKey, b.aggregate)
+	if now.Sub(b.said) >= snapshot.AggregateEvery {
+		delete(b.shown, snapshot.AggregateKey)
+	}
+	before := len(changes)
+	err := b.show(&changes, snapshot.AggregateKey, b.aggregate)
+	if len(changes) > before {
+		b.said = now
+	}
+	return changes, err
 }
 
 func (b *board) show(changes *[]change, key string, v any) error {
