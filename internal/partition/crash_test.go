@@ -3,6 +3,7 @@ package partition
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -65,14 +68,41 @@ func crashes(t *testing.T, r *rig, rnd *rand.Rand) {
 		}
 	}
 	s.leave()
-	if fresh := r.start("fresh", 0); true { // from changelog and journal alone
-		for _, w := range workflows {
-			if got := r.settled(w); got != want[w] {
-				t.Errorf("restored elsewhere %s is %d, want %d", w, got, want[w])
+	live := r.dump("a-0")
+	fresh := r.start("fresh", 0) // from changelog and journal alone
+	for _, w := range workflows {
+		if got := r.settled(w); got != want[w] {
+			t.Errorf("restored elsewhere %s is %d, want %d", w, got, want[w])
+		}
+	}
+	fresh.leave()
+	if replayed := r.dump("fresh-0"); !maps.Equal(live, replayed) {
+		for k, v := range live {
+			if replayed[k] != v {
+				t.Errorf("row %s is %s, restored %s", k, v, replayed[k])
 			}
 		}
-		fresh.leave()
+		t.Errorf("the live state has %d rows, the restored one %d", len(live), len(replayed))
 	}
+}
+
+// dump is what a store has of the state that the journal alone decides.
+func (r *rig) dump(dir string) map[string]string {
+	r.t.Helper()
+	s, err := store.Open(store.Options{Dir: dir, FS: r.fs})
+	r.must(err)
+	all := map[string]string{}
+	for _, table := range []rows.Table{rows.Header, rows.Runnable, rows.Attempt, rows.Timer, rows.Ledger, rows.Expiry} {
+		r.must(s.ScanTable(table, func(k rows.Key, value []byte) bool {
+			all[fmt.Sprintf("%+v", k)] = fmt.Sprintf("%x", value)
+			return true
+		}))
+	}
+	r.must(s.Close())
+	if len(all) == 0 {
+		r.t.Errorf("the store %s is empty", dir)
+	}
+	return all
 }
 
 // disturb ends a process in some way and starts its successor, on its store or
