@@ -19,16 +19,9 @@ import (
 // waitStep is how often a waiting claimant looks for a release.
 const waitStep = 100 * time.Millisecond
 
-// claim waits until nobody else holds the lease, takes the partition over with
-// one fenced record (O2) and reads the journal up to it (O3).
+// claim takes the partition over with one fenced record (O2) and reads the
+// journal up to it (O3).
 func (r *reign) claim(ctx context.Context) error {
-	until, err := r.publishedUntil(ctx)
-	if err != nil {
-		return err
-	}
-	if err := r.await(ctx, until); err != nil {
-		return err
-	}
 	for _, s := range inputs {
 		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
 	}

@@ -3,6 +3,7 @@ package partition
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -84,6 +85,9 @@ func (m *counter) command(head *tally, cmd *events.Command) []events.Event {
 		if head == nil {
 			return refuse(cmd, "not_found")
 		}
+		if cmd.Workflow == "big" { // its decisions are larger than any record
+			return []events.Event{&events.InputAccepted{Fact: 1, Value: json.RawMessage(`"` + strings.Repeat("x", 5<<20) + `"`)}}
+		}
 		id := events.RunnableID(head.Next + 1)
 		return []events.Event{
 			&events.InputAccepted{Fact: events.FactID(id), Value: b.Input},
@@ -104,7 +108,7 @@ func (m *counter) inbox(tx *rows.Tx, in machine.Input) []events.Event {
 	if err != nil {
 		return nil
 	}
-	a := rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, in.Workflow, t.Runnable))
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, in.Workflow, t.Runnable))
 	if a == nil || a.Decided != t.Decided {
 		return nil
 	}
@@ -119,7 +123,7 @@ func (m *counter) inbox(tx *rows.Tx, in machine.Input) []events.Event {
 
 // lost dispatches the attempt again.
 func (m *counter) lost(tx *rows.Tx, in machine.Input) []events.Event {
-	a := rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, in.Workflow, in.Lost.Runnable))
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, in.Workflow, in.Lost.Runnable))
 	if a == nil || a.Attempt != in.Lost.Attempt {
 		return nil
 	}
@@ -146,12 +150,12 @@ func (m *counter) Apply(tx *rows.Tx, rec *events.Record) {
 			h := rows.Change[tally](tx, headKey(wf))
 			h.Next, h.Open = uint64(e.Fact), h.Open+1
 		case *events.RunnableDispatched:
-			tx.Put(rowKey(rows.Attempt, wf, e.Runnable), &machine.Attempt{Attempt: e.Attempt, Decided: rec.Position, Queue: e.Queue, Since: rec.Time})
+			tx.Put(rowKey(rows.Runnable, wf, e.Runnable), &machine.Attempt{Attempt: e.Attempt, Decided: rec.Position, Queue: e.Queue, Since: rec.Time})
 			if wf == "timed" {
 				tx.Put(rows.Key{Table: rows.Timer, A: uint64(rec.Time + timeoutMs), Workflow: wf, B: uint64(e.Runnable), C: machine.TimerTimeout}, &machine.Timer{Attempt: e.Attempt})
 			}
 		case *events.RunnableNotified:
-			rows.Change[machine.Attempt](tx, rowKey(rows.Attempt, wf, e.Runnable)).Notified = true
+			rows.Change[machine.Attempt](tx, rowKey(rows.Runnable, wf, e.Runnable)).Notified = true
 		case *events.RunnableCompleted:
 			m.completed(tx, rec, e)
 		case *events.TimerFired:
@@ -182,11 +186,11 @@ func (m *counter) fired(tx *rows.Tx, wf string, id events.RunnableID) {
 }
 
 func (m *counter) drop(tx *rows.Tx, wf string, id events.RunnableID) {
-	a := rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, wf, id))
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, wf, id))
 	if a != nil && wf == "timed" {
 		tx.Delete(rows.Key{Table: rows.Timer, A: uint64(a.Since + timeoutMs), Workflow: wf, B: uint64(id), C: machine.TimerTimeout})
 	}
-	tx.Delete(rowKey(rows.Attempt, wf, id))
+	tx.Delete(rowKey(rows.Runnable, wf, id))
 }
 
 func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
@@ -194,7 +198,7 @@ func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 	for _, e := range rec.Events {
 		switch e := e.(type) {
 		case *events.RunnableDispatched:
-			if t, ok := m.Task(tx, rec.Workflow, rows.Get[machine.Attempt](tx, rowKey(rows.Attempt, rec.Workflow, e.Runnable)), e.Runnable); ok {
+			if t, ok := m.Task(tx, rec.Workflow, rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, rec.Workflow, e.Runnable)), e.Runnable); ok {
 				all = append(all, t)
 			}
 		case *events.RunnableCompleted:
@@ -204,6 +208,8 @@ func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 	}
 	return all
 }
+
+func (m *counter) Watched() machine.Watched { return &machine.Attempt{} }
 
 func (m *counter) Task(tx *rows.Tx, wf string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	in := rows.Get[amount](tx, rowKey(rows.Runnable, wf, id))

@@ -20,6 +20,10 @@ import (
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
+// recoveriesAtOnce bounds the partitions of a process that read their changelog
+// and journal at the same time.
+const recoveriesAtOnce = 8
+
 // retryPause is how long a failed reign, question or checkpoint waits.
 const retryPause = 250 * time.Millisecond
 
@@ -56,6 +60,8 @@ type Host struct {
 	cluster string
 	topicID map[string][]byte
 
+	recovering chan struct{} // bounds the recoveries at a time
+
 	mu      sync.Mutex
 	journal *kgo.Client
 	old     []*kgo.Client // stopped by data loss
@@ -80,7 +86,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 	if c.Settings.RecordBytes == 0 {
 		c.Settings.RecordBytes = int(topics.Default().MaxBytes(names, names.Journal())) - recordOverhead
 	}
-	h := &Host{HostConfig: c, names: names, logger: c.Logger}
+	h := &Host{HostConfig: c, names: names, logger: c.Logger, recovering: make(chan struct{}, recoveriesAtOnce)}
 	if err := h.connect(ctx); err != nil {
 		h.closeClients()
 		return nil, err

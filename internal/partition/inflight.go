@@ -128,6 +128,7 @@ func (p *Processor) settle() {
 	for _, f := range done {
 		p.land(f)
 	}
+	clear(done) // their room in the queue is reused
 	p.caughtUp()
 }
 
@@ -163,7 +164,7 @@ func (p *Processor) land(f *flight) {
 		p.inputs[s].durable = f.read[s]
 	}
 	for _, w := range f.writes {
-		if w.Key.Table == rows.Attempt {
+		if w.Key.Table == rows.Runnable {
 			p.watch.note(w, p.clock.now)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // inputLog is how far one input log is read.
 type inputLog struct {
 	queue   []*kgo.Record // fetched, not decided
+	gen     uint32        // of the log that is read
 	next    int64         // offset to decide next
 	seeking bool          // what comes was read before the log was sought to another place
 	durable int64         // the position that a checkpoint may commit (J3)
@@ -75,7 +76,7 @@ func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
 
 func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 	ref := events.InputRef{
-		Source: s, Generation: p.inputs[s].row.Generation, Offset: r.Offset,
+		Source: s, Generation: p.inputs[s].gen, Offset: r.Offset,
 		LeaderEpoch: max(0, r.LeaderEpoch), Digest: digestOf(r),
 	}
 	if s == events.FromCommands {

@@ -42,8 +42,11 @@ func newWatch() watch {
 // note follows the row of an attempt as a record changes it.
 func (w *watch) note(change rows.Write, now int64) {
 	k := attemptKey{change.Key.Workflow, events.RunnableID(change.Key.A)}
-	row, ok := change.Row.(*machine.Attempt)
-	if !ok || row == nil {
+	var row *machine.Attempt
+	if r, ok := change.Row.(machine.Watched); ok {
+		row = r.OpenAttempt()
+	}
+	if row == nil {
 		delete(w.open, k)
 		return
 	}

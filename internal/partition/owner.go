@@ -136,11 +136,28 @@ func (e *BlockedError) Error() string { return e.Reason }
 // reign is one recovery and what follows it, up to its end. Nil means that the
 // partition was given up in order.
 func (o *Owner) reign(ctx context.Context) error {
-	r, err := o.recover(ctx)
+	// Until the partition is claimed there is nothing to end gracefully.
+	before, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-o.revoke:
+			stop()
+		case <-before.Done():
+		}
+	}()
+	r, err := o.recover(ctx, before)
 	if err != nil {
 		return err
 	}
 	defer r.close()
+	until, err := r.publishedUntil(before)
+	if err != nil {
+		return err
+	}
+	if err := r.await(before, until); err != nil {
+		return err
+	}
 	if err := r.claim(ctx); err != nil {
 		return err
 	}

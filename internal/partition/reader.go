@@ -24,6 +24,7 @@ func newReader(c kafka.Config, adm *kadm.Client) (*reader, error) {
 	return &reader{cl: cl, adm: adm}, nil
 }
 
+// close may be called again.
 func (r *reader) close() { r.cl.Close() }
 
 // span is what a log holds: the offsets from Start on, below End. End is as far

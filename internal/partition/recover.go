@@ -21,20 +21,27 @@ const replayBatch = 512
 
 // recover fences older owners off (O1), loads the store or restores it (O4),
 // and replays the journal to its end.
-func (o *Owner) recover(ctx context.Context) (*reign, error) {
+// The reign may send until ctx ends; the recovery itself ends with before.
+func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
 	o.set(Recovering, 0, "")
-	r, err := o.begin(ctx)
+	select {
+	case o.host.recovering <- struct{}{}:
+		defer func() { <-o.host.recovering }()
+	case <-before.Done():
+		return nil, before.Err()
+	}
+	r, err := o.begin(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.load(ctx); err != nil {
+	if err := r.load(before); err != nil {
 		r.close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (o *Owner) begin(ctx context.Context) (*reign, error) {
+func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	h := o.host
 	txn, err := kafka.NewTxn(h.Kafka, o.p)
 	if err != nil {
@@ -50,7 +57,7 @@ func (o *Owner) begin(ctx context.Context) (*reign, error) {
 	r.log = &kafkaLog{ctx: send, host: h, p: o.p, journal: h.journalClient()}
 	r.box = newMailbox(r.log, &h.Settings)
 	r.log.box = r.box
-	if err := txn.Fence(ctx); err != nil { // O1: before anything is read
+	if err := txn.Fence(before); err != nil { // O1: before anything is read
 		r.close()
 		return nil, err
 	}

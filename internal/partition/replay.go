@@ -158,8 +158,8 @@ func (p *Processor) rerelease(s *store.Store, all bool) error {
 // rewatch makes the list of open attempts again and publishes their tasks.
 func (p *Processor) rewatch(s *store.Store, all bool) error {
 	var bad error
-	err := s.ScanTable(rows.Attempt, func(k rows.Key, value []byte) bool {
-		row := &machine.Attempt{}
+	err := s.ScanTable(rows.Runnable, func(k rows.Key, value []byte) bool {
+		row := p.Machine.Watched()
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {
 			return false
 		}

@@ -11,6 +11,9 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
+// lastEffects bounds the wait for effects at a graceful end.
+const lastEffects = time.Second
+
 // goodbye bounds the appends and the checkpoint of a graceful end.
 const goodbye = 4 * time.Second
 
@@ -62,6 +65,7 @@ func (r *reign) start(ctx context.Context) error {
 	for _, s := range inputs {
 		next[s] = p.inputs[s].next
 	}
+	r.read.close()
 	r.host.router.start(r.o.p, r.box, next)
 	r.check.begin(r)
 	return p.fault
@@ -73,7 +77,7 @@ func (r *reign) start(ctx context.Context) error {
 func (r *reign) seekInputs() {
 	for _, s := range inputs {
 		l := &r.proc.inputs[s]
-		l.next = l.row.Next
+		l.next, l.gen = l.row.Next, l.row.Generation
 		for _, c := range r.check.cursors {
 			if c.Source == s && !l.jumped {
 				l.next = max(l.next, c.Next)
@@ -124,6 +128,7 @@ func (r *reign) leave(ctx context.Context) error {
 	if err := r.drain(ctx); err != nil {
 		return err
 	}
+	r.settleEffects(ctx)
 	r.check.finish(ctx)
 	return r.sayReleased(ctx, "revoked")
 }
@@ -162,6 +167,25 @@ func (r *reign) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %d appends: %w", r.proc.inflight.len(), ctx.Err())
 		}
+	}
+}
+
+// settleEffects gives the effects that are on their way a moment to arrive, so
+// that the successor has less to release again. What does not is in the outbox.
+func (r *reign) settleEffects(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, lastEffects)
+	defer stop()
+	var batch Batch
+	for r.proc.outside.records > 0 && ctx.Err() == nil {
+		select {
+		case <-r.box.wake:
+		case <-ctx.Done():
+		}
+		r.box.take(&batch)
+		if r.proc.Step(&batch) != nil {
+			return
+		}
+		batch.reset()
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "reading from", next)
 		r.record(event)
 		l := &r.proc.inputs[s]
-		l.next, l.durable = next, next
+		l.next, l.durable, l.gen = next, next, l.row.Generation+1
 		r.inboxLost = r.inboxLost || s == events.FromInbox
 		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s, reading goes on at offset %d", s, events.Name(event), next))
 	}
