@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -33,7 +35,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	c := brokertest.Start(t, topics.Options{})
+	c := brokertest.StartInBubble(t, topics.Options{})
 	w := &world{t: t, cluster: c, replies: make(chan events.Reply, 1000), fs: vfs.NewMem()}
 	var err error
 	if w.names, err = c.Config.Names(); err != nil {
@@ -42,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	if w.client, err = kafka.NewEffectsProducer(c.Config); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.client.Close)
+	t.Cleanup(func() { c.Close(w.client) })
 	w.tail(w.names.Replies(), func(k *kgo.Record) {
 		var r events.Reply
 		if err := json.Unmarshal(k.Value, &r); err != nil {
@@ -68,7 +70,7 @@ func (w *world) tail(topic string, visit func(*kgo.Record)) {
 			cl.PollFetches(ctx).EachRecord(visit)
 		}
 	}()
-	w.t.Cleanup(func() { stop(); <-done; cl.Close() })
+	w.t.Cleanup(func() { stop(); <-done; w.cluster.Close(cl) })
 }
 
 // run completes every task with its input.
@@ -136,33 +138,110 @@ func (w *world) reply(kind string) events.Reply {
 
 const echo = `{"definition":{"name":"echo","components":{"a":{"step":"test.echo","queue":"default"},"b":{"step":"test.echo","after":"a"}}},"input":{"x":1},"options":{"close":"on_idle"}}`
 
+// inWorld runs a test in virtual time.
+func inWorld(t *testing.T, f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(newWorld(t)) })
+}
+
 func TestAWorkflowRunsThroughThePlanner(t *testing.T) {
-	w := newWorld(t)
-	_, stop := w.planner("a")
-	w.command("w1", "start", echo)
-	if r := w.reply(events.ReplyDecided); r.Result != events.ResultDone {
-		t.Fatalf("start: %+v %+v", r, r.Refusal)
-	}
-	r := w.reply(events.ReplyDrained)
-	t.Logf("%s", r.Body)
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	inWorld(t, func(w *world) {
+		_, stop := w.planner("a")
+		w.command("w1", "start", echo)
+		if r := w.reply(events.ReplyDecided); r.Result != events.ResultDone {
+			t.Errorf("start: %+v %+v", r, r.Refusal)
+		}
+		w.reply(events.ReplyDrained)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestACrashedPlannerIsSucceeded(t *testing.T) {
-	w := newWorld(t)
-	p, stop := w.planner("a")
-	w.command("w1", "start", echo)
-	w.reply(events.ReplyDrained)
-	p.Crash()
-	if err := stop(); !errors.Is(err, plannerd.ErrCrashed) {
-		t.Fatalf("the crashed planner ended with %v", err)
+	inWorld(t, func(w *world) {
+		p, stop := w.planner("a")
+		w.command("w1", "start", echo)
+		w.reply(events.ReplyDrained)
+		p.Crash()
+		if err := stop(); !errors.Is(err, plannerd.ErrCrashed) {
+			t.Errorf("the crashed planner ended with %v", err)
+		}
+		w.command("w2", "start", echo)
+		_, stop = w.planner("a")
+		w.reply(events.ReplyDrained)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPartitionsMoveBetweenPlanners(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a, stopA := w.planner("a")
+		w.command("w1", "start", echo)
+		w.reply(events.ReplyDrained)
+		b, stopB := w.planner("b")
+		w.until(func() bool { return owned(a) == 2 && owned(b) == 2 })
+		for i := range 8 {
+			w.command(fmt.Sprint("both", i), "start", echo)
+			w.reply(events.ReplyDrained)
+		}
+		if err := stopA(); err != nil {
+			t.Error(err)
+		}
+		w.until(func() bool { return owned(b) == 4 })
+		for i := range 8 {
+			w.command(fmt.Sprint("alone", i), "start", echo)
+			w.reply(events.ReplyDrained)
+		}
+		if err := stopB(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnotherPlannerTakesOverFromAKilledOne(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a, stopA := w.planner("a")
+		b, stopB := w.planner("b")
+		w.until(func() bool { return owned(a) == 2 && owned(b) == 2 })
+		began := time.Now()
+		a.Crash()
+		if err := stopA(); !errors.Is(err, plannerd.ErrCrashed) {
+			t.Errorf("the crashed planner ended with %v", err)
+		}
+		for i := range 8 {
+			w.command(fmt.Sprint("after", i), "start", echo)
+			w.reply(events.ReplyDrained)
+		}
+		t.Logf("all partitions were served again after %s", time.Since(began))
+		if owned(b) != 4 {
+			t.Errorf("the survivor has %+v", b.Partitions())
+		}
+		if err := stopB(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func owned(p *plannerd.Planner) int {
+	n := 0
+	for _, s := range p.Partitions() {
+		if s.State == partition.Owning {
+			n++
+		}
 	}
-	w.command("w2", "start", echo)
-	_, stop = w.planner("a")
-	w.reply(events.ReplyDrained)
-	if err := stop(); err != nil {
-		t.Fatal(err)
+	return n
+}
+
+func (w *world) until(ok func() bool) {
+	w.t.Helper()
+	for range 6000 {
+		if ok() {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
 	}
+	w.t.Fatal("it does not come to pass within a minute")
 }
