@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/dev"
+	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/definition"
 )
@@ -96,13 +97,13 @@ func (c *devCmd) serve(a *app, d *dev.Dev) error {
 	}
 	defer cl.Close()
 	w := newWatcher(c.Files)
-	name := ""
+	var first *definition.Definition
 	for _, file := range w.changed() {
-		if n := a.registerFile(a, cl, file); name == "" {
-			name = n
+		if def := a.registerFile(a, cl, file); first == nil {
+			first = def
 		}
 	}
-	c.suggest(a, d, name)
+	c.suggest(a, d, first)
 	tick := time.NewTicker(pollFiles)
 	defer tick.Stop()
 	for {
@@ -121,13 +122,13 @@ func (c *devCmd) serve(a *app, d *dev.Dev) error {
 }
 
 // suggest prints a first command to try.
-func (c *devCmd) suggest(a *app, d *dev.Dev, name string) {
+func (c *devCmd) suggest(a *app, d *dev.Dev, first *definition.Definition) {
 	data := ""
-	if c.Data != ".heddle" {
+	if c.Data != devfile.Dir {
 		data = " --data " + c.Data
 	}
-	if name != "" {
-		fmt.Fprintf(a.out, "Try: heddle run %s%s --input '{}'\n", name, data)
+	if first != nil {
+		fmt.Fprintf(a.out, "Try: heddle run %s%s %s\n", first.Name, data, sampleInput(first))
 		return
 	}
 	fmt.Fprintf(a.out, `Try: curl -X POST '%s/v1/workflows?wait=5s' -H 'Content-Type: application/json' \
@@ -135,20 +136,20 @@ func (c *devCmd) suggest(a *app, d *dev.Dev, name string) {
 `, d.URL)
 }
 
-// registerFile registers a definition and says so; the name is empty when that
-// did not work, which leaves the earlier version in place.
-func (a *app) registerFile(ctx context.Context, cl *client.Client, file string) (name string) {
+// registerFile registers a definition and says so; it is nil when that did not
+// work, which leaves the earlier version in place.
+func (a *app) registerFile(ctx context.Context, cl *client.Client, file string) *definition.Definition {
 	def, err := a.readDefinition(file)
 	if err == nil {
 		_, err = cl.Define(ctx, def.Name, def.Canonical())
 	}
 	if err != nil {
 		fmt.Fprintln(a.err, "heddle: "+err.Error())
-		return ""
+		return nil
 	}
 	a.warn(def)
 	fmt.Fprintf(a.out, "%s is registered from %s\n", definitionLabel(def), filepath.Base(file))
-	return def.Name
+	return def
 }
 
 // definitionLabel is NAME or NAME@VERSION.

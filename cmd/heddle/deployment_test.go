@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/dev/devfile"
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// output collects what a command prints while it runs.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// running runs `heddle dev` in the working directory until the test ends, and
+// returns what it prints.
+func running(t *testing.T, args ...string) *output {
+	t.Helper()
+	out := &output{}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	args = append([]string{"dev", "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0", "--partitions", "2"}, args...)
+	go func() { done <- run(ctx, args, streams{in: strings.NewReader(""), out: out, err: out}) }()
+	t.Cleanup(func() {
+		stop()
+		if code := <-done; code != codeDone {
+			t.Errorf("heddle dev ended with %d:\n%s", code, out)
+		}
+	})
+	eventually(t, "heddle dev is ready", func() bool { return strings.Contains(out.String(), "Try: ") })
+	return out
+}
+
+// eventually waits for what another goroutine does in real time.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-limit.C:
+			t.Fatalf("it is not so that %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// succeed runs a command that must succeed and returns what it prints.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, err := heddle(t, "", args...)
+	if code != codeDone {
+		t.Fatalf("heddle %s: exit %d\n%s%s", strings.Join(args, " "), code, out, err)
+	}
+	return out
+}
+
+func contains(t *testing.T, out string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(out, w) {
+			t.Errorf("%q is not in:\n%s", w, out)
+		}
+	}
+}
+
+const shout = `
+name: shout
+version: "1"
+input: {schema: {type: object, required: [name], properties: {name: {type: string}}}}
+components:
+  greet: {expr: "'hello ' + input.name"}
+  loud:  {step: test.echo, input: "upper(input)", after: greet}
+outputs: {said: loud}
+`
+
+func TestAWorkflowFromTheCommandLine(t *testing.T) {
+	elsewhere(t)
+	write(t, "shout.yaml", shout)
+	contains(t, running(t, "shout.yaml").String(), "http://127.0.0.1:", "shout@1 is registered", "heddle run shout name=text")
+
+	code, out, progress := heddle(t, "", "run", "shout", "name=ann", "--id", "w1")
+	if code != codeDone {
+		t.Fatalf("run: exit %d, %s%s", code, out, progress)
+	}
+	contains(t, out, "w1  idle", `said  "HELLO ANN"`)
+	contains(t, progress, "greet", "the workflow is idle")
+
+	contains(t, succeed(t, "input", "w1", "name=bob", "--wait", "10s"), `"HELLO BOB"`)
+	contains(t, succeed(t, "results", "w1", "--all"), `"HELLO ANN"`, `"HELLO BOB"`)
+	contains(t, succeed(t, "results", "w1", "--components"), `"hello bob"`)
+	contains(t, succeed(t, "get", "w1"), "idle", "shout@1", "2 completed")
+	contains(t, succeed(t, "lookup", "w1"), "partition", "dev/")
+	contains(t, succeed(t, "lookup", "nobody"), "unknown")
+	contains(t, succeed(t, "history", "w1"), "WorkflowStarted", "RunnableCompleted", "WorkflowIdle")
+	contains(t, succeed(t, "graph", "w1"), "flowchart", "completed")
+	contains(t, succeed(t, "runnables", "w1"), "r1", "test.echo")
+	contains(t, succeed(t, "watch", "w1"), "WorkflowStarted", "WorkflowIdle")
+	contains(t, succeed(t, "journal", "dump", "w1"), "commands", "WorkflowStarted InputAccepted")
+	eventually(t, "the list has it", func() bool { return strings.Contains(succeed(t, "list", "--status", "idle"), "w1") })
+
+	contains(t, succeed(t, "pause", "w1"), "paused")
+	contains(t, succeed(t, "resume", "w1"), "w1")
+	contains(t, succeed(t, "stop", "w1", "--drain", "1s"), "w1")
+	contains(t, succeed(t, "cancel", "w1", "--by", "me", "--why", "done"), "cancelled")
+	contains(t, succeed(t, "delete", "w1"), "deleted")
+	if code, _, err := heddle(t, "", "get", "w1"); code != codeFailed || !strings.Contains(err, "not_found") {
+		t.Errorf("a deleted workflow: exit %d, %s", code, err)
+	}
+}
+
+const twice = `
+name: twice
+components:
+  a: {step: test.fail, params: {n: 1}, policy: {on_failure: halt}}
+  b: {step: person.decides, after: a, policy: {execution_mode: external}}
+outputs: {b: b}
+`
+
+func TestAFailedWorkflowIsRetriedAndCompletedByHand(t *testing.T) {
+	elsewhere(t)
+	write(t, "twice.yaml", twice)
+	running(t)
+	code, out, err := heddle(t, "", "run", "twice.yaml", "--id", "w")
+	if code != codeFailed || !strings.Contains(err, "test_error") && !strings.Contains(err, "attempt 1 of 1 that fail") {
+		t.Fatalf("a failed workflow: exit %d, %s%s", code, out, err)
+	}
+	succeed(t, "retry", "w")
+	var open []client.Runnable
+	eventually(t, "a person is asked", func() bool {
+		if err := json.Unmarshal([]byte(succeed(t, "runnables", "w", "--status", "active", "-o", "json")), &open); err != nil {
+			t.Fatal(err)
+		}
+		return len(open) == 1 && open[0].Component == "b"
+	})
+	succeed(t, "fail", open[0].Token, "not today")
+	succeed(t, "retry", "w", "--component", "b")
+	if err := json.Unmarshal([]byte(succeed(t, "runnables", "w", "--status", "active", "-o", "json")), &open); err != nil || len(open) != 1 {
+		t.Fatalf("after the retry: %v, %v", open, err)
+	}
+	succeed(t, "complete", open[0].Token, "--result", `{"yes": true}`)
+	contains(t, succeed(t, "results", "w"), "idle", `"yes"`)
+	if code, _, err := heddle(t, "", "complete", open[0].Token); code != codeFailed || !strings.Contains(err, "attempt_closed") {
+		t.Errorf("completed again: exit %d, %s", code, err)
+	}
+}
+
+func TestASavedDefinitionIsRegisteredAgain(t *testing.T) {
+	elsewhere(t)
+	write(t, "shout.yaml", shout)
+	out := running(t, "shout.yaml")
+	write(t, "shout.yaml", strings.Replace(shout, `"1"`, `"2!"`, 1))
+	eventually(t, "version 2 is registered", func() bool { return strings.Contains(out.String(), "shout@2! is registered") })
+	write(t, "shout.yaml", "name: [\n")
+	eventually(t, "a broken file is told", func() bool { return strings.Contains(out.String(), "is no valid definition") })
+	contains(t, succeed(t, "start", "shout@1", "name=x", "--wait", "10s"), `"HELLO X"`)
+	contains(t, succeed(t, "start", "shout", "name=y", "--wait", "10s"), `"HELLO Y"`)
+}
+
+func TestDevRefusesADirectoryInUse(t *testing.T) {
+	elsewhere(t)
+	running(t)
+	code, _, err := heddle(t, "", "dev", "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0")
+	if code != codeFailed || !strings.Contains(err, "another heddle dev uses this data directory") {
+		t.Errorf("exit %d, %s", code, err)
+	}
+	if _, err := devfile.Find("."); err != nil {
+		t.Errorf("the first one's dev.json is gone: %v", err)
+	}
+}
+
+func TestTheExampleIsEjected(t *testing.T) {
+	elsewhere(t)
+	succeed(t, "demo", "--eject", "shop")
+	for _, name := range []string{"order-fulfilment.yaml", "orders.json", "README.md", "shop/shop.go", "carrier/carrier.go", "cmd/shop/main.go", "go.mod"} {
+		if _, err := os.Stat("shop/" + name); err != nil {
+			t.Error(err)
+		}
+	}
+	succeed(t, "define", "--check", "shop/order-fulfilment.yaml")
+	if code, _, err := heddle(t, "", "demo", "--eject", "shop"); code != codeFailed || !strings.Contains(err, "exists") {
+		t.Errorf("ejected over itself: exit %d, %s", code, err)
+	}
+	if _, err := os.Stat(devfile.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("ejecting started something")
+	}
+}

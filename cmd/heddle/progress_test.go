@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+func event(t *testing.T, text string) client.Event {
+	t.Helper()
+	var e client.Event
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestWhatNobodyTakesIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	p.event(event(t, `{"position":"1.2","time":"2026-01-01T00:00:00Z","type":"RunnableDispatched","runnable":"r1","component":"greet","attempt":1,"queue":"hello"}`))
+	p.event(event(t, `{"position":"1.2","time":"2026-01-01T00:00:00Z","type":"RunnableDispatched","runnable":"r2","component":"taken","attempt":1,"queue":"other"}`))
+	p.event(event(t, `{"position":"1.3","time":"2026-01-01T00:00:01Z","type":"RunnableNotified","runnable":"r2","component":"taken"}`))
+	now := time.Now()
+	p.hint(now.Add(hintAfter - time.Second))
+	if out.Len() > 0 {
+		t.Fatalf("told too early: %s", out.String())
+	}
+	p.hint(now.Add(hintAfter + time.Second))
+	p.hint(now.Add(hintAfter + 2*time.Second))
+	if got := out.String(); strings.Count(got, "nobody takes it") != 1 || !strings.Contains(got, `greet`) || !strings.Contains(got, `"hello"`) {
+		t.Fatalf("told: %s", got)
+	}
+}
+
+func TestEventsAreToldInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type":"RunnableCompleted","component":"a","value":{"x":1}}`:                    `→ {"x":1}`,
+		`{"type":"RunnableFailed","component":"a","error":{"type":"t","message":"m"}}`:    "failed: t: m",
+		`{"type":"RunnableReturned","component":"a"}`:                                     "no taker of its queue knows this task",
+		`{"type":"RunnableDispatched","component":"a","attempt":3,"queue":"q"}`:           "attempt 3",
+		`{"type":"RunnableDispatched","component":"a","attempt":1}`:                       "from outside",
+		`{"type":"BranchNotTaken","component":"a"}`:                                       "not taken",
+		`{"type":"WorkflowFailed","component":"a","error":{"type":"t","message":"gone"}}`: "the workflow has failed: t: gone",
+		`{"type":"WorkflowCompleted"}`:                                                    "the workflow is completed",
+	} {
+		var out bytes.Buffer
+		newProgress(&out).event(event(t, strings.Replace(text, "{", `{"time":"2026-01-01T00:00:00Z",`, 1)))
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s\n is told as %q, want %q", text, out.String(), want)
+		}
+	}
+}
+
+func TestALongValueIsCutAtACharacter(t *testing.T) {
+	if got := cut("häddle", 2); got != "h…" {
+		t.Errorf("got %q", got)
+	}
+	if got := cut("short", 10); got != "short" {
+		t.Errorf("got %q", got)
+	}
+}
