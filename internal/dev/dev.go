@@ -212,6 +212,9 @@ func (d *Dev) Stop() error {
 		errs = append(errs, c.Close())
 	}
 	if d.data != nil {
+		if d.options.Memory { // the stores are of a broker that is no more
+			errs = append(errs, os.RemoveAll(d.data.join("planner")))
+		}
 		errs = append(errs, d.data.close())
 	}
 	return errors.Join(errs...)
