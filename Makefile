@@ -19,6 +19,10 @@ help: ## list the targets
 build: ## build bin/heddle, static
 	CGO_ENABLED=0 go build -trimpath -o bin/heddle ./cmd/heddle
 
+.PHONY: image
+image: build ## build the Docker image heddle:dev; compose.yaml runs it
+	docker build -t heddle:dev .
+
 .PHONY: demo
 demo: ## run the order-fulfilment demo: no Docker, no Kafka
 	go run ./cmd/heddle demo
