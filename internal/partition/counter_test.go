@@ -146,7 +146,7 @@ func (m *counter) Apply(tx *rows.Tx, rec *events.Record) {
 		case *events.WorkflowStarted:
 			tx.Put(headKey(wf), &tally{})
 		case *events.InputAccepted:
-			tx.Create(rowKey(rows.Runnable, wf, events.RunnableID(e.Fact)), &amount{e.Value})
+			tx.Create(rowKey(rows.Fact, wf, events.RunnableID(e.Fact)), &amount{e.Value})
 			h := rows.Change[tally](tx, headKey(wf))
 			h.Next, h.Open = uint64(e.Fact), h.Open+1
 		case *events.RunnableDispatched:
@@ -174,7 +174,7 @@ func (m *counter) completed(tx *rows.Tx, rec *events.Record, e *events.RunnableC
 	}
 	h := rows.Change[tally](tx, headKey(rec.Workflow))
 	h.Sum, h.Outcomes, h.Open = h.Sum+n, h.Outcomes+1, h.Open-1
-	tx.Delete(rowKey(rows.Runnable, rec.Workflow, e.Runnable))
+	tx.Delete(rowKey(rows.Fact, rec.Workflow, e.Runnable))
 	m.drop(tx, rec.Workflow, e.Runnable)
 }
 
@@ -212,7 +212,7 @@ func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 func (m *counter) Watched() machine.Watched { return &machine.Attempt{} }
 
 func (m *counter) Task(tx *rows.Tx, wf string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
-	in := rows.Get[amount](tx, rowKey(rows.Runnable, wf, id))
+	in := rows.Get[amount](tx, rowKey(rows.Fact, wf, id))
 	if in == nil {
 		return machine.Effect{}, false
 	}

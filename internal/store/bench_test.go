@@ -35,15 +35,15 @@ var value = []byte(`{"order":"o-1234567","total":12.5}`)
 func row(n uint64) rows.Row { return &payload{a: n, b: 7, value: value} }
 
 // step are the writes of one step of a workflow as the planner makes them:
-// header, a fact, the runnable that ended and the next one, attempts, a timer.
+// header, a fact, the runnable that ended and the next one, rows beside them.
 func step(w string, n uint64) []rows.Write {
 	return []rows.Write{
 		{Key: rows.Key{Table: rows.Header, Workflow: w}, Row: row(n)},
 		{Key: rows.Key{Table: rows.Fact, Workflow: w, A: n + 1}, Row: row(n), Created: true},
 		{Key: rows.Key{Table: rows.Runnable, Workflow: w, A: n}},
-		{Key: rows.Key{Table: rows.Attempt, Workflow: w, A: n}},
+		{Key: rows.Key{Table: rows.Latest, Workflow: w, A: n}},
 		{Key: rows.Key{Table: rows.Runnable, Workflow: w, A: n + 1}, Row: row(n), Created: true},
-		{Key: rows.Key{Table: rows.Attempt, Workflow: w, A: n + 1}, Row: row(n), Created: true},
+		{Key: rows.Key{Table: rows.Latest, Workflow: w, A: n + 1}, Row: row(n), Created: true},
 		{Key: rows.Key{Table: rows.Position, A: 2}, Row: row(n)},
 	}
 }
@@ -101,7 +101,7 @@ func BenchmarkSteps(b *testing.B) {
 func reads(c *Cache, w string, n uint64) {
 	c.Get(rows.Key{Table: rows.Header, Workflow: w}, newPayload)
 	c.Get(rows.Key{Table: rows.Runnable, Workflow: w, A: n}, newPayload)
-	c.Get(rows.Key{Table: rows.Attempt, Workflow: w, A: n}, newPayload)
+	c.Get(rows.Key{Table: rows.Latest, Workflow: w, A: n}, newPayload)
 	c.Get(rows.Key{Table: rows.Fact, Workflow: w, A: n}, newPayload)
 	c.Get(rows.Key{Table: rows.Join, Workflow: w, A: 1, B: 2}, newPayload)
 	c.Get(rows.Key{Table: rows.Position, A: 2}, newPayload)

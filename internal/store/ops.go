@@ -46,6 +46,7 @@ func (o ops) widen(at, size int) ops {
 // op is one change of an unpacked list.
 type op struct {
 	kind byte
+	turn int    // place in the list
 	key  []byte // without the owner; part of the list
 }
 
@@ -53,7 +54,7 @@ func (o ops) unpack(list []op) []op {
 	for len(o) > 0 {
 		size, n := binary.Uvarint(o[1:])
 		end := 1 + n + int(size)
-		list = append(list, op{o[0], o[1+n : end]})
+		list = append(list, op{o[0], len(list), o[1+n : end]})
 		o = o[end:]
 	}
 	return list
@@ -63,8 +64,13 @@ func (o ops) unpack(list []op) []op {
 // Keys that were born and died again are gone: neither changelog nor store has
 // them.
 func (o ops) fold() ops {
-	list := o.unpack(nil)
-	slices.SortStableFunc(list, func(a, b op) int { return bytes.Compare(a.key, b.key) })
+	list := o.unpack(make([]op, 0, len(o)/8))
+	slices.SortFunc(list, func(a, b op) int {
+		if c := bytes.Compare(a.key, b.key); c != 0 {
+			return c
+		}
+		return a.turn - b.turn
+	})
 	out := make(ops, 0, len(o))
 	for len(list) > 0 {
 		same := 1

@@ -68,6 +68,9 @@ func (t *turn) told() []machine.Effect {
 	return all
 }
 
+// Watched implements machine.Machine.
+func (p *Planner) Watched() machine.Watched { return &runnable{} }
+
 // Task implements machine.Machine (E1).
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	t := p.begin(tx, a.Decided, a.Since, workflow)

@@ -74,14 +74,11 @@ func (t *turn) applyDispatched(e *events.RunnableDispatched) {
 	h.Active++
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, t.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
+	r.Since, r.Notified, r.Detached = t.now, false, false
 	r.External = e.Queue == ""
-	if r.External {
-		return
+	if !r.External {
+		h.Slots++
 	}
-	h.Slots++
-	t.tx.Create(attemptKey(t.wf, e.Runnable), &machine.Attempt{
-		Attempt: e.Attempt, Decided: t.at, Queue: e.Queue, Since: t.now,
-	})
 }
 
 // applyNotified arms the planner's own timer of the attempt: the backstop when
@@ -97,10 +94,7 @@ func (t *turn) applyNotified(e *events.RunnableNotified) {
 		}
 		t.tx.Put(timerKey(t.wf, r.Deadline, e.Runnable, machine.TimerTimeout), &machine.Timer{Attempt: r.Attempt})
 	}
-	if !r.External {
-		a := rows.Change[machine.Attempt](t.tx, attemptKey(t.wf, e.Runnable))
-		a.Notified, a.Detached = true, a.Detached || e.Detached
-	}
+	r.Notified, r.Detached = true, r.Detached || e.Detached
 }
 
 // leave takes a runnable out of the state it is in: out of the counts, the
@@ -120,7 +114,6 @@ func (t *turn) leave(id events.RunnableID, r *runnable) {
 		t.disarm(id, r)
 		if !r.External {
 			h.Slots--
-			t.tx.Delete(attemptKey(t.wf, id))
 		}
 	case runFailed:
 		h.Failed--

@@ -109,7 +109,7 @@ func (t *turn) applyWorkflowCancelled() {
 func (t *turn) applyDeleted() {
 	digest := t.setup().Digest
 	for _, table := range []rows.Table{
-		rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Attempt,
+		rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest,
 	} {
 		t.deleteTable(table)
 	}
@@ -141,8 +141,6 @@ func (t *turn) deleteTable(table rows.Table) {
 		rows.Scan(t.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	case rows.Latest:
 		rows.Scan(t.tx, from, func(k rows.Key, _ *latest) bool { return collect(k) })
-	case rows.Attempt:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *machine.Attempt) bool { return collect(k) })
 	}
 	for _, k := range keys {
 		t.tx.Delete(k)

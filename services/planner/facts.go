@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -62,6 +63,9 @@ type runnable struct {
 	Queue     string
 	Executor  string
 	External  bool
+	Since     int64 // of the dispatch
+	Notified  bool
+	Detached  bool
 	Past      []pastAttempt
 }
 
@@ -88,6 +92,19 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.String(c, 19, "executor", &r.Executor)
 	c.Bool(20, "external", &r.External)
 	wire.Repeated(c, 21, "past", &r.Past)
+	wire.Int(c, 22, "since", &r.Since)
+	c.Bool(23, "notified", &r.Notified)
+	c.Bool(24, "detached", &r.Detached)
+}
+
+// OpenAttempt implements machine.Watched.
+func (r *runnable) OpenAttempt() *machine.Attempt {
+	if r.Status != runActive || r.External {
+		return nil
+	}
+	return &machine.Attempt{
+		Attempt: r.Attempt, Decided: r.Decided, Queue: r.Queue, Since: r.Since, Notified: r.Notified, Detached: r.Detached,
+	}
 }
 
 // pastAttempt is a closed attempt that did not complete.
@@ -157,10 +174,6 @@ func factKey(wf string, id events.FactID) rows.Key {
 
 func runnableKey(wf string, id events.RunnableID) rows.Key {
 	return rows.Key{Table: rows.Runnable, Workflow: wf, A: uint64(id)}
-}
-
-func attemptKey(wf string, id events.RunnableID) rows.Key {
-	return rows.Key{Table: rows.Attempt, Workflow: wf, A: uint64(id)}
 }
 
 func readyKey(wf string, depth uint32, id events.RunnableID) rows.Key {

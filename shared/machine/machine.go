@@ -34,6 +34,9 @@ type Machine interface {
 	// the one that Effects made.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
 
+	// Watched is an empty row of table Runnable, to decode into at recovery.
+	Watched() Watched
+
 	// Due says whether rec makes the changed rows of its workflow due in the
 	// next checkpoint, by the workflow's strategy.
 	Due(tx *rows.Tx, rec *events.Record) bool

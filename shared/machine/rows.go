@@ -25,10 +25,8 @@ type Timer struct {
 // Fields implements wire.Message.
 func (t *Timer) Fields(c *wire.Codec) { wire.Int(c, 1, "attempt", &t.Attempt) }
 
-// Attempt is the row of an open attempt that a taker has or should get
-// (external ones have none). The machine writes it with the dispatch and the
-// notification and deletes it when the attempt closes; the partition guards its
-// delivery (E3) and liveness.
+// Attempt is an open attempt that a taker has or should get (external ones are
+// none). The partition guards its delivery (E3) and liveness.
 type Attempt struct {
 	Attempt  uint32
 	Decided  events.Position
@@ -37,6 +35,17 @@ type Attempt struct {
 	Notified bool  // a taker has it: heartbeats guard it
 	Detached bool  // completed by its token: nothing guards it
 }
+
+// Watched is a row of table Runnable: the partition watches the open attempt in
+// it, live by the rows that records write, and at recovery by reading the table.
+type Watched interface {
+	wire.Message
+	// OpenAttempt is the attempt that is open, or nil. The caller keeps it.
+	OpenAttempt() *Attempt
+}
+
+// OpenAttempt implements Watched: an Attempt may be a row by itself.
+func (a *Attempt) OpenAttempt() *Attempt { return a }
 
 // Fields implements wire.Message.
 func (a *Attempt) Fields(c *wire.Codec) {

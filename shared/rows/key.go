@@ -15,13 +15,12 @@ type Table uint8
 const (
 	Header   Table = 1  // one per workflow
 	Fact     Table = 2  // A: fact
-	Runnable Table = 3  // A: runnable; open, failed, skipped and cancelled ones
+	Runnable Table = 3  // A: runnable; open, failed, skipped and cancelled ones; watched by the partition
 	Join     Table = 4  // A: scope, B: component
 	Arm      Table = 5  // A: scope, B: component, C: arm
 	Scope    Table = 6  // A: scope
 	Ready    Table = 7  // A: depth, B: runnable; the admission queue
 	Latest   Table = 8  // A: component
-	Attempt  Table = 10 // A: runnable; open attempts, watched by the partition
 	Timer    Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 )
 
