@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -46,7 +47,8 @@ func (o ops) widen(at, size int) ops {
 // op is one change of an unpacked list.
 type op struct {
 	kind byte
-	turn int    // place in the list
+	turn int32  // place in the list
+	head uint64 // the key's first bytes: most comparisons need no more
 	key  []byte // without the owner; part of the list
 }
 
@@ -54,10 +56,31 @@ func (o ops) unpack(list []op) []op {
 	for len(o) > 0 {
 		size, n := binary.Uvarint(o[1:])
 		end := 1 + n + int(size)
-		list = append(list, op{o[0], len(list), o[1+n : end]})
+		key := o[1+n : end]
+		list = append(list, op{o[0], int32(len(list)), head(key), key})
 		o = o[end:]
 	}
 	return list
+}
+
+func head(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var padded [8]byte
+	copy(padded[:], key)
+	return binary.BigEndian.Uint64(padded[:])
+}
+
+// compare orders by key, then by turn.
+func (a *op) compare(b *op) int {
+	if a.head != b.head {
+		return cmp.Compare(a.head, b.head)
+	}
+	if c := bytes.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	return int(a.turn - b.turn)
 }
 
 // fold reduces a list to one change per key, in key order: born or changed.
@@ -65,12 +88,7 @@ func (o ops) unpack(list []op) []op {
 // them.
 func (o ops) fold() ops {
 	list := o.unpack(make([]op, 0, len(o)/8))
-	slices.SortFunc(list, func(a, b op) int {
-		if c := bytes.Compare(a.key, b.key); c != 0 {
-			return c
-		}
-		return a.turn - b.turn
-	})
+	slices.SortFunc(list, func(a, b op) int { return a.compare(&b) })
 	out := make(ops, 0, len(o))
 	for len(list) > 0 {
 		same := 1
