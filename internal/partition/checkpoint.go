@@ -131,6 +131,7 @@ func (c *checkpointer) prepare() *job {
 	j.lease = p.lease
 	j.lease.LeasedUntil = p.clock.now + c.r.host.Settings.Lease.Milliseconds()
 	j.lease.Stale, j.lease.StaleReason = false, ""
+	c.all = c.all || p.wanted
 	due := p.takeDue()
 	lag := c.lagging(p)
 	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
@@ -359,5 +360,5 @@ func (j *job) commit() *kafka.Commit {
 	return c
 }
 
-// checkpointNow asks for a checkpoint as soon as one can be written.
+// checkpointNow asks for a checkpoint of everything as soon as one can be written.
 func (p *Processor) checkpointNow() { p.wanted = true }

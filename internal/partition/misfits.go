@@ -37,7 +37,7 @@ func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*O
 	if r == nil {
 		return nil
 	}
-	out := &Outgoing{Key: string(r.Key), Decided: rec.Position, Number: uint64(number), kept: true}
+	out := Outgoing{Decided: rec.Position, Number: uint64(number), kept: true}
 	switch e := rec.Events[0].(type) {
 	case *events.InputForwarded:
 		out.Kind, out.Log, out.Value = machine.ForwardEffect, rec.Input.Source, clone(r.Value)
@@ -49,7 +49,8 @@ func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*O
 	default:
 		return nil
 	}
-	return []*Outgoing{out}
+	out.Key = string(r.Key)
+	return []*Outgoing{&out}
 }
 
 // needsOriginal says whether replay has to read a record's input again to make

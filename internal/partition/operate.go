@@ -2,9 +2,8 @@ package partition
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
+	"github.com/heddle-run/heddle/internal/replay"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -60,15 +59,12 @@ func (p *Processor) rewind(s events.Source, offset int64, cursor string) {
 
 // parseCursor reads commands@OFFSET or inbox@OFFSET.
 func parseCursor(cursor string) (events.Source, int64, bool) {
-	name, at, ok := strings.Cut(cursor, "@")
-	offset, err := strconv.ParseInt(at, 10, 64)
-	if !ok || err != nil || offset < 0 {
+	r, err := replay.ParseRequest(cursor, events.FromCommands.String(), events.FromInbox.String())
+	if err != nil {
 		return 0, 0, false
 	}
-	for _, s := range inputs {
-		if name == s.String() {
-			return s, offset, true
-		}
+	if r.Log == events.FromInbox.String() {
+		return events.FromInbox, r.Offset, true
 	}
-	return 0, 0, false
+	return events.FromCommands, r.Offset, true
 }

@@ -54,7 +54,7 @@ type Processor struct {
 	watch    watch
 	reads    reads
 	due      map[string]struct{} // workflows due in the next checkpoint
-	wanted   bool                // a checkpoint was asked for
+	wanted   bool                // a checkpoint was asked for, of everything
 	urgent   []func() bool       // engine inputs that wait for their turn
 }
 

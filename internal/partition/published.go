@@ -1,11 +1,9 @@
 package partition
 
 import (
-	"fmt"
-
-	"time"
-
 	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/backlog"
+	"github.com/heddle-run/heddle/internal/replay"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
@@ -25,15 +23,11 @@ func (r *reign) published(lease authority.Lease) snapshot.Record {
 		},
 	}
 	rec.Backlog = p.watch.backlog()
-	cursor := fmt.Sprintf("%s/%d@%d", r.host.names.Journal(), r.o.p, p.stored.Offset+1)
-	if p.rewound != "" {
-		cursor = p.rewound
+	state := replay.State{Cursor: p.rewound, Pending: r.unread(), LastID: r.lastID}
+	if state.Cursor == "" {
+		state.Cursor = replay.Cursor(r.host.names.Journal(), r.o.p, p.stored.Offset+1)
 	}
-	rec.Replay = snapshot.Replay{Cursor: &cursor, PendingEvents: r.unread()}
-	if r.lastID != "" {
-		id := r.lastID
-		rec.Replay.LastReplayedEventID = &id
-	}
+	rec.Replay = state.Published()
 	return rec
 }
 
@@ -51,21 +45,9 @@ func (r *reign) unread() uint64 {
 
 // backlog counts the open attempts that the partition watches.
 func (w *watch) backlog() snapshot.Backlog {
-	var b snapshot.Backlog
-	oldest := int64(0)
+	var tally backlog.Tally
 	for _, at := range w.open {
-		if at.row.Notified {
-			b.Notified++
-			continue
-		}
-		b.Pending++
-		if oldest == 0 || at.row.Since < oldest {
-			oldest = at.row.Since
-		}
+		tally.Add(at.row.Since, at.row.Notified)
 	}
-	if oldest > 0 {
-		text := snapshot.FormatTime(time.UnixMilli(oldest))
-		b.OldestPendingSince = &text
-	}
-	return b
+	return tally.Published()
 }
