@@ -25,7 +25,7 @@ func TestRP02NoCursorIsNull(t *testing.T) {
 	if p := (replay.State{Pending: 5}).Published(); p.Cursor != nil || p.PendingEvents != 5 || p.LastReplayedEventID != nil {
 		t.Errorf("published %+v", p)
 	}
-	if c := replay.Cursor("heddle.journal", 3, 9); c != "heddle.journal/3@9" {
+	if c := replay.Cursor("log", 3, 9); c != "log/3@9" {
 		t.Errorf("cursor %s", c)
 	}
 }
