@@ -112,7 +112,7 @@ func (t *turn) condition(c *definition.Component, id events.RunnableID, a activa
 			t.emit(&events.RunnableSkipped{Runnable: id})
 		}
 		t.passBy(c, a)
-	case id != 0 || len(a.parents) != 1 || t.isOutput(c):
+	case id != 0 || !t.isFact(c) || t.isOutput(c):
 		t.produce(c, id, a, t.value(c, a))
 	default:
 		t.yield(c, a.scope, a.parents[0])

@@ -84,6 +84,15 @@ func (t *turn) arrived(c *definition.Component, parents []events.FactID) json.Ra
 	}
 }
 
+// isFact says whether what arrives at a component is a fact as it stands, and
+// not a value made of a join's arms, be it of one arm only.
+func (t *turn) isFact(c *definition.Component) bool {
+	for c.Join == definition.Else {
+		c = t.graph().Components[c.Arms[0].Component]
+	}
+	return c.Join != definition.List && c.Join != definition.Named
+}
+
 func (t *turn) list(parents []events.FactID) json.RawMessage {
 	b := []byte{'['}
 	for i, id := range parents {
