@@ -131,7 +131,7 @@ func killed(t *testing.T, dir string, generation int, after time.Duration) (line
 	if !scanner.Scan() || scanner.Text() != "ready" {
 		t.Fatalf("the victim did not start: %q", scanner.Text())
 	}
-	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may have ended by itself
 	defer timer.Stop()
 	for scanner.Scan() {
 		if v, ok := strings.CutPrefix(scanner.Text(), "+"); ok && strings.HasSuffix(v, ".") {

@@ -61,7 +61,8 @@ func ParseHeaders(headers []kgo.RecordHeader) (Header, error) {
 	var h Header
 	var seen [3]bool
 	for i := range headers {
-		at, into := -1, (*uint64)(nil)
+		var at int
+		var into *uint64
 		switch headers[i].Key {
 		case epochHeader:
 			at, into = 0, &h.Position.Epoch

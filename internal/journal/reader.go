@@ -22,7 +22,7 @@ var (
 	ErrShort = errors.New("the journal ends before this place")
 )
 
-// Stop, returned by a visitor, ends a reading without an error.
+// Stop is what a visitor returns to end a reading without an error.
 var Stop = errors.New("stop reading")
 
 // Reader reads the journal partitions of a deployment, committed records only.

@@ -222,6 +222,7 @@ func (h *Host) effectRecord(o *Outgoing) *kgo.Record {
 			rec.Headers = append(rec.Headers, kafka.Header(header.Key, header.Value))
 		}
 		return rec
+	case machine.TaskEffect: // its partition is chosen by E2
 	}
 	panic(errors.New("partition: " + kindName(o.Kind) + " has no topic of its own"))
 }

@@ -51,8 +51,7 @@ func (c *consumer) settlePolls() {
 		(*interrupt)()
 	}
 	c.polling.Lock()
-	//lint:ignore SA2001 waiting for the holder is all that is wanted
-	c.polling.Unlock()
+	c.polling.Unlock() //nolint:staticcheck // SA2001: waiting for the holder is all that is wanted
 }
 
 // releaseRunning notifies the attempts of the partitions that have begun,

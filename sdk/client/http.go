@@ -180,6 +180,7 @@ func commandRequest(c command) request {
 			r.query.Set("wait", "accepted")
 		case waitDrained:
 			r.query.Set("wait", waitStep.String())
+		case waitNone:
 		}
 	}
 	return r

@@ -18,7 +18,7 @@ var ErrPending = errors.New("the attempt completes later, by its token")
 // FailOption says more about a failure.
 type FailOption func(*failure)
 
-// NonRetryable: another attempt cannot succeed, whatever the policy allows.
+// NonRetryable says that another attempt cannot succeed, whatever the policy allows.
 func NonRetryable() FailOption {
 	return func(f *failure) { f.wire.NonRetryable = true }
 }

@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (_ *Gateway, err error) {
 	g.watchers = make(chan struct{}, g.limits.Watchers)
 	defer func() {
 		if err != nil {
-			g.closeClients()
+			err = errors.Join(err, g.closeClients())
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)

@@ -37,7 +37,7 @@ func (g *Gateway) serve(rt route) http.Handler {
 		began := time.Now()
 		defer func() {
 			if v := recover(); v != nil {
-				if v == http.ErrAbortHandler {
+				if v == http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http compares it
 					panic(v)
 				}
 				g.logger.Error("a handler panicked", "route", label, "panic", v, "stack", string(debug.Stack()))

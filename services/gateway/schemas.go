@@ -62,8 +62,9 @@ func (s *schemas) of(t reflect.Type, strict bool) node {
 		return s.structure(t, strict)
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64:
 		return node{"type": "integer"}
+	default: // any value
+		return node{}
 	}
-	return node{}
 }
 
 func nullable(n node) node {

@@ -138,7 +138,9 @@ func TestPagesFollowEachOther(t *testing.T) {
 
 func num(id string) int {
 	n := 0
-	fmt.Sscanf(id, "w%d", &n)
+	if _, err := fmt.Sscanf(id, "w%d", &n); err != nil {
+		panic(err)
+	}
 	return n
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,7 +26,7 @@ func (v *view) follow(ctx context.Context) {
 			return
 		}
 		for _, e := range fetches.Errors() {
-			if e.Err != context.DeadlineExceeded {
+			if !errors.Is(e.Err, context.DeadlineExceeded) {
 				v.mend(ctx, e.Partition, e.Err)
 			}
 		}

@@ -113,6 +113,7 @@ func (t *turn) open(stoppedToo bool) bool {
 			t.refuse("stopped", "the workflow is stopped; resume it first")
 			return false
 		}
+	default: // open
 	}
 	return true
 }

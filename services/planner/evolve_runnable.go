@@ -120,6 +120,7 @@ func (t *turn) leave(id events.RunnableID, r *runnable) {
 		h.Halted--
 	case runCancelled:
 		h.Cancelled--
+	case runSkipped: // for good
 	}
 }
 

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"fmt"
+
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -141,6 +143,8 @@ func (t *turn) deleteTable(table rows.Table) {
 		rows.Scan(t.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	case rows.Latest:
 		rows.Scan(t.tx, from, func(k rows.Key, _ *latest) bool { return collect(k) })
+	default:
+		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}
 	for _, k := range keys {
 		t.tx.Delete(k)

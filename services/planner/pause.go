@@ -33,6 +33,7 @@ func (t *turn) resume(b *events.ResumeWorkflow) {
 	case Stopping:
 		t.refuse("stopped", "the workflow is still draining; resume it when it has stopped")
 		return
+	default: // paused or stopped
 	}
 	e := &events.WorkflowResumed{By: b.By}
 	var ok bool

@@ -48,8 +48,9 @@ func (h *header) drained() bool {
 		return true
 	case Failed:
 		return h.Slots == 0
+	default:
+		return false
 	}
-	return false
 }
 
 // isOutput says whether results show the component.

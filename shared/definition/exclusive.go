@@ -16,8 +16,7 @@ import (
 // literals is a set of literals: bit 2i for guard i taken, 2i+1 for not taken.
 type literals []uint64
 
-func (l literals) has(bit int) bool { return l[bit/64]&(1<<(bit%64)) != 0 }
-func (l literals) add(bit int)      { l[bit/64] |= 1 << (bit % 64) }
+func (l literals) add(bit int) { l[bit/64] |= 1 << (bit % 64) }
 
 func (l literals) union(o literals) {
 	for i := range l {
@@ -132,8 +131,9 @@ func (a *analysis) single(c *Component) bool {
 			}
 		}
 		return true
+	default:
+		return a.graph.Components[c.Arms[0].Component].Single
 	}
-	return a.graph.Components[c.Arms[0].Component].Single
 }
 
 func (a *analysis) joinArms(c *Component) {

@@ -49,6 +49,7 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 			}
 		}
 		return expr.ObjectType(fields)
+	case Any: // below
 	}
 	t := yields[c.Arms[0].Component]
 	for _, arm := range c.Arms[1:] {

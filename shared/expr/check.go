@@ -117,6 +117,7 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		if c.input != nil {
 			return c.input.kinds, nil
 		}
+	default: // of any kind
 	}
 	return anyKind, nil
 }

@@ -116,7 +116,7 @@ func (c *child) ready(ctx context.Context, limit time.Duration) (time.Duration, 
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		case err := <-c.exited:
-			return 0, fmt.Errorf("the child ended by itself: %v; see %s", err, filepath.Join(filepath.Dir(c.dir), "heddle.log"))
+			return 0, fmt.Errorf("the child ended by itself: %w; see %s", err, filepath.Join(filepath.Dir(c.dir), "heddle.log"))
 		case <-deadline.C:
 			return 0, fmt.Errorf("not ready after %s: %w", limit, last)
 		case <-tick.C:
