@@ -118,8 +118,8 @@ func (a *app) printFigure(f bench.Figure) error {
 		fmt.Fprintln(a.out, "           the first error: "+f.FirstError)
 	}
 	if l := f.Floor; l != nil {
-		fmt.Fprintf(a.out, "  floor    %12d  %11.0f  %9.0f  %6.2f  %7.2f          %.2f of the floor's steps/s, %.1f times its p50\n",
-			l.Concurrency, l.WorkflowsPS, l.StepsPS, l.P50, l.P99, f.OfFloor, f.P50OfFloor)
+		fmt.Fprintf(a.out, "  floor    %12d  %11.0f  %9.0f  %6.2f  %7.2f  %6d  %11.1f\n", l.Concurrency, l.WorkflowsPS, l.StepsPS, l.P50, l.P99, l.Errors, l.CPUPerStep)
+		fmt.Fprintf(a.out, "           %.2f of the floor's steps/s, %.1f times its p50, %.1f times its CPU per step\n", f.OfFloor, f.P50OfFloor, f.CPUOfFloor)
 	}
 	return nil
 }

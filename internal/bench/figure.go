@@ -20,6 +20,7 @@ type Figure struct {
 	Floor        *Figure `json:"floor,omitempty"`            // the same record flow with empty logic
 	OfFloor      float64 `json:"share_of_floor,omitempty"`   // steps/s, engine over floor
 	P50OfFloor   float64 `json:"p50_over_floor,omitempty"`   // engine over floor
+	CPUOfFloor   float64 `json:"cpu_over_floor,omitempty"`   // CPU per step, engine over floor: says most on a busy machine
 	FirstError   string  `json:"first_error,omitempty"`      // an example of Errors
 	Measured     float64 `json:"measured_seconds,omitempty"` // how long
 }
@@ -29,6 +30,9 @@ func (f *Figure) compare(floor Figure) {
 	f.Floor = &floor
 	if floor.StepsPS > 0 {
 		f.OfFloor = round(f.StepsPS/floor.StepsPS, 3)
+	}
+	if floor.CPUPerStep > 0 {
+		f.CPUOfFloor = round(f.CPUPerStep/floor.CPUPerStep, 2)
 	}
 	if floor.P50 > 0 {
 		f.P50OfFloor = round(f.P50/floor.P50, 2)

@@ -101,9 +101,6 @@ func Measure(ctx context.Context, t Target, o Options) (Figure, error) {
 	if o.Concurrency < 1 || o.Duration <= 0 {
 		return Figure{}, fmt.Errorf("want at least one workflow at a time and some duration, got %d and %s", o.Concurrency, o.Duration)
 	}
-	if o.WarmUp == 0 {
-		o.WarmUp = max(time.Second, o.Duration/5)
-	}
 	if o.Slots == 0 {
 		o.Slots = min(256, max(16, o.Concurrency))
 	}
@@ -129,14 +126,40 @@ func Measure(ctx context.Context, t Target, o Options) (Figure, error) {
 
 // Floor measures the floor of o's workload on t's brokers.
 func Floor(ctx context.Context, t Target, o Options) (Figure, error) {
+	warmUp := o.warmUp()
+	before, err := cpuTime()
+	if err != nil {
+		return Figure{}, err
+	}
 	r, err := floor.Run(ctx, floor.Options{
 		Brokers: t.Brokers, Workload: floor.Workload(o.Workload.Name), Concurrency: o.Concurrency,
-		Duration: o.Duration, WarmUp: o.WarmUp, Partitions: t.Partitions,
+		Duration: o.Duration, WarmUp: warmUp, Partitions: t.Partitions,
 	})
-	return Figure{
+	if err != nil {
+		return Figure{}, err
+	}
+	after, err := cpuTime()
+	if err != nil {
+		return Figure{}, err
+	}
+	f := Figure{
 		Workload: o.Workload.Name, Concurrency: o.Concurrency, WorkflowsPS: round(r.WorkflowsPS, 1), StepsPS: round(r.StepsPS, 1),
-		P50: round(r.P50Millis, 3), P99: round(r.P99Millis, 3), Errors: r.Errors,
-	}, err
+		P50: round(r.P50Millis, 3), P99: round(r.P99Millis, 3), Errors: r.Errors, Measured: round(o.Duration.Seconds(), 2),
+	}
+	// The warm-up works as the measurement does, and is in the CPU time.
+	if steps := r.StepsPS * (warmUp + o.Duration).Seconds(); steps > 0 {
+		f.CPUPerStep = round(float64((after-before).Microseconds())/steps, 2)
+	}
+	return f, nil
+}
+
+// warmUp is how long the warm-up takes: a fifth of the duration, a second at
+// least, unless it is given.
+func (o Options) warmUp() time.Duration {
+	if o.WarmUp > 0 {
+		return o.WarmUp
+	}
+	return max(time.Second, o.Duration/5)
 }
 
 // Compare measures the engine and then the floor in one run.
@@ -204,7 +227,7 @@ func measure(ctx context.Context, cl *client.Client, t Target, o Options) (Figur
 // interval waits through the warm-up and the measurement; what was used before
 // the measurement is returned.
 func (l *load) interval(ctx context.Context, t Target, o Options) (usage, error) {
-	if err := pause(ctx, o.WarmUp); err != nil {
+	if err := pause(ctx, o.warmUp()); err != nil {
 		return usage{}, err
 	}
 	before, err := t.usage()
