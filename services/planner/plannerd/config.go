@@ -29,6 +29,7 @@ type Config struct {
 
 	Partition  partition.Settings
 	CacheBytes int64 // of Pebble's blocks, for all partitions together; 64 MiB
+	HotBytes   int   // of hot workflows, for all partitions of the deployment together; 128 MiB
 	MaxActive  int   // attempts of one workflow at a time; planner.DefaultMaxActive
 
 	// Durability says what an acknowledgement of the broker survives, for
@@ -46,6 +47,8 @@ type Config struct {
 
 const (
 	defaultCacheBytes = 64 << 20
+	defaultHotBytes   = 128 << 20
+	leastHotBytes     = 2 << 20 // of one partition
 	minKeyBytes       = 16
 )
 
@@ -66,18 +69,28 @@ func (c *Config) defaults() error {
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
 	}
+	if c.HotBytes == 0 {
+		c.HotBytes = defaultHotBytes
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Machine == nil {
 		c.Machine = c.planner
 	}
-	c.Partition = c.Partition.Complete()
 	return nil
 }
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
 	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive})
+}
+
+// hot gives each partition its part of the hot cache. A planner may come to own
+// all of them.
+func (c *Config) hot(partitions int32) {
+	if c.Partition.CacheBytes == 0 {
+		c.Partition.CacheBytes = max(leastHotBytes, c.HotBytes/int(partitions))
+	}
 }
 
 func (c *Config) dir(p int32) string {

@@ -103,6 +103,7 @@ func (s *Planner) open(ctx context.Context) error {
 	if s.set, err = topics.Default().Discover(ctx, admin, s.cfg.Kafka.Prefix); err != nil {
 		return err
 	}
+	s.cfg.hot(s.set.Partitions())
 	if s.cfg.Durability == nil {
 		if s.cfg.Durability, err = durability(ctx, admin, s.set); err != nil {
 			return err
