@@ -52,9 +52,9 @@ func (b *benchProcess) stop() {
 	// A process that has ended by itself needs no signal.
 	_ = b.cmd.Process.Signal(syscall.SIGINT)
 	select {
-	case <-b.done:
+	case <-b.done: //nolint:errcheck // it was interrupted: how it ended says nothing
 	case <-time.After(benchDrain):
 		_ = b.cmd.Process.Kill()
-		<-b.done
+		<-b.done //nolint:errcheck // it was killed
 	}
 }

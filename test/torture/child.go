@@ -82,7 +82,7 @@ func (c *child) kill() {
 	}
 	// A process that has ended by itself needs no killing.
 	_ = c.cmd.Process.Kill()
-	<-c.exited
+	<-c.exited //nolint:errcheck // it was killed
 	c.cmd = nil
 }
 
