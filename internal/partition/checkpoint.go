@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/snapshot"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -33,9 +34,11 @@ type checkpointer struct {
 
 	last      time.Time // begin of the last one
 	flushed   time.Time
-	took      time.Duration // of the last one
-	notBefore time.Time     // after a failure
-	cursors   []cursorRow   // as last committed
+	took      time.Duration   // of the last one
+	notBefore time.Time       // after a failure
+	cursors   []cursorRow     // as last committed
+	at        events.Position // the last record of the last one
+	full      time.Time       // of the last one of everything
 	stop      context.CancelFunc
 	ctx       context.Context
 	result    error
@@ -83,7 +86,7 @@ func (c *checkpointer) dueIn() time.Duration {
 
 // changed says whether there is anything new to write.
 func (c *checkpointer) changed() bool {
-	if owners, _ := c.r.store.Dirty(); owners > 0 {
+	if c.r.proc.stored.Position != c.at {
 		return true
 	}
 	for _, cur := range c.cursors {
@@ -131,7 +134,7 @@ func (c *checkpointer) prepare() *job {
 	j.lease = p.lease
 	j.lease.LeasedUntil = p.clock.now + c.r.host.Settings.Lease.Milliseconds()
 	j.lease.Stale, j.lease.StaleReason = false, ""
-	c.all = c.all || p.wanted
+	c.all = c.all || p.wanted || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
 	due := p.takeDue()
 	lag := c.lagging(p)
 	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
@@ -176,8 +179,10 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 		return
 	}
 	c.took = time.Since(j.began)
-	c.cursors = j.cursors
-	c.all = c.all && !j.all
+	c.cursors, c.at = j.cursors, j.snap.Applied.Position
+	if j.all {
+		c.all, c.full = false, j.began
+	}
 	for _, s := range inputs {
 		p.inputs[s].jumped = false
 	}

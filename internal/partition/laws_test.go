@@ -508,3 +508,22 @@ func TestCommandsToAnotherPartitionItselfAreNotForwarded(t *testing.T) {
 		t.Errorf("record is %s", m.names(0))
 	}
 }
+
+func TestAU08MarkedStaleKeepsTheRenewedLease(t *testing.T) {
+	m := newModel(t, Settings{Lease: 10 * time.Second})
+	m.now = m.now.Add(5 * time.Second)
+	until := m.now.Add(10 * time.Second).UnixMilli()
+	m.batch.Renewed = []Renewed{{Until: until}}
+	m.mustStep()
+	m.command("s", "_partition/0", "mark_stale", `{"reason":"odd","by":"ann"}`)
+	m.mustStep()
+	m.ack()
+	if l := m.p.lease; !l.Stale || l.StaleReason != "odd" || l.LeasedUntil != until {
+		t.Errorf("the lease is %+v", l)
+	}
+	m.batch.Renewed = []Renewed{{Until: until + 1}}
+	m.mustStep()
+	if m.p.lease.Stale {
+		t.Error("a renewal does not clear stale (AU12)")
+	}
+}

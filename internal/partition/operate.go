@@ -15,8 +15,9 @@ func (p *Processor) operate(d *decision, cmd *events.Command) {
 		d.own = p.lease.ForceRelease(b.By)
 		d.after = func() { p.dismissed = true }
 	case *events.MarkPartitionStale:
-		d.own = p.lease.MarkStale(b.Reason, b.By)
-		d.after = func() { p.lease = leaseOf(p.tx) }
+		stale := p.lease.MarkStale(b.Reason, b.By)
+		d.own = stale
+		d.after = func() { p.lease = p.lease.Apply(stale, p.epoch) }
 	case *events.ReplayPartition:
 		p.requestReplay(d, cmd, b)
 	case *events.CheckpointWorkflow:

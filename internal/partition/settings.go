@@ -10,6 +10,7 @@ type Settings struct {
 
 	CheckpointInterval time.Duration // at least between two checkpoints with changes
 	CheckpointShare    float64       // of time that checkpoints may take under load; the interval stretches to keep it
+	FullCheckpoint     time.Duration // after which everything is due, whatever its strategy: far below the journal's retention (C1)
 	LagRecords         uint64        // a dirty workflow is due once the journal is so many records ahead of replay-from (C1)
 
 	Silence time.Duration // of a notified attempt's taker, after which it is lost (E3)
@@ -52,15 +53,16 @@ func (s Settings) Complete() Settings {
 	def(&s.Margin, s.Lease/5)
 	def(&s.CheckpointInterval, time.Second)
 	def(&s.CheckpointShare, 0.1)
+	def(&s.FullCheckpoint, time.Hour)
 	def(&s.LagRecords, 200_000)
 	def(&s.Silence, 15*time.Second)
 	def(&s.Pending, 30*time.Second)
 	def(&s.Sweep, time.Second)
 	def(&s.Window, 24*time.Hour)
 	def(&s.InflightRecords, 8192)
-	def(&s.InflightBytes, 32<<20)
-	def(&s.QueueRecords, 8192)
-	def(&s.QueueBytes, 16<<20)
+	def(&s.InflightBytes, 16<<20)
+	def(&s.QueueRecords, 4096)
+	def(&s.QueueBytes, 4<<20)
 	def(&s.CacheBytes, 64<<20)
 	return s
 }

@@ -33,11 +33,11 @@ func (p *Processor) fireTimers() bool {
 	if p.fault != nil {
 		return false
 	}
+	p.timers.next = more // before firing: what fires may arm an earlier one
 	did := false
 	for _, k := range due {
 		did = p.fire(k) || did
 	}
-	p.timers.next = more
 	return did
 }
 
