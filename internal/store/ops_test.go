@@ -1,0 +1,60 @@
+package store
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+func TestFoldKeepsWhatTheChangelogMustLearn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var list ops
+		kinds := map[string][]byte{} // by key, in order
+		for range rapid.IntRange(0, 60).Draw(t, "changes") {
+			k := rows.Key{Table: rows.Fact, Workflow: "w", A: rapid.Uint64Range(0, 9).Draw(t, "fact")}
+			if rapid.Bool().Draw(t, "long") {
+				k.Sub = strings.Repeat("x", 150)
+			}
+			kind := rapid.SampledFrom([]byte{changed, born, died}).Draw(t, "kind")
+			list = list.append(kind, "w", k)
+			full := string(k.Append(nil))
+			kinds[full] = append(kinds[full], kind)
+		}
+		once := list.fold()
+		if twice := once.fold(); !bytes.Equal(once, twice) {
+			t.Fatalf("folding again gives %x, not %x", twice, once)
+		}
+		got := map[string]byte{}
+		for _, one := range once.unpack(nil) {
+			full, err := fullKey(nil, "w", one.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[string(full)] = one.kind
+		}
+		for k, all := range kinds {
+			kind, there := got[k]
+			bornAndDied := all[0] == born && all[len(all)-1] == died
+			wasThere := all[0] != born
+			if there == bornAndDied || there && (kind == changed) != wasThere {
+				t.Fatalf("changes %v of a key fold to %d, %v", all, kind, there)
+			}
+		}
+	})
+}
+
+func FuzzMalformedDirtyKeysAreNoticed(f *testing.F) {
+	f.Add([]byte(ops(nil).append(born, "w", rows.Key{Table: rows.Fact, Workflow: "w", A: 300})))
+	f.Add([]byte{0, 200, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if o := ops(b); o.valid() {
+			if again := o.demote(); !again.valid() || len(again.unpack(nil)) != len(o.unpack(nil)) {
+				t.Fatalf("%x comes back as %x", b, again)
+			}
+		}
+	})
+}
