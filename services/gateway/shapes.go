@@ -113,10 +113,11 @@ type Graph struct {
 	Outputs    map[string]string `json:"outputs"`
 }
 
-// DeploymentReadiness and PartitionReadiness are what the readiness service published.
 type (
+	// DeploymentReadiness is what the readiness service published of all partitions.
 	DeploymentReadiness struct{ snapshot.Aggregate }
-	PartitionReadiness  struct{ snapshot.Snapshot }
+	// PartitionReadiness is what it published of one.
+	PartitionReadiness struct{ snapshot.Snapshot }
 )
 
 // anyObject and anyDocument have no fields of their own.
