@@ -66,7 +66,10 @@ func (c *benchCmd) target(a *app) (bench.Target, func() error, error) {
 	if err != nil {
 		return bench.Target{}, nil, err
 	}
-	return bench.Target{Brokers: d.Brokers, URL: d.URL, Prefix: d.Prefix, Dir: d.Dir, Partitions: c.Partitions}, d.Stop, nil
+	t := bench.Target{
+		Brokers: d.Brokers, URL: d.URL, Prefix: d.Prefix, Dir: d.Dir, Partitions: c.Partitions, Restart: d.RestartPlanner,
+	}
+	return t, d.Stop, nil
 }
 
 // measure measures every workload at every concurrency.
@@ -146,6 +149,7 @@ func (c *benchCmd) idle(a *app, t bench.Target) error {
 			{"memory per workflow", fmt.Sprintf("%.0f bytes", f.RSSPerWorkflow)},
 			{"disk", fmt.Sprintf("%d MB", f.Disk>>20)},
 			{"disk per workflow", fmt.Sprintf("%.0f bytes", f.BytesPerWorkflow)},
+			{"planner restarted", fmt.Sprintf("%.0f ms on its stores, %.0f ms restored from the changelog", f.Restart, f.Restore)},
 			{"errors", strconv.Itoa(f.Errors)},
 		})
 	})

@@ -21,6 +21,8 @@ type IdleFigure struct {
 	RSSPerWorkflow   float64 `json:"rss_bytes_per_workflow"` // beyond what it was before
 	Disk             int64   `json:"disk_bytes"`
 	BytesPerWorkflow float64 `json:"disk_bytes_per_workflow"`
+	Restart          float64 `json:"restart_ms,omitempty"` // of the planner, on its stores, until it owns everything
+	Restore          float64 `json:"restore_ms,omitempty"` // the same without its stores, from the changelog
 	Errors           int     `json:"errors"`
 }
 
@@ -58,9 +60,27 @@ func Idle(ctx context.Context, t Target, n int, o Options, progress func(done in
 			return err
 		}
 		f.weigh(before, after)
-		return nil
+		return f.restart(ctx, t)
 	})
 	return f, err
+}
+
+// restart measures how long a planner takes to be back.
+func (f *IdleFigure) restart(ctx context.Context, t Target) error {
+	if t.Restart == nil {
+		return nil
+	}
+	for _, m := range []struct {
+		into *float64
+		anew bool
+	}{{&f.Restart, false}, {&f.Restore, true}} {
+		took, err := t.Restart(ctx, m.anew)
+		if err != nil {
+			return err
+		}
+		*m.into = round(float64(took)/float64(time.Millisecond), 1)
+	}
+	return nil
 }
 
 func (f *IdleFigure) weigh(before, after weight) {

@@ -21,6 +21,10 @@ type Target struct {
 	URL        string // of its gateway, for ViaHTTP
 	Partitions int32  // of the floor's topics
 	Dir        string // whose growth is counted; empty: unknown
+
+	// Restart restarts the planner, with anew without its stores, and tells how
+	// long it took until it owned everything; nil: it is not ours to restart.
+	Restart func(ctx context.Context, anew bool) (time.Duration, error)
 }
 
 // Ways to start and await workflows.

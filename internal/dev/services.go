@@ -3,8 +3,11 @@ package dev
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -97,6 +100,23 @@ func (d *Dev) CrashPlanner() error {
 		return errors.New("no planner runs")
 	}
 	return d.units[Planner].end(p.Crash, plannerd.ErrCrashed)
+}
+
+// RestartPlanner stops the planner in order, starts it again, and tells how long
+// that start took. With anew it comes back without its stores, as on another
+// machine, and restores them from the changelog.
+func (d *Dev) RestartPlanner(ctx context.Context, anew bool) (time.Duration, error) {
+	if err := d.StopService(Planner); err != nil {
+		return 0, err
+	}
+	if anew {
+		if err := os.RemoveAll(d.data.join("planner")); err != nil {
+			return 0, fmt.Errorf("removing the planner's stores: %w", err)
+		}
+	}
+	began := time.Now()
+	err := d.StartService(ctx, Planner)
+	return time.Since(began), err
 }
 
 func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
