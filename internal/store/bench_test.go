@@ -224,8 +224,7 @@ func BenchmarkIdleWorkflow(b *testing.B) {
 		}
 		s.Live(true)
 		c := NewCache(s, 8<<20)
-		list := names(n)
-		for i, w := range list {
+		for i, w := range names(n) {
 			for k := range uint64(5) {
 				c.Apply(step(w, k), uint64(i))
 			}
@@ -234,7 +233,6 @@ func BenchmarkIdleWorkflow(b *testing.B) {
 			}
 		}
 		checkpoint(b, s)
-		list = nil
 		after := heap()
 		b.ReportMetric(float64(after-before)/n, "heapB/workflow")
 		b.ReportMetric(float64(c.Stats().Bytes)/n, "cachedB/workflow")
