@@ -41,7 +41,7 @@ func (t *httpTransport) stream(ctx context.Context, workflow string, last *strin
 			return false, fmt.Errorf("decode an event: %w", err)
 		}
 		*last = e.id
-		if !yield(out) {
+		if !yield(out) || out.Type == "WorkflowDeleted" {
 			return true, nil
 		}
 		e = sseEvent{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // queues knows which task queues exist: a task for a queue without a topic
@@ -76,6 +77,7 @@ func queuesOf(d *definition.Definition) ([]string, error) {
 		}
 		p, err := g.PolicyFor(c, nil, definition.Given{})
 		switch {
+		case err == nil && p.Mode == policy.External: // completed by its token
 		case err == nil && p.Queue != "":
 			all[p.Queue] = true
 		default:
