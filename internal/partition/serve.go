@@ -50,6 +50,7 @@ func (r *reign) serve(ctx context.Context) error {
 func (r *reign) start(ctx context.Context) error {
 	p := r.proc
 	p.tick()
+	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
 	r.seekInputs()
 	if err := r.inspectInputs(ctx); err != nil {
 		return err
