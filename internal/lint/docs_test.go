@@ -90,7 +90,6 @@ const maxLines = 400
 
 // long are files that may be longer, with the reason.
 var long = map[string]string{
-	"internal/partition/laws_test.go": "one test per law, in their order",
 }
 
 func TestFilesAreShort(t *testing.T) {

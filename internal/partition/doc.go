@@ -40,8 +40,9 @@
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
 // record, live and in replay; effects.go, ledger.go, timers.go, liveness.go,
 // reads.go and lease.go what a record changes beside the machine's rows.
-// owner.go, recover.go, claim.go, serve.go, checkpoint.go and vanish.go are an
-// owner's life. host.go, router.go, kafkalog.go, mailbox.go, offsets.go and
+// owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, serve.go,
+// checkpoint.go, checkpoint_job.go, marker.go and published.go are an owner's
+// life. host.go, router.go, reader.go, kafkalog.go, mailbox.go, offsets.go and
 // queues.go are what the partitions of a process share. The laws by letter (J1,
 // O2, …) are those of the partition log's design.
 package partition
