@@ -89,8 +89,7 @@ func checkSpecs(t *testing.T, f *source, d *ast.GenDecl) {
 const maxLines = 400
 
 // long are files that may be longer, with the reason.
-var long = map[string]string{
-}
+var long = map[string]string{}
 
 func TestFilesAreShort(t *testing.T) {
 	for _, p := range packages(t) {
