@@ -3,7 +3,6 @@ package dev
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -15,7 +14,6 @@ import (
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/services/executor"
 )
 
@@ -105,78 +103,6 @@ func Start(ctx context.Context, o Options) (_ *Dev, err error) {
 		}
 	}
 	return d, d.announce()
-}
-
-// open locks the data, starts the broker, takes the gateway's port and makes
-// the topics.
-func (d *Dev) open(ctx context.Context) (err error) {
-	if d.data, err = openDir(d.options.Dir); err != nil {
-		return err
-	}
-	d.Dir = d.data.path
-	if d.key, err = d.data.tokenKey(); err != nil {
-		return err
-	}
-	if d.listener, err = listen(ctx, d.options.HTTP, d.options.NextHTTP); err != nil {
-		return err
-	}
-	d.address = d.listener.Addr().String()
-	d.URL = "http://" + d.address
-	if d.broker, err = d.startBroker(ctx); err != nil {
-		return err
-	}
-	d.Brokers = []string{d.broker.Addr()}
-	d.config = kafka.Config{Brokers: d.Brokers, Prefix: d.options.Prefix, ClientID: "heddle-dev", Logger: d.logger}
-	set, err := d.makeTopics(ctx)
-	if err != nil {
-		return err
-	}
-	d.Prefix = set.Prefix()
-	return nil
-}
-
-func (d *Dev) startBroker(ctx context.Context) (*broker.Broker, error) {
-	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Logger: d.logger}
-	if d.options.Memory {
-		o.Dir = ""
-	}
-	return broker.Start(ctx, o)
-}
-
-// makeTopics applies the topics. Those of an earlier start keep their counts
-// and their queues.
-func (d *Dev) makeTopics(ctx context.Context) (*topics.Set, error) {
-	cl, err := kafka.NewAdmin(d.config)
-	if err != nil {
-		return nil, err
-	}
-	defer cl.Close()
-	o := topics.Options{Prefix: d.options.Prefix, Partitions: d.options.Partitions, Queues: d.options.Queues}
-	for queue := range d.options.Services {
-		o.Queues = append(o.Queues, queue)
-	}
-	found, err := topics.Default().Discover(ctx, cl, d.options.Prefix)
-	var missing *topics.MismatchError
-	switch {
-	case err == nil:
-		o.Partitions = found.Partitions()
-		o.Queues = append(o.Queues, found.Queues()...)
-	case !errors.As(err, &missing):
-		return nil, err
-	}
-	set, err := topics.Default().Set(o)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := set.Apply(ctx, cl); err != nil {
-		return nil, fmt.Errorf("making the topics: %w", err)
-	}
-	return set, nil
-}
-
-// announce writes dev.json, where the command line and the SDKs look.
-func (d *Dev) announce() error {
-	return devfile.Write(d.Dir, devfile.File{URL: d.URL, Brokers: d.Brokers, Prefix: d.Prefix, PID: os.Getpid()})
 }
 
 // StartService starts a service that does not run and returns when it can be
