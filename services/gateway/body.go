@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // readBody reads a request's body within the limit.
@@ -32,7 +34,7 @@ func (g *Gateway) readObject(w http.ResponseWriter, r *http.Request, into any) (
 	if len(b) == 0 {
 		b = []byte("{}")
 	}
-	if d := depth(b); d > g.limits.Depth {
+	if d := events.JSONDepth(b); d > g.limits.Depth {
 		return nil, refuse("too_deep", fmt.Sprintf("the body is nested %d deep, the limit is %d", d, g.limits.Depth))
 	}
 	return b, decodeStrict(b, into)
@@ -66,24 +68,4 @@ func decodeProblem(err error) error {
 		return refuse("not_json", err.Error())
 	}
 	return refuse("invalid_field", err.Error()) // of a field's own decoding
-}
-
-// depth is the deepest nesting of a JSON text.
-func depth(b []byte) int {
-	level, most, text := 0, 0, false
-	for i := 0; i < len(b); i++ {
-		switch ch := b[i]; {
-		case text && ch == '\\':
-			i++
-		case ch == '"':
-			text = !text
-		case text:
-		case ch == '{' || ch == '[':
-			level++
-			most = max(most, level)
-		case ch == '}' || ch == ']':
-			level--
-		}
-	}
-	return most
 }

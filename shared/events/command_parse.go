@@ -201,7 +201,7 @@ func (c *Command) decode(data []byte) *CommandError {
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")
 	}
-	if depth := jsonDepth(data); depth > MaxDepth {
+	if depth := JSONDepth(data); depth > MaxDepth {
 		return &CommandError{"too_deep", "", fmt.Sprintf("the body is nested more than %d levels deep", MaxDepth)}
 	}
 	body := create()
@@ -215,7 +215,8 @@ func (c *Command) decode(data []byte) *CommandError {
 // MaxDepth is how deep a JSON document from outside may be nested.
 const MaxDepth = 100
 
-func jsonDepth(b []byte) int {
+// JSONDepth is the deepest nesting of a JSON text, which need not be valid.
+func JSONDepth(b []byte) int {
 	depth, most, text := 0, 0, false
 	for i := 0; i < len(b); i++ {
 		switch ch := b[i]; {
