@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -138,18 +139,24 @@ func (w *world) halt(ctx context.Context, id string, drain time.Duration) error 
 	}
 }
 
+// mostRetries is more than the halting steps of one workflow need.
+const mostRetries = 200
+
 // rest waits until the workflow has come to rest; where it failed, what failed
 // is tried again.
 func (w *world) rest(ctx context.Context, id string) (results, error) {
-	for {
+	for tries := 0; ; tries++ {
 		got, err := w.client.Run(id).Wait(ctx)
 		if err != nil {
-			return results{}, fmt.Errorf("waiting: %w", err)
+			return results{}, fmt.Errorf("waiting: %w\n%s", err, w.explain(id))
 		}
 		switch got.Status {
 		case "idle", "completed":
 			return w.look(ctx, id, got)
 		case "failed":
+			if tries >= mostRetries {
+				return results{}, fmt.Errorf("it fails again and again: %+v", got.Failure)
+			}
 			if _, err := w.client.Retry(ctx, id, client.RetryOptions{}); err != nil {
 				return results{}, fmt.Errorf("retry: %w", err)
 			}
@@ -186,4 +193,19 @@ func persist(ctx context.Context, read func(ctx context.Context) error) error {
 			return err
 		}
 	}
+}
+
+// explain tells where a workflow is that does not come to rest.
+func (w *world) explain(id string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var b strings.Builder
+	got, err := w.client.Get(ctx, id)
+	fmt.Fprintf(&b, "%+v, %v", got, err)
+	if page, err := w.client.Runnables(ctx, id, client.PageOptions{}); err == nil {
+		for _, r := range page.Items {
+			fmt.Fprintf(&b, "\n%+v", r)
+		}
+	}
+	return b.String()
 }

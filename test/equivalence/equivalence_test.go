@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
+	oneSeed = flag.Uint64("seed", 0, "run this seed alone, or with -seeds from this one on")
 	seeds   = flag.Int("seeds", 0, "how many seeds each test runs; 0: HEDDLE_SEEDS, else a few")
 )
 
@@ -22,12 +22,12 @@ func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64)) {
 	if n, err := strconv.Atoi(os.Getenv("HEDDLE_SEEDS")); err == nil && n > 0 {
 		few = n
 	}
-	if *seeds > 0 {
-		few = *seeds
-	}
 	first := uint64(1)
 	if *oneSeed != 0 {
 		first, few = *oneSeed, 1
+	}
+	if *seeds > 0 {
+		few = *seeds
 	}
 	for seed := first; seed < first+uint64(few); seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {

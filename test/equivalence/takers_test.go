@@ -29,7 +29,7 @@ func (w *world) taker(slot, number int, f *fate) (again bool) {
 	wire := newTripwire(w.cluster.Config.Dialer)
 	c := taker.Config{
 		Kafka: w.cluster.Config, Name: fmt.Sprintf("taker-%d-%d", slot, number), Channel: "test", Logger: w.logger,
-		Heartbeat: 3 * time.Second, DrainLimit: time.Second, Classic: slot == 1,
+		Heartbeat: 3 * time.Second, DrainLimit: time.Second,
 		Pools: []taker.Pool{{
 			Queues: []string{topics.DefaultQueue, "orders"}, Slots: w.plan.slots,
 			Lookup: func(string) (taker.Handler, bool) { return w.plan.work(w.ledger), true },
