@@ -34,7 +34,7 @@ type job struct {
 func (j *job) marker(replayFrom journal.Mark) *marker {
 	return &marker{
 		Applied: j.snap.Applied, ReplayFrom: replayFrom, Epochs: j.epochs, Cursors: j.cursors,
-		Topic: j.r.host.idOf(j.r.host.names.Journal()),
+		Topic: j.r.id.journal,
 	}
 }
 

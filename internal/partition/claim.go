@@ -164,12 +164,12 @@ func (r *reign) takeOver(ctx context.Context) (int64, error) {
 		reason = "released by an operator"
 	}
 	until := p.recordTime() + s.Lease.Milliseconds()
-	es, err := p.lease.TakeOver(r.host.Owner, newLeaseID(), until, r.host.cluster, reason)
+	es, err := p.lease.TakeOver(r.host.Owner, newLeaseID(), until, r.id.cluster, reason)
 	if err != nil {
 		return 0, err
 	}
 	acquired := es[len(es)-1].(*events.AuthorityAcquired)
-	acquired.CommandsID, acquired.InboxID = r.host.idOf(r.host.names.Commands()), r.host.idOf(r.host.names.Inbox())
+	acquired.CommandsID, acquired.InboxID = r.id.commands, r.id.inbox
 	rec := &events.Record{
 		Position: events.Position{Epoch: p.epoch + 1, Seq: 1}, Replaces: p.epoch,
 		Time: p.recordTime(), Events: es,

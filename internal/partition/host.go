@@ -3,7 +3,6 @@ package partition
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -57,8 +56,6 @@ type Host struct {
 	router  *router
 	ends    *endsAsker
 	queues  *queueCounts
-	cluster string
-	topicID map[string][]byte
 
 	recovering chan struct{} // bounds the recoveries at a time
 
@@ -87,7 +84,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 		c.Settings.RecordBytes = int(topics.Default().MaxBytes(names, names.Journal())) - recordOverhead
 	}
 	h := &Host{HostConfig: c, names: names, logger: c.Logger, recovering: make(chan struct{}, recoveriesAtOnce)}
-	if err := h.connect(ctx); err != nil {
+	if err := h.connect(); err != nil {
 		h.closeClients()
 		return nil, err
 	}
@@ -95,7 +92,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 	return h, nil
 }
 
-func (h *Host) connect(ctx context.Context) (err error) {
+func (h *Host) connect() (err error) {
 	if h.effects, err = kafka.NewEffectsProducer(h.Kafka); err != nil {
 		return err
 	}
@@ -113,27 +110,6 @@ func (h *Host) connect(ctx context.Context) (err error) {
 		return err
 	}
 	h.ends, h.queues = newEndsAsker(h), newQueueCounts(h)
-	return h.identify(ctx)
-}
-
-// identify asks for the ids of the cluster and of the topics that positions and
-// stores are about.
-func (h *Host) identify(ctx context.Context) error {
-	meta, err := h.adm.Metadata(ctx, h.names.Journal(), h.names.Commands(), h.names.Inbox())
-	if err != nil {
-		return fmt.Errorf("asking for the cluster's id: %w", err)
-	}
-	h.cluster = meta.Cluster
-	ids := map[string][]byte{}
-	for name, t := range meta.Topics {
-		if t.Err != nil {
-			return fmt.Errorf("asking for the id of topic %s: %w", name, t.Err)
-		}
-		ids[name] = append([]byte(nil), t.ID[:]...)
-	}
-	h.mu.Lock()
-	h.topicID = ids
-	h.mu.Unlock()
 	return nil
 }
 
@@ -188,13 +164,6 @@ func (h *Host) replaceJournal(failed *kgo.Client) error {
 	h.old = append(h.old, failed)
 	h.journal = cl
 	return nil
-}
-
-// idOf is the id of one of the topics that identify asked for.
-func (h *Host) idOf(topic string) []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.topicID[topic]
 }
 
 // effectRecord is the Kafka record of an effect that is no task.

@@ -176,6 +176,7 @@ type reign struct {
 	log    *kafkaLog
 	end    context.CancelFunc // of what the reign sends
 	read   *reader
+	id     identity
 	place  journal.Place // in the journal: what is replayed
 	span   span          // of the journal, as of the recovery
 	epochs []epochRow

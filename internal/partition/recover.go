@@ -61,10 +61,10 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 
 // load brings the state up to the journal's end.
 func (r *reign) load(ctx context.Context) error {
-	if err := r.host.identify(ctx); err != nil {
+	var err error
+	if r.id, err = r.host.identify(ctx); err != nil {
 		return err
 	}
-	var err error
 	if r.span, err = r.read.spanOf(ctx, r.host.names.Journal(), r.o.p); err != nil {
 		return err
 	}

@@ -48,9 +48,9 @@ func (r *reign) prove(ctx context.Context) (why string, err error) {
 	switch {
 	case !m.Complete:
 		return "it was never restored to its end", nil
-	case m.Cluster != r.host.cluster:
+	case m.Cluster != r.id.cluster:
 		return "it is of another cluster", nil
-	case !bytes.Equal(m.Topic[:], r.host.idOf(r.host.names.Journal())):
+	case !bytes.Equal(m.Topic[:], r.id.journal):
 		return "it is of another journal", nil
 	}
 	if m.Applied.Offset >= r.span.End && !m.Applied.IsZero() {
@@ -80,7 +80,7 @@ func (r *reign) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := &marker{Topic: r.host.idOf(r.host.names.Journal())}
+	m := &marker{Topic: r.id.journal}
 	if found != nil {
 		if m, err = decodeMarker(found); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (r *reign) restore(ctx context.Context) error {
 		return err
 	}
 	marks := store.Marks{
-		Cluster: r.host.cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
+		Cluster: r.id.cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
 	}
 	copy(marks.Topic[:], m.Topic)
 	if err := restorer.Finish(marks); err != nil {
@@ -107,7 +107,7 @@ func (r *reign) fits(m *marker, found bool) error {
 		known = m.Applied.Offset + 1
 	}
 	switch {
-	case found && !bytes.Equal(m.Topic, r.host.idOf(r.host.names.Journal())):
+	case found && !bytes.Equal(m.Topic, r.id.journal):
 		return &BlockedError{"the journal topic was made anew: its checkpoint is of another one"}
 	case r.span.End < known:
 		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, known)}

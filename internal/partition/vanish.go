@@ -77,8 +77,11 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 // foreignTopic says whether the log that was read before the takeover was of
 // another topic of this name.
 func (r *reign) foreignTopic(s events.Source) bool {
-	was := r.wasTopic[s]
-	return len(was) > 0 && !bytes.Equal(was, r.host.idOf(r.host.router.topic(s)))
+	was, is := r.wasTopic[s], r.id.commands
+	if s == events.FromInbox {
+		is = r.id.inbox
+	}
+	return len(was) > 0 && !bytes.Equal(was, is)
 }
 
 // matches says whether the record of a mark is still in its place. What cannot
