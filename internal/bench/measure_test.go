@@ -34,7 +34,7 @@ func TestEveryWorkloadIsMeasuredBothWays(t *testing.T) {
 				t.Fatal(err)
 			}
 			f, err := bench.Measure(ctx, target, bench.Options{
-				Workload: w, Concurrency: 2, Duration: 300 * time.Millisecond, WarmUp: 100 * time.Millisecond, Via: via,
+				Workload: w, Concurrency: 2, Duration: 800 * time.Millisecond, WarmUp: 100 * time.Millisecond, Via: via,
 			})
 			if err != nil {
 				t.Fatalf("%s via %s: %v", name, via, err)
