@@ -79,7 +79,7 @@ func (c *checkpointer) dueIn() time.Duration {
 
 // changed says whether there is anything new to write.
 func (c *checkpointer) changed() bool {
-	if c.r.proc.stored.Position != c.at {
+	if c.r.proc.landed.Position != c.at {
 		return true
 	}
 	for _, cur := range c.cursors {
@@ -118,7 +118,7 @@ func (c *checkpointer) consider() {
 // prepare takes the snapshot of what is due as of now (C1).
 func (c *checkpointer) prepare() *job {
 	p := c.r.proc
-	p.flush()
+	p.write()
 	if p.fault != nil {
 		return nil
 	}

@@ -7,9 +7,7 @@
 // Processor.Step, in this order, again and again:
 //
 //  1. Acknowledgements are taken: of journal records, in order, and of effects.
-//  2. All records acknowledged so far are written to the store in one batch:
-//     rows, ledger, outbox, positions, and the mark of the last one. Then their
-//     effects are released.
+//  2. The effects of the records acknowledged so far are released.
 //  3. Inputs are taken in turns: due timers, what the partition has found out
 //     itself, inbox, commands. A command that the ledger knows is answered and
 //     dropped.
@@ -17,6 +15,10 @@
 //     that the next input sees them; the record goes to the journal, and the
 //     loop goes on to the next input without waiting.
 //  5. Queries that have read far enough are answered.
+//  6. What is acknowledged goes to the store, once enough has come together or
+//     the oldest has waited long enough: rows, ledger, positions, the mark of the
+//     last record, and an outbox row for each effect not known to be out, in one
+//     batch (writing.go says why it may be late).
 //
 // The loop runs ahead of acknowledgements within a bound of records and bytes.
 //
@@ -27,16 +29,16 @@
 //     or it is not; recovery finds out by reading it (O3). What the journal does
 //     not have did not happen, and its input is read again.
 //   - After the acknowledgement, before the batch: recovery replays the record
-//     and derives rows, ledger and outbox from it.
-//   - After the batch, before the effects: the outbox and the open attempts say
-//     what is not known to be out; it is released again, under the same ids (E1).
-//   - After the effects, before their acknowledgement is noted: the same.
+//     and derives rows, ledger and outbox from it; its effects are released again,
+//     under the same ids (E1), whether they were out or not.
+//   - After the batch: the outbox and the open attempts say what is not known to
+//     be out; only that is released again.
 //   - During a checkpoint: its transaction is whole or nothing (C1), and what was
 //     dirty stays dirty until the commit is known (C2).
 //
 // # Files
 //
-// processor.go, decide.go and inflight.go are the loop; inputs.go, commands.go,
+// processor.go, decide.go, inflight.go and writing.go are the loop; inputs.go, commands.go,
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
 // record, live and in replay; effects.go, ledger.go, timers.go, liveness.go,
 // reads.go and lease.go what a record changes beside the machine's rows.

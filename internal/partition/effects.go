@@ -79,11 +79,12 @@ func (p *Processor) produced(r *Produced) {
 	o := r.Out
 	p.outside.records--
 	p.outside.bytes -= o.size()
+	o.out = true
 	if r.Err != nil {
 		p.refusedForGood(o, r.Err)
 		return
 	}
-	if o.kept {
+	if o.written {
 		p.acked = append(p.acked, o.row())
 	}
 	if o.Kind == machine.TaskEffect {

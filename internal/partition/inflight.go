@@ -9,18 +9,18 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// flight is a record between its append and its writing to the store.
+// flight is a record between its append and its acknowledgement.
 type flight struct {
 	n      uint64 // ascending through all that this owner applied
 	rec    *events.Record
 	mark   journal.Mark // the offset once acknowledged
 	writes []rows.Write // its attempts, for the watch
 	outs   []*Outgoing
-	read   [logs]int64 // next offsets of the input logs once it is written (J3)
+	read   [logs]int64 // next offsets of the input logs once it is acknowledged (J3)
 	size   int
 	acked  bool
 	due    bool
-	after  func() // what the owner does once it is written
+	after  func() // what the owner does once it is acknowledged
 }
 
 // queue is the flights in order of their seq.
@@ -100,65 +100,32 @@ func (p *Processor) appended(a Appended) {
 	}
 	f.acked, f.mark.Offset = true, a.Offset
 	if a.Offset < 0 { // known to be written, not where: no earlier than behind its predecessor
-		f.mark.Offset = p.stored.Offset + 1
+		f.mark.Offset = p.landed.Offset + 1
 		if i > 0 {
 			f.mark.Offset = p.inflight.all[i-1].mark.Offset + 1
 		}
 	}
 }
 
-// settle writes all acknowledged records to the store in one batch, then
-// releases their effects.
+// settle releases the effects of all acknowledged records. The store gets them
+// a little later (writing.go).
 func (p *Processor) settle() {
 	if p.fault != nil {
 		return
 	}
 	done := p.inflight.landed()
-	if len(done) == 0 {
-		p.caughtUp()
-		return
-	}
-	last := done[len(done)-1]
-	if err := p.State.Commit(last.n, last.mark, p.collect(done)); err != nil {
-		p.fail(fmt.Errorf("writing records up to %s: %w", last.mark.Position, err))
-		return
-	}
-	p.stored, p.storedN = last.mark, last.n
-	p.Stats.Committed.Add(uint64(len(done)))
 	for _, f := range done {
+		p.landed, p.landedN = f.mark, f.n
+		p.foldPositions(f.rec)
+		p.unwritten.add(f, p.clock.now)
 		p.land(f)
 	}
+	p.Stats.Committed.Add(uint64(len(done)))
 	clear(done) // their room in the queue is reused
 	p.caughtUp()
 }
 
-// collect is what one batch writes besides the records' changes: the outbox
-// and the positions.
-func (p *Processor) collect(done []*flight) []rows.Write {
-	var more []rows.Write
-	for _, f := range done {
-		for _, o := range f.outs {
-			if o.kept {
-				more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow(), Created: true})
-			}
-		}
-		p.foldPositions(f.rec)
-	}
-	more = append(more, p.positionWrites()...)
-	return append(more, p.takeAcked()...)
-}
-
-// takeAcked are the deletions of outbox rows whose effects are out.
-func (p *Processor) takeAcked() []rows.Write {
-	writes := make([]rows.Write, len(p.acked))
-	for i, k := range p.acked {
-		writes[i] = rows.Write{Key: k}
-	}
-	p.acked = p.acked[:0]
-	return writes
-}
-
-// land releases a written record's effects and tells what follows it.
+// land releases an acknowledged record's effects and tells what follows it.
 func (p *Processor) land(f *flight) {
 	for _, s := range inputs {
 		p.inputs[s].durable = f.read[s]
@@ -188,12 +155,4 @@ func (p *Processor) caughtUp() {
 	for _, s := range inputs {
 		p.inputs[s].durable = p.inputs[s].next
 	}
-}
-
-// flush writes the deletions of outbox rows that no record carries.
-func (p *Processor) flush() {
-	if p.fault != nil || len(p.acked) == 0 {
-		return
-	}
-	p.fail(p.State.Commit(p.storedN, p.stored, p.takeAcked()))
 }

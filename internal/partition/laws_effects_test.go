@@ -76,6 +76,7 @@ func TestE1TheOutboxHoldsWhatIsNotKnownToBeOut(t *testing.T) {
 	m.mustStep()
 	m.ack()
 	reply := m.of(machine.ReplyEffect)[0]
+	m.p.write()
 	row, ok := m.memory.Get(reply.row(), nil).(*outboxRow)
 	if !ok {
 		t.Fatal("a released reply has no outbox row")
@@ -85,11 +86,29 @@ func TestE1TheOutboxHoldsWhatIsNotKnownToBeOut(t *testing.T) {
 	}
 	m.delivered()
 	m.mustStep()
-	m.command("b", "w", "input", `{"input":1}`)
-	m.mustStep()
-	m.ack()
+	m.p.write()
 	if m.memory.Get(reply.row(), nil) != nil {
 		t.Error("an acknowledged effect is still in the outbox")
+	}
+}
+
+func TestE1WhatIsOutBeforeTheStoreIsWrittenNeedsNoOutbox(t *testing.T) {
+	m := newModel(t, Settings{})
+	m.command("a", "w", "start", `{"definition":"counter"}`)
+	m.mustStep()
+	m.ack()
+	m.delivered()
+	m.mustStep()
+	if !m.stored.IsZero() {
+		t.Fatal("the store was written at once")
+	}
+	m.now = m.now.Add(m.p.Settings.WriteDelay)
+	m.mustStep()
+	if m.stored.Position.Seq != 2 {
+		t.Errorf("the store is at %v after the delay, want the record", m.stored.Position)
+	}
+	if m.memory.Get(m.of(machine.ReplyEffect)[0].row(), nil) != nil {
+		t.Error("an effect that was out has an outbox row")
 	}
 }
 

@@ -191,6 +191,7 @@ func TestJ4AnEffectRefusedForGoodBecomesAnInput(t *testing.T) {
 	m.mustStep()
 	m.ack()
 	status := m.of(machine.StatusEffect)[0]
+	m.p.write()
 	if m.Get(status.row(), nil) == nil {
 		t.Fatal("the effect has no outbox row")
 	}
@@ -200,6 +201,7 @@ func TestJ4AnEffectRefusedForGoodBecomesAnInput(t *testing.T) {
 	if got := m.names(len(m.journal) - 1); got != "EffectFailed " {
 		t.Errorf("record is %s", got)
 	}
+	m.p.write()
 	if m.Get(status.row(), nil) != nil {
 		t.Error("the outbox keeps what will never be out")
 	}

@@ -38,6 +38,9 @@ func (p *Processor) checkLease() {
 // NextWake is when the processor wants a step even if nothing arrives.
 func (p *Processor) NextWake() time.Duration {
 	next := min(p.timers.next, p.watch.next, p.lease.LeasedUntil)
+	if p.unwritten.records > 0 {
+		next = min(next, p.unwritten.since+p.Settings.WriteDelay.Milliseconds())
+	}
 	if len(p.reads.waiting) > 0 {
 		next = min(next, p.clock.now+1000)
 	}

@@ -37,8 +37,10 @@ type Processor struct {
 	epoch   uint64
 	seq     uint64       // of the newest appended record
 	tail    journal.Mark // of the newest appended record; its offset is not known
+	landed  journal.Mark // of the newest acknowledged record
 	stored  journal.Mark // of the newest record in the store
 	n       uint64       // of the newest record applied: the cache's count
+	landedN uint64
 	storedN uint64
 
 	lease     authority.Lease // as the journal and the renewals say
@@ -46,20 +48,21 @@ type Processor struct {
 	closing   bool            // no more inputs are taken
 	rewound   string          // the cursor of an operator's replay request
 
-	inputs   [logs]inputLog
-	inflight queue
-	outside  outside // effects that are released or wait for the lease
-	acked    []rows.Key
-	timers   timers
-	watch    watch
-	reads    reads
-	due      map[string]struct{} // workflows due in the next checkpoint
-	wanted   bool                // a checkpoint was asked for, of everything
-	urgent   []func() bool       // engine inputs that wait for their turn
+	inputs    [logs]inputLog
+	inflight  queue
+	outside   outside // effects that are released or wait for the lease
+	unwritten unwritten
+	acked     []rows.Key // outbox rows to delete
+	timers    timers
+	watch     watch
+	reads     reads
+	due       map[string]struct{} // workflows due in the next checkpoint
+	wanted    bool                // a checkpoint was asked for, of everything
+	urgent    []func() bool       // engine inputs that wait for their turn
 }
 
-// Step takes what has arrived, writes and releases what is acknowledged, and
-// decides what it can. The error is a fault: the owner stops at once, drops
+// Step takes what has arrived, releases what is acknowledged, decides what it
+// can, and writes to the store what has come together. The error is a fault: the owner stops at once, drops
 // what is in memory, and the partition is recovered under a new epoch (J1).
 func (p *Processor) Step(b *Batch) error {
 	p.tick()
@@ -68,6 +71,7 @@ func (p *Processor) Step(b *Batch) error {
 	p.arrived(b)
 	p.decideAll()
 	p.answerQueries()
+	p.writeWhenDue()
 	return p.fault
 }
 

@@ -91,7 +91,7 @@ func (r *reign) newProcessor() {
 		Stats: h.Stats, Logger: r.o.logger,
 	})
 	m := r.store.Marks()
-	r.proc.stored, r.proc.tail = m.Applied, m.Applied
+	r.proc.stored, r.proc.landed, r.proc.tail = m.Applied, m.Applied, m.Applied
 	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
@@ -195,6 +195,7 @@ func (b *replayed) flush() error {
 		return err
 	}
 	p.stored, p.storedN = p.tail, p.n
+	p.landed, p.landedN = p.tail, p.n
 	b.n, b.more = 0, nil
 	return nil
 }

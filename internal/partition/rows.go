@@ -127,7 +127,7 @@ func (o *Outgoing) outboxRow() *outboxRow {
 func outgoing(k rows.Key, row *outboxRow) *Outgoing {
 	o := &Outgoing{
 		Kind: row.Kind, Log: row.Log, Key: row.Key, Value: row.Value,
-		Decided: events.Position{Epoch: k.A, Seq: k.B}, Number: k.C, kept: true,
+		Decided: events.Position{Epoch: k.A, Seq: k.B}, Number: k.C, kept: true, written: true,
 	}
 	for _, h := range row.Headers {
 		o.Headers = append(o.Headers, events.Header{Key: h.Key, Value: h.Value})

@@ -56,9 +56,11 @@ type Outgoing struct {
 	Decided  events.Position   // the record that it follows from
 	Number   uint64            // among that record's effects
 
-	kept  bool // it has an outbox row
-	early bool // released with the append
-	sent  bool // released, or waiting for the lease
+	kept    bool // it wants an outbox row
+	early   bool // released with the append
+	sent    bool // released, or waiting for the lease
+	out     bool // acknowledged, or refused for good
+	written bool // the store has its outbox row
 }
 
 func (o *Outgoing) row() rows.Key {

@@ -131,7 +131,9 @@ func (r *reign) leave(ctx context.Context) error {
 	}
 	r.settleEffects(ctx)
 	r.check.finish(ctx)
-	return r.sayReleased(ctx, "revoked")
+	err := r.sayReleased(ctx, "revoked")
+	r.proc.write()
+	return errors.Join(err, r.proc.fault)
 }
 
 // yield is the end of an owner that was fenced but is alive: its appends

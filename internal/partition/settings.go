@@ -23,7 +23,11 @@ type Settings struct {
 	InflightBytes   int
 	QueueRecords    int // fetched per input log, not decided; its partition is paused above
 	QueueBytes      int
-	CacheBytes      int // of the hot cache of one partition
+	WriteDelay      time.Duration // of an acknowledged record's way to the store, for larger batches
+	WriteRecords    int           // acknowledged and not in the store
+	WriteBytes      int
+
+	CacheBytes int // of the hot cache of one partition
 
 	RecordBytes int // the largest journal record; 0: the topic's limit
 
@@ -63,6 +67,9 @@ func (s Settings) Complete() Settings {
 	def(&s.InflightBytes, 16<<20)
 	def(&s.QueueRecords, 4096)
 	def(&s.QueueBytes, 4<<20)
+	def(&s.WriteDelay, 200*time.Millisecond)
+	def(&s.WriteRecords, 4096)
+	def(&s.WriteBytes, 8<<20)
 	def(&s.CacheBytes, 64<<20)
 	return s
 }
