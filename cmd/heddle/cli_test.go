@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heddle-run/heddle/internal/dev/devfile"
 )
 
 // heddle runs the command line as a user would.
@@ -59,6 +62,18 @@ func TestEachKindOfTroubleHasItsExitCode(t *testing.T) {
 		if code != c.code || !strings.Contains(err, c.says) {
 			t.Errorf("heddle %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(c.args, " "), code, c.code, out, err)
 		}
+	}
+}
+
+func TestADevThatDiedIsNotAsked(t *testing.T) {
+	dir := elsewhere(t)
+	// No system gives out this process id.
+	gone := devfile.File{URL: "http://127.0.0.1:1", Brokers: []string{"127.0.0.1:1"}, PID: math.MaxInt32}
+	if err := devfile.Write(dir, gone); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, err := heddle(t, "", "get", "x", "--data", dir); code != codeUnreachable || !strings.Contains(err, "is gone") {
+		t.Errorf("exit %d, %q", code, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/sdk/client"
@@ -47,5 +48,14 @@ func (r *remote) running() (devfile.File, error) {
 	if errors.Is(err, devfile.ErrNone) {
 		return file, unreachable(fmt.Errorf("%w; start one with: heddle dev, or name a gateway with --url", err))
 	}
+	if err == nil && !alive(file.PID) {
+		return file, unreachable(fmt.Errorf("the heddle dev of %s (process %d) is gone; start it again with: heddle dev", file.URL, file.PID))
+	}
 	return file, err
+}
+
+// alive says whether a process runs on this machine. One of another user does.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
 }
