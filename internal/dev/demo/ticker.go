@@ -47,7 +47,7 @@ func (t *ticker) show(end bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.d.board.now()
-	line := fmt.Sprintf("%6.1fs  %s %2d of %d started   %2d shipped  %d declined  %d failed  %2d open",
+	line := fmt.Sprintf("%6.1fs  %s %2d/%d started  %2d shipped  %d declined  %d failed  %2d open",
 		time.Since(t.began).Seconds(), bar(n.ended(), n.started, len(t.d.board.cases)),
 		n.started, len(t.d.board.cases), n.shipped, n.declined, n.failed, n.open())
 	t.clear()
@@ -74,8 +74,8 @@ func (t *ticker) clear() {
 	t.drawn = false
 }
 
-// width of the bar in characters.
-const width = 24
+// width of the bar in characters: the line fits a terminal of 80.
+const width = 12
 
 // bar draws what has ended, what is open, and what is to come.
 func bar(ended, started, all int) string {
