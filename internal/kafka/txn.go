@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,10 @@ const (
 	// txnTimeout is how long an open transaction of a claimant that died may
 	// hold up readers; the next fence ends it sooner (O2).
 	txnTimeout = 10 * time.Second
+
+	// recallWait is what records that have left get to be answered in when
+	// nobody waits for their transaction any more.
+	recallWait = time.Second
 
 	// txnBackoff is the pause before asking a busy coordinator again.
 	txnBackoff = 10 * time.Millisecond
@@ -96,7 +101,7 @@ func (t *Txn) Close() {
 // Run writes the records and, unless commit is nil, commits the positions, in
 // one transaction: all of it or nothing. Each record names its partition.
 //
-// It takes at most the transaction timeout of 10 s. The error is a *TxnError,
+// It takes at most the transaction timeout of 10 s, and ends with ctx. The error is a *TxnError,
 // whose Outcome says what to do. After Deposed the Txn is closed; only Fence
 // can revive it.
 func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) error {
@@ -108,8 +113,8 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
-	if err := t.cl.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return t.abort(ctx, t.fail(Failed, "produce", err))
+	if err := t.produce(ctx, records); err != nil {
+		return err
 	}
 	if commit != nil {
 		if err := t.commitPositions(ctx, commit); err != nil {
@@ -121,6 +126,42 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 		return t.fail(Unknown, "commit", err)
 	}
 	return nil
+}
+
+// produce writes the records of the open transaction. kgo keeps a record that
+// has left until it is answered, whatever the context says: when that does not
+// come soon after ctx has ended, the client is given up, and the next fence ends
+// the transaction.
+func (t *Txn) produce(ctx context.Context, records []*kgo.Record) error {
+	acked := make(chan error, len(records))
+	for _, r := range records {
+		t.cl.Produce(ctx, r, func(_ *kgo.Record, err error) { acked <- err })
+	}
+	var failed error
+	for range records {
+		select {
+		case err := <-acked:
+			failed = cmp.Or(failed, err)
+		case <-ctx.Done():
+			if !t.recall(ctx) {
+				t.Close() // fails what is left
+				return t.fail(Deposed, "produce", ctx.Err())
+			}
+			return t.abort(ctx, t.fail(Failed, "produce", ctx.Err()))
+		}
+	}
+	if failed != nil {
+		return t.abort(ctx, t.fail(Failed, "produce", failed))
+	}
+	return nil
+}
+
+// recall fails the records that have not left, and says whether the others are
+// answered within a moment.
+func (t *Txn) recall(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recallWait)
+	defer cancel()
+	return t.cl.AbortBufferedRecords(ctx) == nil
 }
 
 // begin opens a transaction. A producer that cannot be mended by trying again
