@@ -73,6 +73,9 @@ func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *l
 			}
 		}
 	}()
+	if p.names.fresh(cmd.Workflow) {
+		p.State.Fresh(cmd.Workflow)
+	}
 	return p.lookUp(cmd, stamp)
 }
 

@@ -148,6 +148,7 @@ func (p *Processor) append(rec *events.Record, k *kgo.Record, made outcome, afte
 		f.read[s] = p.inputs[s].next
 	}
 	p.State.Apply(f.writes, p.n)
+	p.names.note(rec.Workflow)
 	p.tx.Reset()
 	p.timers.note(f.writes)
 	p.inflight.push(f)

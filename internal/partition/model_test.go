@@ -116,6 +116,13 @@ func (m *model) Apply(writes []rows.Write, n uint64) {
 	}
 }
 
+// Fresh implements State.
+func (m *model) Fresh(workflow string) {
+	if rows.Get[tally](rows.Begin(m), headKey(workflow)) != nil {
+		m.t.Errorf("%s is called fresh", workflow)
+	}
+}
+
 // Commit implements State.
 func (m *model) Commit(n uint64, at journal.Mark, more []rows.Write) error {
 	for len(m.pending) > 0 && m.pending[0].n <= n {

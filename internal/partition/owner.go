@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -192,13 +193,15 @@ type reign struct {
 	ends      [logs]int64  // of the inputs, as of the acquisition
 	notes     []string     // what an operator should know
 
-	check checkpointer
+	check  checkpointer
+	beside sync.WaitGroup // what runs beside the loop
 }
 
 func (r *reign) close() {
 	r.end()
 	r.host.router.stop(r.o.p, r.box)
 	r.check.wait()
+	r.beside.Wait()
 	r.read.close()
 	r.txn.Close()
 	if r.store != nil {

@@ -56,6 +56,7 @@ type Processor struct {
 	timers    timers
 	watch     watch
 	reads     reads
+	names     names
 	due       map[string]struct{} // workflows due in the next checkpoint
 	wanted    bool                // a checkpoint was asked for, of everything
 	urgent    []func() bool       // engine inputs that wait for their turn

@@ -35,6 +35,8 @@ type State interface {
 	// Apply makes the changes of record n visible; they stay in memory until
 	// Commit has written them.
 	Apply(writes []rows.Write, n uint64)
+	// Fresh says that there is no row of a workflow, so that none is looked for.
+	Fresh(workflow string)
 	// Commit writes, in one batch, the changes of all records up to n, whose
 	// mark is at, and rows of the partition that were not applied.
 	Commit(n uint64, at journal.Mark, more []rows.Write) error

@@ -69,7 +69,19 @@ func (r *reign) start(ctx context.Context) error {
 	r.read.close()
 	r.host.router.start(r.o.p, r.box, next)
 	r.check.begin(r)
+	r.learnNames()
 	return p.fault
+}
+
+// learnNames reads the names of the workflows beside the loop.
+func (r *reign) learnNames() {
+	r.beside.Go(func() {
+		known, err := collectNames(r.log.ctx, r.store)
+		if err != nil {
+			return // of no use then; the lookups find out by themselves
+		}
+		r.box.do(func(p *Processor) { p.names.stored = known })
+	})
 }
 
 // seekInputs places the reading of the inputs where the journal says, or behind
