@@ -131,7 +131,8 @@ func Rests(status string, active uint64) bool {
 }
 
 // Await looks until the workflow has drained, or ctx ends; then the error is
-// ctx's and Workflow is as of the last look.
+// ctx's and Workflow is as of the last look. A look that nobody answers, as while
+// a partition changes its owner, is followed by the next one.
 func (a *Asker) Await(ctx context.Context, workflow string) (Drained, error) {
 	const first, most = 20 * time.Millisecond, time.Second
 	var last Drained
@@ -140,10 +141,12 @@ func (a *Asker) Await(ctx context.Context, workflow string) (Drained, error) {
 		if ctx.Err() != nil {
 			return last, ctx.Err()
 		}
-		if err != nil || done {
+		if err == nil && done || err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return d, err
 		}
-		last = d
+		if err == nil {
+			last = d
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
