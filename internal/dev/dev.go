@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -47,7 +48,7 @@ const defaultPartitions = 8
 // Service names one of the services of a deployment.
 type Service int
 
-// The services, in the order in which they are started.
+// The services. They are stopped in the opposite order.
 const (
 	Planner Service = iota
 	Executor
@@ -97,12 +98,21 @@ func Start(ctx context.Context, o Options) (_ *Dev, err error) {
 		return nil, err
 	}
 	d.compose()
-	for s := range d.units {
-		if err := d.StartService(ctx, Service(s)); err != nil {
-			return nil, err
-		}
+	if err := d.startServices(ctx); err != nil {
+		return nil, err
 	}
 	return d, d.announce()
+}
+
+// startServices starts all at a time: none needs another one to start.
+func (d *Dev) startServices(ctx context.Context) error {
+	var errs [services]error
+	var starting sync.WaitGroup
+	for s := range d.units {
+		starting.Go(func() { errs[s] = d.StartService(ctx, Service(s)) })
+	}
+	starting.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // StartService starts a service that does not run and returns when it can be
@@ -122,8 +132,8 @@ func (d *Dev) StopService(s Service) error { return d.units[s].stop() }
 // Ended tells of services that have ended by themselves.
 func (d *Dev) Ended() <-chan error { return d.ended }
 
-// Stop ends the services in the opposite order of their start, then the broker,
-// and gives the data directory back.
+// Stop ends the services, the planner last, then the broker, and gives the data
+// directory back.
 func (d *Dev) Stop() error {
 	var errs []error
 	if d.data != nil {
