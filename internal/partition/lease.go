@@ -35,9 +35,13 @@ func (p *Processor) checkLease() {
 	}
 }
 
-// NextWake is when the processor wants a step even if nothing arrives.
+// NextWake is when the processor wants a step even if nothing arrives. Without
+// room to run ahead nothing that is due can be decided: what makes room arrives.
 func (p *Processor) NextWake() time.Duration {
-	next := min(p.timers.next, p.watch.next, p.lease.LeasedUntil)
+	next := p.lease.LeasedUntil
+	if p.room() {
+		next = min(next, p.timers.next, p.watch.next)
+	}
 	if p.unwritten.records > 0 {
 		next = min(next, p.unwritten.since+p.Settings.WriteDelay.Milliseconds())
 	}
