@@ -201,11 +201,21 @@ func (w *world) explain(id string) string {
 	defer cancel()
 	var b strings.Builder
 	got, err := w.client.Get(ctx, id)
-	fmt.Fprintf(&b, "%+v, %v", got, err)
+	fmt.Fprintf(&b, "%s, %v", asJSON(got), err)
 	if page, err := w.client.Runnables(ctx, id, client.PageOptions{}); err == nil {
 		for _, r := range page.Items {
-			fmt.Fprintf(&b, "\n%+v", r)
+			if r.Status != "completed" {
+				fmt.Fprintf(&b, "\n%s", asJSON(r))
+			}
 		}
 	}
 	return b.String()
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
 }

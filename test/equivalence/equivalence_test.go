@@ -84,13 +84,34 @@ func (wf *workflow) check(t *testing.T, got results) {
 }
 
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
+	eachSeed(t, 10, func(t *testing.T, seed uint64) { equivalent(t, newPlan(seed), faults{}) })
+}
+
+func TestKilledPlannersChangeNothing(t *testing.T) {
 	eachSeed(t, 10, func(t *testing.T, seed uint64) {
-		w := newWorld(t, newPlan(seed))
-		w.start(faults{})
-		got := w.driveAll(calmly)
-		w.stop()
-		for i, wf := range w.plan.workflows {
-			wf.check(t, got[i])
-		}
+		d := newDice(seed)
+		equivalent(t, newPlan(seed), faults{planners: [][]fate{d.plannerFates(d.between(1, 4))}})
 	})
+}
+
+// equivalent runs the plan undisturbed, then again under faults, and holds both
+// against the oracle, against each other, and against what journal and stores
+// say.
+func equivalent(t *testing.T, p *plan, f faults) {
+	w := newWorld(t, p)
+	w.start(f)
+	calm := w.driveAll(calmly)
+	close(w.chaos)
+	got := w.driveAll("")
+	w.stop()
+	for i, wf := range p.workflows {
+		wf.check(t, calm[i])
+		wf.check(t, got[i])
+		if calm[i].status != got[i].status {
+			t.Errorf("%s rests %s, undisturbed %s", wf.id, got[i].status, calm[i].status)
+		}
+	}
+	if !t.Failed() {
+		w.audit()
+	}
 }

@@ -60,16 +60,25 @@ func (w *workflow) inputs() []int64 {
 // calmly is the prefix of the ids of the undisturbed runs.
 const calmly = "calm-"
 
-func (p *plan) component(workflowID, component string) *component {
-	id := strings.TrimPrefix(workflowID, calmly)
+// workflow is what runs under an id, calmly or not; nil if nothing does.
+func (p *plan) workflow(id string) *workflow {
+	id = strings.TrimPrefix(id, calmly)
 	for _, w := range p.workflows {
-		if w.id != id {
-			continue
+		if w.id == id {
+			return w
 		}
-		for _, c := range w.graph.components {
-			if c.name == component {
-				return c
-			}
+	}
+	return nil
+}
+
+func (p *plan) component(workflowID, component string) *component {
+	w := p.workflow(workflowID)
+	if w == nil {
+		return nil
+	}
+	for _, c := range w.graph.components {
+		if c.name == component {
+			return c
 		}
 	}
 	return nil

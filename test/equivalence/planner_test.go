@@ -33,10 +33,7 @@ func (w *world) planners(slot int, fates []fate) {
 // whether there is to be another one.
 func (w *world) planner(slot, number int, f *fate) bool {
 	fs := w.disk(slot)
-	cfg := plannerd.Config{
-		Kafka: w.cluster.Config, DataDir: fmt.Sprintf("planner-%d", slot), FS: fs,
-		Instance: fmt.Sprintf("planner-%d", slot), TokenKey: secret, Partition: w.plan.settings, Logger: w.logger,
-	}
+	cfg := w.plannerConfig(slot, fs)
 	wire := newTripwire(cfg.Kafka.Dialer)
 	cfg.Kafka.Dialer = wire.DialContext
 	p, err := plannerd.New(cfg)
@@ -79,6 +76,13 @@ func (w *world) planner(slot, number int, f *fate) bool {
 	return again
 }
 
+func (w *world) plannerConfig(slot int, fs *vfs.MemFS) plannerd.Config {
+	return plannerd.Config{
+		Kafka: w.cluster.Config, DataDir: dataDir(slot), FS: fs, Instance: dataDir(slot),
+		TokenKey: secret, Partition: w.plan.settings, Logger: w.logger,
+	}
+}
+
 // remains is the disk as a kill leaves it.
 func (w *world) remains(fs *vfs.MemFS, slot, number int, f *fate) *vfs.MemFS {
 	if f.wiped {
@@ -118,4 +122,11 @@ func (w *world) fulfil(ctx context.Context, f *fate, wire *tripwire, stop func()
 	default:
 		wire.fire()
 	}
+}
+
+func dataDir(slot int) string { return fmt.Sprintf("planner-%d", slot) }
+
+// plannerDir is where a planner keeps the store of a partition.
+func plannerDir(slot, partition int) string {
+	return fmt.Sprintf("%s/partition-%d", dataDir(slot), partition)
 }

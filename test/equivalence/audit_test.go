@@ -1,0 +1,89 @@
+package equivalence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/services/planner/plannerd"
+)
+
+// audit holds the journal against the conduct of workflows, and the stores
+// against the journal, once all processes have ended.
+func (w *world) audit() {
+	w.t.Helper()
+	w.visit("the last store", w.disk(0))
+	w.visit("the store restored from changelog and journal", vfs.NewCrashableMem())
+	ctx, cancel := w.within()
+	defer cancel()
+	journals, err := w.journals(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	sent, err := w.commands(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.must(checkCommands(sent, journals))
+	for _, records := range journals {
+		w.must(checkConduct(w.plan, w.ledger, records))
+	}
+	w.must(errors.Join(w.ledger.bad...))
+}
+
+// visit starts a planner on a disk, ends it in order when it owns everything,
+// and holds what it leaves against the folded journal.
+func (w *world) visit(what string, fs *vfs.MemFS) {
+	w.t.Helper()
+	cfg := w.plannerConfig(0, fs)
+	p, err := plannerd.New(cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	select {
+	case <-p.Ready():
+	case err := <-ended:
+		w.t.Fatalf("%s: the planner is not ready: %v", what, err)
+	}
+	if own := p.Partitions(); len(own) != int(w.plan.partitions) || slices.ContainsFunc(own, blocked) {
+		w.t.Errorf("%s: the only planner has %+v", what, own)
+	}
+	synctest.Wait()
+	stop()
+	w.must(<-ended)
+	w.compareStores(what, fs)
+}
+
+func blocked(s partition.Status) bool { return s.State != partition.Owning }
+
+func (w *world) compareStores(what string, fs *vfs.MemFS) {
+	w.t.Helper()
+	ctx, cancel := w.within()
+	defer cancel()
+	journals, err := w.journals(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for p, records := range journals {
+		have, err := read(fs, plannerDir(0, p), workflowTables)
+		w.must(err)
+		w.must(compare(fmt.Sprintf("%s, partition %d", what, p), fold(int32(p), records), have))
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Error(err)
+	}
+}

@@ -1,0 +1,189 @@
+package equivalence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// conduct follows the journal of one partition and holds every record against
+// what a runnable and a workflow may do (properties 5 and 6).
+type conduct struct {
+	plan   *plan
+	ledger *ledger
+	runs   map[string]*run
+	time   int64
+	errs   []error
+}
+
+// run is a workflow as its records tell it.
+type run struct {
+	id        events.RunID
+	wf        *workflow
+	runnables map[events.RunnableID]*attempts
+	active    int
+	inputs    map[events.FactID]bool // settled?
+}
+
+// attempts is a runnable as its records tell it.
+type attempts struct {
+	component *component
+	last      uint32 // attempt
+	open      bool
+	ended     string
+	most      int // attempts that it may have by now
+	failures  int // since it was retried by command
+}
+
+func checkConduct(p *plan, l *ledger, records []*events.Record) error {
+	c := &conduct{plan: p, ledger: l, runs: map[string]*run{}}
+	for _, rec := range records {
+		if rec.Time < c.time {
+			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
+		}
+		c.time = rec.Time
+		for _, e := range rec.Events {
+			c.event(rec, e)
+		}
+	}
+	for id, r := range c.runs {
+		r.end(id, c)
+	}
+	return errors.Join(c.errs...)
+}
+
+func (c *conduct) fail(rec *events.Record, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("record %s of %q: %s", rec.Position, rec.Workflow, fmt.Sprintf(format, args...)))
+}
+
+// end holds that nothing is left over.
+func (r *run) end(id string, c *conduct) {
+	for n, a := range r.runnables {
+		if a.open || a.ended == "" {
+			c.errs = append(c.errs, fmt.Errorf("%s of %s: open %v, ended %q", n, id, a.open, a.ended))
+		}
+	}
+	for f, settled := range r.inputs {
+		if !settled {
+			c.errs = append(c.errs, fmt.Errorf("input %s of %s is not settled", f, id))
+		}
+	}
+}
+
+func (c *conduct) event(rec *events.Record, e events.Event) {
+	r := c.runs[rec.Workflow]
+	switch e := e.(type) {
+	case *events.WorkflowStarted:
+		if r != nil {
+			c.fail(rec, "it starts again")
+		}
+		c.runs[rec.Workflow] = &run{
+			id: rec.Position, wf: c.plan.workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, inputs: map[events.FactID]bool{},
+		}
+	case *events.InputAccepted:
+		r.inputs[e.Fact] = false
+	case *events.InputSettled:
+		if r.inputs[e.Scope] {
+			c.fail(rec, "input %s settles again", e.Scope)
+		}
+		r.inputs[e.Scope] = true
+	case *events.RunnableReady:
+		if r.runnables[e.Runnable] != nil {
+			c.fail(rec, "%s is made again", e.Runnable)
+		}
+		r.runnables[e.Runnable] = newAttempts(r.wf.graph.components[e.Component])
+	default:
+		c.runnable(rec, r, e)
+	}
+}
+
+func newAttempts(of *component) *attempts {
+	most, _ := of.policy["max_retries"].(int)
+	return &attempts{component: of, most: 1 + most}
+}
+
+func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
+	switch e := e.(type) {
+	case *events.RunnableDispatched:
+		c.dispatched(rec, r, e)
+	case *events.RunnableCompleted:
+		c.executed(rec, r, e.Runnable)
+		c.close(rec, r, e.Runnable, "completed")
+	case *events.RunnableFailed:
+		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type)
+	case *events.RunnableTimedOut:
+		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type)
+	case *events.RunnableLost:
+		r.runnables[e.Runnable].most++
+		c.close(rec, r, e.Runnable, "")
+		if e.Action != events.ActionRetry {
+			c.fail(rec, "%s is lost for good", e.Runnable)
+		}
+	case *events.RunnableReturned:
+		r.runnables[e.Runnable].most++
+		c.close(rec, r, e.Runnable, "")
+	case *events.RunnableCancelled:
+		r.runnables[e.Runnable].most++
+		if c.close(rec, r, e.Runnable, ""); !e.Rearm {
+			c.fail(rec, "%s is cancelled for good", e.Runnable)
+		}
+	case *events.RunnableRetried:
+		a := r.runnables[e.Runnable]
+		a.most, a.failures, a.ended = int(a.last)+newAttempts(a.component).most, 0, ""
+	case *events.TimerFired:
+		if e.Fact != 0 {
+			r.runnables[e.Runnable].ended = "completed"
+		}
+	}
+}
+
+func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispatched) {
+	a := r.runnables[e.Runnable]
+	if a.open || a.ended != "" || e.Attempt != a.last+1 {
+		c.fail(rec, "attempt %d of %s follows %d: open %v, ended %q", e.Attempt, e.Runnable, a.last, a.open, a.ended)
+	}
+	if int(e.Attempt) > a.most {
+		c.fail(rec, "attempt %d of %s: it may have %d", e.Attempt, e.Runnable, a.most)
+	}
+	a.last, a.open = e.Attempt, true
+	r.active++
+	if most, ok := r.wf.run["max_concurrency"].(int); ok && r.active > most {
+		c.fail(rec, "%d attempts are active, max_concurrency is %d", r.active, most)
+	}
+}
+
+func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, kind string) {
+	a := r.runnables[id]
+	if kind == events.ErrorExpression {
+		a.ended = "skipped"
+		return
+	}
+	c.executed(rec, r, id)
+	if a.failures++; a.failures > newAttempts(a.component).most {
+		c.fail(rec, "%s fails %d times", id, a.failures)
+	}
+	ended := ""
+	if action != events.ActionRetry {
+		ended = action.String()
+	}
+	c.close(rec, r, id, ended)
+}
+
+// close ends the open attempt, and with ended the runnable.
+func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended string) {
+	a := r.runnables[id]
+	if !a.open || a.ended != "" {
+		c.fail(rec, "%s ends %q without an open attempt (open %v, ended %q)", id, ended, a.open, a.ended)
+	}
+	a.open, a.ended = false, ended
+	r.active--
+}
+
+// executed holds that an attempt with an outcome has run.
+func (c *conduct) executed(rec *events.Record, r *run, id events.RunnableID) {
+	a := r.runnables[id]
+	if !c.ledger.executed(attemptID{rec.Workflow, r.id, id, a.last}) {
+		c.fail(rec, "attempt %d of %s has an outcome and never ran", a.last, id)
+	}
+}

@@ -1,0 +1,96 @@
+package equivalence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// content is rows by encoded key.
+type content map[string][]byte
+
+// workflowTables are the tables that the planner's machine keeps.
+var workflowTables = []rows.Table{
+	rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Timer,
+	rows.Definition, rows.Pin,
+}
+
+// ledgerTables are the partition's own that follow from the journal alone.
+var ledgerTables = []rows.Table{rows.Ledger, rows.Expiry}
+
+// fold applies a journal from its beginning to nothing, with a planner that
+// knows no definition.
+func fold(p int32, records []*events.Record) content {
+	machine := planner.New(planner.Config{
+		Key: secret, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
+	})
+	var state rows.Memory
+	for _, rec := range records {
+		if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {
+			continue
+		}
+		tx := rows.Begin(&state)
+		machine.Apply(tx, rec)
+		state.Commit(tx.Writes())
+	}
+	all := content{}
+	for _, k := range state.Keys() {
+		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
+	}
+	return all
+}
+
+// read is what a closed store holds of some tables.
+func read(fs vfs.FS, dir string, tables []rows.Table) (content, error) {
+	s, err := store.Open(store.Options{Dir: dir, FS: fs})
+	if err != nil {
+		return nil, err
+	}
+	all := content{}
+	for _, t := range tables {
+		err := s.ScanTable(t, func(k rows.Key, value []byte) bool {
+			all[string(k.Append(nil))] = bytes.Clone(value)
+			return true
+		})
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return all, s.Close()
+}
+
+// compare names the first rows that differ.
+func compare(what string, want, have content) error {
+	keys := map[string]bool{}
+	for k := range want {
+		keys[k] = true
+	}
+	for k := range have {
+		keys[k] = true
+	}
+	var errs []error
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		a, inWant := want[k]
+		b, inHave := have[k]
+		if inWant == inHave && bytes.Equal(a, b) {
+			continue
+		}
+		key, err := rows.ParseKey([]byte(k))
+		errs = append(errs, fmt.Errorf("%s: row %v (%v) is %q (%v), want %q (%v)", what, key, err, b, inHave, a, inWant))
+		if len(errs) == 5 {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
