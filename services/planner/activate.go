@@ -39,9 +39,8 @@ type activation struct {
 
 // travel moves facts and deaths along the edges until all have arrived.
 func (t *turn) travel() {
-	for len(t.work) > 0 {
-		a := t.work[0]
-		t.work = t.work[1:]
+	for i := 0; i < len(t.work); i++ {
+		a := t.work[i]
 		c := t.component(a.component)
 		switch {
 		case a.dead != 0:
@@ -57,7 +56,7 @@ func (t *turn) travel() {
 			t.activate(c, a.scope, []events.FactID{a.fact})
 		}
 	}
-	t.work = nil
+	t.work = t.work[:0]
 }
 
 // activate decides whether the component is taken, and runs it.

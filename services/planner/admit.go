@@ -20,7 +20,7 @@ type readyEntry struct {
 // whether something else has to travel because of it.
 func (t *turn) admit() bool {
 	if t.head.Status != Running {
-		t.fresh = nil
+		t.fresh = t.fresh[:0]
 		return false
 	}
 	for _, e := range t.candidates() {
@@ -29,7 +29,7 @@ func (t *turn) admit() bool {
 			break // a shaping failed and halted the workflow
 		}
 	}
-	t.fresh = nil
+	t.fresh = t.fresh[:0]
 	return len(t.work) > 0
 }
 

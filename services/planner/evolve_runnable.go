@@ -140,7 +140,8 @@ func (t *turn) enqueue(id events.RunnableID, r *runnable) {
 
 // applyCompleted folds the runnable's row into its fact.
 func (t *turn) applyCompleted(e *events.RunnableCompleted) {
-	h, r := t.h(), t.change(e.Runnable)
+	h, row := t.h(), *t.runnable(e.Runnable) // it goes away: no copy in the Tx
+	r := &row
 	t.leave(e.Runnable, r)
 	h.Completed++
 	h.Outcomes++

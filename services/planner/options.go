@@ -29,6 +29,21 @@ func (t *turn) givenOptions() definition.Options {
 }
 
 func (t *turn) options() options {
+	if len(t.setup().Options) > 0 {
+		return t.laidOver()
+	}
+	o, ok := t.p.options[t.graph()]
+	if !ok {
+		o = t.laidOver()
+		if len(t.p.options) >= maxGraphs {
+			clear(t.p.options)
+		}
+		t.p.options[t.graph()] = o
+	}
+	return o
+}
+
+func (t *turn) laidOver() options {
 	o := options{Options: t.givenOptions().Over(t.graph().Options), Drain: defaultDrain}
 	if o.Options.Drain != nil {
 		o.Drain = *o.Options.Drain

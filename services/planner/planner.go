@@ -40,6 +40,8 @@ type Planner struct {
 	graphs   map[string]*definition.Graph // by digest
 	compiled map[string]compiled          // by source, as starts bring it
 	rules    map[string][]policy.Rule     // by source
+	options  map[*definition.Graph]options
+	turn     turn
 }
 
 // compiled is a definition with its canonical form.
@@ -61,6 +63,7 @@ func New(cfg Config) *Planner {
 		graphs:   map[string]*definition.Graph{},
 		compiled: map[string]compiled{},
 		rules:    map[string][]policy.Rule{},
+		options:  map[*definition.Graph]options{},
 	}
 }
 

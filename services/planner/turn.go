@@ -34,8 +34,11 @@ type opening struct {
 	by    int64
 }
 
+// begin makes the planner's one turn ready for a record: it is reused, since a
+// step would else allocate one for each of its parts.
 func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *turn {
-	t := &turn{p: p, tx: tx, at: at, now: now, wf: wf}
+	t := &p.turn
+	*t = turn{p: p, tx: tx, at: at, now: now, wf: wf, work: t.work[:0], fresh: t.fresh[:0], openings: t.openings[:0]}
 	t.load()
 	return t
 }
