@@ -45,6 +45,7 @@ func New(cfg Config) (*Planner, error) {
 	}
 	s := &Planner{cfg: cfg, ready: make(chan struct{})}
 	s.wire = newWire(&s.cfg.Kafka)
+	s.claims = newClaims(s.cfg.Logger)
 	return s, nil
 }
 
@@ -113,7 +114,6 @@ func (s *Planner) open(ctx context.Context) error {
 		return err
 	}
 	s.shared = store.NewShared(s.cfg.CacheBytes)
-	s.claims = newClaims(s.cfg.Logger)
 	s.host, err = partition.NewHost(ctx, partition.HostConfig{
 		Kafka: s.cfg.Kafka, Partitions: s.set.Partitions(),
 		Instance: s.cfg.Instance, Owner: s.cfg.Instance + "/" + rand.Text()[:10],
