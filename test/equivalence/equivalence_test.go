@@ -94,6 +94,33 @@ func TestKilledPlannersChangeNothing(t *testing.T) {
 	})
 }
 
+func TestKilledTakersChangeNothing(t *testing.T) {
+	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+		d := newDice(seed)
+		equivalent(t, newPlan(seed), faults{takers: [][]fate{d.takerFates(d.between(1, maxKills/2)), d.takerFates(d.IntN(maxKills / 2))}})
+	})
+}
+
+func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
+	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+		d := newDice(seed)
+		equivalent(t, newPlan(seed), faults{
+			planners: [][]fate{d.plannerFates(d.between(1, 4))},
+			takers:   [][]fate{d.takerFates(d.IntN(maxKills / 2)), d.takerFates(d.IntN(maxKills / 2))},
+		})
+	})
+}
+
+func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
+	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+		d := newDice(seed)
+		equivalent(t, newPlan(seed), faults{
+			planners: [][]fate{d.plannerFates(d.between(0, 3)), d.plannerFates(d.between(1, 3))},
+			takers:   [][]fate{d.takerFates(d.IntN(maxKills / 2))},
+		})
+	})
+}
+
 // equivalent runs the plan undisturbed, then again under faults, and holds both
 // against the oracle, against each other, and against what journal and stores
 // say.
