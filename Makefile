@@ -10,6 +10,7 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 RACE_PACKAGES ?= ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/...
 FUZZ_COUNT ?= 200000x
 TORTURE_FLAGS ?=
+SEEDS ?= 350
 
 .PHONY: help
 help: ## list the targets
@@ -38,6 +39,11 @@ race: ## run the tests of everything concurrent under the race detector
 .PHONY: test-integration
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
+
+.PHONY: seeds
+seeds: ## run the crash-equivalence tests with SEEDS seeds each (six tests)
+	HEDDLE_SEEDS=$(SEEDS) go test -count 1 -timeout 60m -run Equivalence ./internal/partition
+	HEDDLE_SEEDS=$(SEEDS) go test -count 1 -timeout 60m ./test/equivalence
 
 .PHONY: torture
 torture: build ## kill -9 heddle dev again and again under load, then account for everything
