@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // audit holds the journal against the conduct of workflows, and the stores
@@ -34,6 +35,22 @@ func (w *world) audit() {
 		w.must(checkConduct(w.plan, w.ledger, records))
 	}
 	w.must(errors.Join(w.ledger.bad...))
+	w.tell(journals)
+}
+
+// tell logs how much a seed has put to the test.
+func (w *world) tell(journals [][]*events.Record) {
+	counts := map[string]int{}
+	for _, records := range journals {
+		for _, rec := range records {
+			for _, e := range rec.Events {
+				counts[events.Name(e)]++
+			}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.t.Logf("%v of virtual time; killed: %d planners, %d takers; events: %v", time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedTakers, counts)
 }
 
 // visit starts a planner on a disk, ends it in order when it owns everything,

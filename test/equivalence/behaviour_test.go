@@ -35,9 +35,9 @@ func (b *behaviour) task() string {
 // ledger is what the tasks of a deployment remember, as the outside world does.
 type ledger struct {
 	mu   sync.Mutex
-	runs map[string]int    // executions by runnable
-	ran  map[attemptID]int // executions by attempt
-	bad  []error           // what no task may ever see
+	runs map[string]int                // executions by runnable
+	ran  map[attemptID]map[string]bool // who executed an attempt
+	bad  []error                       // what no task may ever see
 }
 
 type attemptID struct {
@@ -47,10 +47,12 @@ type attemptID struct {
 	attempt  uint32
 }
 
-func newLedger() *ledger { return &ledger{runs: map[string]int{}, ran: map[attemptID]int{}} }
+func newLedger() *ledger {
+	return &ledger{runs: map[string]int{}, ran: map[attemptID]map[string]bool{}}
+}
 
 // begin counts an execution and says how many there were before.
-func (l *ledger) begin(a *taker.Attempt) (before int, err error) {
+func (l *ledger) begin(a *taker.Attempt, executor string) (before int, err error) {
 	t, err := events.PeekToken(a.Spec.Token)
 	if err != nil {
 		return 0, err
@@ -60,7 +62,11 @@ func (l *ledger) begin(a *taker.Attempt) (before int, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ran[attemptID{t.Workflow, t.Run, t.Runnable, t.Attempt}]++
+	id := attemptID{t.Workflow, t.Run, t.Runnable, t.Attempt}
+	if l.ran[id] == nil {
+		l.ran[id] = map[string]bool{}
+	}
+	l.ran[id][executor] = true
 	before = l.runs[a.Spec.IdempotencyKey]
 	l.runs[a.Spec.IdempotencyKey]++
 	return before, nil
@@ -72,19 +78,20 @@ func (l *ledger) complain(err error) {
 	l.bad = append(l.bad, err)
 }
 
-func (l *ledger) executed(id attemptID) bool {
+// executed says whether an executor, or with "" anybody, ran an attempt.
+func (l *ledger) executed(id attemptID, executor string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ran[id] > 0
+	return l.ran[id][executor] || executor == "" && len(l.ran[id]) > 0
 }
 
 var errTemporary = errors.New("it may work the next time")
 
 // work is the one task: it finds its component and does what that one does.
-func (p *plan) work(l *ledger) taker.HandlerFunc {
+func (p *plan) work(l *ledger, executor string) taker.HandlerFunc {
 	return func(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
 		c := p.component(a.Workflow, a.Spec.Component)
-		before, err := l.begin(a)
+		before, err := l.begin(a, executor)
 		if c == nil || err != nil {
 			err := fmt.Errorf("attempt of %q, component %q: %w", a.Workflow, a.Spec.Component, err)
 			l.complain(err)

@@ -108,12 +108,12 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
 	case *events.RunnableCompleted:
-		c.executed(rec, r, e.Runnable)
+		c.executed(rec, r, e.Runnable, e.Executor)
 		c.close(rec, r, e.Runnable, "completed")
 	case *events.RunnableFailed:
-		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type)
+		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, e.Executor)
 	case *events.RunnableTimedOut:
-		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type)
+		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, "")
 	case *events.RunnableLost:
 		r.runnables[e.Runnable].most++
 		c.close(rec, r, e.Runnable, "")
@@ -153,13 +153,13 @@ func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispa
 	}
 }
 
-func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, kind string) {
+func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, kind, executor string) {
 	a := r.runnables[id]
 	if kind == events.ErrorExpression {
 		a.ended = "skipped"
 		return
 	}
-	c.executed(rec, r, id)
+	c.executed(rec, r, id, executor)
 	if a.failures++; a.failures > newAttempts(a.component).most {
 		c.fail(rec, "%s fails %d times", id, a.failures)
 	}
@@ -180,10 +180,11 @@ func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended 
 	r.active--
 }
 
-// executed holds that an attempt with an outcome has run.
-func (c *conduct) executed(rec *events.Record, r *run, id events.RunnableID) {
+// executed holds that the very attempt that an outcome closes has run, where the
+// outcome says.
+func (c *conduct) executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
 	a := r.runnables[id]
-	if !c.ledger.executed(attemptID{rec.Workflow, r.id, id, a.last}) {
-		c.fail(rec, "attempt %d of %s has an outcome and never ran", a.last, id)
+	if !c.ledger.executed(attemptID{rec.Workflow, r.id, id, a.last}, executor) {
+		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", a.last, id, executor)
 	}
 }

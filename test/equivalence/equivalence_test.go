@@ -111,6 +111,17 @@ func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
 	})
 }
 
+func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
+	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+		d := newDice(seed)
+		equivalent(t, newPlan(seed), faults{
+			planners: [][]fate{d.plannerFates(d.IntN(3))},
+			takers:   [][]fate{d.takerFates(d.IntN(maxKills / 2))},
+			repeats:  true,
+		})
+	})
+}
+
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 	eachSeed(t, 10, func(t *testing.T, seed uint64) {
 		d := newDice(seed)
@@ -129,7 +140,12 @@ func equivalent(t *testing.T, p *plan, f faults) {
 	w.start(f)
 	calm := w.driveAll(calmly)
 	close(w.chaos)
+	end := func() {}
+	if f.repeats {
+		end = w.repeat(p.seed)
+	}
 	got := w.driveAll("")
+	end()
 	w.stop()
 	for i, wf := range p.workflows {
 		wf.check(t, calm[i])

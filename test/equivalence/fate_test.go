@@ -29,6 +29,7 @@ const (
 type faults struct {
 	planners [][]fate // by slot: its incarnations before the last one
 	takers   [][]fate
+	repeats  bool // deliveries come again, and late
 }
 
 // plannerFates draws how planners end.
@@ -49,6 +50,9 @@ func (d dice) takerFates(n int) []fate {
 		f := fate{how: pick(d, atRequest, atTime, atTime, inOrder, cutOff), after: d.one(2)}
 		f.requests = 1 + d.IntN(1<<d.IntN(7))
 		f.lives, f.down = d.millis(0, 12000), d.millis(0, 9000)
+		if f.how == cutOff { // perhaps for longer than its silence is suffered
+			f.down = d.millis(0, 30_000)
+		}
 		all = append(all, f)
 	}
 	return all

@@ -87,7 +87,7 @@ func (p *plan) component(workflowID, component string) *component {
 // newPlan draws what runs; faults draws what is done to it.
 func newPlan(seed uint64) *plan {
 	d := newDice(seed)
-	p := &plan{seed: seed, partitions: int32(d.between(1, 3)), takers: d.between(1, 2), slots: d.between(2, 6)}
+	p := &plan{seed: seed, partitions: int32(d.between(1, 3)), takers: d.between(1, 2), slots: pick(d, 1, 2, 2, 3, 6)}
 	p.settings = partition.Settings{
 		Lease:              pick(d, 2*time.Second, 3*time.Second, 10*time.Second),
 		CheckpointInterval: pick(d, 50*time.Millisecond, 200*time.Millisecond, time.Second),

@@ -67,7 +67,7 @@ func (w *world) planner(slot, number int, f *fate) bool {
 		if !errors.Is(err, plannerd.ErrCrashed) {
 			w.t.Errorf("a crashed planner ended with: %v", err)
 		}
-		w.logger.Info("TEST: a planner crashed", "slot", slot, "number", number, "after", time.Since(w.began), "wiped", f.wiped)
+		w.killed(&w.killedPlanners, "planner", slot, number)
 		return true // also at the end: what it leaves is recovered and stopped in order
 	}
 	if err != nil {

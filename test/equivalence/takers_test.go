@@ -27,12 +27,13 @@ func (w *world) takers(slot int, fates []fate) {
 // still run for a while, as those of a machine that only lost its network.
 func (w *world) taker(slot, number int, f *fate) (again bool) {
 	wire := newTripwire(w.cluster.Config.Dialer)
+	name := fmt.Sprintf("taker-%d-%d", slot, number)
 	c := taker.Config{
-		Kafka: w.cluster.Config, Name: fmt.Sprintf("taker-%d-%d", slot, number), Channel: "test", Logger: w.logger,
+		Kafka: w.cluster.Config, Name: name, Channel: "test", Logger: w.logger,
 		Heartbeat: 3 * time.Second, DrainLimit: time.Second,
 		Pools: []taker.Pool{{
 			Queues: []string{topics.DefaultQueue, "orders"}, Slots: w.plan.slots,
-			Lookup: func(string) (taker.Handler, bool) { return w.plan.work(w.ledger), true },
+			Lookup: func(string) (taker.Handler, bool) { return w.plan.work(w.ledger, name), true },
 		}},
 	}
 	c.Kafka.Dialer = wire.DialContext
@@ -55,7 +56,7 @@ func (w *world) taker(slot, number int, f *fate) (again bool) {
 	}
 	select {
 	case <-killed:
-		w.logger.Info("TEST: a taker was killed", "slot", slot, "number", number, "after", time.Since(w.began))
+		w.killed(&w.killedTakers, "taker", slot, number)
 		return true
 	case err := <-ended:
 		if err != nil {

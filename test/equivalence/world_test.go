@@ -35,7 +35,8 @@ type world struct {
 
 	mu    sync.Mutex
 	disks []*vfs.MemFS // of planners, by slot
-	kills int          // of takers
+
+	killedPlanners, killedTakers int
 }
 
 func newWorld(t *testing.T, p *plan) *world {
@@ -63,8 +64,10 @@ func newWorld(t *testing.T, p *plan) *world {
 
 // start starts planners and takers; at least one of each.
 func (w *world) start(f faults) {
-	for slot := range max(1, len(f.planners)) {
+	for range max(1, len(f.planners)) {
 		w.disks = append(w.disks, vfs.NewCrashableMem())
+	}
+	for slot := range w.disks {
 		var fates []fate
 		if slot < len(f.planners) {
 			fates = f.planners[slot]
@@ -116,4 +119,12 @@ func (w *world) wait(d time.Duration) bool {
 	case <-w.over:
 		return false
 	}
+}
+
+// killed counts a killed process.
+func (w *world) killed(count *int, what string, slot, number int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*count++
+	w.logger.Info("TEST: killed", "what", what, "slot", slot, "number", number, "after", time.Since(w.began))
 }
