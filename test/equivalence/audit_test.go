@@ -32,7 +32,7 @@ func (w *world) audit() {
 	}
 	w.must(checkCommands(sent, journals))
 	for _, records := range journals {
-		w.must(checkConduct(w.plan, w.ledger, records))
+		w.must(w.checkConduct(records))
 	}
 	w.must(errors.Join(w.ledger.bad...))
 	w.tell(journals)

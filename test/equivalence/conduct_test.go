@@ -12,6 +12,7 @@ import (
 type conduct struct {
 	plan   *plan
 	ledger *ledger
+	steady bool // takers: nothing is lost, nothing runs out of time that does not hang
 	runs   map[string]*run
 	time   int64
 	errs   []error
@@ -34,10 +35,11 @@ type attempts struct {
 	ended     string
 	most      int // attempts that it may have by now
 	failures  int // since it was retried by command
+	late      int // attempts that ran out of time
 }
 
-func checkConduct(p *plan, l *ledger, records []*events.Record) error {
-	c := &conduct{plan: p, ledger: l, runs: map[string]*run{}}
+func (w *world) checkConduct(records []*events.Record) error {
+	c := &conduct{plan: w.plan, ledger: w.ledger, steady: len(w.faults.takers) == 0, runs: map[string]*run{}}
 	for _, rec := range records {
 		if rec.Time < c.time {
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
@@ -113,12 +115,16 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.RunnableFailed:
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, e.Executor)
 	case *events.RunnableTimedOut:
+		a := r.runnables[e.Runnable]
+		if a.late++; c.steady && a.late > a.component.acts.hangs {
+			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.component.acts.hangs)
+		}
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, "")
 	case *events.RunnableLost:
 		r.runnables[e.Runnable].most++
 		c.close(rec, r, e.Runnable, "")
-		if e.Action != events.ActionRetry {
-			c.fail(rec, "%s is lost for good", e.Runnable)
+		if e.Action != events.ActionRetry || c.steady {
+			c.fail(rec, "%s is lost: %s", e.Runnable, e.Error.Message)
 		}
 	case *events.RunnableReturned:
 		r.runnables[e.Runnable].most++

@@ -152,6 +152,9 @@ func (d dice) behave(c *component, halting bool) {
 	case halting && d.one(3):
 		b.halts, b.fails = true, d.between(1, 4)
 		c.policy["max_retries"] = d.IntN(b.fails)
+	case b.takes >= time.Second: // in time, but for killed takers
+		c.policy["timeout_ms"] = int(b.takes.Milliseconds()) + d.between(50, 1000)
+		c.policy["max_retries"] = maxKills + 2
 	}
 }
 

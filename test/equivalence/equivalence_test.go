@@ -84,25 +84,25 @@ func (wf *workflow) check(t *testing.T, got results) {
 }
 
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
-	eachSeed(t, 10, func(t *testing.T, seed uint64) { equivalent(t, newPlan(seed), faults{}) })
+	eachSeed(t, 15, func(t *testing.T, seed uint64) { equivalent(t, newPlan(seed), faults{}) })
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
-	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+	eachSeed(t, 50, func(t *testing.T, seed uint64) {
 		d := newDice(seed)
 		equivalent(t, newPlan(seed), faults{planners: [][]fate{d.plannerFates(d.between(1, 4))}})
 	})
 }
 
 func TestKilledTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+	eachSeed(t, 30, func(t *testing.T, seed uint64) {
 		d := newDice(seed)
 		equivalent(t, newPlan(seed), faults{takers: [][]fate{d.takerFates(d.between(1, maxKills/2)), d.takerFates(d.IntN(maxKills / 2))}})
 	})
 }
 
 func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+	eachSeed(t, 45, func(t *testing.T, seed uint64) {
 		d := newDice(seed)
 		equivalent(t, newPlan(seed), faults{
 			planners: [][]fate{d.plannerFates(d.between(1, 4))},
@@ -112,7 +112,7 @@ func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
 }
 
 func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
-	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+	eachSeed(t, 30, func(t *testing.T, seed uint64) {
 		d := newDice(seed)
 		equivalent(t, newPlan(seed), faults{
 			planners: [][]fate{d.plannerFates(d.IntN(3))},
@@ -123,7 +123,7 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 }
 
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
-	eachSeed(t, 10, func(t *testing.T, seed uint64) {
+	eachSeed(t, 30, func(t *testing.T, seed uint64) {
 		d := newDice(seed)
 		equivalent(t, newPlan(seed), faults{
 			planners: [][]fate{d.plannerFates(d.between(0, 3)), d.plannerFates(d.between(1, 3))},

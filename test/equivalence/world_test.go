@@ -23,6 +23,7 @@ var secret = events.Key("equivalence-secret")
 type world struct {
 	t       *testing.T
 	plan    *plan
+	faults  faults
 	cluster *brokertest.Cluster
 	client  *client.Client
 	ledger  *ledger
@@ -64,6 +65,7 @@ func newWorld(t *testing.T, p *plan) *world {
 
 // start starts planners and takers; at least one of each.
 func (w *world) start(f faults) {
+	w.faults = f
 	for range max(1, len(f.planners)) {
 		w.disks = append(w.disks, vfs.NewCrashableMem())
 	}
