@@ -26,9 +26,6 @@ var workflowTables = []rows.Table{
 	rows.Definition, rows.Pin,
 }
 
-// ledgerTables are the partition's own that follow from the journal alone.
-var ledgerTables = []rows.Table{rows.Ledger, rows.Expiry}
-
 // fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition.
 func fold(p int32, records []*events.Record) content {

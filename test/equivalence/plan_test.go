@@ -47,9 +47,9 @@ const (
 )
 
 // inputs are all inputs of the workflow.
-func (w *workflow) inputs() []int64 {
-	all := []int64{w.start}
-	for _, m := range w.more {
+func (wf *workflow) inputs() []int64 {
+	all := []int64{wf.start}
+	for _, m := range wf.more {
 		if m.what == feed {
 			all = append(all, m.input)
 		}

@@ -60,12 +60,12 @@ func Run(ctx context.Context, cfg Config) error {
 
 // Run runs the planner until ctx ends, and gives its partitions up in order, or
 // until Crash.
-func (s *Planner) Run(ctx context.Context) error {
-	ctx, stop := s.wire.context(ctx)
+func (s *Planner) Run(told context.Context) error {
+	ctx, stop := s.wire.context(told)
 	defer stop()
 	defer s.close()
 	if err := s.open(ctx); err != nil {
-		return s.wire.explain(err)
+		return s.unlessTold(told, err)
 	}
 	unregister, err := s.register()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Planner) Run(ctx context.Context) error {
 	}
 	defer unregister()
 	if err := s.join(ctx); err != nil {
-		return s.wire.explain(err)
+		return s.unlessTold(told, err)
 	}
 	s.follow(ctx)
 	if s.wire.isCut() {
@@ -82,6 +82,16 @@ func (s *Planner) Run(ctx context.Context) error {
 	}
 	s.claims.revokeAll(context.WithoutCancel(ctx))
 	return nil
+}
+
+// unlessTold is why a planner did not come up; to be told to stop meanwhile is
+// no failure.
+func (s *Planner) unlessTold(told context.Context, err error) error {
+	err = s.wire.explain(err)
+	if told.Err() != nil && !errors.Is(err, ErrCrashed) {
+		return nil
+	}
+	return err
 }
 
 // Ready is closed when the planner owns what the group has given it first.
