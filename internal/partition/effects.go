@@ -108,7 +108,8 @@ func (p *Processor) refusedForGood(o *Outgoing, err error) {
 		return
 	}
 	if !o.kept {
-		return // the answer to a question; who asked will ask again
+		p.refuseAnswer(o, reason)
+		return
 	}
 	p.urgent = append(p.urgent, func() bool { return p.effectFailed(o, reason) })
 }
@@ -123,6 +124,14 @@ func (p *Processor) effectFailed(o *Outgoing, reason string) bool {
 		d.after = func() { p.release(&Outgoing{Kind: machine.ReplyEffect, Key: o.Key, Value: small}) }
 	}
 	return p.decide(d)
+}
+
+// refuseAnswer tells whoever asked a question that its answer does not fit: the
+// next one would not either.
+func (p *Processor) refuseAnswer(o *Outgoing, reason string) {
+	if small := refusedReply(o.Value, reason); o.Kind == machine.ReplyEffect && small != nil {
+		p.release(&Outgoing{Kind: machine.ReplyEffect, Key: o.Key, Value: small})
+	}
 }
 
 // refusedReply is what an asker gets whose answer does not fit.
