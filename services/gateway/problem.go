@@ -85,6 +85,8 @@ var statuses = map[string]int{
 	"unavailable":          http.StatusServiceUnavailable,
 	"no_answer":            http.StatusServiceUnavailable,
 	"internal":             http.StatusInternalServerError,
+	"internal_error":       http.StatusInternalServerError, // a query that met a defect
+	"quarantined":          http.StatusInternalServerError, // a command that met a defect
 	"missing_field":        http.StatusUnprocessableEntity,
 	"unknown_definition":   http.StatusUnprocessableEntity,
 	"unknown_queue":        http.StatusUnprocessableEntity,
