@@ -65,7 +65,7 @@ vet:
 
 .PHONY: lint
 lint: fmt-check vet $(GOLANGCI_LINT) ## check format, vet, golangci-lint
-	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) run --allow-serial-runners ./...
 
 $(GOLANGCI_LINT):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
