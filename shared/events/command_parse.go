@@ -30,6 +30,12 @@ const (
 	HeaderReplyWait   = "heddle-reply-wait"
 )
 
+// Values of HeaderReplyWait: what else than the decision is told.
+const (
+	WaitDrained = "drained" // the end of the work that the command causes
+	WaitEnd     = "end"     // that alone: of the decision only what ends the wait
+)
+
 const (
 	typePrefix = "heddle.command."
 	typeSuffix = ".v1"
@@ -134,7 +140,7 @@ func (c *Command) readHeaders(headers []Header) {
 		case HeaderReplyID:
 			c.ReplyTo.ID = v
 		case HeaderReplyWait:
-			c.ReplyTo.Wait = v == "drained"
+			c.ReplyTo.Wait, c.ReplyTo.End = v == WaitDrained || v == WaitEnd, v == WaitEnd
 		}
 	}
 }

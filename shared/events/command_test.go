@@ -72,6 +72,14 @@ func TestWhoAsksIsToldUnderTheIDOfTheCommand(t *testing.T) {
 	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true}); cmd.ReplyTo != want || cmd.Trace != "00-aa-bb-01" {
 		t.Errorf("reply to %+v, trace %q", cmd.ReplyTo, cmd.Trace)
 	}
+	cmd = parse(t, "w1", binary("start", events.HeaderID, "7", events.HeaderReplyTo, "me", events.HeaderReplyWait, "end"), `{"definition":"d"}`)
+	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true, End: true}); cmd.ReplyTo != want {
+		t.Errorf("reply to %+v", cmd.ReplyTo)
+	}
+	cmd = parse(t, "w1", binary("pause", events.HeaderReplyTo, "me", events.HeaderReplyID, "q", events.HeaderReplyWait, "Ende"), `{}`)
+	if cmd.ReplyTo.Wait || cmd.ReplyTo.End {
+		t.Errorf("an unknown wait is %+v", cmd.ReplyTo)
+	}
 	cmd = parse(t, "w1", binary("pause", events.HeaderReplyTo, "me", events.HeaderReplyID, "q"), `{}`)
 	if cmd.ReplyTo.ID != "q" {
 		t.Errorf("reply id %q", cmd.ReplyTo.ID)

@@ -89,6 +89,7 @@ type ReplyTo struct {
 	Address string
 	ID      string
 	Wait    bool // also tell when the workflow has drained, with its results
+	End     bool // with Wait: a decision that this follows is not told
 }
 
 // Fields implements wire.Message.
@@ -96,4 +97,5 @@ func (r *ReplyTo) Fields(c *wire.Codec) {
 	wire.String(c, 1, "address", &r.Address)
 	wire.String(c, 2, "id", &r.ID)
 	c.Bool(3, "wait", &r.Wait)
+	c.Bool(4, "end", &r.End)
 }

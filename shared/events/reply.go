@@ -37,6 +37,9 @@ type Reply struct {
 	Result   string          `json:"result,omitempty"`
 	Refusal  *Refusal        `json:"refusal,omitempty"`
 	Body     json.RawMessage `json:"body,omitempty"`
+
+	// Followed says that a reply ReplyDrained to the same asker will follow.
+	Followed bool `json:"-"`
 }
 
 // Query asks the owning planner for a consistent read: the value of a record on

@@ -42,7 +42,7 @@ func samples() map[string]wire.Message {
 		filled(&fixed{}, m)
 		all[reflect.TypeOf(m).Elem().Name()] = &events.Inbox{Message: m}
 	}
-	for _, m := range roots(&fixed{}) {
+	for _, m := range append(roots(&fixed{}), filled(&fixed{}, &events.ReplyTo{})) { // it got a field after Record had its bytes
 		all[reflect.TypeOf(m).Elem().Name()] = m
 	}
 	return all

@@ -1,0 +1,160 @@
+package events_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// awkward is random with texts that need escapes.
+type awkward struct {
+	random
+	values []json.RawMessage
+}
+
+func (a awkward) text(name string) string {
+	return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+		"", "plain", "\x7f", "<b>&amp;</b>", `"\`, "\x00\b\f\n\r\t\x1f", "\u2028\u2029", "\xff\xc3", "ü€😀", "\u00a0",
+	})).Draw(a.t, name)
+}
+
+func (a awkward) json(name string) json.RawMessage {
+	return rapid.SampledFrom(a.values).Draw(a.t, name)
+}
+
+var (
+	// compactValues are values as json.Marshal writes them.
+	compactValues = []json.RawMessage{nil, {}, json.RawMessage(`null`), json.RawMessage(`{"a":[1,2.50,"x\u003c"]}`)}
+	looseValues   = append([]json.RawMessage{
+		json.RawMessage(" {\n\t\"a\" : [ 1 , \"<&>\u2028\" ] }\r\n"), json.RawMessage(`"a < b"`),
+	}, compactValues...)
+)
+
+// drawn is a reply and a status with any values in their fields. An empty value
+// that is not left out is no JSON, for encoding/json either.
+func drawn(t *rapid.T, values []json.RawMessage) (r events.Reply, s events.Status) {
+	fill(awkward{random{t}, values}, "reply", reflect.ValueOf(&r).Elem())
+	fill(awkward{random{t}, values}, "status", reflect.ValueOf(&s).Elem())
+	return r, s
+}
+
+func TestRepliesAndStatusesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r, s := drawn(t, compactValues)
+		if got, want := string(events.EncodeReply(&r)), string(marshal(t, &r)); got != want {
+			t.Fatalf("a reply is\n%s\nwant\n%s", got, want)
+		}
+		if got, want := string(events.EncodeStatus(&s)), string(marshal(t, &s)); got != want {
+			t.Fatalf("a status is\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// Values with white space, and with characters that HTML wants escaped, stay as
+// they came: the same JSON.
+func TestTheValuesOfRepliesStayAsTheyCame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r, s := drawn(t, looseValues)
+		for want, got := range map[any]json.RawMessage{&r: events.EncodeReply(&r), &s: events.EncodeStatus(&s)} {
+			if again, want := string(marshal(t, got)), string(marshal(t, want)); again != want {
+				t.Fatalf("%s means\n%s\nwant\n%s", got, again, want)
+			}
+		}
+	})
+	r := events.Reply{Body: json.RawMessage(`{ "a": "<" }`)}
+	if got, want := string(events.EncodeReply(&r)), `{"id":"","kind":"","body":{ "a": "<" }}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAppendingKeepsWhatStandsBefore(t *testing.T) {
+	r, s := events.Reply{ID: "1"}, events.Status{ID: "w"}
+	before := []byte("before ")
+	for _, got := range []string{string(r.AppendJSON(before)), string(s.AppendJSON(before)), string(events.AppendText(before, "<"))} {
+		if got[:7] != "before " || !json.Valid([]byte(got[7:])) {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
+func TestDetailsThatAreNoJSONAreADefect(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("they were written")
+		}
+	}()
+	s := events.Status{Failure: &events.Failure{Error: events.TaskError{Details: json.RawMessage(`{`)}}}
+	s.AppendJSON(nil)
+}
+
+func TestATextComesBackAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := marshal(t, awkward{random: random{t}}.text("text"))
+		var want string
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := events.ParseText(raw); err != nil || got != want {
+			t.Fatalf("%s is %q, %v; want %q", raw, got, err, want)
+		}
+	})
+	for _, raw := range []string{``, `"`, `"a`, `7`, `"a"b"`} {
+		if s, err := events.ParseText(json.RawMessage(raw)); err == nil {
+			t.Errorf("%s is %q", raw, s)
+		}
+	}
+}
+
+func marshal(t *rapid.T, v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// drainedReply is what ends a chain of ten.
+func drainedReply() (events.Status, []byte) {
+	return events.Status{
+		ID: "wf-bench-000000042", Run: "3.48211", Status: "idle",
+		Definition: events.DefinitionRef{Name: "chain10", Version: "1", Digest: "sha256:9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b"},
+		CreatedAt:  "2026-01-01T00:00:00.000Z", UpdatedAt: "2026-01-01T00:00:00.123Z",
+		Counts: events.Counts{Completed: 10}, Position: "3.48222",
+	}, []byte(`{"s09":5}`)
+}
+
+func BenchmarkEncodeStatus(b *testing.B) {
+	s, _ := drainedReply()
+	b.ReportAllocs()
+	for b.Loop() {
+		events.EncodeStatus(&s)
+	}
+}
+
+func BenchmarkEncodeReply(b *testing.B) {
+	s, _ := drainedReply()
+	r := events.Reply{ID: "QEXAMPLE-1", Kind: events.ReplyDecided, Workflow: s.ID, Command: "start", Result: events.ResultDone, Body: events.EncodeStatus(&s)}
+	b.ReportAllocs()
+	for b.Loop() {
+		events.EncodeReply(&r)
+	}
+}
+
+// What the same costs encoding/json, to compare with.
+func BenchmarkMarshalReply(b *testing.B) {
+	s, _ := drainedReply()
+	b.ReportAllocs()
+	for b.Loop() {
+		body, err := json.Marshal(&s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := json.Marshal(&events.Reply{ID: "QEXAMPLE-1", Kind: events.ReplyDecided, Workflow: s.ID, Command: "start", Result: events.ResultDone, Body: body}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
