@@ -66,20 +66,24 @@ func openView(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Lo
 }
 
 func (v *view) open(ctx context.Context, dir string) error {
+	if err := v.openStore(dir); err != nil {
+		return err
+	}
+	if err := v.begin(ctx); err != nil {
+		return errors.Join(err, v.db.Close())
+	}
+	return nil
+}
+
+func (v *view) openStore(dir string) error {
 	o := &pebble.Options{DisableWAL: true, MemTableSize: viewMemTable, Logger: pebbleLog{v.logger}}
 	if dir == "" {
 		o.FS = vfs.NewMem()
 	}
 	o.CacheSize = viewCache
-	db, err := pebble.Open(dir, o)
-	if err != nil {
-		return err
-	}
-	v.db = db
-	if err := v.begin(ctx); err != nil {
-		return errors.Join(err, db.Close())
-	}
-	return nil
+	var err error
+	v.db, err = pebble.Open(dir, o)
+	return err
 }
 
 // begin compares the store with the topic and goes to where it left off; a
