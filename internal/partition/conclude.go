@@ -55,9 +55,10 @@ func (p *Processor) answer(rec *events.Record) (events.Reply, bool) {
 	return r, true
 }
 
-// addReply adds the effect of a reply, if somebody asked for it.
+// addReply adds the effect of a reply, if somebody asked for it. Who waits for
+// the end alone does not get a decision that leads there.
 func (p *Processor) addReply(outs []*Outgoing, rec *events.Record, r events.Reply, command string) []*Outgoing {
-	if rec.ReplyTo.Address == "" {
+	if rec.ReplyTo.Address == "" || rec.ReplyTo.End && r.Followed && r.Result == events.ResultDone {
 		return outs
 	}
 	r.ID, r.Command = rec.ReplyTo.ID, command

@@ -145,13 +145,7 @@ func refusedReply(value []byte, reason string) []byte {
 	return encodeReply(r)
 }
 
-func encodeReply(r events.Reply) []byte {
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic(fmt.Sprintf("encoding a reply: %v", err)) // a body that is no JSON: a defect of the machine
-	}
-	return b
-}
+func encodeReply(r events.Reply) []byte { return events.EncodeReply(&r) }
 
 func kindName(k machine.EffectKind) string {
 	switch k {

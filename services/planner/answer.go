@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -20,9 +22,17 @@ func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
 		}
 	}
 	if t.head != nil && rec.ReplyTo.Address != "" {
-		r.Body = mustJSON(t.status())
+		r.Body = t.summary()
+		r.Followed = t.waits(rec.ReplyTo)
 	}
 	return r
+}
+
+// waits says whether an asker is, or was by this very record, among those who
+// are told when the workflow has drained.
+func (t *turn) waits(to events.ReplyTo) bool {
+	w := waiter{to.Address, to.ID}
+	return to.Wait && (slices.Contains(t.head.Waiters, w) || slices.Contains(t.head.Told, w))
 }
 
 // Applied implements machine.Machine (C1).

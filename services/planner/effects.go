@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -34,12 +35,12 @@ func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 			published = true
 		default:
 			if !published && changesStatus(e) && t.head != nil {
-				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf, Value: mustJSON(t.status())})
+				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf, Value: t.summary()})
 				published = true
 			}
 		}
 	}
-	return append(all, t.told()...)
+	return t.told(all)
 }
 
 // changesStatus says whether the summary of a workflow is published anew: it is
@@ -54,18 +55,37 @@ func changesStatus(e events.Event) bool {
 	return false
 }
 
-// told tells those who waited for the workflow to drain.
-func (t *turn) told() []machine.Effect {
+// told adds what tells those who waited for the workflow to drain.
+func (t *turn) told(all []machine.Effect) []machine.Effect {
 	if t.head == nil || len(t.head.Told) == 0 || t.head.Applied != t.at {
-		return nil
+		return all
 	}
-	body := mustJSON(map[string]any{"workflow": t.status(), "results": t.results()})
-	all := make([]machine.Effect, 0, len(t.head.Told))
+	body := t.end(all)
 	for _, w := range t.head.Told {
 		reply := events.Reply{ID: w.ID, Kind: events.ReplyDrained, Workflow: t.wf, Result: events.ResultDone, Body: body}
-		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: mustJSON(reply)})
+		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: events.EncodeReply(&reply)})
 	}
 	return all
+}
+
+// end is the body of a drained reply: the results and the summary, which is
+// among the record's effects when the record changed it.
+func (t *turn) end(effects []machine.Effect) []byte {
+	var summary []byte
+	if i := slices.IndexFunc(effects, func(e machine.Effect) bool { return e.Kind == machine.StatusEffect }); i >= 0 {
+		summary = effects[i].Value
+	} else {
+		summary = t.summary()
+	}
+	b := append(make([]byte, 0, len(summary)+256), `{"results":{`...)
+	for i, o := range t.graph().Outputs { // sorted by name
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(events.AppendText(b, o.Name), ':'), t.result(o)...)
+	}
+	b = append(append(b, `},"workflow":`...), summary...)
+	return append(b, '}')
 }
 
 // Watched implements machine.Machine.

@@ -46,8 +46,8 @@ func (t *turn) start(b *events.StartWorkflow) {
 func (t *turn) resolve(raw json.RawMessage) ([]byte, *definition.Graph) {
 	src := []byte(raw)
 	if raw[0] == '"' {
-		var ref string
-		if err := json.Unmarshal(raw, &ref); err != nil {
+		ref, err := events.ParseText(raw)
+		if err != nil {
 			t.refuseAt("invalid_field", "definition", err.Error())
 			return nil, nil
 		}

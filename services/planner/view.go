@@ -28,6 +28,12 @@ func (t *turn) status() events.Status {
 	return out
 }
 
+// summary is the status as JSON.
+func (t *turn) summary() []byte {
+	s := t.status()
+	return events.EncodeStatus(&s)
+}
+
 func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 func stampOrNil(ms int64) any {

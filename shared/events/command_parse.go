@@ -207,7 +207,7 @@ func (c *Command) decode(data []byte) *CommandError {
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")
 	}
-	if depth := JSONDepth(data); depth > MaxDepth {
+	if len(data) > 2*MaxDepth && JSONDepth(data) > MaxDepth { // each level needs two bytes
 		return &CommandError{"too_deep", "", fmt.Sprintf("the body is nested more than %d levels deep", MaxDepth)}
 	}
 	body := create()

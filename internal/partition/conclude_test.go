@@ -1,0 +1,48 @@
+package partition
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// follower is a counter that promises the end of every start.
+type follower struct{ counter }
+
+func (f *follower) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
+	r := f.counter.Answer(tx, rec)
+	_, r.Followed = rec.Events[0].(*events.WorkflowStarted)
+	return r
+}
+
+func TestWhoWaitsForTheEndAloneIsToldADecisionThatNoEndFollows(t *testing.T) {
+	for wait, want := range map[string][]string{
+		"":                 {"start done", "input done", "pause refused", "start done"},
+		events.WaitDrained: {"start done", "input done", "pause refused", "start done"},
+		events.WaitEnd:     {"input done", "pause refused", "start done"}, // the last is a repetition
+	} {
+		m := newModel(t, Settings{})
+		m.p.Machine = &follower{counter{key: secret}}
+		for _, c := range [][3]string{
+			{"a", "start", `{"definition":"d"}`}, {"b", "input", `{"input":1}`}, {"c", "pause", `{}`}, {"a", "start", `{"definition":"d"}`},
+		} {
+			m.input(events.FromCommands, "w", c[2], kafka.Header(events.HeaderID, []byte(c[0])),
+				kafka.Header(events.HeaderType, []byte(events.CommandType(c[1]))),
+				kafka.Header(events.HeaderReplyTo, []byte("tester")), kafka.Header(events.HeaderReplyWait, []byte(wait)))
+		}
+		m.mustStep()
+		m.ack()
+		var got []string
+		for i := range m.of(machine.ReplyEffect) {
+			r := m.reply(i)
+			got = append(got, r.Command+" "+r.Result)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("waiting for %q: told %q, want %q", wait, got, want)
+		}
+	}
+}
