@@ -168,6 +168,9 @@ func TestCloseEndsTheWaits(t *testing.T) {
 func TestAskEndTellsTheEndOrTheRefusal(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
 	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+		if to := q.Command.ReplyTo; !to.Wait || !to.End {
+			t.Errorf("the command says %+v", to)
+		}
 		if q.Command.Workflow == "refused" {
 			r := asktest.Refuse("closed", `it says "result":"done" and ,"body":`, "")
 			r.Body = []byte(`{"result":"done"}`)

@@ -18,7 +18,6 @@ type Call struct {
 	failed  chan error  // capacity 1: the record was not written, or the wait is over
 
 	repeatable bool // the command's id is the caller's
-	endOnly    bool // the decision is told only if it is a refusal
 }
 
 // maxReplies is how many undecoded replies a question holds: decided and
@@ -48,18 +47,26 @@ func (c *Call) Close() {
 
 // Next is the next reply. It returns ctx's error when ctx ends first.
 func (c *Call) Next(ctx context.Context) (events.Reply, error) {
+	b, err := c.next(ctx)
+	if err != nil {
+		return events.Reply{}, err
+	}
+	return decode(b)
+}
+
+func (c *Call) next(ctx context.Context) ([]byte, error) {
 	select {
 	case b := <-c.raw:
-		return decode(b)
+		return b, nil
 	default:
 	}
 	select {
 	case b := <-c.raw:
-		return decode(b)
+		return b, nil
 	case err := <-c.failed:
-		return events.Reply{}, err
+		return nil, err
 	case <-ctx.Done():
-		return events.Reply{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

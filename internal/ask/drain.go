@@ -10,12 +10,15 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Drained is a workflow that cannot go on by itself: idle, failed with nothing
-// active, stopped or closed.
-type Drained struct {
-	Workflow json.RawMessage // its summary
-	Results  json.RawMessage // object: the latest value of each output
+// End is a workflow that cannot go on by itself: idle, failed with nothing
+// active, stopped or closed. W and R are what its reader makes of it.
+type End[W, R any] struct {
+	Workflow W `json:"workflow"` // its summary
+	Results  R `json:"results"`  // object: the latest value of each output
 }
+
+// Drained is an End as it came.
+type Drained = End[json.RawMessage, json.RawMessage]
 
 // RefusedError carries the reply that refused a command or query.
 type RefusedError struct{ Reply events.Reply }
@@ -35,53 +38,81 @@ const (
 	lookTimeout = 10 * time.Second
 )
 
-// Drained waits for the end of the work that the command causes, at most until
+// Drained is WaitEnd for those who take the end as it came.
+func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
+	return WaitEnd[json.RawMessage, json.RawMessage](ctx, c, workflow)
+}
+
+// WaitEnd waits for the end of the work that the command causes, at most until
 // ctx ends. It trusts the reply, and looks for itself now and then: a reply can
 // be lost, and a repeated command has none but its first answer.
-func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
+func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string) (End[W, R], error) {
+	var none End[W, R]
 	pause := firstLook
 	if c.repeatable {
 		pause = firstLookAgain
 	}
 	for ; ; pause = min(2*pause, mostBetweenLook) {
 		some, cancel := context.WithTimeout(ctx, pause)
-		r, err := c.drainedReply(some)
+		end, err := endReply[W, R](some, c, workflow)
 		cancel()
 		switch {
-		case err == nil && r.Refusal != nil:
-			return Drained{}, &RefusedError{r}
 		case err == nil:
-			return parseDrained(r)
+			return *end, nil
 		case ctx.Err() != nil:
-			return Drained{}, ctx.Err()
+			return none, ctx.Err()
 		case !errors.Is(err, context.DeadlineExceeded):
-			return Drained{}, err
+			return none, err
 		}
 		if d, done, err := c.asker.Look(ctx, workflow); done && err == nil {
-			return d, nil
+			return decodeEnd[W, R](d, workflow)
 		} // else the command is not decided yet, or nobody answers: go on waiting
 	}
 }
 
-// drainedReply passes over the decision, unless it is a refusal.
-func (c *Call) drainedReply(ctx context.Context) (events.Reply, error) {
+// endReply waits for the reply that tells the end and decodes it at one go. It
+// passes over the decision; a refusal is a *RefusedError.
+func endReply[W, R any](ctx context.Context, c *Call, workflow string) (*End[W, R], error) {
 	for {
-		r, err := c.Next(ctx)
-		if err != nil || r.Kind == events.ReplyDrained || r.Refusal != nil {
-			return r, err
+		raw, err := c.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var r struct {
+			Kind    string          `json:"kind"`
+			Refusal *events.Refusal `json:"refusal"`
+			Body    *End[W, R]      `json:"body"` // of a decision the summary, which has no such fields
+		}
+		err = json.Unmarshal(raw, &r)
+		switch {
+		case r.Refusal != nil: // its body is of another kind
+			return nil, refused(raw)
+		case err != nil:
+			return nil, fmt.Errorf("decode the end of %s: %w", workflow, err)
+		case r.Kind != events.ReplyDrained:
+		case r.Body == nil:
+			return nil, fmt.Errorf("the reply that tells the end of %s has no body", workflow)
+		default:
+			return r.Body, nil
 		}
 	}
 }
 
-func parseDrained(r events.Reply) (Drained, error) {
-	var body struct {
-		Workflow json.RawMessage `json:"workflow"`
-		Results  json.RawMessage `json:"results"`
+func refused(raw []byte) error {
+	r, err := decode(raw)
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(r.Body, &body); err != nil {
-		return Drained{}, fmt.Errorf("decode the results of %s: %w", r.Workflow, err)
+	return &RefusedError{r}
+}
+
+// decodeEnd makes of an end what its reader wants.
+func decodeEnd[W, R any](d Drained, workflow string) (end End[W, R], err error) {
+	err = errors.Join(json.Unmarshal(d.Workflow, &end.Workflow), json.Unmarshal(d.Results, &end.Results))
+	if err != nil {
+		return end, fmt.Errorf("decode the end of %s: %w", workflow, err)
 	}
-	return Drained{body.Workflow, body.Results}, nil
+	return end, nil
 }
 
 // Look reads a workflow, and its results if it has drained. Workflow is set in

@@ -87,7 +87,7 @@ func (a *Asker) deliver(r *kgo.Record) {
 	a.mu.Lock()
 	c := a.waiting[string(id)]
 	a.mu.Unlock()
-	if c == nil || c.endOnly && accepts(r.Value) {
+	if c == nil {
 		return // nobody waits for it (any more)
 	}
 	select {
@@ -113,22 +113,6 @@ func replyID(value []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return []byte(head.ID), true
-}
-
-var (
-	kindDecided = []byte(`","kind":"decided",`)
-	bodyFollows = []byte(`,"body":`)
-	notRefused  = [][]byte{[]byte(`"result":"done"`), []byte(`"result":"no_change"`)}
-)
-
-// accepts says whether a reply is, by its first bytes as planners write them, a
-// decision that is no refusal. When in doubt it is not.
-func accepts(value []byte) bool {
-	head, _, _ := bytes.Cut(value, bodyFollows)
-	if !bytes.HasPrefix(head, idFirst) || !bytes.Contains(head, kindDecided) {
-		return false
-	}
-	return bytes.Contains(head, notRefused[0]) || bytes.Contains(head, notRefused[1])
 }
 
 func (a *Asker) failAll(err error) {

@@ -26,33 +26,37 @@ func (a *Asker) Send(ctx context.Context, cmd Command) (string, error) {
 	if cmd.ID == "" {
 		cmd.ID = a.nextID()
 	}
-	return cmd.ID, a.acknowledged(ctx, a.record(cmd, "", false))
+	return cmd.ID, a.acknowledged(ctx, a.record(cmd, "", ""))
 }
 
 // Ask produces a command whose decision is told; with drained, so is the end of
 // the work that it causes. It does not wait for Kafka. ctx bounds the record's
 // time in the producer.
 func (a *Asker) Ask(ctx context.Context, cmd Command, drained bool) (*Call, error) {
-	return a.ask(ctx, cmd, drained, false)
+	wait := ""
+	if drained {
+		wait = events.WaitDrained
+	}
+	return a.ask(ctx, cmd, wait)
 }
 
-// AskEnd is Ask for those who want the end of the work alone: of the decision
-// only a refusal is told. It costs one wake-up less.
+// AskEnd is Ask for those who want the end of the work alone: the decision is
+// told only if it does not lead there. It costs one reply less.
 func (a *Asker) AskEnd(ctx context.Context, cmd Command) (*Call, error) {
-	return a.ask(ctx, cmd, true, true)
+	return a.ask(ctx, cmd, events.WaitEnd)
 }
 
-func (a *Asker) ask(ctx context.Context, cmd Command, drained, endOnly bool) (*Call, error) {
+func (a *Asker) ask(ctx context.Context, cmd Command, wait string) (*Call, error) {
 	replyID := a.nextID()
 	repeatable := cmd.ID != ""
 	if !repeatable {
 		cmd.ID = replyID
 	}
-	c, err := a.register(&Call{ID: cmd.ID, replyID: replyID, repeatable: repeatable, endOnly: endOnly})
+	c, err := a.register(&Call{ID: cmd.ID, replyID: replyID, repeatable: repeatable})
 	if err != nil {
 		return nil, err
 	}
-	a.produce(ctx, c, a.record(cmd, replyID, drained))
+	a.produce(ctx, c, a.record(cmd, replyID, wait))
 	return c, nil
 }
 
@@ -120,7 +124,7 @@ func (a *Asker) produce(ctx context.Context, c *Call, r *kgo.Record) {
 func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
 
 // record makes the record of a command: CloudEvents, binary mode.
-func (a *Asker) record(cmd Command, replyID string, drained bool) *kgo.Record {
+func (a *Asker) record(cmd Command, replyID, wait string) *kgo.Record {
 	headers := make([]kgo.RecordHeader, 0, 8)
 	headers = append(headers,
 		kafka.Header(events.HeaderID, []byte(cmd.ID)),
@@ -135,8 +139,8 @@ func (a *Asker) record(cmd Command, replyID string, drained bool) *kgo.Record {
 			kafka.Header(events.HeaderReplyTo, a.address),
 			kafka.Header(events.HeaderReplyID, []byte(replyID)))
 	}
-	if drained {
-		headers = append(headers, kafka.Header(events.HeaderReplyWait, []byte("drained")))
+	if wait != "" {
+		headers = append(headers, kafka.Header(events.HeaderReplyWait, []byte(wait)))
 	}
 	return kafka.Keyed(a.names.Commands(), []byte(cmd.Workflow), cmd.Body, headers...)
 }

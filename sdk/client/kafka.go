@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -89,11 +90,14 @@ func (t *kafkaTransport) untilDrained(ctx context.Context, c ask.Command) (answe
 		return answer{}, fault(err)
 	}
 	defer call.Close()
-	d, err := call.Drained(ctx, c.Workflow)
+	end, err := ask.WaitEnd[*Workflow, map[string]json.RawMessage](ctx, call, c.Workflow)
+	if err == nil && end.Workflow == nil {
+		err = fmt.Errorf("the end of %s was told without its summary", c.Workflow)
+	}
 	if err != nil {
 		return answer{}, fault(err)
 	}
-	return drained(d)
+	return answer{workflow: end.Workflow, results: end.Results, drained: true}, nil
 }
 
 // withToken puts the token, which needs no escaping, in front of the object's

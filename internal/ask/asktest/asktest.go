@@ -36,7 +36,10 @@ func Echo(q Question) []events.Reply {
 	case q.Refused != nil:
 		return nil
 	}
-	replies := []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
+	var replies []events.Reply
+	if !q.Command.ReplyTo.End {
+		replies = append(replies, events.Reply{Kind: events.ReplyDecided, Result: events.ResultDone})
+	}
 	if q.Command.ReplyTo.Wait {
 		body := fmt.Sprintf(`{"workflow":{"id":%q},"results":{}}`, q.Command.Workflow)
 		replies = append(replies, events.Reply{Kind: events.ReplyDrained, Body: json.RawMessage(body)})
