@@ -1,7 +1,6 @@
 package taker
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,11 +18,13 @@ type Attempt struct {
 	Spec     events.Task
 
 	key     key
+	sender  []byte // the workflow ID as the key of reports
 	pool    *pool
 	written time.Time // of its record, by the planner's clock
 	taken   time.Time
 
-	ledgerState // guarded by the ledger
+	life        life // the context of its handler
+	ledgerState      // guarded by the ledger
 
 	// Reports of one attempt leave in order: whoever produces one holds it.
 	reports  sync.Mutex
@@ -33,6 +34,8 @@ type Attempt struct {
 	unsent   bool // details were not produced yet
 	nextBeat time.Time
 	lastBeat time.Time
+	outcome  events.TaskOutcome
+	report   report // of its end
 }
 
 // ledgerState is what the ledger knows of an attempt.
@@ -43,7 +46,6 @@ type ledgerState struct {
 	handed   bool      // back: no slot will begin it
 	released bool      // its places are done: an outcome or notification is acknowledged
 	cause    error     // why it is to stop; nil: it is not
-	cancel   context.CancelCauseFunc
 }
 
 // key is what the ledger knows a token by: its MAC, which is unique.
@@ -57,9 +59,9 @@ func keyOf(token []byte) (k key, ok bool) {
 // and programs.
 func (a *Attempt) Token() string { return events.TokenText(a.Spec.Token) }
 
-// Deadline is when the attempt's context ends by itself: its timeout after its
-// start, or when nobody waits for its outcome any more.
-func (a *Attempt) deadline(started time.Time) (time.Time, bool) {
+// deadline is when the attempt's context ends by itself: its timeout after its
+// start, or when nobody waits for its outcome any more; zero: never.
+func (a *Attempt) deadline(started time.Time) time.Time {
 	var at time.Time
 	if a.Spec.Deadline > 0 {
 		at = time.UnixMilli(a.Spec.Deadline)
@@ -70,7 +72,7 @@ func (a *Attempt) deadline(started time.Time) (time.Time, bool) {
 			at = end
 		}
 	}
-	return at, !at.IsZero()
+	return at
 }
 
 // maxDetails bounds the details of a heartbeat and of an error: they become

@@ -1,9 +1,9 @@
 package taker
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,10 +60,8 @@ func (c *consumer) run(ctx context.Context) {
 		if !c.taker.ledger.waitRoom(ctx) {
 			return
 		}
-		for _, a := range c.poll(ctx) {
-			if !c.hand(ctx, a) {
-				c.taker.abandon(a)
-			}
+		for _, a := range c.hand(ctx, c.poll(ctx)) {
+			c.taker.abandon(a)
 		}
 	}
 }
@@ -128,9 +126,11 @@ func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
 // about. One that has a token but not all of our fields is of a newer planner:
 // it is handed back as unknown.
 func (c *consumer) decode(r *kgo.Record, now time.Time) *Attempt {
-	a := &Attempt{Workflow: string(r.Key), Queue: c.queue, pool: c.pool, written: r.Timestamp, taken: now}
 	// A copy: a long attempt must not keep the whole fetch in memory.
-	err := wire.Unmarshal(bytes.Clone(r.Value), &a.Spec)
+	own := slices.Concat(r.Key, r.Value)
+	key, value := own[:len(r.Key):len(r.Key)], own[len(r.Key):]
+	a := &Attempt{Workflow: string(key), Queue: c.queue, sender: key, pool: c.pool, written: r.Timestamp, taken: now}
+	err := wire.Unmarshal(value, &a.Spec)
 	var ok bool
 	if a.key, ok = keyOf(a.Spec.Token); !ok || a.Workflow == "" {
 		c.taker.log.Error("a task record is unreadable and skipped",
@@ -144,35 +144,34 @@ func (c *consumer) decode(r *kgo.Record, now time.Time) *Attempt {
 	return a
 }
 
-// hand waits for a free slot; false when ctx ends first. After a while without
-// one the queue is not fetched until there is.
-func (c *consumer) hand(ctx context.Context, a *Attempt) bool {
-	select {
-	case c.pool.work <- a:
-		return true
-	default:
+// hand waits until slots have taken the attempts and returns those that none
+// had taken when ctx ended. After a while without a slot the queue is not
+// fetched until there is one.
+func (c *consumer) hand(ctx context.Context, attempts []*Attempt) []*Attempt {
+	if len(attempts) == 0 {
+		return nil
 	}
-	full := time.NewTimer(fullFor)
-	defer full.Stop()
-	select {
-	case c.pool.work <- a:
-		return true
-	case <-ctx.Done():
-		return false
-	case <-full.C:
-	}
-	c.client.PauseFetchTopics(c.topic)
-	defer c.client.ResumeFetchTopics(c.topic)
-	select {
-	case c.pool.work <- a:
-		return true
-	case <-ctx.Done():
-		return false
+	o := c.pool.offer(attempts)
+	tick := time.NewTicker(fullFor)
+	defer tick.Stop()
+	for paused := false; ; {
+		select {
+		case <-o.taken:
+			return nil
+		case <-ctx.Done():
+			return c.pool.withdraw(o)
+		case <-tick.C:
+			if !paused && c.pool.full() {
+				paused = true
+				c.client.PauseFetchTopics(c.topic)
+				defer c.client.ResumeFetchTopics(c.topic)
+			}
+		}
 	}
 }
 
 // abandon hands back an attempt that no slot began.
 func (t *Taker) abandon(a *Attempt) {
 	t.ledger.handBack(a)
-	t.end(a, &events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name})
+	t.end(a, events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name})
 }

@@ -6,8 +6,9 @@
 //
 //  1. consumer.poll    polls records and enters them in the ledger as taken;
 //     a token that was taken lately is dropped (E2)
-//  2. consumer.hand    hands them to free slots; while none is free nothing is
-//     polled, and after a while fetching is paused
+//  2. consumer.hand    offers them to the slots; until these have taken all of
+//     them nothing is polled, and after a while without a free slot fetching is
+//     paused
 //  3. Taker.execute    runs the task under its deadline; panics are failures
 //  4. Taker.sweep      an attempt that outlives the grace is notified, then
 //     heartbeats guard it

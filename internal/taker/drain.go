@@ -21,7 +21,7 @@ const (
 func (t *Taker) drain(polls *sync.WaitGroup) error {
 	polls.Wait()
 	for _, p := range t.pools {
-		close(p.work)
+		p.close()
 	}
 	for _, c := range t.consumers {
 		c.leave(t.base)
@@ -62,7 +62,7 @@ func (c *consumer) leave(ctx context.Context) {
 func (t *Taker) handBack() {
 	for _, a := range t.ledger.running() {
 		t.log.Warn("an attempt does not end; it is handed back", "task", a.Spec.Task, "workflow", a.Workflow)
-		t.end(a, &events.TaskOutcome{
+		t.end(a, events.TaskOutcome{
 			Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name,
 			Error:   &events.TaskError{Type: events.ErrorLost, Message: ErrDrained.Error()},
 			Started: a.started.UnixMilli(), Finished: time.Now().UnixMilli(),

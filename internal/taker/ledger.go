@@ -73,21 +73,21 @@ func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
 	return true
 }
 
-// begin gives the attempt to a slot. It returns nil when no slot shall run it:
+// begin gives the attempt to a slot. It returns false when no slot shall run it:
 // every partition it came from has moved before it began.
-func (l *ledger) begin(base context.Context, a *Attempt, now time.Time) context.Context {
+func (l *ledger) begin(base context.Context, a *Attempt, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.moved() {
 		l.remove(a)
-		return nil
+		return false
 	}
-	ctx, cancel := context.WithCancelCause(base)
-	a.started, a.cancel = now, cancel
+	a.started = now
+	a.life.begin(base, a.deadline(now))
 	if a.cause != nil {
-		cancel(a.cause)
+		a.life.stop(a.cause)
 	}
-	return ctx
+	return true
 }
 
 func (a *Attempt) moved() bool {
@@ -181,8 +181,8 @@ func (a *Attempt) stop(cause error) {
 		return
 	}
 	a.cause = cause
-	if a.cancel != nil {
-		a.cancel(cause)
+	if !a.started.IsZero() {
+		a.life.stop(cause)
 	}
 }
 

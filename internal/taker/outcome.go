@@ -13,26 +13,26 @@ import (
 // workflow's state.
 const maxMessage = 8 << 10
 
-// outcome says how an attempt ended; nil when it is pending.
-func (t *Taker) outcome(ctx context.Context, a *Attempt, result json.RawMessage, err error) *events.TaskOutcome {
-	o := &events.TaskOutcome{Token: a.Spec.Token, Executor: t.config.Name}
+// outcome says how an attempt ended, or that it is pending.
+func (t *Taker) outcome(a *Attempt, result json.RawMessage, err error) (o events.TaskOutcome, pending bool) {
+	o = events.TaskOutcome{Token: a.Spec.Token, Executor: t.config.Name}
 	switch {
 	case err == nil && len(result) > t.config.MaxResult:
-		t.tooLarge(o, len(result))
+		t.tooLarge(&o, len(result))
 	case err == nil:
 		o.Outcome, o.Result = events.OutcomeCompleted, result
 		if len(result) == 0 {
 			o.Result = json.RawMessage("null")
 		}
 	case errors.Is(err, ErrPending):
-		return nil
+		return o, true
 	case errors.Is(err, ErrUnknownTask):
 		o.Outcome = events.OutcomeUnknownTask
 	default:
-		o.Outcome = ended(ctx, err)
+		o.Outcome = ended(&a.life, err)
 		o.Error = taskError(o.Outcome, err)
 	}
-	return o
+	return o, false
 }
 
 func (t *Taker) tooLarge(o *events.TaskOutcome, size int) {

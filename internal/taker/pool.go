@@ -1,27 +1,68 @@
 package taker
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/heddle-run/heddle/shared/events"
 )
 
-// pool is the slots of some queues. Each slot is a goroutine.
+// pool is the slots of some queues. Each slot is a goroutine. A slot that ends
+// an attempt takes the next one itself; those that wait are woken one after the
+// other, and only while there is more to take than the ones awake have taken.
 type pool struct {
 	Pool
 	taker *Taker
-	work  chan *Attempt // unbuffered: what is sent has a slot
 	slots sync.WaitGroup
 	busy  atomic.Int64
+
+	mu     sync.Mutex
+	offers []*offer        // with attempts, in the order of their turns
+	idle   []chan struct{} // slots that wait, the last one first; each is sent one signal
+	waking bool            // one was woken and has not looked yet
+	closed bool            // nothing is offered any more
 }
 
-func newPool(t *Taker, p Pool) *pool { return &pool{Pool: p, taker: t, work: make(chan *Attempt)} }
+// offer is what a consumer has taken and no slot has begun: it may be withdrawn.
+type offer struct {
+	attempts []*Attempt
+	taken    chan struct{} // signalled when slots have taken all of them
+}
+
+func newPool(t *Taker, p Pool) *pool { return &pool{Pool: p, taker: t} }
+
+// full says whether every slot runs an attempt.
+func (p *pool) full() bool { return int(p.busy.Load()) >= p.Slots }
+
+// offer lets slots take the attempts, in turns with those of other consumers.
+func (p *pool) offer(attempts []*Attempt) *offer {
+	o := &offer{attempts: attempts, taken: make(chan struct{}, 1)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offers = append(p.offers, o)
+	p.wake()
+	return o
+}
+
+// withdraw ends an offer and returns what no slot has taken.
+func (p *pool) withdraw(o *offer) []*Attempt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.offers, o); i >= 0 {
+		p.offers = slices.Delete(p.offers, i, i+1)
+	}
+	return o.attempts
+}
+
+// close lets the slots end when they have run what they took.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, slot := range p.idle {
+		signal(slot)
+	}
+	p.idle = nil
+}
 
 // slot runs attempts until there is no more work. A task that ends the
 // goroutine (runtime.Goexit) ends its attempt, and another one takes the slot.
@@ -32,83 +73,57 @@ func (p *pool) slot() {
 			p.slots.Go(p.slot)
 		}
 	}()
-	for a := range p.work {
+	woken := make(chan struct{}, 1)
+	for a := p.next(woken); a != nil; a = p.next(woken) {
 		p.taker.execute(a)
 	}
 	over = true
 }
 
-var errExited = &TaskError{Type: events.ErrorPanic, Message: "the task ended its goroutine (runtime.Goexit)"}
-
-// execute runs an attempt in the calling slot and reports its end.
-func (t *Taker) execute(a *Attempt) {
-	now := time.Now()
-	ctx := t.ledger.begin(t.base, a, now)
-	if ctx == nil {
-		return
-	}
-	a.pool.busy.Add(1)
-	t.config.Observer.Began(a.Queue, now.Sub(a.written))
-	if at, ok := a.deadline(now); ok {
-		var release context.CancelFunc
-		ctx, release = context.WithDeadlineCause(ctx, at, ErrTimeout)
-		defer release()
-	}
-	var result json.RawMessage
-	var err error = errExited // unless the task returns
-	defer func() {
-		t.conclude(a, now, t.outcome(ctx, a, result, err))
-		a.cancel(nil)
-		a.pool.busy.Add(-1)
-	}()
-	result, err = t.result(ctx, a)
-}
-
-// conclude reports the end of an attempt's time in its slot; without an outcome
-// it is pending.
-func (t *Taker) conclude(a *Attempt, began time.Time, o *events.TaskOutcome) {
-	now := time.Now()
-	if o == nil {
-		t.config.Observer.Ended(a.Queue, "pending", now.Sub(began))
-		t.detach(a)
-		return
-	}
-	o.Started, o.Finished = began.UnixMilli(), now.UnixMilli()
-	t.config.Observer.Ended(a.Queue, o.Outcome.String(), now.Sub(began))
-	t.end(a, o)
-}
-
-// result is what the task makes of an attempt whose context has not ended yet.
-func (t *Taker) result(ctx context.Context, a *Attempt) (json.RawMessage, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	h, ok := a.pool.Lookup(a.Spec.Task)
-	if !ok {
-		return nil, ErrUnknownTask
-	}
-	return t.invoke(ctx, h, a)
-}
-
-// maxStack bounds the stack that a panic's error carries.
-const maxStack = 4 << 10
-
-// invoke runs the handler; a panic is a failure of the attempt.
-func (t *Taker) invoke(ctx context.Context, h Handler, a *Attempt) (result json.RawMessage, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			stack := debug.Stack()
-			t.log.Error("a task panicked", "task", a.Spec.Task, "workflow", a.Workflow, "panic", r, "stack", string(stack))
-			result, err = nil, panicError(r, stack)
+// next waits for an attempt; nil when the pool is closed. woken is the slot's.
+func (p *pool) next(woken chan struct{}) *Attempt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.offers) == 0 {
+		if p.closed {
+			return nil
 		}
-	}()
-	return h.Run(ctx, a)
+		p.idle = append(p.idle, woken)
+		p.mu.Unlock()
+		<-woken
+		p.mu.Lock()
+		p.waking = false
+	}
+	a := p.take()
+	p.wake()
+	return a
 }
 
-func panicError(r any, stack []byte) error {
-	details, err := json.Marshal(map[string]string{"stack": string(stack[:min(len(stack), maxStack)])})
-	if err != nil {
-		details = nil
+// take takes the next attempt; the caller holds mu and there is one.
+func (p *pool) take() *Attempt {
+	o := p.offers[0]
+	a := o.attempts[0]
+	o.attempts = o.attempts[1:]
+	copy(p.offers, p.offers[1:])
+	last := len(p.offers) - 1
+	p.offers[last] = o
+	if len(o.attempts) == 0 {
+		p.offers[last] = nil
+		p.offers = p.offers[:last]
+		signal(o.taken)
 	}
-	return &TaskError{Type: events.ErrorPanic, Message: fmt.Sprint(r), Details: details}
+	return a
+}
+
+// wake wakes one more slot when there is something to take; the caller holds mu.
+// The one that is woken does the same, so that no attempt waits for the slot of
+// another one while a slot is free.
+func (p *pool) wake() {
+	last := len(p.idle) - 1
+	if p.waking || last < 0 || len(p.offers) == 0 {
+		return
+	}
+	p.waking = true
+	signal(p.idle[last])
+	p.idle = p.idle[:last]
 }

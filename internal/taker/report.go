@@ -12,8 +12,16 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
+// report is a message about an attempt on its way to the workflow's inbox
+// partition. It is sent once: the client may look at a record that it failed.
+type report struct {
+	attempt *Attempt
+	inbox   events.Inbox
+	record  kgo.Record
+}
+
 // end produces the outcome of an attempt. A second outcome changes nothing.
-func (t *Taker) end(a *Attempt, o *events.TaskOutcome) {
+func (t *Taker) end(a *Attempt, o events.TaskOutcome) {
 	a.reports.Lock()
 	defer a.reports.Unlock()
 	if a.ended {
@@ -23,7 +31,8 @@ func (t *Taker) end(a *Attempt, o *events.TaskOutcome) {
 	if o.Outcome != events.OutcomeCompleted {
 		t.flushDetails(a)
 	}
-	t.report(a, o, len(o.Result), func() { t.ledger.settle(a, time.Now()) })
+	a.outcome = o
+	t.send(&a.report, a, &a.outcome)
 }
 
 // detach reports that an attempt is completed by its token from now on: nothing
@@ -36,8 +45,7 @@ func (t *Taker) detach(a *Attempt) {
 	}
 	a.ended = true
 	t.flushDetails(a)
-	n := &events.TaskNotified{Token: a.Spec.Token, Channel: t.config.Channel, Executor: t.config.Name, Detached: true}
-	t.report(a, n, 0, func() { t.ledger.settle(a, time.Now()) })
+	t.send(&a.report, a, t.notification(a, true))
 }
 
 // notify reports that the attempt runs longer than the grace. The caller holds
@@ -45,8 +53,11 @@ func (t *Taker) detach(a *Attempt) {
 func (t *Taker) notify(a *Attempt, now time.Time) {
 	a.notified = true
 	a.nextBeat, a.lastBeat = now.Add(t.config.Heartbeat), now
-	n := &events.TaskNotified{Token: a.Spec.Token, Channel: t.config.Channel, Executor: t.config.Name}
-	t.report(a, n, 0, func() { t.ledger.release(a) })
+	t.send(&report{}, a, t.notification(a, false))
+}
+
+func (t *Taker) notification(a *Attempt, detached bool) *events.TaskNotified {
+	return &events.TaskNotified{Token: a.Spec.Token, Channel: t.config.Channel, Executor: t.config.Name, Detached: detached}
 }
 
 // beat reports that the attempt still runs, and its new details. The caller
@@ -57,7 +68,7 @@ func (t *Taker) beat(a *Attempt, now time.Time) {
 	if a.unsent {
 		b.Details, a.unsent = a.details, false
 	}
-	t.report(a, b, len(b.Details), func() {})
+	t.send(&report{}, a, b)
 }
 
 // flushDetails reports details that would otherwise be lost with the attempt.
@@ -73,59 +84,73 @@ func (t *Taker) flushDetails(a *Attempt) {
 	t.beat(a, now)
 }
 
-// report produces a message about an attempt to the workflow's inbox partition
-// and calls acknowledged once the broker has it. size is a hint.
-func (t *Taker) report(a *Attempt, m events.InboxMessage, size int, acknowledged func()) {
-	value := wire.Append(make([]byte, 0, size+len(a.Spec.Token)+len(t.config.Name)+64), &events.Inbox{Message: m})
-	t.produce(kafka.Keyed(t.names.Inbox(), []byte(a.Workflow), value), func(err error) {
-		if kafka.IsTooLarge(err) {
-			if o, ok := m.(*events.TaskOutcome); ok && o.Outcome == events.OutcomeCompleted {
-				t.tooLarge(o, len(o.Result))
-				t.report(a, o, 0, acknowledged)
-				return
-			}
-		}
-		acknowledged()
-	})
+// send makes r the report of a message about an attempt and produces it, until
+// it is acknowledged, or can never be because it is too large. Other failures
+// are tried again until Run ends: nothing may be committed past an attempt whose
+// report is not known (E3).
+func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage) {
+	r.attempt, r.inbox.Message = a, m
+	r.record = *kafka.Keyed(t.inbox, a.sender, wire.Marshal(&r.inbox))
+	t.producer.Produce(t.base, &r.record, r.produced)
 }
 
-// produce sends a record and calls done when it is acknowledged, or can never
-// be because it is too large. Other failures are tried again until Run ends:
-// nothing may be committed past an attempt whose report is not known (E3).
-func (t *Taker) produce(r *kgo.Record, done func(error)) {
-	t.producer.Produce(t.base, r, func(r *kgo.Record, err error) {
-		switch {
-		case err == nil, kafka.IsTooLarge(err):
-			done(err)
-		case errors.Is(err, kgo.ErrClientClosed):
-		default:
-			t.log.Error("a report was refused; it is sent again", "topic", r.Topic, "workflow", string(r.Key), "error", err)
-			t.unproduced.add(unsent{r, done})
+// produced is told how the sending of its report ended.
+func (r *report) produced(_ *kgo.Record, err error) {
+	t := r.attempt.pool.taker
+	switch {
+	case err == nil:
+		t.acknowledged(r.attempt, r.inbox.Message)
+	case kafka.IsTooLarge(err):
+		t.refused(r)
+	case errors.Is(err, kgo.ErrClientClosed):
+	default:
+		t.log.Error("a report was refused; it is sent again", "topic", r.record.Topic, "workflow", r.attempt.Workflow, "error", err)
+		t.unproduced.add(r)
+	}
+}
+
+// refused goes on without a report that no record can hold; a result's place is
+// taken by the failure that it is too large.
+func (t *Taker) refused(r *report) {
+	if o, ok := r.inbox.Message.(*events.TaskOutcome); ok && o.Outcome == events.OutcomeCompleted {
+		t.tooLarge(o, len(o.Result))
+		t.send(&report{}, r.attempt, o)
+		return
+	}
+	t.acknowledged(r.attempt, r.inbox.Message)
+}
+
+// acknowledged notes what the planner is sure to read about an attempt.
+func (t *Taker) acknowledged(a *Attempt, m events.InboxMessage) {
+	switch m := m.(type) {
+	case *events.TaskOutcome:
+		t.ledger.settle(a, time.Now())
+	case *events.TaskNotified:
+		if m.Detached {
+			t.ledger.settle(a, time.Now())
+		} else {
+			t.ledger.release(a)
 		}
-	})
+	case *events.TaskHeartbeat:
+	}
 }
 
 // unproduced are the reports that wait to be sent again, in order.
 type unproduced struct {
 	mu      sync.Mutex
-	records []unsent
+	reports []*report
 }
 
-type unsent struct {
-	record *kgo.Record
-	done   func(error)
-}
-
-func (u *unproduced) add(r unsent) {
+func (u *unproduced) add(r *report) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.records = append(u.records, r)
+	u.reports = append(u.reports, r)
 }
 
-func (u *unproduced) take() []unsent {
+func (u *unproduced) take() []*report {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	out := u.records
-	u.records = nil
+	out := u.reports
+	u.reports = nil
 	return out
 }

@@ -3,8 +3,6 @@ package taker
 import (
 	"context"
 	"time"
-
-	"github.com/heddle-run/heddle/internal/kafka"
 )
 
 const (
@@ -71,7 +69,7 @@ func (t *Taker) attend(a *Attempt, now time.Time) {
 }
 
 func (t *Taker) resend() {
-	for _, u := range t.unproduced.take() {
-		t.produce(kafka.Keyed(u.record.Topic, u.record.Key, u.record.Value), u.done)
+	for _, r := range t.unproduced.take() {
+		t.send(&report{}, r.attempt, r.inbox.Message)
 	}
 }

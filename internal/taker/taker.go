@@ -57,6 +57,7 @@ const inboxOverhead = 4 << 10
 type Taker struct {
 	config Config
 	names  topics.Names
+	inbox  string // the topic of reports
 	log    *slog.Logger
 
 	ledger    *ledger
@@ -79,7 +80,7 @@ func New(c Config) (*Taker, error) {
 		return nil, err
 	}
 	c.defaults(names)
-	t := &Taker{config: c, names: names, log: c.Logger}
+	t := &Taker{config: c, names: names, inbox: names.Inbox(), log: c.Logger}
 	slots := 0
 	for _, p := range c.Pools {
 		t.pools = append(t.pools, newPool(t, p))
