@@ -113,9 +113,14 @@ func (w *world) planner(instance string) (*plannerd.Planner, func() error) {
 
 func (w *world) command(workflow, name, body string) {
 	w.t.Helper()
+	w.commandWaiting(workflow, name, body, events.WaitDrained)
+}
+
+func (w *world) commandWaiting(workflow, name, body, wait string) {
+	w.t.Helper()
 	rec := kafka.Keyed(w.names.Commands(), []byte(workflow), []byte(body),
 		kafka.Header(events.HeaderID, []byte(name+workflow)), kafka.Header(events.HeaderType, []byte(events.CommandType(name))),
-		kafka.Header(events.HeaderReplyTo, []byte("me")), kafka.Header(events.HeaderReplyWait, []byte("drained")))
+		kafka.Header(events.HeaderReplyTo, []byte("me")), kafka.Header(events.HeaderReplyWait, []byte(wait)))
 	if err := w.client.ProduceSync(context.Background(), rec).FirstErr(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -152,6 +157,27 @@ func TestAWorkflowRunsThroughThePlanner(t *testing.T) {
 			t.Errorf("start: %+v %+v", r, r.Refusal)
 		}
 		w.reply(events.ReplyDrained)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhoWaitsForTheEndAloneGetsOneReply(t *testing.T) {
+	inWorld(t, func(w *world) {
+		_, stop := w.planner("a")
+		w.commandWaiting("w1", "start", echo, events.WaitEnd)
+		if r := <-w.replies; r.Kind != events.ReplyDrained {
+			t.Errorf("told %+v", r)
+		}
+		w.commandWaiting("w1", "start", echo, events.WaitEnd) // its work is long done
+		if r := <-w.replies; r.Kind != events.ReplyDecided || r.Result != events.ResultDone {
+			t.Errorf("the repetition got %+v", r)
+		}
+		w.commandWaiting("w1", "input", `{"input":1}`, events.WaitEnd)
+		if r := <-w.replies; r.Kind != events.ReplyDecided || r.Refusal == nil {
+			t.Errorf("an input to a closed workflow got %+v", r)
+		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
