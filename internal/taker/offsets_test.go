@@ -3,7 +3,6 @@ package taker
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 )
 
 func TestWhatMayBeCommittedIsTheLowestThatIsNotDone(t *testing.T) { // E3
@@ -46,25 +45,5 @@ func TestAPartitionThatMovedCommitsNothing(t *testing.T) {
 	at.finish()
 	if p.due() {
 		t.Errorf("%d is due", p.done.Offset)
-	}
-}
-
-func TestAWindowIsBoundedInTimeAndNumber(t *testing.T) {
-	w := newWindow(time.Minute)
-	start := time.Unix(0, 0)
-	number := func(n int) key { return key{byte(n), byte(n >> 8), byte(n >> 16)} }
-	w.add(number(1), start)
-	w.add(number(2), start.Add(30*time.Second))
-	if !w.has(number(1), start.Add(59*time.Second)) || w.has(number(1), start.Add(time.Minute)) {
-		t.Error("a token is not known for a minute")
-	}
-	if !w.has(number(2), start.Add(time.Minute)) {
-		t.Error("a later token was forgotten")
-	}
-	for n := range windowMax {
-		w.add(number(10+n), start.Add(time.Minute))
-	}
-	if len(w.known) != windowMax || len(w.queue) != windowMax || w.has(number(2), start.Add(time.Minute)) {
-		t.Errorf("%d tokens are known, want the newest %d", len(w.known), windowMax)
 	}
 }
