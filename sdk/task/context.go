@@ -27,10 +27,24 @@ type Attempt struct {
 
 type contextKey struct{}
 
-// WithAttempt is the context of a function that runs for an attempt. Workers
-// call it; so can a test of a task's function.
+// WithAttempt is the context of a function that runs for an attempt, which is
+// copied. Workers call it; so can a test of a task's function.
 func WithAttempt(ctx context.Context, a *Attempt) context.Context {
-	return context.WithValue(ctx, contextKey{}, a)
+	return &attemptContext{ctx, *a}
+}
+
+// attemptContext is a context with an attempt as the value of contextKey.
+type attemptContext struct {
+	context.Context
+	attempt Attempt
+}
+
+// Value implements context.Context.
+func (c *attemptContext) Value(key any) any {
+	if key == (contextKey{}) {
+		return &c.attempt
+	}
+	return c.Context.Value(key)
 }
 
 // nowhere is the attempt of a function that runs for none, as in its unit test.

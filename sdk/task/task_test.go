@@ -79,6 +79,24 @@ func TestAFunctionRunsWithoutAnAttempt(t *testing.T) {
 	task.Logger(ctx).Info("silent")
 }
 
+func TestTheContextOfAnAttemptIsItsFunctionsOwn(t *testing.T) {
+	type key struct{}
+	a := &task.Attempt{Workflow: "w", Number: 2}
+	ctx := task.WithAttempt(context.WithValue(t.Context(), key{}, "base"), a)
+	a.Workflow = "another"
+	child, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"context": ctx, "child": child} {
+		if task.WorkflowID(ctx) != "w" || task.Number(ctx) != 2 || ctx.Value(key{}) != "base" {
+			t.Errorf("%s: workflow %q, number %d, value %v", name, task.WorkflowID(ctx), task.Number(ctx), ctx.Value(key{}))
+		}
+	}
+	inner := task.WithAttempt(child, &task.Attempt{Workflow: "inner"})
+	if task.WorkflowID(inner) != "inner" || task.WorkflowID(child) != "w" {
+		t.Errorf("an attempt inside another one: %q, %q", task.WorkflowID(inner), task.WorkflowID(child))
+	}
+}
+
 func TestFailSaysMore(t *testing.T) {
 	cause := errors.New("card declined")
 	err := fmt.Errorf("charging: %w", task.Fail("payment", cause, task.RetryAfter(time.Minute), task.Details(func() {})))

@@ -17,18 +17,24 @@ import (
 // registering a task twice, or later, is an error of Run. fn is called from
 // many goroutines at once; a panic fails the attempt, not the program.
 func Handle[I, O any](w *Worker, t task.Task[I, O], fn func(context.Context, I) (O, error)) {
-	w.register(t.Name(), t.Queue(), handler[I, O]{fn, w.options.Logger})
+	w.register(t.Name(), t.Queue(), &handler[I, O]{fn, decoder[I](), encoder[O](), w.options.Logger})
 }
 
 type handler[I, O any] struct {
-	fn  func(context.Context, I) (O, error)
-	log *slog.Logger
+	fn     func(context.Context, I) (O, error)
+	decode func(json.RawMessage) (I, error)
+	encode func(O) (json.RawMessage, error)
+	log    *slog.Logger
 }
 
 // Run implements taker.Handler.
-func (h handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
-	var in I
-	if err := decode(a.Spec.Input, &in); err != nil {
+func (h *handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+	input := a.Spec.Input
+	if len(input) == 0 {
+		input = json.RawMessage("null") // a fresh one: the function owns it
+	}
+	in, err := h.decode(input)
+	if err != nil {
 		return nil, task.Fail(events.ErrorInvalidInput, fmt.Errorf("the input is no %v: %w", reflect.TypeFor[I](), err), task.NonRetryable())
 	}
 	out, err := h.fn(task.WithAttempt(ctx, h.attempt(a)), in)
@@ -38,10 +44,10 @@ func (h handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	return encode(&out)
+	return h.encode(out)
 }
 
-func (h handler[I, O]) attempt(a *taker.Attempt) *task.Attempt {
+func (h *handler[I, O]) attempt(a *taker.Attempt) *task.Attempt {
 	return &task.Attempt{
 		Sealed: a.Spec.Token, Workflow: a.Workflow, Task: a.Spec.Task, Component: a.Spec.Component,
 		Number: int(a.Spec.Attempt), IdempotencyKey: a.Spec.IdempotencyKey, TraceParent: a.Spec.TraceParent,
@@ -49,31 +55,38 @@ func (h handler[I, O]) attempt(a *taker.Attempt) *task.Attempt {
 	}
 }
 
-// decode reads an input; raw values pass as they are.
-func decode[I any](input json.RawMessage, in *I) error {
-	if len(input) == 0 {
-		input = json.RawMessage("null")
+// decoder reads inputs; raw values pass as they are.
+func decoder[I any]() func(json.RawMessage) (I, error) {
+	if pass, ok := any(passInput).(func(json.RawMessage) (I, error)); ok {
+		return pass
 	}
-	if raw, ok := any(in).(*json.RawMessage); ok {
-		*raw = input
-		return nil
+	return func(input json.RawMessage) (in I, err error) {
+		err = json.Unmarshal(input, &in)
+		return in, err
 	}
-	return json.Unmarshal(input, in)
 }
 
-// encode writes a result; a raw value passes as it is, if it is JSON at all.
-func encode[O any](out *O) (json.RawMessage, error) {
-	if raw, ok := any(out).(*json.RawMessage); ok {
-		if len(*raw) > 0 && !json.Valid(*raw) {
-			return nil, invalidResult(errors.New("the result is not valid JSON"))
+func passInput(input json.RawMessage) (json.RawMessage, error) { return input, nil }
+
+// encoder writes results; a raw value passes as it is, if it is JSON at all.
+func encoder[O any]() func(O) (json.RawMessage, error) {
+	if pass, ok := any(passResult).(func(O) (json.RawMessage, error)); ok {
+		return pass
+	}
+	return func(out O) (json.RawMessage, error) {
+		b, err := json.Marshal(&out)
+		if err != nil {
+			return nil, invalidResult(fmt.Errorf("the result has no JSON: %w", err))
 		}
-		return *raw, nil
+		return b, nil
 	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return nil, invalidResult(fmt.Errorf("the result has no JSON: %w", err))
+}
+
+func passResult(out json.RawMessage) (json.RawMessage, error) {
+	if len(out) > 0 && !json.Valid(out) {
+		return nil, invalidResult(errors.New("the result is not valid JSON"))
 	}
-	return b, nil
+	return out, nil
 }
 
 func invalidResult(err error) error {
