@@ -173,5 +173,5 @@ func (c *consumer) hand(ctx context.Context, attempts []*Attempt) []*Attempt {
 // abandon hands back an attempt that no slot began.
 func (t *Taker) abandon(a *Attempt) {
 	t.ledger.handBack(a)
-	t.end(a, events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name})
+	t.end(a, events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name}, time.Now())
 }

@@ -60,13 +60,14 @@ func (c *consumer) leave(ctx context.Context) {
 // handBack reports attempts that do not obey the end of their context. They
 // have begun, so whether they had effects is unknown.
 func (t *Taker) handBack() {
+	now := time.Now()
 	for _, a := range t.ledger.running() {
 		t.log.Warn("an attempt does not end; it is handed back", "task", a.Spec.Task, "workflow", a.Workflow)
 		t.end(a, events.TaskOutcome{
 			Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name,
 			Error:   &events.TaskError{Type: events.ErrorLost, Message: ErrDrained.Error()},
-			Started: a.started.UnixMilli(), Finished: time.Now().UnixMilli(),
-		})
+			Started: a.started.UnixMilli(), Finished: now.UnixMilli(),
+		}, now)
 	}
 }
 

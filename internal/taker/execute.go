@@ -37,12 +37,12 @@ func (t *Taker) conclude(a *Attempt, result json.RawMessage, err error) {
 	now := time.Now()
 	if pending {
 		t.config.Observer.Ended(a.Queue, "pending", now.Sub(a.started))
-		t.detach(a)
+		t.detach(a, now)
 		return
 	}
 	o.Started, o.Finished = a.started.UnixMilli(), now.UnixMilli()
 	t.config.Observer.Ended(a.Queue, o.Outcome.String(), now.Sub(a.started))
-	t.end(a, o)
+	t.end(a, o, now)
 }
 
 // result is what the task makes of an attempt whose context has not ended yet.

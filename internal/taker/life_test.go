@@ -46,6 +46,7 @@ func TestAContextEndsAloneOrIsEnded(t *testing.T) {
 					defer l.leave()
 					ask(&l)
 					c.do(&l)
+					synctest.Wait()
 					if ended := l.ended(time.Now()); ended != (c.err != nil) {
 						t.Errorf("ended is %v", ended)
 					}

@@ -21,7 +21,7 @@ type report struct {
 }
 
 // end produces the outcome of an attempt. A second outcome changes nothing.
-func (t *Taker) end(a *Attempt, o events.TaskOutcome) {
+func (t *Taker) end(a *Attempt, o events.TaskOutcome, now time.Time) {
 	a.reports.Lock()
 	defer a.reports.Unlock()
 	if a.ended {
@@ -29,23 +29,23 @@ func (t *Taker) end(a *Attempt, o events.TaskOutcome) {
 	}
 	a.ended = true
 	if o.Outcome != events.OutcomeCompleted {
-		t.flushDetails(a)
+		t.flushDetails(a, now)
 	}
 	a.outcome = o
-	t.send(&a.report, a, &a.outcome)
+	t.send(&a.report, a, &a.outcome, now)
 }
 
 // detach reports that an attempt is completed by its token from now on: nothing
 // guards it any more.
-func (t *Taker) detach(a *Attempt) {
+func (t *Taker) detach(a *Attempt, now time.Time) {
 	a.reports.Lock()
 	defer a.reports.Unlock()
 	if a.ended {
 		return
 	}
 	a.ended = true
-	t.flushDetails(a)
-	t.send(&a.report, a, t.notification(a, true))
+	t.flushDetails(a, now)
+	t.send(&a.report, a, t.notification(a, true), now)
 }
 
 // notify reports that the attempt runs longer than the grace. The caller holds
@@ -53,7 +53,7 @@ func (t *Taker) detach(a *Attempt) {
 func (t *Taker) notify(a *Attempt, now time.Time) {
 	a.notified = true
 	a.nextBeat, a.lastBeat = now.Add(t.config.Heartbeat), now
-	t.send(&report{}, a, t.notification(a, false))
+	t.send(&report{}, a, t.notification(a, false), now)
 }
 
 func (t *Taker) notification(a *Attempt, detached bool) *events.TaskNotified {
@@ -68,16 +68,15 @@ func (t *Taker) beat(a *Attempt, now time.Time) {
 	if a.unsent {
 		b.Details, a.unsent = a.details, false
 	}
-	t.send(&report{}, a, b)
+	t.send(&report{}, a, b, now)
 }
 
 // flushDetails reports details that would otherwise be lost with the attempt.
 // Heartbeats are of notified attempts only.
-func (t *Taker) flushDetails(a *Attempt) {
+func (t *Taker) flushDetails(a *Attempt, now time.Time) {
 	if !a.unsent {
 		return
 	}
-	now := time.Now()
 	if !a.notified {
 		t.notify(a, now)
 	}
@@ -88,9 +87,10 @@ func (t *Taker) flushDetails(a *Attempt) {
 // it is acknowledged, or can never be because it is too large. Other failures
 // are tried again until Run ends: nothing may be committed past an attempt whose
 // report is not known (E3).
-func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage) {
+func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time) {
 	r.attempt, r.inbox.Message = a, m
 	r.record = *kafka.Keyed(t.inbox, a.sender, wire.Marshal(&r.inbox))
+	r.record.Timestamp = now
 	t.producer.Produce(t.base, &r.record, r.produced)
 }
 
@@ -114,7 +114,7 @@ func (r *report) produced(_ *kgo.Record, err error) {
 func (t *Taker) refused(r *report) {
 	if o, ok := r.inbox.Message.(*events.TaskOutcome); ok && o.Outcome == events.OutcomeCompleted {
 		t.tooLarge(o, len(o.Result))
-		t.send(&report{}, r.attempt, o)
+		t.send(&report{}, r.attempt, o, r.record.Timestamp)
 		return
 	}
 	t.acknowledged(r.attempt, r.inbox.Message)

@@ -27,7 +27,7 @@ func (t *Taker) sweep(ctx context.Context) {
 			t.attend(a, now)
 		}
 		if now.Sub(resend) >= resendEvery {
-			t.resend()
+			t.resend(now)
 			resend = now
 		}
 		if !t.rest(ctx, tick) {
@@ -68,8 +68,8 @@ func (t *Taker) attend(a *Attempt, now time.Time) {
 	}
 }
 
-func (t *Taker) resend() {
+func (t *Taker) resend(now time.Time) {
 	for _, r := range t.unproduced.take() {
-		t.send(&report{}, r.attempt, r.inbox.Message)
+		t.send(&report{}, r.attempt, r.inbox.Message, now)
 	}
 }
