@@ -33,6 +33,7 @@ type consumer struct {
 	queue  string
 	topic  string
 	client *kgo.Client
+	offer  *offer // to the pool
 
 	partitions map[int32]*partition // guarded by the ledger
 	committing sync.Mutex           // one commit at a time, so that none overtakes
@@ -45,7 +46,7 @@ type consumer struct {
 }
 
 func newConsumer(t *Taker, p *pool, queue string) *consumer {
-	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), partitions: map[int32]*partition{}}
+	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), offer: newOffer(), partitions: map[int32]*partition{}}
 }
 
 func (c *consumer) connect(serverSide bool) (err error) {
@@ -56,11 +57,13 @@ func (c *consumer) connect(serverSide bool) (err error) {
 // run takes attempts and hands them to slots until ctx ends. What has no slot
 // by then is handed back.
 func (c *consumer) run(ctx context.Context) {
+	full := time.NewTimer(fullFor)
+	defer full.Stop()
 	for ctx.Err() == nil {
 		if !c.taker.ledger.waitRoom(ctx) {
 			return
 		}
-		for _, a := range c.hand(ctx, c.poll(ctx)) {
+		for _, a := range c.hand(ctx, c.poll(ctx), full) {
 			c.taker.abandon(a)
 		}
 	}
@@ -145,28 +148,29 @@ func (c *consumer) decode(r *kgo.Record, now time.Time) *Attempt {
 }
 
 // hand waits until slots have taken the attempts and returns those that none
-// had taken when ctx ended. After a while without a slot the queue is not
-// fetched until there is one.
-func (c *consumer) hand(ctx context.Context, attempts []*Attempt) []*Attempt {
+// had taken when ctx ended. After a while without a slot, which full measures,
+// the queue is not fetched until there is one.
+func (c *consumer) hand(ctx context.Context, attempts []*Attempt, full *time.Timer) []*Attempt {
 	if len(attempts) == 0 {
 		return nil
 	}
-	o := c.pool.offer(attempts)
-	tick := time.NewTicker(fullFor)
-	defer tick.Stop()
-	for paused := false; ; {
+	c.pool.offer(c.offer, attempts)
+	full.Reset(fullFor)
+	for {
 		select {
-		case <-o.taken:
+		case <-c.offer.taken:
 			return nil
 		case <-ctx.Done():
-			return c.pool.withdraw(o)
-		case <-tick.C:
-			if !paused && c.pool.full() {
-				paused = true
-				c.client.PauseFetchTopics(c.topic)
-				defer c.client.ResumeFetchTopics(c.topic)
-			}
+			return c.pool.withdraw(c.offer)
+		case <-full.C:
 		}
+		if !c.pool.full() { // the slots are slow to begin
+			full.Reset(fullFor)
+			continue
+		}
+		// Once at most: full is not reset.
+		c.client.PauseFetchTopics(c.topic)
+		defer c.client.ResumeFetchTopics(c.topic)
 	}
 }
 

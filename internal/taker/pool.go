@@ -23,24 +23,26 @@ type pool struct {
 }
 
 // offer is what a consumer has taken and no slot has begun: it may be withdrawn.
+// A consumer has one, which is empty or offered.
 type offer struct {
 	attempts []*Attempt
 	taken    chan struct{} // signalled when slots have taken all of them
 }
+
+func newOffer() *offer { return &offer{taken: make(chan struct{}, 1)} }
 
 func newPool(t *Taker, p Pool) *pool { return &pool{Pool: p, taker: t} }
 
 // full says whether every slot runs an attempt.
 func (p *pool) full() bool { return int(p.busy.Load()) >= p.Slots }
 
-// offer lets slots take the attempts, in turns with those of other consumers.
-func (p *pool) offer(attempts []*Attempt) *offer {
-	o := &offer{attempts: attempts, taken: make(chan struct{}, 1)}
+// offer lets slots take the attempts (some), in turns with other offers.
+func (p *pool) offer(o *offer, attempts []*Attempt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	o.attempts = attempts
 	p.offers = append(p.offers, o)
 	p.wake()
-	return o
 }
 
 // withdraw ends an offer and returns what no slot has taken.

@@ -16,9 +16,15 @@ func named(workflows string) (out []*Attempt) {
 	return out
 }
 
+func offered(p *pool, attempts []*Attempt) *offer {
+	o := newOffer()
+	p.offer(o, attempts)
+	return o
+}
+
 func TestConsumersOfAPoolTakeTurns(t *testing.T) {
 	p := newPool(nil, Pool{Slots: 1})
-	one, other := p.offer(named("abc")), p.offer(named("xy"))
+	one, other := offered(p, named("abc")), offered(p, named("xy"))
 	var got string
 	for range 5 {
 		got += p.next(nil).Workflow
@@ -33,7 +39,7 @@ func TestConsumersOfAPoolTakeTurns(t *testing.T) {
 
 func TestWhatIsWithdrawnIsNotTaken(t *testing.T) {
 	p := newPool(nil, Pool{Slots: 1})
-	o, other := p.offer(named("abc")), p.offer(named("x"))
+	o, other := offered(p, named("abc")), offered(p, named("x"))
 	first := p.next(nil).Workflow
 	rest := p.withdraw(o)
 	if first != "a" || len(rest) != 2 || rest[0].Workflow != "b" {
@@ -70,14 +76,14 @@ func TestNoAttemptWaitsWhileASlotIsFree(t *testing.T) {
 					}
 				})
 			}
-			offered := map[*Attempt]bool{}
+			open := map[*Attempt]bool{}
 			for range 60 {
 				attempts := make([]*Attempt, 1+r.IntN(20))
 				for i := range attempts {
 					attempts[i] = &Attempt{key: key{byte(r.Uint32())}}
-					offered[attempts[i]] = true
+					open[attempts[i]] = true
 				}
-				p.offer(attempts)
+				offered(p, attempts)
 				time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
 				synctest.Wait()
 				p.mu.Lock()
@@ -91,13 +97,13 @@ func TestNoAttemptWaitsWhileASlotIsFree(t *testing.T) {
 			p.slots.Wait()
 			close(taken)
 			for a := range taken {
-				if !offered[a] {
+				if !open[a] {
 					t.Fatalf("seed %d: taken twice", seed)
 				}
-				delete(offered, a)
+				delete(open, a)
 			}
-			if len(offered) > 0 {
-				t.Errorf("seed %d: %d attempts were not taken", seed, len(offered))
+			if len(open) > 0 {
+				t.Errorf("seed %d: %d attempts were not taken", seed, len(open))
 			}
 		})
 	}
