@@ -19,6 +19,12 @@ import (
 // BenchmarkTrivialAttempts is taking, running and reporting attempts that do
 // nothing, over the embedded broker.
 func BenchmarkTrivialAttempts(b *testing.B) {
+	for name, timeout := range map[string]time.Duration{"unlimited": 0, "limited": time.Minute} {
+		b.Run(name, func(b *testing.B) { benchmarkAttempts(b, timeout) })
+	}
+}
+
+func benchmarkAttempts(b *testing.B, timeout time.Duration) {
 	c := brokertest.Start(b, topics.Options{Partitions: 8})
 	p := takertest.New(b, c)
 	producer, err := kafka.NewEffectsProducer(c.Config)
@@ -37,7 +43,9 @@ func BenchmarkTrivialAttempts(b *testing.B) {
 	records := make([]*kgo.Record, b.N)
 	for i := range records {
 		w := fmt.Sprintf("w-%d", i%1000)
-		records[i] = kafka.Placed(c.Topics.Tasks("default"), int32(i%8), []byte(w), wire.Marshal(p.Task(w, "echo", 7)))
+		task := p.Task(w, "echo", 7)
+		task.Timeout = timeout.Milliseconds()
+		records[i] = kafka.Placed(c.Topics.Tasks("default"), int32(i%8), []byte(w), wire.Marshal(task))
 	}
 	inbox, err := kafka.NewTail(c.Config, kafka.FromStart, c.Topics.Inbox())
 	if err != nil {
