@@ -2,9 +2,12 @@ package gateway
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
+	"os"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -30,6 +33,40 @@ func Listed(t *testing.T, g *Gateway) []string {
 
 // Taken is how many status records a gateway's view has read.
 func Taken(g *Gateway) int64 { return g.view.rows.Load() }
+
+// MakeFormless puts a store of before there were forms in the place of the
+// view's: rows were bare statuses.
+func MakeFormless(t *testing.T, dir string) {
+	t.Helper()
+	source := formless(t, dir, nil)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	formless(t, dir, map[string][]byte{string(topicKey): source[:16], "w/a": []byte("{}"), "w/b": []byte("{}")})
+}
+
+// formless writes rows with Pebble's defaults and returns the topic's.
+func formless(t *testing.T, dir string, rows map[string][]byte) []byte {
+	t.Helper()
+	db, err := pebble.Open(dir, &pebble.Options{Logger: pebbleLog{slog.New(slog.DiscardHandler)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range rows {
+		if err := db.Set([]byte(key), value, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := view{db: db}
+	source, err := v.get(topicKey)
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
 
 // Walk visits the routes of the running router.
 func Walk(g *Gateway, visit func(method, path string)) error {

@@ -1,9 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -31,15 +30,16 @@ type view struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 
-	next   map[int32]int64 // by partition; the follower's own
-	turned atomic.Int64    // Unix ms of the follower's last turn
-	rows   atomic.Int64    // status records taken since the start
+	next   map[int32]int64 // by partition; the follower's own, as are those below
+	poll   []*kgo.Record   // room for the records of a poll
+	recent recent
+	room   changeRoom
+
+	turned atomic.Int64 // Unix ms of the follower's last turn
+	rows   atomic.Int64 // status records taken since the start
 }
 
 const (
-	viewCache    = 8 << 20
-	viewMemTable = 8 << 20
-
 	// viewStuck is how long the follower's loop may stand still before the
 	// gateway counts as dead.
 	viewStuck = time.Minute
@@ -75,19 +75,8 @@ func (v *view) open(ctx context.Context, dir string) error {
 	return nil
 }
 
-func (v *view) openStore(dir string) error {
-	o := &pebble.Options{DisableWAL: true, MemTableSize: viewMemTable, Logger: pebbleLog{v.logger}}
-	if dir == "" {
-		o.FS = vfs.NewMem()
-	}
-	o.CacheSize = viewCache
-	var err error
-	v.db, err = pebble.Open(dir, o)
-	return err
-}
-
 // begin compares the store with the topic and goes to where it left off; a
-// store of another topic is emptied.
+// store of another topic or form is emptied.
 func (v *view) begin(ctx context.Context) error {
 	details, err := kadm.NewClient(v.cl).ListTopics(ctx, v.topic)
 	if err == nil {
@@ -97,12 +86,13 @@ func (v *view) begin(ctx context.Context) error {
 		return fmt.Errorf("describe %s: %w", v.topic, err)
 	}
 	topic := details[v.topic]
-	same, err := v.isOf(topic.ID[:])
+	source := append(topic.ID[:], viewFormat)
+	same, err := v.isOf(source)
 	if err != nil {
 		return err
 	}
 	if !same {
-		if err := v.reset(topic.ID[:]); err != nil {
+		if err := v.reset(source); err != nil {
 			return err
 		}
 	}
@@ -120,23 +110,26 @@ func (v *view) begin(ctx context.Context) error {
 	return nil
 }
 
+// viewFormat is the form of the store's rows; one of another form is made again.
+const viewFormat = 1
+
 // Keys of the store's own rows.
 var (
 	topicKey  = []byte("m/topic")
 	offsetKey = []byte("m/offset/")
 )
 
-func (v *view) isOf(topicID []byte) (bool, error) {
+func (v *view) isOf(source []byte) (bool, error) {
 	have, err := v.get(topicKey)
-	return string(have) == string(topicID), err
+	return bytes.Equal(have, source), err
 }
 
-// reset empties the store and makes it one of the topic.
-func (v *view) reset(topicID []byte) error {
+// reset empties the store and makes it one of the source.
+func (v *view) reset(source []byte) error {
 	if err := v.db.DeleteRange([]byte{0}, []byte{0xff}, pebble.NoSync); err != nil {
 		return err
 	}
-	return v.db.Set(topicKey, topicID, pebble.NoSync)
+	return v.db.Set(topicKey, source, pebble.NoSync)
 }
 
 func (v *view) offset(p int32) (int64, error) {
@@ -173,48 +166,4 @@ func (v *view) alive(context.Context) error {
 		return fmt.Errorf("the view has not moved for %s", still.Round(time.Second))
 	}
 	return nil
-}
-
-// pebbleLog passes Pebble's own log on as debugging.
-type pebbleLog struct{ l *slog.Logger }
-
-func (p pebbleLog) Infof(format string, args ...any) { p.l.Debug(fmt.Sprintf(format, args...)) }
-
-func (p pebbleLog) Errorf(format string, args ...any) { p.l.Error(fmt.Sprintf(format, args...)) }
-
-func (p pebbleLog) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf("the view's store: "+format, args...))
-}
-
-// row is what the view knows of a status without showing it.
-type row struct {
-	Status     string `json:"status"`
-	CreatedAt  string `json:"created_at"`
-	Position   string `json:"position"`
-	Definition struct {
-		Name    string `json:"name"`
-		Version string `json:"version"`
-		Digest  string `json:"digest"`
-	} `json:"definition"`
-
-	created time.Time
-}
-
-// parseLabels are the labels of a status.
-func parseLabels(status []byte) (map[string]json.RawMessage, error) {
-	var r struct {
-		Labels map[string]json.RawMessage `json:"labels"`
-	}
-	err := json.Unmarshal(status, &r)
-	return r.Labels, err
-}
-
-func parseRow(status []byte) (row, error) {
-	var r row
-	if err := json.Unmarshal(status, &r); err != nil {
-		return r, err
-	}
-	var err error
-	r.created, err = time.Parse(time.RFC3339, r.CreatedAt)
-	return r, err
 }

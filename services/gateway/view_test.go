@@ -194,3 +194,22 @@ func TestViewOfAnotherTopicIsMadeAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestViewOfAnotherFormIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, planner, func(c *gateway.Config) { c.Dir = dir })
+	r.statuses(t, r.row("a", "idle", "d", "x", 1, 2))
+	r.awaitListed(t, "", "a")
+	if err := r.gw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	gateway.MakeFormless(t, dir)
+	g, err := gateway.Open(r.ctx, gateway.Config{Kafka: r.Config, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitTrue(t, r.ctx, func() bool { return slices.Equal(gateway.Listed(t, g), []string{"a"}) })
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

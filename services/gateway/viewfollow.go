@@ -1,17 +1,18 @@
 package gateway
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/shared/events"
 )
 
 // follow takes what the status topic has, for ever.
@@ -45,8 +46,8 @@ const (
 	busy = 64
 
 	// gather is how long they are let come together: most workflows change
-	// several times in it, and only the newest status is written.
-	gather = 100 * time.Millisecond
+	// several times in it, and only the last status is written.
+	gather = 250 * time.Millisecond
 )
 
 // mend goes on after an error that kgo does not mend by itself. A log that is
@@ -64,31 +65,25 @@ func (v *view) mend(ctx context.Context, partition int32, err error) {
 	})
 }
 
-// take writes one poll: the newest record of each workflow, and the offsets.
+// take writes one poll: what its records leave of each workflow, and the
+// offsets.
 func (v *view) take(fetches kgo.Fetches) error {
-	newest := map[string]*kgo.Record{}
 	next := map[int32]int64{}
-	fetches.EachRecord(func(r *kgo.Record) {
-		newest[string(r.Key)] = r
-		next[r.Partition] = r.Offset + 1
-		v.rows.Add(1)
+	records := v.poll[:0]
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if n := len(p.Records); n > 0 {
+			next[p.Partition] = p.Records[n-1].Offset + 1
+			records = append(records, p.Records...)
+		}
 	})
-	if len(newest) == 0 {
+	v.poll = records
+	defer clear(records) // they need not be kept until the next poll
+	if len(records) == 0 {
 		return nil
 	}
-	b := v.db.NewBatch()
-	for id, r := range newest {
-		if err := v.put(b, id, r.Value); err != nil {
-			v.logger.Warn("a status record is passed over", "workflow", id, "error", err)
-		}
-	}
-	for p, offset := range next {
-		key := binary.BigEndian.AppendUint32(append([]byte(nil), offsetKey...), uint32(p))
-		if err := b.Set(key, binary.BigEndian.AppendUint64(nil, uint64(offset)), nil); err != nil {
-			return err
-		}
-	}
-	if err := b.Commit(pebble.NoSync); err != nil {
+	v.rows.Add(int64(len(records)))
+	if err := v.write(records, next); err != nil {
+		v.recent = recent{} // it may know what was not written
 		return err
 	}
 	for p, offset := range next {
@@ -97,78 +92,32 @@ func (v *view) take(fetches kgo.Fetches) error {
 	return nil
 }
 
-// put replaces a workflow's row and its index entries; an empty status removes
-// them. A status that is older than the row changes nothing: records can come
-// twice.
-func (v *view) put(b *pebble.Batch, id string, status []byte) error {
-	old, err := v.get(rowKey(id))
-	if err != nil {
-		return err
-	}
-	var was, is row
-	if old != nil {
-		if was, err = parseRow(old); err != nil {
-			return fmt.Errorf("the view's own row: %w", err)
+// write does it in one batch, in the order of the rows: Pebble reads and writes
+// neighbours faster.
+func (v *view) write(records []*kgo.Record, next map[int32]int64) (err error) {
+	slices.SortFunc(records, func(a, b *kgo.Record) int {
+		if c := bytes.Compare(a.Key, b.Key); c != 0 {
+			return c
 		}
-	}
-	if len(status) > 0 {
-		if is, err = parseRow(status); err != nil {
+		return cmp.Compare(a.Offset, b.Offset)
+	})
+	c := v.change()
+	defer func() { err = errors.Join(err, c.close()) }()
+	for len(records) > 0 {
+		n := 1
+		for n < len(records) && bytes.Equal(records[n].Key, records[0].Key) {
+			n++
+		}
+		if err := c.put(records[:n]); err != nil {
 			return err
 		}
-		if old != nil && older(is.Position, was.Position) {
-			return nil
-		}
+		records = records[n:]
 	}
-	return v.move(b, id, old != nil, was, status, is)
-}
-
-func (v *view) move(b *pebble.Batch, id string, had bool, was row, status []byte, is row) error {
-	if had {
-		for _, key := range was.indexes(id) {
-			if err := b.Delete(key, nil); err != nil {
-				return err
-			}
-		}
-	}
-	if len(status) == 0 {
-		return b.Delete(rowKey(id), nil)
-	}
-	for _, key := range is.indexes(id) {
-		if err := b.Set(key, nil, nil); err != nil {
+	for p, offset := range next {
+		key := binary.BigEndian.AppendUint32(append([]byte(nil), offsetKey...), uint32(p))
+		if err := c.batch.Set(key, binary.BigEndian.AppendUint64(nil, uint64(offset)), nil); err != nil {
 			return err
 		}
 	}
-	return b.Set(rowKey(id), status, nil)
-}
-
-// older compares printed positions; one that cannot be read is not older.
-func older(a, b string) bool {
-	pa, err1 := events.ParsePosition(a)
-	pb, err2 := events.ParsePosition(b)
-	return err1 == nil && err2 == nil && pa.Before(pb)
-}
-
-func rowKey(id string) []byte { return append([]byte("w/"), id...) }
-
-// indexes are the keys that lead to a workflow: each a prefix and the place.
-func (r row) indexes(id string) [][]byte {
-	at := place(r.created, id)
-	return [][]byte{
-		append(indexPrefix("c", ""), at...),
-		append(indexPrefix("s", r.Status), at...),
-		append(indexPrefix("d", r.Definition.Name), at...),
-	}
-}
-
-func indexPrefix(kind, value string) []byte {
-	return append([]byte(kind+"/"+value), 0)
-}
-
-// createdSize is the length of the time in a place.
-const createdSize = 8
-
-// place orders workflows by creation, newest first, then by id.
-func place(created time.Time, id string) []byte {
-	b := binary.BigEndian.AppendUint64(nil, ^uint64(created.UnixMilli()))
-	return append(b, id...)
+	return c.batch.Commit(pebble.NoSync)
 }

@@ -28,24 +28,25 @@ const maxScanned = 20_000
 
 // list is one page, newest first, and the cursor of the next; empty at the end.
 func (v *view) list(f filter) ([]json.RawMessage, string, error) {
-	prefix := f.index()
+	prefix := f.prefix()
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end(prefix)})
 	if err != nil {
 		return nil, "", fmt.Errorf("read the view: %w", err)
 	}
 	defer it.Close()
 	items := []json.RawMessage{}
+	oldest := appendPlace(nil, f.after.UnixMilli(), nil)
 	last, scanned := f.from, 0
 	for ok := it.SeekGE(append(bytes.Clone(prefix), behind(f.from)...)); ok; ok = it.Next() {
 		at := it.Key()[len(prefix):]
-		if !f.after.IsZero() && bytes.Compare(at, place(f.after, "")) >= 0 {
+		if !f.after.IsZero() && bytes.Compare(at, oldest) >= 0 {
 			break // newest first: what follows is older
 		}
 		if len(items) == f.limit || scanned == maxScanned {
 			return items, base64.RawURLEncoding.EncodeToString(last), nil
 		}
 		last, scanned = bytes.Clone(at), scanned+1
-		status, fits, err := v.fitting(f, string(at[createdSize:]))
+		status, fits, err := v.fitting(f, at[createdSize:])
 		if err != nil {
 			return nil, "", err
 		}
@@ -56,15 +57,15 @@ func (v *view) list(f filter) ([]json.RawMessage, string, error) {
 	return items, "", it.Error()
 }
 
-// index is the prefix of the narrowest index for f.
-func (f filter) index() []byte {
+// prefix is that of the narrowest index for f.
+func (f filter) prefix() []byte {
 	switch {
 	case f.status != "":
-		return indexPrefix("s", f.status)
+		return appendPrefix(nil, byStatus, f.status)
 	case f.name != "":
-		return indexPrefix("d", f.name)
+		return appendPrefix(nil, byDefinition, f.name)
 	}
-	return indexPrefix("c", "")
+	return appendPrefix(nil, byTime, "")
 }
 
 // end is the first key after all of an index: its prefix ends with a zero byte.
@@ -82,12 +83,15 @@ func behind(place []byte) []byte {
 	return append(bytes.Clone(place), 0)
 }
 
-func (v *view) fitting(f filter, id string) (json.RawMessage, bool, error) {
-	status, err := v.get(rowKey(id))
-	if err != nil || status == nil {
+func (v *view) fitting(f filter, id []byte) (json.RawMessage, bool, error) {
+	stored, err := v.get(appendRowKey(nil, id))
+	if err != nil || stored == nil {
 		return nil, false, err
 	}
-	r, err := parseRow(status)
+	r, status, err := storedRow(stored)
+	if err == nil && (f.version != "" || f.digest != "") {
+		r, err = parseRow(status)
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("the view's own row of %s: %w", id, err)
 	}
@@ -102,10 +106,11 @@ func (v *view) fitting(f filter, id string) (json.RawMessage, bool, error) {
 }
 
 func (f filter) fits(r row) bool {
-	d := r.Definition
-	return (f.status == "" || r.Status == f.status) && (f.name == "" || d.Name == f.name) &&
-		(f.version == "" || d.Version == f.version) && (f.digest == "" || d.Digest == f.digest)
+	return fitsText(f.status, r.status) && fitsText(f.name, r.name) &&
+		fitsText(f.version, r.version) && fitsText(f.digest, r.digest)
 }
+
+func fitsText(want string, is []byte) bool { return want == "" || string(is) == want }
 
 func (f filter) fitsLabels(labels map[string]json.RawMessage) bool {
 	for name, want := range f.labels {

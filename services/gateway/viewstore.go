@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	viewMemTable = 8 << 20
+
+	// viewCache is for blocks and filters, and for the two memtables that there
+	// are while one is flushed: Pebble takes them out of it.
+	viewCache = 8<<20 + 2*viewMemTable
+)
+
+// openStore opens Pebble; an empty dir means in memory.
+func (v *view) openStore(dir string) error {
+	o := &pebble.Options{
+		DisableWAL:            true, // rebuildable: the topic is the log
+		FormatMajorVersion:    pebble.FormatTableFormatV6,
+		MemTableSize:          viewMemTable,
+		CacheSize:             viewCache,
+		L0CompactionThreshold: 8, // of most workflows nothing is read but filters
+		Logger:                pebbleLog{v.logger},
+	}
+	for i := range o.Levels {
+		l := &o.Levels[i]
+		l.FilterPolicy = bloom.FilterPolicy(10) // most workflows that are looked up are new
+		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		if i <= 1 { // rewritten soon: not worth the time
+			l.Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+		}
+	}
+	if dir == "" {
+		o.FS = vfs.NewMem()
+	}
+	var err error
+	v.db, err = pebble.Open(dir, o)
+	return err
+}
+
+// pebbleLog passes Pebble's own log on as debugging.
+type pebbleLog struct{ l *slog.Logger }
+
+func (p pebbleLog) Infof(format string, args ...any) { p.l.Debug(fmt.Sprintf(format, args...)) }
+
+func (p pebbleLog) Errorf(format string, args ...any) { p.l.Error(fmt.Sprintf(format, args...)) }
+
+func (p pebbleLog) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf("the view's store: "+format, args...))
+}
