@@ -37,19 +37,21 @@ func (c *change) close() error {
 
 // put brings a workflow from its row to what its records, in their order, say.
 // An empty status removes it. One that is older than the row changes nothing:
-// records can come twice. One that cannot be read is passed over.
+// records can come twice. One that cannot be read is passed over, and so are all
+// of a workflow whose row cannot.
 func (c *change) put(records []*kgo.Record) error {
 	id := records[0].Key
 	was, err := c.stored(id)
 	if err != nil {
-		return err
+		c.passOver(id, err)
+		return nil
 	}
 	is, status := was, []byte(nil)
 	var last *kgo.Record
 	for _, r := range records {
 		next, err := parseRow(r.Value)
 		if err != nil {
-			c.logger.Warn("a status record is passed over", "workflow", string(id), "error", err)
+			c.passOver(id, err)
 			continue
 		}
 		if !next.older(is) {
@@ -60,6 +62,10 @@ func (c *change) put(records []*kgo.Record) error {
 		return nil
 	}
 	return c.move(id, was, is, status)
+}
+
+func (c *change) passOver(id []byte, err error) {
+	c.logger.Warn("a status record is passed over", "workflow", string(id), "error", err)
 }
 
 // stored is a workflow's row; it is valid until the next.

@@ -155,6 +155,27 @@ func wantedKeys(t *testing.T, model map[string]events.Status) map[string][]byte 
 	return all
 }
 
+func TestUnreadableRowStopsNoOthers(t *testing.T) {
+	v := openTestView(t, "")
+	if err := v.db.Set([]byte("w/a"), []byte("{}"), pebble.NoSync); err != nil {
+		t.Fatal(err)
+	}
+	var records []*kgo.Record
+	for _, id := range []string{"a", "b"} {
+		status, err := json.Marshal(testStatus(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, &kgo.Record{Key: []byte(id), Value: status})
+	}
+	takeAll(t, v, records)
+	got, err := v.get([]byte("w/b"))
+	if err != nil || !bytes.HasSuffix(got, records[1].Value) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	closeTestView(t, v)
+}
+
 func TestRecentIsBounded(t *testing.T) {
 	var r recent
 	id := func(i int) []byte { return fmt.Appendf(nil, "w%d", i) }
