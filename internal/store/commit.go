@@ -53,14 +53,15 @@ func (s *Store) write(b *pebble.Batch, c *Change) error {
 	if c.Row == nil && c.New && s.dirty.live {
 		return nil // born and died within the batch
 	}
-	s.dirty.add(c)
 	if c.Row != nil {
 		if err := s.put(b, c.Key, c.Row); err != nil {
 			return err
 		}
+		s.dirty.add(c, s.value)
 		c.size = len(s.key) + len(s.value)
 		return nil
 	}
+	s.dirty.add(c, nil)
 	s.key = c.Key.Append(s.key[:0])
 	if err := b.Delete(s.key, nil); err != nil {
 		return fmt.Errorf("deleting row %v: %w", c.Key, err)

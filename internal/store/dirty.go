@@ -19,6 +19,7 @@ type dirtySet struct {
 	groups map[string]*dirtyGroup
 	bytes  int // of all groups
 	log    dirtyLog
+	kept   int // bytes of the groups' values
 
 	snapshot *Snapshot // in flight
 	live     bool      // the changelog is not ahead of the store
@@ -36,6 +37,7 @@ type dirtyGroup struct {
 	since  journal.Mark
 	entry  uint64 // the log entry with its first change; 0: none, not dirty
 	ops    ops    // since the last snapshot
+	values values // of ops; or none
 	folded int    // length of ops when it was last folded
 	taken  *taken // what the snapshot in flight covers
 }
@@ -43,9 +45,10 @@ type dirtyGroup struct {
 // taken is what a snapshot took from a group, for the case that its checkpoint
 // is not committed.
 type taken struct {
-	since journal.Mark
-	entry uint64
-	ops   ops
+	since  journal.Mark
+	entry  uint64
+	ops    ops
+	values values // of ops; or none
 }
 
 // groupBytes is roughly what a group costs beside its changes.
@@ -63,8 +66,8 @@ func (d *dirtySet) begin(since journal.Mark) {
 	d.run = nil
 }
 
-// add notes one change of the batch.
-func (d *dirtySet) add(c *Change) {
+// add notes one change of the batch; value is the encoded row.
+func (d *dirtySet) add(c *Change, value []byte) {
 	owner := Owner(c.Key)
 	if d.run == nil || d.run.owner != owner {
 		d.endRun()
@@ -78,7 +81,29 @@ func (d *dirtySet) add(c *Change) {
 	case c.New && d.live:
 		kind = born
 	}
+	d.keep(d.run, value)
 	d.run.ops = d.run.ops.append(kind, owner, c.Key)
+}
+
+// keepBytes bounds the values that are kept for the next snapshot.
+const keepBytes = 4 << 20
+
+// keep keeps the value of a group's next change, if it has kept all before.
+func (d *dirtySet) keep(g *dirtyGroup, value []byte) {
+	switch {
+	case len(g.ops) > 0 && !g.values.some():
+	case d.kept+len(value) > keepBytes:
+		d.drop(g)
+	default:
+		d.kept += len(value)
+		g.values.add(value)
+	}
+}
+
+// drop forgets a group's values: its snapshot reads them from the store.
+func (d *dirtySet) drop(g *dirtyGroup) {
+	d.kept -= len(g.values.bytes)
+	g.values = values{}
 }
 
 // group is the owner's group, dirty from this batch on if it was not before.
@@ -123,7 +148,9 @@ func (d *dirtySet) wrote(e *dirtyEntry, bytes int) {
 	for i := range e.Parts {
 		if g := d.groups[e.Parts[i].Owner]; len(g.ops) > 2*g.folded+256 {
 			d.bytes -= len(g.ops)
-			g.ops = g.ops.fold()
+			d.kept -= len(g.values.bytes)
+			g.ops, g.values = g.ops.fold(g.values)
+			d.kept += len(g.values.bytes)
 			g.folded = len(g.ops)
 			d.bytes += len(g.ops)
 		}
@@ -152,6 +179,7 @@ func (s *Store) Live(live bool) {
 	}
 	for _, g := range s.dirty.groups {
 		s.dirty.bytes -= len(g.ops)
+		s.dirty.drop(g) // of demoted changes it is not known which are deletions
 		g.ops = g.ops.demote()
 		s.dirty.bytes += len(g.ops)
 	}

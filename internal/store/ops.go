@@ -83,29 +83,44 @@ func (a *op) compare(b *op) int {
 	return int(a.turn - b.turn)
 }
 
-// fold reduces a list to one change per key, in key order: born or changed.
-// Keys that were born and died again are gone: neither changelog nor store has
-// them.
-func (o ops) fold() ops {
-	list := o.unpack(make([]op, 0, len(o)/8))
-	slices.SortFunc(list, func(a, b op) int { return a.compare(&b) })
-	out := make(ops, 0, len(o))
-	for len(list) > 0 {
-		same := 1
-		for same < len(list) && bytes.Equal(list[same].key, list[0].key) {
-			same++
-		}
-		first, last := list[0], list[same-1]
-		list = list[same:]
-		switch {
-		case first.kind == born && last.kind == died:
-		case first.kind == born:
-			out = out.raw(born, first.key)
-		default:
-			out = out.raw(changed, first.key)
+// fold reduces a list to one change per key, in key order, with the values of
+// these changes where v has them. Keys that were born and died again are gone:
+// neither changelog nor store has them.
+func (o ops) fold(v values) (ops, values) {
+	out, kept := make(ops, 0, len(o)), values{}
+	for _, last := range o.lasts() {
+		out = out.raw(last.kind, last.key)
+		if v.some() {
+			kept.add(v.at(last.turn))
 		}
 	}
-	return out
+	return out, kept
+}
+
+// lasts are the last changes of each key, in key order: born if the changelog
+// cannot know of the key, died if it may and must forget it, else changed.
+func (o ops) lasts() []op {
+	list := o.unpack(make([]op, 0, len(o)/8))
+	slices.SortFunc(list, func(a, b op) int { return a.compare(&b) })
+	lasts := list[:0]
+	for rest := list; len(rest) > 0; {
+		same := 1
+		for same < len(rest) && bytes.Equal(rest[same].key, rest[0].key) {
+			same++
+		}
+		wasBorn, last := rest[0].kind == born, rest[same-1]
+		rest = rest[same:]
+		switch {
+		case wasBorn && last.kind == died:
+			continue
+		case wasBorn:
+			last.kind = born
+		case last.kind == born: // again, after it died
+			last.kind = changed
+		}
+		lasts = append(lasts, last)
+	}
+	return lasts
 }
 
 func (o ops) raw(kind byte, key []byte) ops {
@@ -135,15 +150,10 @@ func (o ops) valid() bool {
 	return true
 }
 
-// fullKey is the store's key of a packed one.
+// fullKey appends the store's key of a packed one.
 func fullKey(buf []byte, owner string, key []byte) ([]byte, error) {
 	if owner == "" {
 		return append(buf, key...), nil
 	}
-	k, err := rows.ParseKey(key)
-	if err != nil {
-		return nil, err
-	}
-	k.Workflow = owner
-	return k.Append(buf), nil
+	return rows.AppendOf(buf, owner, key)
 }

@@ -13,6 +13,8 @@ import (
 func TestFoldKeepsWhatTheChangelogMustLearn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list ops
+		var written values
+		newest := map[string]byte{}  // value by key
 		kinds := map[string][]byte{} // by key, in order
 		for range rapid.IntRange(0, 60).Draw(t, "changes") {
 			k := rows.Key{Table: rows.Fact, Workflow: "w", A: rapid.Uint64Range(0, 9).Draw(t, "fact")}
@@ -20,12 +22,14 @@ func TestFoldKeepsWhatTheChangelogMustLearn(t *testing.T) {
 				k.Sub = strings.Repeat("x", 150)
 			}
 			kind := rapid.SampledFrom([]byte{changed, born, died}).Draw(t, "kind")
-			list = list.append(kind, "w", k)
 			full := string(k.Append(nil))
+			newest[full] = rapid.Byte().Draw(t, "value")
+			list = list.append(kind, "w", k)
+			written.add([]byte{newest[full]})
 			kinds[full] = append(kinds[full], kind)
 		}
-		once := list.fold()
-		if twice := once.fold(); !bytes.Equal(once, twice) {
+		once, kept := list.fold(written)
+		if twice, _ := once.fold(kept); !bytes.Equal(once, twice) {
 			t.Fatalf("folding again gives %x, not %x", twice, once)
 		}
 		got := map[string]byte{}
@@ -35,12 +39,14 @@ func TestFoldKeepsWhatTheChangelogMustLearn(t *testing.T) {
 				t.Fatal(err)
 			}
 			got[string(full)] = one.kind
+			if v := kept.at(one.turn); len(v) != 1 || v[0] != newest[string(full)] {
+				t.Fatalf("the value of %x is %x, not %x", full, v, newest[string(full)])
+			}
 		}
 		for k, all := range kinds {
 			kind, there := got[k]
-			bornAndDied := all[0] == born && all[len(all)-1] == died
-			wasThere := all[0] != born
-			if there == bornAndDied || there && (kind == changed) != wasThere {
+			wasBorn, isDead := all[0] == born, all[len(all)-1] == died
+			if there == (wasBorn && isDead) || there && ((kind == born) != wasBorn || (kind == died) != isDead) {
 				t.Fatalf("changes %v of a key fold to %d, %v", all, kind, there)
 			}
 		}

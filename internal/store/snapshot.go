@@ -37,7 +37,10 @@ func (s *Store) Due(selected func(workflow string, d Dirty) bool) *Snapshot {
 	for owner, g := range s.dirty.groups {
 		if owner == "" || selected(owner, Dirty{Since: g.since, Bytes: len(g.ops)}) {
 			sn.groups = append(sn.groups, g)
-		} else if g.since.Before(sn.ReplayFrom) {
+			continue
+		}
+		s.dirty.drop(g) // it may stay dirty for long
+		if g.since.Before(sn.ReplayFrom) {
 			sn.ReplayFrom = g.since
 		}
 	}
@@ -48,8 +51,9 @@ func (s *Store) Due(selected func(workflow string, d Dirty) bool) *Snapshot {
 		return strings.Compare(a.owner, b.owner)
 	})
 	for _, g := range sn.groups {
-		g.taken = &taken{since: g.since, entry: g.entry, ops: g.ops}
+		g.taken = &taken{since: g.since, entry: g.entry, ops: g.ops, values: g.values}
 		s.dirty.bytes -= len(g.ops)
+		s.dirty.drop(g)
 		g.ops, g.folded, g.entry = nil, 0, 0
 	}
 	sn.values = s.db.NewSnapshot()
@@ -93,26 +97,24 @@ type dueRow struct {
 // visited in the order of their owners: blocks are read once, not once per row.
 const dueAtOnce = 8192
 
-// readDue reads the due rows of the first groups, and returns the other groups.
+// readDue makes the due rows of the first groups, and returns the other groups.
 func readDue(it *pebble.Iterator, groups []*dirtyGroup) ([]dueRow, []*dirtyGroup, error) {
 	var due []dueRow
+	var unread []int // places in due of rows whose values were not kept
 	for len(groups) > 0 && len(due) < dueAtOnce {
 		g := groups[0]
 		groups = groups[1:]
-		for _, one := range g.taken.ops.fold().unpack(nil) {
-			key, err := fullKey(nil, g.owner, one.key)
-			if err != nil {
-				return nil, nil, fmt.Errorf("reading a snapshot: %w", err)
-			}
-			due = append(due, dueRow{owner: g.owner, key: key})
+		from := len(due)
+		var err error
+		if due, err = g.due(due); err != nil {
+			return nil, nil, fmt.Errorf("reading a snapshot: %w", err)
+		}
+		for i := from; i < len(due) && !g.taken.values.some(); i++ {
+			unread = append(unread, i)
 		}
 	}
-	order := make([]int, len(due))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(due[a].key, due[b].key) })
-	for _, i := range order {
+	slices.SortFunc(unread, func(a, b int) int { return bytes.Compare(due[a].key, due[b].key) })
+	for _, i := range unread {
 		row := &due[i]
 		if it.SeekGE(row.key) && bytes.Equal(it.Key(), row.key) {
 			row.value = append(make([]byte, 0, len(it.Value())), it.Value()...)
@@ -122,6 +124,26 @@ func readDue(it *pebble.Iterator, groups []*dirtyGroup) ([]dueRow, []*dirtyGroup
 		return nil, nil, fmt.Errorf("reading a snapshot: %w", err)
 	}
 	return due, groups, nil
+}
+
+// due appends the rows that a snapshot took from a group, with the values that
+// were kept.
+func (g *dirtyGroup) due(due []dueRow) ([]dueRow, error) {
+	t := g.taken
+	keys := make([]byte, 0, len(t.ops)/2) // one allocation for most groups
+	for _, last := range t.ops.lasts() {
+		from := len(keys)
+		var err error
+		if keys, err = fullKey(keys, g.owner, last.key); err != nil {
+			return nil, err
+		}
+		row := dueRow{owner: g.owner, key: keys[from:len(keys):len(keys)]}
+		if t.values.some() && last.kind != died {
+			row.value = t.values.at(last.turn)
+		}
+		due = append(due, row)
+	}
+	return due, nil
 }
 
 // Done ends the snapshot on the store's goroutine. If its checkpoint is known to
@@ -150,6 +172,7 @@ func (d *dirtySet) settle(g *dirtyGroup, committed bool) {
 	if !committed {
 		// The changelog may hold what the checkpoint wrote: nothing that it
 		// covers may be forgotten as born since.
+		d.drop(g)
 		kept := append(t.ops.demote(), g.ops...)
 		d.bytes += len(kept) - len(g.ops)
 		g.since, g.entry, g.ops = t.since, t.entry, kept

@@ -67,6 +67,21 @@ func (k Key) Append(b []byte) []byte {
 	return append(b, k.Sub...)
 }
 
+// AppendOf appends the encoding of a workflow's key, made from that of the same
+// key without the workflow.
+func AppendOf(b []byte, workflow string, key []byte) ([]byte, error) {
+	name := 1 // place of the empty name
+	if len(key) > 1 && timeFirst(Table(key[0])) {
+		name += 1 + int(key[1])
+	}
+	if len(key) <= name || key[name] != 0 {
+		return nil, fmt.Errorf("%w: %x", errKey, key)
+	}
+	b = append(b, key[:name]...)
+	b = appendName(b, workflow)
+	return append(b, key[name+1:]...), nil
+}
+
 // Prefix encodes what all rows of a workflow's table begin with.
 func Prefix(t Table, workflow string) []byte {
 	return appendName([]byte{byte(t)}, workflow)

@@ -54,6 +54,23 @@ func TestParseKeyIsTheInverseOfAppend(t *testing.T) {
 	})
 }
 
+func TestAppendOfPutsTheWorkflowIn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := keys.Draw(t, "key")
+		without := k
+		without.Workflow = ""
+		got, err := rows.AppendOf([]byte("x"), k.Workflow, without.Append(nil))
+		if want := k.Append([]byte("x")); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%+v is written %x, %v, want %x", k, got, err, want)
+		}
+	})
+	for _, bad := range [][]byte{nil, {byte(rows.Fact)}, {byte(rows.Fact), 'a', 0}, {byte(rows.Timer)}, {byte(rows.Timer), 9}} {
+		if got, err := rows.AppendOf(nil, "w", bad); err == nil {
+			t.Errorf("%x became %x", bad, got)
+		}
+	}
+}
+
 func TestPrefixIsOfExactlyItsWorkflow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := keys.Draw(t, "key")
