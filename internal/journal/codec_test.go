@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -92,4 +93,9 @@ func TestHeadersHaveOneForm(t *testing.T) {
 	if _, err := ParseHeaders(append(Headers(record(1, 2, "w")), kgo.RecordHeader{Key: "traceparent"})); err != nil {
 		t.Errorf("a foreign header: %v", err)
 	}
+}
+
+// decimal is a header as records have them.
+func decimal(key string, v uint64) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: key, Value: strconv.AppendUint(nil, v, 10)}
 }

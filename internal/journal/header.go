@@ -41,15 +41,18 @@ func headerOf(rec *events.Record) Header {
 func Headers(rec *events.Record) []kgo.RecordHeader {
 	h := headerOf(rec)
 	list := make([]kgo.RecordHeader, 0, 3)
-	list = append(list, decimal(epochHeader, h.Position.Epoch), decimal(seqHeader, h.Position.Seq))
+	digits := make([]byte, 0, 32) // of all values; when it grows, earlier ones stay where they are
+	add := func(key string, v uint64) {
+		from := len(digits)
+		digits = strconv.AppendUint(digits, v, 10)
+		list = append(list, kgo.RecordHeader{Key: key, Value: digits[from:len(digits):len(digits)]})
+	}
+	add(epochHeader, h.Position.Epoch)
+	add(seqHeader, h.Position.Seq)
 	if h.Takeover {
-		list = append(list, decimal(replacesHeader, h.Replaces))
+		add(replacesHeader, h.Replaces)
 	}
 	return list
-}
-
-func decimal(key string, v uint64) kgo.RecordHeader {
-	return kgo.RecordHeader{Key: key, Value: strconv.AppendUint(nil, v, 10)}
 }
 
 var errHeaders = errors.New("no record of a journal: its headers")

@@ -28,46 +28,44 @@ type decision struct {
 // decide makes the record of one input, appends it and lets the next input see
 // its changes. It says whether there was anything to record.
 func (p *Processor) decide(d *decision) bool {
-	rec := &events.Record{
+	f := p.inflight.new()
+	f.after = d.after
+	f.rec = events.Record{
 		Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1},
 		Input:    d.ref, ID: d.id, Digest: d.digest,
 		Workflow: d.in.Workflow, Time: p.recordTime(),
 		ReplyTo: d.in.ReplyTo, Trace: d.in.Trace,
 	}
-	made, defect := p.attempt(d, rec, 0)
+	defect := p.attempt(d, f, 0)
 	if p.fault != nil {
 		return false
 	}
 	if defect != "" {
-		return p.quarantine(d, rec, defect)
+		return p.quarantine(d, f, defect)
 	}
-	if len(rec.Events) == 0 {
+	if len(f.rec.Events) == 0 {
 		p.tx.Reset()
+		p.inflight.done(f)
 		p.Stats.Dropped.Add(1)
 		return false
 	}
-	kafkaRec := journal.Encode(rec, p.Names, p.Partition)
+	kafkaRec := journal.Encode(&f.rec, p.Names, p.Partition)
 	if limit := p.recordLimit(); len(kafkaRec.Value) > limit {
-		return p.oversize(d, rec, limit)
+		return p.oversize(d, f, limit)
 	}
-	p.append(rec, kafkaRec, made, d.after)
+	p.append(f, kafkaRec)
 	return true
-}
-
-// outcome is what a decision made besides its events.
-type outcome struct {
-	outs []*Outgoing
-	due  bool
 }
 
 // attempt lets the machine decide, with everything that follows, and contains
 // its panics (J6). limit > 0 asks for the decision that fits.
-func (p *Processor) attempt(d *decision, rec *events.Record, limit int) (made outcome, defect string) {
+func (p *Processor) attempt(d *decision, f *flight, limit int) (defect string) {
 	defer func() {
 		if v := recover(); v != nil {
 			defect = p.contain(v)
 		}
 	}()
+	rec := &f.rec
 	switch {
 	case d.own != nil:
 		rec.Events = []events.Event{d.own}
@@ -80,12 +78,12 @@ func (p *Processor) attempt(d *decision, rec *events.Record, limit int) (made ou
 		rec.Events = p.Machine.Decide(p.tx, rec.Position, rec.Time, d.in)
 	}
 	if len(rec.Events) == 0 {
-		return made, ""
+		return ""
 	}
-	made.outs = p.conclude(rec, d.command)
-	made.outs = append(made.outs, p.original(rec, d.raw, len(made.outs))...)
-	made.due = domain(rec) && p.Machine.Due(p.tx, rec)
-	return made, ""
+	f.outs = p.conclude(rec, d.command)
+	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
+	f.due = domain(rec) && p.Machine.Due(p.tx, rec)
+	return ""
 }
 
 // contain tells a defect, which is contained, from a fault, which is not: with
@@ -101,56 +99,59 @@ func (p *Processor) contain(v any) string {
 }
 
 // oversize replaces a record that does not fit by a refusal (J4).
-func (p *Processor) oversize(d *decision, rec *events.Record, limit int) bool {
+func (p *Processor) oversize(d *decision, f *flight, limit int) bool {
 	p.tx.Reset()
 	p.Stats.Oversize.Add(1)
-	made, defect := p.attempt(d, rec, limit)
+	defect := p.attempt(d, f, limit)
 	if p.fault != nil {
 		return false
 	}
-	kafkaRec := journal.Encode(rec, p.Names, p.Partition)
-	if defect == "" && len(rec.Events) == 0 {
+	kafkaRec := journal.Encode(&f.rec, p.Names, p.Partition)
+	if defect == "" && len(f.rec.Events) == 0 {
 		defect = "the decision does not fit a record and has no refusal"
 	} else if defect == "" && len(kafkaRec.Value) > limit {
 		defect = fmt.Sprintf("the refusal of a decision that does not fit has %d bytes, the limit is %d", len(kafkaRec.Value), limit)
 	}
 	if defect != "" {
-		return p.quarantine(d, rec, defect)
+		return p.quarantine(d, f, defect)
 	}
-	p.append(rec, kafkaRec, made, d.after)
+	p.append(f, kafkaRec)
 	return true
 }
 
 // quarantine sets an input aside that met a defect: the workflow is as it was,
 // the input goes to the dlq, and a timer does not fire again (J6).
-func (p *Processor) quarantine(d *decision, rec *events.Record, defect string) bool {
+func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	p.tx.Reset()
 	p.Stats.Quarantined.Add(1)
 	event := &events.WorkflowQuarantined{Reason: defect}
 	if d.in.Timer != nil {
 		event.Timer = d.in.Timer.Append(nil)
 	}
+	rec := &f.rec
 	rec.Events = []events.Event{event}
-	outs := p.conclude(rec, d.command)
-	outs = append(outs, p.original(rec, d.raw, len(outs))...)
-	p.append(rec, journal.Encode(rec, p.Names, p.Partition), outcome{outs: outs}, d.after)
+	f.outs = p.conclude(rec, d.command)
+	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
+	f.due = false
+	p.append(f, journal.Encode(rec, p.Names, p.Partition))
 	return true
 }
 
 // append sends a decided record to the journal and runs ahead.
-func (p *Processor) append(rec *events.Record, k *kgo.Record, made outcome, after func()) {
+func (p *Processor) append(f *flight, k *kgo.Record) {
+	rec, writes := &f.rec, p.tx.Writes()
 	p.seq = rec.Position.Seq
 	p.tail = p.tail.Next(rec.Position, p.tail.Offset, k.Value)
 	p.n++
-	f := &flight{n: p.n, rec: rec, mark: p.tail, writes: p.tx.Writes(), outs: made.outs, due: made.due, after: after}
-	f.size = len(k.Value) + len(k.Key) + 64
+	f.n, f.mark, f.size = p.n, p.tail, len(k.Value)+len(k.Key)+64
+	f.tries = appendTries(f.tries, writes)
 	for _, s := range inputs {
 		f.read[s] = p.inputs[s].next
 	}
-	p.State.Apply(f.writes, p.n)
+	p.State.Apply(writes, p.n)
 	p.names.note(rec.Workflow)
+	p.timers.note(writes)
 	p.tx.Reset()
-	p.timers.note(f.writes)
 	p.inflight.push(f)
 	p.Stats.Appended.Add(1)
 	p.Log.Append(k, rec.Position.Seq)

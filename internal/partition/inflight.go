@@ -6,27 +6,51 @@ import (
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// flight is a record between its append and its acknowledgement.
+// flight is a record from its decision to its acknowledgement.
 type flight struct {
-	n      uint64 // ascending through all that this owner applied
-	rec    *events.Record
-	mark   journal.Mark // the offset once acknowledged
-	writes []rows.Write // its attempts, for the watch
-	outs   []*Outgoing
-	read   [logs]int64 // next offsets of the input logs once it is acknowledged (J3)
-	size   int
-	acked  bool
-	due    bool
-	after  func() // what the owner does once it is acknowledged
+	n     uint64 // ascending through all that this owner applied
+	rec   events.Record
+	mark  journal.Mark // the offset once acknowledged
+	tries []try        // what it changes of attempts, for the watch
+	outs  []*Outgoing
+	read  [logs]int64 // next offsets of the input logs once it is acknowledged (J3)
+	size  int
+	acked bool
+	due   bool
+	after func() // what the owner does once it is acknowledged
 }
 
 // queue is the flights in order of their seq.
 type queue struct {
 	all   []*flight
 	bytes int
+	spare []*flight // to be used again
+}
+
+// mostSpare bounds the flights that are kept for later.
+const mostSpare = 256
+
+// new is an empty flight, not in the queue.
+func (q *queue) new() *flight {
+	n := len(q.spare)
+	if n == 0 {
+		return &flight{}
+	}
+	f := q.spare[n-1]
+	q.spare = q.spare[:n-1]
+	return f
+}
+
+// done takes a flight that nothing refers to any more.
+func (q *queue) done(f *flight) {
+	if len(q.spare) >= mostSpare {
+		return
+	}
+	clear(f.tries)
+	*f = flight{tries: f.tries[:0]}
+	q.spare = append(q.spare, f)
 }
 
 func (q *queue) len() int { return len(q.all) }
@@ -116,9 +140,10 @@ func (p *Processor) settle() {
 	done := p.inflight.landed()
 	for _, f := range done {
 		p.landed, p.landedN = f.mark, f.n
-		p.foldPositions(f.rec)
+		p.foldPositions(&f.rec)
 		p.unwritten.add(f, p.clock.now)
 		p.land(f)
+		p.inflight.done(f)
 	}
 	p.Stats.Committed.Add(uint64(len(done)))
 	clear(done) // their room in the queue is reused
@@ -130,10 +155,8 @@ func (p *Processor) land(f *flight) {
 	for _, s := range inputs {
 		p.inputs[s].durable = f.read[s]
 	}
-	for _, w := range f.writes {
-		if w.Key.Table == rows.Runnable {
-			p.watch.note(w, p.clock.now)
-		}
+	for _, t := range f.tries {
+		p.watch.note(t, p.clock.now)
 	}
 	for _, o := range f.outs {
 		p.release(o)

@@ -42,18 +42,18 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 		l.send(o, l.host.effectRecord(o))
 		return
 	}
-	n, ok := l.host.queues.partitions(o.Queue)
+	topic, ok := l.host.queues.topic(o.Queue)
 	if !ok {
 		l.host.queues.park(l, o)
 		return
 	}
-	l.task(o, n)
+	l.task(o, topic)
 }
 
 // task spreads the attempts of one workflow over all partitions of its queue (E2).
-func (l *kafkaLog) task(o *Outgoing, n int32) {
-	at := int32((uint64(l.p) + uint64(o.Runnable)) % uint64(n))
-	l.send(o, kafka.Placed(l.host.names.Tasks(o.Queue), at, []byte(o.Key), o.Value))
+func (l *kafkaLog) task(o *Outgoing, t queueTopic) {
+	at := int32((uint64(l.p) + uint64(o.Runnable)) % uint64(t.partitions))
+	l.send(o, kafka.Placed(t.name, at, []byte(o.Key), o.Value))
 }
 
 func (l *kafkaLog) send(o *Outgoing, rec *kgo.Record) {

@@ -39,13 +39,31 @@ func newWatch() watch {
 	return watch{open: map[attemptKey]*watched{}, asked: map[string][]attemptKey{}}
 }
 
-// note follows the row of an attempt as a record changes it.
-func (w *watch) note(change rows.Write, now int64) {
-	k := attemptKey{change.Key.Workflow, events.RunnableID(change.Key.A)}
-	var row *machine.Attempt
-	if r, ok := change.Row.(machine.Watched); ok {
-		row = r.OpenAttempt()
+// try is what a record makes of a runnable's attempt.
+type try struct {
+	key attemptKey
+	row *machine.Attempt // nil: none is open
+}
+
+// appendTries appends what the changes of a record mean for attempts.
+func appendTries(tries []try, writes []rows.Write) []try {
+	for i := range writes {
+		w := &writes[i]
+		if w.Key.Table != rows.Runnable {
+			continue
+		}
+		t := try{key: attemptKey{w.Key.Workflow, events.RunnableID(w.Key.A)}}
+		if r, ok := w.Row.(machine.Watched); ok {
+			t.row = r.OpenAttempt()
+		}
+		tries = append(tries, t)
 	}
+	return tries
+}
+
+// note follows the row of an attempt as a record changes it.
+func (w *watch) note(t try, now int64) {
+	k, row := t.key, t.row
 	if row == nil {
 		delete(w.open, k)
 		return

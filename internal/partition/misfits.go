@@ -34,10 +34,10 @@ func (p *Processor) forward(r *kgo.Record, ref events.InputRef) {
 
 // original makes the effects that need the input's own bytes.
 func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*Outgoing {
-	if r == nil {
+	if r == nil || !takesOriginal(rec) {
 		return nil
 	}
-	out := Outgoing{Decided: rec.Position, Number: uint64(number), kept: true}
+	out := &Outgoing{Decided: rec.Position, Number: uint64(number), kept: true, Key: string(r.Key)}
 	switch e := rec.Events[0].(type) {
 	case *events.InputForwarded:
 		out.Kind, out.Log, out.Value = machine.ForwardEffect, rec.Input.Source, clone(r.Value)
@@ -46,21 +46,23 @@ func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*O
 		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, e.Reason, e.Path)
 	case *events.WorkflowQuarantined:
 		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, "quarantined: "+e.Reason, "")
-	default:
-		return nil
 	}
-	out.Key = string(r.Key)
-	return []*Outgoing{&out}
+	return []*Outgoing{out}
+}
+
+// takesOriginal says whether some effect of a record needs its input's bytes.
+func takesOriginal(rec *events.Record) bool {
+	switch rec.Events[0].(type) {
+	case *events.InputForwarded, *events.InputRejected, *events.WorkflowQuarantined:
+		return true
+	}
+	return false
 }
 
 // needsOriginal says whether replay has to read a record's input again to make
 // its effects.
 func needsOriginal(rec *events.Record) bool {
-	switch rec.Events[0].(type) {
-	case *events.InputForwarded, *events.InputRejected, *events.WorkflowQuarantined:
-		return rec.Input.Source == events.FromCommands || rec.Input.Source == events.FromInbox
-	}
-	return false
+	return takesOriginal(rec) && (rec.Input.Source == events.FromCommands || rec.Input.Source == events.FromInbox)
 }
 
 // withID are a forwarded record's headers: a command without an id gets its

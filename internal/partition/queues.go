@@ -11,9 +11,15 @@ import (
 type queueCounts struct {
 	host   *Host
 	mu     sync.Mutex
-	counts map[string]int32
+	queues map[string]queueTopic
 	parked map[string][]parkedTask
 	wake   chan struct{}
+}
+
+// queueTopic is the topic of a queue's tasks.
+type queueTopic struct {
+	name       string
+	partitions int32
 }
 
 type parkedTask struct {
@@ -26,14 +32,14 @@ type parkedTask struct {
 const queueRefresh = time.Minute
 
 func newQueueCounts(h *Host) *queueCounts {
-	return &queueCounts{host: h, counts: map[string]int32{}, parked: map[string][]parkedTask{}, wake: make(chan struct{}, 1)}
+	return &queueCounts{host: h, queues: map[string]queueTopic{}, parked: map[string][]parkedTask{}, wake: make(chan struct{}, 1)}
 }
 
-func (q *queueCounts) partitions(queue string) (int32, bool) {
+func (q *queueCounts) topic(queue string) (queueTopic, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n, ok := q.counts[queue]
-	return n, ok
+	t, ok := q.queues[queue]
+	return t, ok
 }
 
 // park keeps a task until its queue is known. It counts as in flight meanwhile.
@@ -79,7 +85,7 @@ func (q *queueCounts) load(ctx context.Context) error {
 	defer q.mu.Unlock()
 	for name, t := range topics {
 		if queue, ok := q.host.names.Queue(name); ok && t.Err == nil && len(t.Partitions) > 0 {
-			q.counts[queue] = int32(len(t.Partitions))
+			q.queues[queue] = queueTopic{name, int32(len(t.Partitions))}
 		}
 	}
 	return nil
@@ -90,7 +96,7 @@ func (q *queueCounts) release() bool {
 	q.mu.Lock()
 	var ready []parkedTask
 	for queue, list := range q.parked {
-		if _, ok := q.counts[queue]; ok {
+		if _, ok := q.queues[queue]; ok {
 			ready = append(ready, list...)
 			delete(q.parked, queue)
 		}

@@ -158,12 +158,14 @@ func (p *Processor) rerelease(s *store.Store, all bool) error {
 // rewatch makes the list of open attempts again and publishes their tasks.
 func (p *Processor) rewatch(s *store.Store, all bool) error {
 	var bad error
+	var tries []try
 	err := s.ScanTable(rows.Runnable, func(k rows.Key, value []byte) bool {
 		row := p.Machine.Watched()
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {
 			return false
 		}
-		p.watch.note(rows.Write{Key: k, Row: row}, p.clock.now)
+		tries = appendTries(tries[:0], []rows.Write{{Key: k, Row: row}})
+		p.watch.note(tries[0], p.clock.now)
 		return true
 	})
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -206,12 +205,6 @@ func (r *reign) settleEffects(ctx context.Context) {
 
 // sayReleased appends AuthorityReleased and waits for it.
 func (r *reign) sayReleased(ctx context.Context, why string) error {
-	p := r.proc
-	rec := &events.Record{
-		Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(),
-		Events: []events.Event{&events.AuthorityReleased{By: events.By{Who: r.host.Owner, Why: why}}},
-	}
-	p.conclude(rec, "")
-	p.append(rec, journal.Encode(rec, r.host.names, r.o.p), outcome{}, nil)
+	r.record(&events.AuthorityReleased{By: events.By{Who: r.host.Owner, Why: why}})
 	return r.drain(ctx)
 }

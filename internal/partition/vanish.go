@@ -34,9 +34,10 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 // record appends an event of the partition itself.
 func (r *reign) record(e events.Event) {
 	p := r.proc
-	rec := &events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
-	p.conclude(rec, "")
-	p.append(rec, journal.Encode(rec, r.host.names, r.o.p), outcome{}, nil)
+	f := p.inflight.new()
+	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
+	p.conclude(&f.rec, "")
+	p.append(f, journal.Encode(&f.rec, r.host.names, r.o.p))
 }
 
 // inspect compares an input log with what its position remembers.

@@ -90,8 +90,17 @@ func (t *table) at(chunk, i int) *entry {
 	return nil
 }
 
-// get is the entry of a key, or nil.
+// get is the entry of a key, or nil. Most look for the newest one, or for one
+// that would be behind it.
 func (t *table) get(k *rows.Key) *entry {
+	if n := len(t.chunks); n > 0 && len(t.chunks[n-1]) > 0 {
+		last := t.chunks[n-1][len(t.chunks[n-1])-1]
+		if c := compare(&last.key, k); c < 0 {
+			return nil
+		} else if c == 0 {
+			return last
+		}
+	}
 	chunk, i := t.seek(k)
 	if e := t.at(chunk, i); e != nil && compare(&e.key, k) == 0 {
 		return e

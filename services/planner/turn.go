@@ -80,8 +80,15 @@ func (t *turn) runnable(id events.RunnableID) *runnable {
 
 func (t *turn) fact(id events.FactID) *fact { return rows.Get[fact](t.tx, factKey(t.wf, id)) }
 
+// usualEvents is how many events most records have: a completion, and what
+// follows from it.
+const usualEvents = 4
+
 // emit records an event and changes the state by it.
 func (t *turn) emit(e events.Event) {
+	if t.events == nil {
+		t.events = make([]events.Event, 0, usualEvents)
+	}
 	t.events = append(t.events, e)
 	t.apply(e)
 }

@@ -48,7 +48,7 @@ type Tx struct {
 func Begin(src Source) *Tx { return &Tx{src: src} }
 
 // Writes are the changes so far, one per key, in order of first change, without
-// rows that were created and deleted again.
+// rows that were created and deleted again. The slice is valid until Reset.
 func (tx *Tx) Writes() []Write {
 	kept := tx.writes[:0]
 	for _, w := range tx.writes {
@@ -62,16 +62,19 @@ func (tx *Tx) Writes() []Write {
 	return kept
 }
 
-// Reset forgets all changes and makes the Tx ready for the next record. The
-// slice that Writes returned before stays valid.
+// Reset forgets all changes and makes the Tx ready for the next record.
 func (tx *Tx) Reset() {
-	tx.writes = nil
+	clear(tx.writes)
+	tx.writes = tx.writes[:0]
+	if cap(tx.writes) > mostWrites {
+		tx.writes = nil
+	}
 	tx.index = nil
 }
 
 const (
-	indexFrom   = 12
-	usualWrites = 8 // of a step
+	indexFrom  = 12
+	mostWrites = 256 // whose room is kept for the next record
 )
 
 func (tx *Tx) find(k Key) int {
@@ -110,9 +113,6 @@ func (tx *Tx) Create(k Key, row Row) {
 
 func (tx *Tx) add(w Write) {
 	k := w.Key
-	if tx.writes == nil {
-		tx.writes = make([]Write, 0, usualWrites)
-	}
 	tx.writes = append(tx.writes, w)
 	if tx.index != nil {
 		tx.index[k] = len(tx.writes) - 1

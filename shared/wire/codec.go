@@ -112,6 +112,9 @@ func (c *Codec) next() {
 	if len(c.buf) == 0 || c.err != nil {
 		return
 	}
+	if c.small() {
+		return
+	}
 	num, typ, n := protowire.ConsumeTag(c.buf)
 	if n < 0 {
 		c.fail(protowire.ParseError(n))
@@ -135,6 +138,45 @@ func (c *Codec) next() {
 	}
 	c.buf = c.buf[n:]
 	c.num, c.typ = num, typ
+}
+
+// small reads a field whose number, and value or length, take a byte each: most do.
+func (c *Codec) small() bool {
+	if len(c.buf) < 2 || c.buf[0] >= 0x80 || c.buf[0] < 1<<3 || c.buf[1] >= 0x80 {
+		return false
+	}
+	size := 2
+	switch protowire.Type(c.buf[0] & 7) {
+	case protowire.VarintType:
+		c.value = uint64(c.buf[1])
+	case protowire.BytesType:
+		if size += int(c.buf[1]); size > len(c.buf) {
+			return false
+		}
+		c.bytes = c.buf[2:size]
+	default:
+		return false
+	}
+	c.num, c.typ = protowire.Number(c.buf[0]>>3), protowire.Type(c.buf[0]&7)
+	c.buf = c.buf[size:]
+	return true
+}
+
+// tag writes what a field begins with.
+func (c *Codec) tag(num int, typ protowire.Type) {
+	if num < 16 {
+		c.buf = append(c.buf, byte(num<<3)|byte(typ))
+		return
+	}
+	c.buf = protowire.AppendTag(c.buf, protowire.Number(num), typ)
+}
+
+func (c *Codec) varint(v uint64) {
+	if v < 0x80 {
+		c.buf = append(c.buf, byte(v))
+		return
+	}
+	c.buf = protowire.AppendVarint(c.buf, v)
 }
 
 // Fail makes the decoding fail: for a message whose fields contradict each other.
@@ -204,8 +246,8 @@ func Int[T Integer](c *Codec, num int, name string, p *T) {
 	switch c.mode {
 	case encoding:
 		if *p != 0 {
-			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.VarintType)
-			c.buf = protowire.AppendVarint(c.buf, uint64(*p))
+			c.tag(num, protowire.VarintType)
+			c.varint(uint64(*p))
 		}
 	case decoding:
 		if c.at(num, protowire.VarintType) {
@@ -226,7 +268,7 @@ func (c *Codec) Bool(num int, name string, p *bool) {
 	switch c.mode {
 	case encoding:
 		if *p {
-			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.VarintType)
+			c.tag(num, protowire.VarintType)
 			c.buf = append(c.buf, 1)
 		}
 	case decoding:
@@ -261,7 +303,7 @@ func String[T ~string](c *Codec, num int, name string, p *T) {
 	switch c.mode {
 	case encoding:
 		if *p != "" {
-			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+			c.tag(num, protowire.BytesType)
 			c.buf = protowire.AppendString(c.buf, utf8Text(string(*p)))
 		}
 	case decoding:
@@ -300,7 +342,7 @@ func (c *Codec) blob(num int, name string, p *[]byte) {
 	switch c.mode {
 	case encoding:
 		if len(*p) > 0 {
-			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+			c.tag(num, protowire.BytesType)
 			c.buf = protowire.AppendBytes(c.buf, *p)
 		}
 	case decoding:

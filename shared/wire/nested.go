@@ -85,7 +85,7 @@ func (c *Codec) Strings(num int, name string, p *[]string) {
 	switch c.mode {
 	case encoding:
 		for _, s := range *p {
-			c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+			c.tag(num, protowire.BytesType)
 			c.buf = protowire.AppendString(c.buf, utf8Text(s))
 		}
 	case decoding:
@@ -113,7 +113,7 @@ func Ints[T Integer](c *Codec, num int, name string, p *[]T) {
 		for _, v := range *p {
 			size += protowire.SizeVarint(uint64(v))
 		}
-		c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+		c.tag(num, protowire.BytesType)
 		c.buf = protowire.AppendVarint(c.buf, uint64(size))
 		for _, v := range *p {
 			c.buf = protowire.AppendVarint(c.buf, uint64(v))
@@ -147,7 +147,7 @@ func decodePacked[T Integer](c *Codec, num int, p *[]T) {
 // message encodes one length-prefixed message. The length is written as one
 // byte and moved apart only when the message turns out to be long.
 func (c *Codec) message(num int, m Message) {
-	c.buf = protowire.AppendTag(c.buf, protowire.Number(num), protowire.BytesType)
+	c.tag(num, protowire.BytesType)
 	at := len(c.buf)
 	c.buf = append(c.buf, 0)
 	m.Fields(c)

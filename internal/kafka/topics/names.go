@@ -51,6 +51,9 @@ var (
 // ids. The zero value is unusable; make one with NewNames.
 type Names struct {
 	prefix string
+
+	// of the topics that every step produces to
+	journal, inbox, status, replies string
 }
 
 // NewNames checks the prefix (letters, digits, dots, dashes, underscores; at
@@ -62,7 +65,9 @@ func NewNames(prefix string) (Names, error) {
 	if !prefixPattern.MatchString(prefix) {
 		return Names{}, fmt.Errorf("topic prefix %q: want 1 to 64 of A-Za-z0-9._-, beginning with a letter or digit", prefix)
 	}
-	return Names{prefix: prefix}, nil
+	return Names{
+		prefix: prefix, journal: prefix + journal, inbox: prefix + inbox, status: prefix + status, replies: prefix + replies,
+	}, nil
 }
 
 // Prefix is what every name of the deployment begins with.
@@ -72,10 +77,10 @@ func (n Names) Prefix() string { return n.prefix }
 func (n Names) Commands() string { return n.prefix + commands }
 
 // Inbox carries what executors and entities report to planners.
-func (n Names) Inbox() string { return n.prefix + inbox }
+func (n Names) Inbox() string { return n.inbox }
 
 // Journal carries every accepted decision: the truth.
-func (n Names) Journal() string { return n.prefix + journal }
+func (n Names) Journal() string { return n.journal }
 
 // State is the changelog of planner stores.
 func (n Names) State() string { return n.prefix + state }
@@ -87,7 +92,7 @@ func (n Names) Tasks(queue string) string { return n.prefix + "tasks." + queue }
 func (n Names) TaskControl() string { return n.prefix + taskControl }
 
 // Status carries one summary per workflow.
-func (n Names) Status() string { return n.prefix + status }
+func (n Names) Status() string { return n.status }
 
 // Definitions carries the registered workflow definitions.
 func (n Names) Definitions() string { return n.prefix + definitions }
@@ -96,7 +101,7 @@ func (n Names) Definitions() string { return n.prefix + definitions }
 func (n Names) Queries() string { return n.prefix + queries }
 
 // Replies carries their answers.
-func (n Names) Replies() string { return n.prefix + replies }
+func (n Names) Replies() string { return n.replies }
 
 // RunnerCommands carries commands to remote runners.
 func (n Names) RunnerCommands() string { return n.prefix + runnerCommands }
