@@ -10,7 +10,7 @@ import (
 
 // Answer implements machine.Machine.
 func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
-	t := p.begin(tx, rec.Position, rec.Time, rec.Workflow)
+	t := p.after(tx, rec)
 	r := events.Reply{Kind: events.ReplyDecided, Workflow: rec.Workflow, Result: events.ResultDone}
 	for _, e := range rec.Events {
 		switch e := e.(type) {
@@ -45,7 +45,7 @@ func (p *Planner) Applied(tx *rows.Tx, workflow string) events.Position {
 
 // Due implements machine.Machine: the checkpoint strategies of document 2.
 func (p *Planner) Due(tx *rows.Tx, rec *events.Record) bool {
-	t := p.begin(tx, rec.Position, rec.Time, rec.Workflow)
+	t := p.after(tx, rec)
 	if t.head == nil {
 		return true // deleted: its rows leave the changelog
 	}

@@ -15,8 +15,8 @@ import (
 
 // Effects implements machine.Machine.
 func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
-	t := p.begin(tx, rec.Position, rec.Time, rec.Workflow)
-	var all []machine.Effect
+	t := p.after(tx, rec)
+	all := p.effects[:0]
 	published := false
 	for _, e := range rec.Events {
 		switch e := e.(type) {
@@ -40,7 +40,8 @@ func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 			}
 		}
 	}
-	return t.told(all)
+	p.effects = t.told(all)
+	return p.effects
 }
 
 // changesStatus says whether the summary of a workflow is published anew: it is
@@ -116,7 +117,7 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 		panic(fmt.Sprintf("shaping %s again: %v", id, err))
 	}
 	pol := r.policy()
-	task := events.Task{
+	t.p.task = events.Task{
 		Token:          t.token(id, r.Attempt, r.Decided),
 		Task:           c.Task,
 		Component:      c.Name,
@@ -130,13 +131,14 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 	}
 	return machine.Effect{
 		Kind: machine.TaskEffect, Key: t.wf, Queue: r.Queue, Runnable: id,
-		Early: pol.Mode == policy.Async, Value: wire.Marshal(&task),
+		Early: pol.Mode == policy.Async, Value: wire.Marshal(&t.p.task),
 	}
 }
 
 // idempotencyKey is equal for all attempts of a runnable, and no other's.
 func (t *turn) idempotencyKey(id events.RunnableID) string {
-	b := append(make([]byte, 0, len(t.wf)+24), t.wf...)
+	var room [128]byte
+	b := append(room[:0], t.wf...)
 	b = strconv.AppendUint(append(b, '/'), t.head.Run.Epoch, 10)
 	b = strconv.AppendUint(append(b, '.'), t.head.Run.Seq, 10)
 	b = strconv.AppendUint(append(b, '/', 'r'), uint64(id), 10)

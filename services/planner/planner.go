@@ -42,6 +42,9 @@ type Planner struct {
 	rules    map[string][]policy.Rule     // by source
 	options  map[*definition.Graph]options
 	turn     turn
+
+	effects []machine.Effect // of the last record; reused
+	task    events.Task      // the last one made; reused
 }
 
 // compiled is a definition with its canonical form.

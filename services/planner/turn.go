@@ -43,6 +43,14 @@ func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *
 	return t
 }
 
+// after is the turn as of right behind a record: most often the one that made it.
+func (p *Planner) after(tx *rows.Tx, rec *events.Record) *turn {
+	if t := &p.turn; t.tx == tx && t.at == rec.Position && t.wf == rec.Workflow {
+		return t
+	}
+	return p.begin(tx, rec.Position, rec.Time, rec.Workflow)
+}
+
 // load finds the workflow's rows; it runs again when a run starts or ends.
 func (t *turn) load() {
 	t.head = rows.Get[header](t.tx, headerKey(t.wf))

@@ -45,8 +45,9 @@ func (k Key) Open(sealed []byte) (Token, error) { return NewSealer(k).Open(seale
 
 // Sealer seals and opens tokens with one key. It belongs to one goroutine.
 type Sealer struct {
-	mac hash.Hash
-	sum [sha256.Size]byte
+	mac   hash.Hash
+	sum   [sha256.Size]byte
+	token Token // the one at work
 }
 
 // NewSealer makes a sealer of the deployment's key.
@@ -54,7 +55,8 @@ func NewSealer(k Key) *Sealer { return &Sealer{mac: hmac.New(sha256.New, k)} }
 
 // Seal encodes t behind its MAC.
 func (s *Sealer) Seal(t Token) []byte {
-	body := wire.Append(make([]byte, macSize, macSize+64), &t)
+	s.token = t
+	body := wire.Append(make([]byte, macSize, macSize+len(t.Workflow)+48), &s.token)
 	copy(body, s.sign(body[macSize:]))
 	return body
 }
@@ -64,7 +66,9 @@ func (s *Sealer) Open(sealed []byte) (Token, error) {
 	if len(sealed) <= macSize || !hmac.Equal(sealed[:macSize], s.sign(sealed[macSize:])) {
 		return Token{}, ErrToken
 	}
-	return PeekToken(sealed)
+	s.token = Token{}
+	err := s.token.peek(sealed)
+	return s.token, err
 }
 
 func (s *Sealer) sign(body []byte) []byte {
@@ -76,13 +80,18 @@ func (s *Sealer) sign(body []byte) []byte {
 // PeekToken reads a sealed token without checking its MAC: enough to route it.
 func PeekToken(sealed []byte) (Token, error) {
 	var t Token
+	err := t.peek(sealed)
+	return t, err
+}
+
+func (t *Token) peek(sealed []byte) error {
 	if len(sealed) <= macSize {
-		return t, ErrToken
+		return ErrToken
 	}
-	if err := wire.Unmarshal(sealed[macSize:], &t); err != nil || t.Workflow == "" {
-		return t, ErrToken
+	if err := wire.Unmarshal(sealed[macSize:], t); err != nil || t.Workflow == "" {
+		return ErrToken
 	}
-	return t, nil
+	return nil
 }
 
 // TokenText is the one URL-safe string that a sealed token is for people.

@@ -23,7 +23,8 @@ type Machine interface {
 	Apply(tx *rows.Tx, rec *events.Record)
 
 	// Effects are what follows from rec outside of the state; tx is the state
-	// right after it. Their order is fixed.
+	// right after it. Their order is fixed. The slice is valid until the next
+	// call, what its effects point to for good.
 	Effects(tx *rows.Tx, rec *events.Record) []Effect
 
 	// Answer is the reply to the command that rec decided; the ledger keeps it
