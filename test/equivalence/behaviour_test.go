@@ -22,6 +22,7 @@ type behaviour struct {
 	hangs    int           // so many executions never end by themselves
 	hopeless bool          // no execution succeeds
 	halts    bool          // the policy gives up: it takes a retry by command
+	external bool          // nobody runs it: the client completes it by its token
 	queue    string
 }
 

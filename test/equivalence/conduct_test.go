@@ -3,6 +3,7 @@ package equivalence
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -25,6 +26,7 @@ type run struct {
 	runnables map[events.RunnableID]*attempts
 	active    int
 	inputs    map[events.FactID]bool // settled?
+	cancelled bool
 }
 
 // attempts is a runnable as its records tell it.
@@ -61,6 +63,9 @@ func (c *conduct) fail(rec *events.Record, format string, args ...any) {
 
 // end holds that nothing is left over.
 func (r *run) end(id string, c *conduct) {
+	if r.cancelled {
+		c.errs = append(c.errs, fmt.Errorf("%s is cancelled and not deleted", id))
+	}
 	for n, a := range r.runnables {
 		if a.open || a.ended == "" {
 			c.errs = append(c.errs, fmt.Errorf("%s of %s: open %v, ended %q", n, id, a.open, a.ended))
@@ -83,6 +88,10 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 		c.runs[rec.Workflow] = &run{
 			id: rec.Position, wf: c.plan.workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, inputs: map[events.FactID]bool{},
 		}
+	case *events.WorkflowDeleted:
+		delete(c.runs, rec.Workflow)
+	case *events.WorkflowCancelled:
+		r.cancelled = true
 	case *events.InputAccepted:
 		r.inputs[e.Fact] = false
 	case *events.InputSettled:
@@ -98,6 +107,11 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 	default:
 		c.runnable(rec, r, e)
 	}
+}
+
+// cancels says whether a record cancels its workflow.
+func cancels(rec *events.Record) bool {
+	return slices.ContainsFunc(rec.Events, func(e events.Event) bool { _, ok := e.(*events.WorkflowCancelled); return ok })
 }
 
 func newAttempts(of *component) *attempts {
@@ -131,7 +145,7 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		c.close(rec, r, e.Runnable, "")
 	case *events.RunnableCancelled:
 		r.runnables[e.Runnable].most++
-		if c.close(rec, r, e.Runnable, ""); !e.Rearm {
+		if c.close(rec, r, e.Runnable, ""); !e.Rearm && !cancels(rec) {
 			c.fail(rec, "%s is cancelled for good", e.Runnable)
 		}
 	case *events.RunnableRetried:
@@ -153,7 +167,9 @@ func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispa
 		c.fail(rec, "attempt %d of %s: it may have %d", e.Attempt, e.Runnable, a.most)
 	}
 	a.last, a.open = e.Attempt, true
-	r.active++
+	if !a.component.acts.external {
+		r.active++
+	}
 	if most, ok := r.wf.run["max_concurrency"].(int); ok && r.active > most {
 		c.fail(rec, "%d attempts are active, max_concurrency is %d", r.active, most)
 	}
@@ -183,13 +199,18 @@ func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended 
 		c.fail(rec, "%s ends %q without an open attempt (open %v, ended %q)", id, ended, a.open, a.ended)
 	}
 	a.open, a.ended = false, ended
-	r.active--
+	if !a.component.acts.external {
+		r.active--
+	}
 }
 
 // executed holds that the very attempt that an outcome closes has run, where the
 // outcome says.
 func (c *conduct) executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
 	a := r.runnables[id]
+	if a.component.acts.external {
+		return
+	}
 	if !c.ledger.executed(attemptID{rec.Workflow, r.id, id, a.last}, executor) {
 		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", a.last, id, executor)
 	}

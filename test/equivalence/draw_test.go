@@ -149,6 +149,9 @@ func (d dice) behave(c *component, halting bool) {
 	case d.one(10):
 		b.hopeless = true
 		c.policy["max_retries"], c.policy["on_failure"] = d.IntN(3), "skip"
+	case d.one(10):
+		b.external, c.shaped = true, plain
+		c.policy["execution_mode"], c.policy["max_retries"] = "external", 1
 	case halting && d.one(3):
 		b.halts, b.fails = true, d.between(1, 4)
 		c.policy["max_retries"] = d.IntN(b.fails)

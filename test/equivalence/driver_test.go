@@ -31,9 +31,16 @@ func (w *world) drive(wf *workflow, id string) (results, error) {
 	}
 	var repeats sync.WaitGroup
 	defer repeats.Wait()
-	if err := w.startWorkflow(ctx, wf, id, &repeats); err != nil {
+	for i, life := range wf.lives {
+		if err := w.live(ctx, wf, id, i, life, &repeats); err != nil {
+			return results{}, fmt.Errorf("life %d: %w", i, err)
+		}
+	}
+	if err := w.startWorkflow(ctx, wf, id, "start", &repeats); err != nil {
 		return results{}, fmt.Errorf("start: %w", err)
 	}
+	stop := w.completing(ctx, wf, id)
+	defer stop()
 	for i, m := range wf.more {
 		if err := pause(ctx, m.after); err != nil {
 			return results{}, err
@@ -57,14 +64,38 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// live is an earlier run under the same id, that is deleted in the middle.
+func (w *world) live(ctx context.Context, wf *workflow, id string, number int, life time.Duration, repeats *sync.WaitGroup) error {
+	if err := w.startWorkflow(ctx, wf, id, fmt.Sprintf("life-%d", number), repeats); err != nil {
+		return err
+	}
+	if err := pause(ctx, life); err != nil {
+		return err
+	}
+	if number%2 == 0 {
+		return w.client.Delete(ctx, id, true, client.Why{})
+	}
+	if _, err := w.client.Cancel(ctx, id, client.Why{}); err != nil && !errors.Is(err, client.ErrClosed) {
+		return err
+	}
+	return w.client.Delete(ctx, id, false, client.Why{})
+}
+
 // startWorkflow starts it, and again under the same key some time later.
-func (w *world) startWorkflow(ctx context.Context, wf *workflow, id string, repeats *sync.WaitGroup) error {
+func (w *world) startWorkflow(ctx context.Context, wf *workflow, id, key string, repeats *sync.WaitGroup) error {
+	definition := wf.graph.source()
+	if wf.named {
+		if _, err := w.client.Define(ctx, wf.graph.name, []byte(definition)); err != nil {
+			return err
+		}
+		definition = wf.graph.name
+	}
 	start := func() (*client.Run, error) {
-		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-start")}
+		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-" + key)}
 		if wf.run != nil {
 			opts = append(opts, client.RunOptions(wf.run))
 		}
-		return w.client.Start(ctx, wf.graph.source(), wf.start, opts...)
+		return w.client.Start(ctx, definition, wf.start, opts...)
 	}
 	run, err := start()
 	if err != nil {

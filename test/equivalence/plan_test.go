@@ -26,7 +26,9 @@ type workflow struct {
 	start int64 // the input that comes with the start
 	more  []deed
 	begin time.Duration
-	run   map[string]any // options given with the run
+	run   map[string]any  // options given with the run
+	lives []time.Duration // how long earlier runs under the same id live until they are deleted
+	named bool            // the definition is registered and started by name
 }
 
 // deed is one thing that a client does, some time after the one before.
@@ -118,6 +120,10 @@ func (d dice) workflow(i int) *workflow {
 	if d.one(2) {
 		w.run = map[string]any{"max_concurrency": d.between(1, 4)}
 	}
+	for d.one(3) {
+		w.lives = append(w.lives, d.millis(0, 4000))
+	}
+	w.named = d.one(3)
 	if d.one(4) {
 		w.graph.options["close"] = "on_idle"
 		return w

@@ -1,0 +1,68 @@
+package equivalence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// completing completes, until it is stopped, what waits for its client. The
+// first attempt of each third runnable fails.
+func (w *world) completing(ctx context.Context, wf *workflow, id string) (stop func()) {
+	external := func(c *component) bool { return c.acts.external }
+	if !slices.ContainsFunc(wf.graph.components, external) {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for pause(ctx, 300*time.Millisecond) == nil {
+			if err := w.completeAll(ctx, id); err != nil && ctx.Err() == nil {
+				w.t.Errorf("completing %s: %v", id, err)
+				return
+			}
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}
+
+func (w *world) completeAll(ctx context.Context, id string) error {
+	var open *client.Page[client.Runnable]
+	err := persist(ctx, func(ctx context.Context) (err error) {
+		open, err = w.client.Runnables(ctx, id, client.PageOptions{Status: "active"})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, r := range open.Items {
+		c := w.plan.component(id, r.Component)
+		if !c.acts.external {
+			continue
+		}
+		err := w.complete(ctx, c, r, i%3 == 0 && r.Attempt == 1)
+		if err != nil && !errors.Is(err, client.ErrAttemptClosed) {
+			return fmt.Errorf("%s: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+func (w *world) complete(ctx context.Context, c *component, r client.Runnable, fail bool) error {
+	if fail {
+		_, err := w.client.Fail(ctx, r.Token, client.AttemptError{Type: "temporary", Message: "it may work the next time"})
+		return err
+	}
+	weight, err := c.weightOf(r.Input)
+	if err != nil {
+		return err
+	}
+	_, err = w.client.Complete(ctx, r.Token, json.RawMessage(fmt.Sprint(c.compute(weight))))
+	return err
+}
