@@ -43,6 +43,7 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 		err := events.TaskError{Type: events.ErrorTaskFailed, Message: "the attempt failed"}
 		if m.Error != nil {
 			err = *m.Error
+			err.Details = asJSON(err.Details)
 		}
 		t.failFor(id, err, m.Executor, failedAttempt)
 	}
@@ -59,6 +60,15 @@ func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcom
 	}
 	t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: "abandoned before it began"})
 	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+}
+
+// asJSON is a value from outside that ought to be JSON: what is not becomes a
+// string, so that nobody who prints it fails.
+func asJSON(b json.RawMessage) json.RawMessage {
+	if len(b) == 0 || json.Valid(b) {
+		return b
+	}
+	return mustJSON(string(b))
 }
 
 // complete closes the attempt with its result, whose fact travels on.
