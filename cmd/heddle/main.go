@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// gcPercent lets the heap grow to four times of what is live before it is
+// gcPercent lets the heap grow to five times of what is live before it is
 // collected. The live heap is small and bounded by caches, while a loaded
 // planner allocates fast: at Go's default a third of its time goes to collecting.
-const gcPercent = 300
+const gcPercent = 400
 
 func main() {
 	if os.Getenv("GOGC") == "" {

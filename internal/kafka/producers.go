@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -59,4 +61,14 @@ func NewJournalProducer(c Config) (*kgo.Client, error) {
 func NewEffectsProducer(c Config) (*kgo.Client, error) {
 	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}))
 	return c.client("effects", opts...)
+}
+
+// summaryLinger is how long a summary waits for others of its partition.
+const summaryLinger = 20 * time.Millisecond
+
+// NewSummaryProducer is NewEffectsProducer for what nobody waits for and what
+// comes often: the status of workflows. Its records travel together.
+func NewSummaryProducer(c Config) (*kgo.Client, error) {
+	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}), kgo.ProducerLinger(summaryLinger))
+	return c.client("summaries", opts...)
 }

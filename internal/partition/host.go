@@ -43,13 +43,14 @@ type HostConfig struct {
 }
 
 // Host owns the clients that the partitions of a process share: one for
-// journals, one for effects, one that reads the inputs, one for questions. A
+// journals, two for effects, one that reads the inputs, one for questions. A
 // blocked effect blocks no journal.
 type Host struct {
 	HostConfig
 	names   topics.Names
 	logger  *slog.Logger
 	effects *kgo.Client
+	status  *kgo.Client // of status effects
 	admin   *kgo.Client
 	reader  *journal.Reader
 	adm     *kadm.Client
@@ -96,6 +97,9 @@ func (h *Host) connect() (err error) {
 	if h.effects, err = kafka.NewEffectsProducer(h.Kafka); err != nil {
 		return err
 	}
+	if h.status, err = kafka.NewSummaryProducer(h.Kafka); err != nil {
+		return err
+	}
 	if h.journal, err = kafka.NewJournalProducer(h.Kafka); err != nil {
 		return err
 	}
@@ -131,7 +135,7 @@ func (h *Host) closeClients() {
 	if h.reader != nil {
 		h.reader.Close()
 	}
-	all := append([]*kgo.Client{h.effects, h.journal, h.admin}, h.old...)
+	all := append([]*kgo.Client{h.effects, h.status, h.journal, h.admin}, h.old...)
 	if h.router != nil {
 		all = append(all, h.router.cl)
 	}

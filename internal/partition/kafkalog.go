@@ -57,7 +57,11 @@ func (l *kafkaLog) task(o *Outgoing, t queueTopic) {
 }
 
 func (l *kafkaLog) send(o *Outgoing, rec *kgo.Record) {
-	l.host.effects.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
+	client := l.host.effects
+	if o.Kind == machine.StatusEffect {
+		client = l.host.status
+	}
+	client.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
 		switch {
 		case err == nil:
 			l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})

@@ -51,6 +51,9 @@ type taken struct {
 	values values // of ops; or none
 }
 
+// foldSlack is not worth folding.
+const foldSlack = 512
+
 // groupBytes is roughly what a group costs beside its changes.
 const groupBytes = 200
 
@@ -146,7 +149,7 @@ func (d *dirtySet) end() *dirtyEntry {
 func (d *dirtySet) wrote(e *dirtyEntry, bytes int) {
 	d.log.push(bytes)
 	for i := range e.Parts {
-		if g := d.groups[e.Parts[i].Owner]; len(g.ops) > 2*g.folded+256 {
+		if g := d.groups[e.Parts[i].Owner]; len(g.ops) > 2*g.folded+foldSlack {
 			d.bytes -= len(g.ops)
 			d.kept -= len(g.values.bytes)
 			g.ops, g.values = g.ops.fold(g.values)

@@ -88,7 +88,7 @@ func (a *op) compare(b *op) int {
 // neither changelog nor store has them.
 func (o ops) fold(v values) (ops, values) {
 	out, kept := make(ops, 0, len(o)), values{}
-	for _, last := range o.lasts() {
+	for _, last := range o.lasts(make([]op, 0, len(o)/8)) {
 		out = out.raw(last.kind, last.key)
 		if v.some() {
 			kept.add(v.at(last.turn))
@@ -98,9 +98,10 @@ func (o ops) fold(v values) (ops, values) {
 }
 
 // lasts are the last changes of each key, in key order: born if the changelog
-// cannot know of the key, died if it may and must forget it, else changed.
-func (o ops) lasts() []op {
-	list := o.unpack(make([]op, 0, len(o)/8))
+// cannot know of the key, died if it may and must forget it, else changed. The
+// list is made in room, which is empty.
+func (o ops) lasts(room []op) []op {
+	list := o.unpack(room)
 	slices.SortFunc(list, func(a, b op) int { return a.compare(&b) })
 	lasts := list[:0]
 	for rest := list; len(rest) > 0; {

@@ -101,12 +101,13 @@ const dueAtOnce = 8192
 func readDue(it *pebble.Iterator, groups []*dirtyGroup) ([]dueRow, []*dirtyGroup, error) {
 	var due []dueRow
 	var unread []int // places in due of rows whose values were not kept
+	var room []op
 	for len(groups) > 0 && len(due) < dueAtOnce {
 		g := groups[0]
 		groups = groups[1:]
 		from := len(due)
 		var err error
-		if due, err = g.due(due); err != nil {
+		if due, room, err = g.due(due, room); err != nil {
 			return nil, nil, fmt.Errorf("reading a snapshot: %w", err)
 		}
 		for i := from; i < len(due) && !g.taken.values.some(); i++ {
@@ -127,15 +128,17 @@ func readDue(it *pebble.Iterator, groups []*dirtyGroup) ([]dueRow, []*dirtyGroup
 }
 
 // due appends the rows that a snapshot took from a group, with the values that
-// were kept.
-func (g *dirtyGroup) due(due []dueRow) ([]dueRow, error) {
+// were kept. It works in room, and returns it for the next group.
+func (g *dirtyGroup) due(due []dueRow, room []op) ([]dueRow, []op, error) {
 	t := g.taken
-	keys := make([]byte, 0, len(t.ops)/2) // one allocation for most groups
-	for _, last := range t.ops.lasts() {
+	lasts := t.ops.lasts(room[:0])
+	due = slices.Grow(due, len(lasts))
+	keys := make([]byte, 0, len(lasts)*(len(g.owner)+usualKey))
+	for _, last := range lasts {
 		from := len(keys)
 		var err error
 		if keys, err = fullKey(keys, g.owner, last.key); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		row := dueRow{owner: g.owner, key: keys[from:len(keys):len(keys)]}
 		if t.values.some() && last.kind != died {
@@ -143,8 +146,11 @@ func (g *dirtyGroup) due(due []dueRow) ([]dueRow, error) {
 		}
 		due = append(due, row)
 	}
-	return due, nil
+	return due, lasts, nil
 }
+
+// usualKey is the size of most keys without their workflow.
+const usualKey = 8
 
 // Done ends the snapshot on the store's goroutine. If its checkpoint is known to
 // be committed, what it covers is clean unless changed since; if not, or if that
