@@ -21,6 +21,8 @@ type dirtySet struct {
 	log    dirtyLog
 	kept   int // bytes of the groups' values
 
+	spare    []values  // to be used again
+	reader   dueReader // of the snapshot in flight
 	snapshot *Snapshot // in flight
 	live     bool      // the changelog is not ahead of the store
 
@@ -99,7 +101,28 @@ func (d *dirtySet) keep(g *dirtyGroup, value []byte) {
 		d.drop(g)
 	default:
 		d.kept += len(value)
+		if !g.values.some() {
+			g.values = d.room()
+		}
 		g.values.add(value)
+	}
+}
+
+// room is for the values of one more group.
+func (d *dirtySet) room() values {
+	n := len(d.spare)
+	if n == 0 {
+		return values{make([]byte, 0, usualBytes), make([]uint32, 0, usualChanges)}
+	}
+	v := d.spare[n-1]
+	d.spare = d.spare[:n-1]
+	return v
+}
+
+// recycle takes values that nobody refers to any more.
+func (d *dirtySet) recycle(v values) {
+	if v.ends != nil && cap(v.bytes) <= mostBytes && len(d.spare) < mostSpare {
+		d.spare = append(d.spare, values{v.bytes[:0], v.ends[:0]})
 	}
 }
 

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,90 +66,28 @@ func (sn *Snapshot) Owners() int { return len(sn.groups) }
 // Each visits every due key with its row as it stands in the store; nil is a
 // tombstone. Keys come by workflow, those of the partition itself (workflow "")
 // last, so that a checkpoint may be split between workflows. Keys and values are
-// the visitor's to keep. It may run on another goroutine than the store's, and
-// again after an error.
+// valid until Done. It may run on another goroutine than the store's, and again
+// after an error.
 func (sn *Snapshot) Each(visit func(workflow string, key, value []byte) error) error {
 	it, err := sn.values.NewIter(&pebble.IterOptions{UpperBound: []byte{byte(rows.Mark)}})
 	if err != nil {
 		return fmt.Errorf("reading a snapshot: %w", err)
 	}
+	r := &sn.store.dirty.reader
 	for rest := sn.groups; err == nil && len(rest) > 0; {
-		var due []dueRow
-		due, rest, err = readDue(it, rest)
-		for i := 0; err == nil && i < len(due); i++ {
-			err = visit(due[i].owner, due[i].key, due[i].value)
+		if rest, err = r.read(it, rest); err != nil {
+			err = fmt.Errorf("reading a snapshot: %w", err)
+		}
+		for i := 0; err == nil && i < len(r.due); i++ {
+			err = visit(r.due[i].owner, r.due[i].key, r.due[i].value)
 		}
 	}
+	r.reset()
 	if closing := it.Close(); closing != nil {
 		err = errors.Join(err, fmt.Errorf("reading a snapshot: %w", closing))
 	}
 	return err
 }
-
-// dueRow is one row of a snapshot; a nil value is a tombstone.
-type dueRow struct {
-	owner      string
-	key, value []byte
-}
-
-// dueAtOnce is how many rows are read in the order of their keys before they are
-// visited in the order of their owners: blocks are read once, not once per row.
-const dueAtOnce = 8192
-
-// readDue makes the due rows of the first groups, and returns the other groups.
-func readDue(it *pebble.Iterator, groups []*dirtyGroup) ([]dueRow, []*dirtyGroup, error) {
-	var due []dueRow
-	var unread []int // places in due of rows whose values were not kept
-	var room []op
-	for len(groups) > 0 && len(due) < dueAtOnce {
-		g := groups[0]
-		groups = groups[1:]
-		from := len(due)
-		var err error
-		if due, room, err = g.due(due, room); err != nil {
-			return nil, nil, fmt.Errorf("reading a snapshot: %w", err)
-		}
-		for i := from; i < len(due) && !g.taken.values.some(); i++ {
-			unread = append(unread, i)
-		}
-	}
-	slices.SortFunc(unread, func(a, b int) int { return bytes.Compare(due[a].key, due[b].key) })
-	for _, i := range unread {
-		row := &due[i]
-		if it.SeekGE(row.key) && bytes.Equal(it.Key(), row.key) {
-			row.value = append(make([]byte, 0, len(it.Value())), it.Value()...)
-		}
-	}
-	if err := it.Error(); err != nil {
-		return nil, nil, fmt.Errorf("reading a snapshot: %w", err)
-	}
-	return due, groups, nil
-}
-
-// due appends the rows that a snapshot took from a group, with the values that
-// were kept. It works in room, and returns it for the next group.
-func (g *dirtyGroup) due(due []dueRow, room []op) ([]dueRow, []op, error) {
-	t := g.taken
-	lasts := t.ops.lasts(room[:0])
-	due = slices.Grow(due, len(lasts))
-	keys := make([]byte, 0, len(lasts)*(len(g.owner)+usualKey))
-	for _, last := range lasts {
-		from := len(keys)
-		var err error
-		if keys, err = fullKey(keys, g.owner, last.key); err != nil {
-			return nil, nil, err
-		}
-		row := dueRow{owner: g.owner, key: keys[from:len(keys):len(keys)]}
-		if t.values.some() && last.kind != died {
-			row.value = t.values.at(last.turn)
-		}
-		due = append(due, row)
-	}
-	return due, lasts, nil
-}
-
-// usualKey is the size of most keys without their workflow.
-const usualKey = 8
 
 // Done ends the snapshot on the store's goroutine. If its checkpoint is known to
 // be committed, what it covers is clean unless changed since; if not, or if that
@@ -175,7 +112,9 @@ func (sn *Snapshot) Done(committed bool) error {
 func (d *dirtySet) settle(g *dirtyGroup, committed bool) {
 	t := g.taken
 	g.taken = nil
-	if !committed {
+	if committed {
+		d.recycle(t.values)
+	} else {
 		// The changelog may hold what the checkpoint wrote: nothing that it
 		// covers may be forgotten as born since.
 		d.drop(g)

@@ -8,10 +8,14 @@ type values struct {
 	ends  []uint32 // in bytes, by turn
 }
 
-// Room for what most workflows change between two checkpoints.
 const (
+	// Room for what most workflows change between two checkpoints.
 	usualBytes   = 1 << 10
 	usualChanges = 32
+
+	// Room that is kept for the next checkpoint.
+	mostBytes = 4 << 10
+	mostSpare = 512
 )
 
 // some says whether there are values: then every change has one.
@@ -19,9 +23,6 @@ func (v *values) some() bool { return len(v.ends) > 0 }
 
 // add appends the value of the next change; that of a deletion is empty.
 func (v *values) add(value []byte) {
-	if v.ends == nil {
-		v.bytes, v.ends = make([]byte, 0, usualBytes), make([]uint32, 0, usualChanges)
-	}
 	v.bytes = append(v.bytes, value...)
 	v.ends = append(v.ends, uint32(len(v.bytes)))
 }
