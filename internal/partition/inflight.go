@@ -155,8 +155,8 @@ func (p *Processor) land(f *flight) {
 	for _, s := range inputs {
 		p.inputs[s].durable = f.read[s]
 	}
-	for _, t := range f.tries {
-		p.watch.note(t, p.clock.now)
+	for i := range f.tries {
+		p.watch.note(&f.tries[i], p.clock.now)
 	}
 	for _, o := range f.outs {
 		p.release(o)

@@ -28,7 +28,7 @@ func compareAttempts(a, b attemptKey) int {
 
 // watched is one open attempt.
 type watched struct {
-	row       *machine.Attempt
+	row       machine.Attempt
 	partition int32
 	offset    int64 // of its task record; -1 while that is not acknowledged
 	heard     int64 // Unix ms: notified ones are heard of since
@@ -41,8 +41,9 @@ func newWatch() watch {
 
 // try is what a record makes of a runnable's attempt.
 type try struct {
-	key attemptKey
-	row *machine.Attempt // nil: none is open
+	key  attemptKey
+	row  machine.Attempt
+	open bool
 }
 
 // appendTries appends what the changes of a record mean for attempts.
@@ -54,7 +55,7 @@ func appendTries(tries []try, writes []rows.Write) []try {
 		}
 		t := try{key: attemptKey{w.Key.Workflow, events.RunnableID(w.Key.A)}}
 		if r, ok := w.Row.(machine.Watched); ok {
-			t.row = r.OpenAttempt()
+			t.row, t.open = r.OpenAttempt()
 		}
 		tries = append(tries, t)
 	}
@@ -62,21 +63,21 @@ func appendTries(tries []try, writes []rows.Write) []try {
 }
 
 // note follows the row of an attempt as a record changes it.
-func (w *watch) note(t try, now int64) {
-	k, row := t.key, t.row
-	if row == nil {
+func (w *watch) note(t *try, now int64) {
+	k, row := t.key, &t.row
+	if !t.open {
 		delete(w.open, k)
 		return
 	}
 	at := w.open[k]
 	if at == nil || at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
-		w.open[k] = &watched{row: row, offset: -1, heard: now, looked: now}
+		w.open[k] = &watched{row: *row, offset: -1, heard: now, looked: now}
 		return
 	}
 	if row.Notified && !at.row.Notified {
 		at.heard = now
 	}
-	at.row = row
+	at.row = *row
 }
 
 // out tells where the task record of an attempt is.
@@ -221,7 +222,7 @@ func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, ok bool) {
 		}
 		p.tx.Reset()
 	}()
-	e, ok := p.Machine.Task(p.tx, k.workflow, at.row, k.runnable)
+	e, ok := p.Machine.Task(p.tx, k.workflow, &at.row, k.runnable)
 	if !ok {
 		return nil, false
 	}

@@ -165,7 +165,7 @@ func (p *Processor) rewatch(s *store.Store, all bool) error {
 			return false
 		}
 		tries = appendTries(tries[:0], []rows.Write{{Key: k, Row: row}})
-		p.watch.note(tries[0], p.clock.now)
+		p.watch.note(&tries[0], p.clock.now)
 		return true
 	})
 	if err == nil {

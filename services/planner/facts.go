@@ -98,13 +98,13 @@ func (r *runnable) Fields(c *wire.Codec) {
 }
 
 // OpenAttempt implements machine.Watched.
-func (r *runnable) OpenAttempt() *machine.Attempt {
+func (r *runnable) OpenAttempt() (machine.Attempt, bool) {
 	if r.Status != runActive || r.External {
-		return nil
+		return machine.Attempt{}, false
 	}
-	return &machine.Attempt{
+	return machine.Attempt{
 		Attempt: r.Attempt, Decided: r.Decided, Queue: r.Queue, Since: r.Since, Notified: r.Notified, Detached: r.Detached,
-	}
+	}, true
 }
 
 // pastAttempt is a closed attempt that did not complete.

@@ -190,11 +190,14 @@ func (w *world) remakesTask(e machine.Effect) {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
 	row := rows.Get[runnable](tx, runnableKey(e.Key, e.Runnable))
-	if row == nil || row.OpenAttempt() == nil {
+	if row == nil {
 		return // closed by something later in the same record
 	}
-	a := row.OpenAttempt()
-	again, ok := w.p.Task(tx, e.Key, a, e.Runnable)
+	a, open := row.OpenAttempt()
+	if !open {
+		return
+	}
+	again, ok := w.p.Task(tx, e.Key, &a, e.Runnable)
 	if !ok || !bytes.Equal(again.Value, e.Value) || again.Queue != e.Queue {
 		w.t.Fatalf("the task of %s cannot be made again", e.Runnable)
 	}

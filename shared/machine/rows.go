@@ -40,12 +40,12 @@ type Attempt struct {
 // it, live by the rows that records write, and at recovery by reading the table.
 type Watched interface {
 	wire.Message
-	// OpenAttempt is the attempt that is open, or nil. The caller keeps it.
-	OpenAttempt() *Attempt
+	// OpenAttempt is the attempt that is open, if one is.
+	OpenAttempt() (a Attempt, open bool)
 }
 
 // OpenAttempt implements Watched: an Attempt may be a row by itself.
-func (a *Attempt) OpenAttempt() *Attempt { return a }
+func (a *Attempt) OpenAttempt() (Attempt, bool) { return *a, true }
 
 // Fields implements wire.Message.
 func (a *Attempt) Fields(c *wire.Codec) {
