@@ -27,7 +27,7 @@ const instance = "dev"
 // what the stores keep of their files: a development machine has other things
 // to remember.
 const (
-	hotBytes   = 64 << 20
+	hotBytes   = 32 << 20
 	cacheBytes = 32 << 20
 )
 
