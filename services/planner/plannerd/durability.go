@@ -3,6 +3,7 @@ package plannerd
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -12,27 +13,24 @@ import (
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
-// durability asks how the journal is replicated.
-func durability(ctx context.Context, cl *kgo.Client, set *topics.Set) (*snapshot.Durability, error) {
-	adm := kadm.NewClient(cl)
-	list, err := adm.ListTopics(ctx, set.Journal())
+// durability asks how the journal is replicated. A cluster that keeps its
+// settings to itself is taken to promise the least.
+func durability(ctx context.Context, cl *kgo.Client, set *topics.Set, l *slog.Logger) (*snapshot.Durability, error) {
+	list, err := kadm.NewClient(cl).ListTopics(ctx, set.Journal())
 	if err != nil {
 		return nil, fmt.Errorf("asking for the journal's replicas: %w", err)
 	}
-	configs, err := adm.DescribeTopicConfigs(ctx, set.Journal())
-	if err != nil {
-		return nil, fmt.Errorf("asking for the journal's settings: %w", err)
-	}
 	r := &snapshot.Replicated{RF: list[set.Journal()].Partitions.NumReplicas(), MinISR: 1}
-	for _, c := range configs {
-		for _, kv := range c.Configs {
-			if kv.Key != "min.insync.replicas" {
-				continue
-			}
-			if r.MinISR, err = strconv.Atoi(kv.MaybeValue()); err != nil {
-				return nil, fmt.Errorf("min.insync.replicas of the journal: %w", err)
-			}
-		}
+	text, err := topicSetting(ctx, cl, set.Journal(), "min.insync.replicas")
+	switch {
+	case forbidden(err):
+		l.Warn("the journal's min.insync.replicas is not known and told as 1", "topic", set.Journal(), "error", err)
+		return &snapshot.Durability{Replicated: r}, nil
+	case err != nil:
+		return nil, err
+	}
+	if r.MinISR, err = strconv.Atoi(text); err != nil {
+		return nil, fmt.Errorf("min.insync.replicas of topic %s: %w", set.Journal(), err)
 	}
 	return &snapshot.Durability{Replicated: r}, nil
 }

@@ -114,9 +114,12 @@ func (s *Planner) open(ctx context.Context) error {
 	if s.set, err = topics.Default().Discover(ctx, admin, s.cfg.Kafka.Prefix); err != nil {
 		return err
 	}
+	if err := checkWindow(ctx, admin, s.set, s.cfg.Partition.Complete().Window, s.cfg.Logger); err != nil {
+		return err
+	}
 	s.cfg.hot(s.set.Partitions())
 	if s.cfg.Durability == nil {
-		if s.cfg.Durability, err = durability(ctx, admin, s.set); err != nil {
+		if s.cfg.Durability, err = durability(ctx, admin, s.set, s.cfg.Logger); err != nil {
 			return err
 		}
 	}
