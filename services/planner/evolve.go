@@ -76,8 +76,7 @@ func (t *turn) apply(e events.Event) {
 	case *events.RunnableCancelled:
 		t.applyCancelled(e)
 	case *events.RunnableSuppressed:
-		t.h().Suppressed++
-		t.closeJoin(e.Component, e.Scope)
+		t.applySuppressed(e)
 	case *events.BranchNotTaken:
 		t.closeJoin(e.Component, e.Scope)
 	case *events.JoinArmArrived:

@@ -22,6 +22,16 @@ func (t *turn) applyArmDied(e *events.JoinArmDied) {
 	t.endJoin(t.component(e.Component), e.Scope, j)
 }
 
+// applySuppressed remembers, under the next number, an activation that never
+// became a runnable. It is for good: what halts can be retried and suppresses
+// nothing, what was skipped cannot.
+func (t *turn) applySuppressed(e *events.RunnableSuppressed) {
+	h := t.h()
+	h.Suppressed++
+	t.tx.Create(suppressedKey(t.wf, h.Suppressed), &suppression{Component: e.Component, Scope: e.Scope})
+	t.closeJoin(e.Component, e.Scope)
+}
+
 // closeJoin notes that a join was decided in this scope, because it fired or
 // died: what arrives later changes nothing.
 func (t *turn) closeJoin(component uint32, s events.ScopeID) {

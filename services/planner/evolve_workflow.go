@@ -111,7 +111,7 @@ func (t *turn) applyWorkflowCancelled() {
 func (t *turn) applyDeleted() {
 	digest := t.setup().Digest
 	for _, table := range []rows.Table{
-		rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest,
+		rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed,
 	} {
 		t.deleteTable(table)
 	}
@@ -143,6 +143,8 @@ func (t *turn) deleteTable(table rows.Table) {
 		rows.Scan(t.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	case rows.Latest:
 		rows.Scan(t.tx, from, func(k rows.Key, _ *latest) bool { return collect(k) })
+	case rows.Suppressed:
+		rows.Scan(t.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
 	default:
 		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}

@@ -144,6 +144,19 @@ type arm struct{ Fact events.FactID }
 // Fields implements wire.Message.
 func (a *arm) Fields(c *wire.Codec) { wire.Int(c, 1, "fact", &a.Fact) }
 
+// suppression is an activation that did not happen, because something it needs
+// failed or was skipped.
+type suppression struct {
+	Component uint32
+	Scope     events.ScopeID
+}
+
+// Fields implements wire.Message.
+func (s *suppression) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &s.Component)
+	wire.Int(c, 2, "scope", &s.Scope)
+}
+
 // scope is an input and how much of what descends from it is open.
 type scope struct {
 	Open     uint64
@@ -194,6 +207,10 @@ func scopeKey(wf string, s events.ScopeID) rows.Key {
 
 func latestKey(wf string, component int) rows.Key {
 	return rows.Key{Table: rows.Latest, Workflow: wf, A: uint64(component)}
+}
+
+func suppressedKey(wf string, n uint64) rows.Key {
+	return rows.Key{Table: rows.Suppressed, Workflow: wf, A: n}
 }
 
 func timerKey(wf string, due int64, id events.RunnableID, kind uint64) rows.Key {

@@ -101,7 +101,11 @@ func (t *turn) productions() map[string][]json.RawMessage {
 
 // graphStatus is the status of every component, for the overlay on its graph.
 func (t *turn) graphStatus() map[string]any {
-	states := map[string]string{}
+	states := map[string]string{} // what ran in any scope covers what was suppressed in another
+	rows.Scan(t.tx, rows.Key{Table: rows.Suppressed, Workflow: t.wf}, func(_ rows.Key, s *suppression) bool {
+		states[t.component(s.Component).Name] = "suppressed"
+		return true
+	})
 	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf}, func(_ rows.Key, f *fact) bool {
 		if f.Component > 0 {
 			states[t.component(f.Component-1).Name] = "completed"

@@ -34,7 +34,9 @@ var settings = []setting{
 //	run                  delivers outcomes until nothing is active
 //	step N               delivers N outcomes
 //	advance DURATION-MS  moves the clock; what comes due happens
-//	show ID              status, productions, results, counts that matter
+//	show ID              status, productions, results, counts that matter; the
+//	                     runnables that are listed are those that are counted
+//	runnables ID STATUS  the runnables of a status, or of all
 //
 // Files in testdata/plain run under the first setting only: they show what
 // settings may change.
@@ -110,6 +112,11 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.say(out, "input", w.command(id, "input", withFields("input", value)))
 	case "show":
 		w.show(out, rest)
+	case "runnables":
+		id, status, _ := strings.Cut(rest, " ")
+		for _, r := range w.listed(id, status, maxQueryItems) {
+			fmt.Fprintf(out, "%s %s %s\n", r.ID, r.Component, r.Status)
+		}
 	case "rebuild":
 		w.restart()
 	case "late": // the clock moves while nobody reports
@@ -200,6 +207,9 @@ func (w *world) say(out *bytes.Buffer, what string, r events.Reply) {
 func (w *world) show(out *bytes.Buffer, id string) {
 	w.t.Helper()
 	s := w.status(id)
+	if s.ID != "" {
+		w.conserved(id)
+	}
 	fmt.Fprintf(out, "%s", s.Status)
 	if s.Failure != nil {
 		fmt.Fprintf(out, " (%s: %s)", s.Failure.Component, s.Failure.Error.Type)

@@ -136,34 +136,52 @@ type attemptView struct {
 	ClosedAt any               `json:"closed_at"`
 }
 
-// runnables lists completed ones (from their facts), then the others, each in
-// the order of their making.
+// Cursors from here on are in the second and in the third part of the list of
+// runnables.
+const (
+	othersFrom     = 1 << 62
+	suppressedFrom = 1 << 63
+)
+
+// runnables lists completed ones (from their facts), then those that are not,
+// then the suppressed ones, which never were; each in the order of their making.
 func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
 	from, limit, refusal := page(q)
 	if refusal != nil {
 		return nil, refusal
 	}
 	out := list{Items: []any{}, limit: limit}
-	const others = 1 << 62 // cursors from here on are in the second part
-	if from < others && (q.Filter == "" || q.Filter == "completed") {
-		rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
-			return f.Runnable == 0 || out.add(k.A, t.completedView(f))
-		})
+	if from < othersFrom && (q.Filter == "" || q.Filter == "completed") {
+		t.listCompleted(&out, from)
 	}
-	if out.Next != "" || q.Filter == "completed" {
-		return out, nil
+	if out.Next == "" && from < suppressedFrom && q.Filter != "completed" {
+		t.listOthers(&out, max(from, othersFrom)-othersFrom, q.Filter)
 	}
-	start := uint64(0)
-	if from > others {
-		start = from - others
+	if out.Next == "" && (q.Filter == "" || q.Filter == "suppressed") {
+		t.listSuppressed(&out, max(from, suppressedFrom)-suppressedFrom)
 	}
-	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf, A: start}, func(k rows.Key, r *runnable) bool {
-		if q.Filter != "" && q.Filter != r.Status.String() {
+	return out, nil
+}
+
+func (t *turn) listCompleted(out *list, from uint64) {
+	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
+		return f.Runnable == 0 || out.add(k.A, t.completedView(f))
+	})
+}
+
+func (t *turn) listOthers(out *list, from uint64, status string) {
+	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf, A: from}, func(k rows.Key, r *runnable) bool {
+		if status != "" && status != r.Status.String() {
 			return true
 		}
-		return out.add(others+k.A, t.openView(events.RunnableID(k.A), r))
+		return out.add(othersFrom+k.A, t.openView(events.RunnableID(k.A), r))
 	})
-	return out, nil
+}
+
+func (t *turn) listSuppressed(out *list, from uint64) {
+	rows.Scan(t.tx, rows.Key{Table: rows.Suppressed, Workflow: t.wf, A: from}, func(k rows.Key, s *suppression) bool {
+		return out.add(suppressedFrom+k.A, t.suppressedView(k.A, s))
+	})
 }
 
 func (t *turn) completedView(f *fact) runnableView {
@@ -191,6 +209,16 @@ func (t *turn) openView(id events.RunnableID, r *runnable) runnableView {
 		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open"})
 	}
 	return v
+}
+
+// suppressedView shows an activation that never became a runnable: its number
+// is not of a runnable, so no command can mean it.
+func (t *turn) suppressedView(n uint64, s *suppression) runnableView {
+	c := t.component(s.Component)
+	return runnableView{
+		ID: "s" + strconv.FormatUint(n, 10), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "suppressed",
+		Attempts: []attemptView{},
+	}
 }
 
 func attempts(past []pastAttempt) []attemptView {

@@ -13,15 +13,16 @@ type Table uint8
 
 // Tables of a workflow (services/planner). Their keys begin with the workflow.
 const (
-	Header   Table = 1  // one per workflow
-	Fact     Table = 2  // A: fact
-	Runnable Table = 3  // A: runnable; open, failed, skipped and cancelled ones; watched by the partition
-	Join     Table = 4  // A: scope, B: component
-	Arm      Table = 5  // A: scope, B: component, C: arm
-	Scope    Table = 6  // A: scope
-	Ready    Table = 7  // A: depth, B: runnable; the admission queue
-	Latest   Table = 8  // A: component
-	Timer    Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
+	Header     Table = 1  // one per workflow
+	Fact       Table = 2  // A: fact
+	Runnable   Table = 3  // A: runnable; open, failed, skipped and cancelled ones; watched by the partition
+	Join       Table = 4  // A: scope, B: component
+	Arm        Table = 5  // A: scope, B: component, C: arm
+	Scope      Table = 6  // A: scope
+	Ready      Table = 7  // A: depth, B: runnable; the admission queue
+	Latest     Table = 8  // A: component
+	Suppressed Table = 9  // A: number; activations that were suppressed
+	Timer      Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 )
 
 // Tables of the partition: their rows belong to no single workflow and are due

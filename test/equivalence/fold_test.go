@@ -22,7 +22,7 @@ type content map[string][]byte
 
 // workflowTables are the tables that the planner's machine keeps.
 var workflowTables = []rows.Table{
-	rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Timer,
+	rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.Timer,
 	rows.Definition, rows.Pin,
 }
 
