@@ -148,6 +148,8 @@ func TestEventsArePrintedWithNames(t *testing.T) {
 			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"RunnableFailed","runnable":"r9","error":{"type":"t","message":"m"},"action":"halt"}`},
 		{&events.WorkflowPaused{By: events.By{Who: "ann", Why: "lunch"}},
 			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"WorkflowPaused","by":"ann","why":"lunch"}`},
+		{&events.WorkflowDeleted{By: events.By{Who: "ann"}, Told: []events.ReplyTo{{Address: "x", ID: "q"}}},
+			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"WorkflowDeleted","by":"ann"}`},
 		{&events.InputAccepted{Fact: 1, Value: json.RawMessage(`{"z": [1.50]}`)},
 			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"InputAccepted","fact":"f1","value":{"z": [1.50]}}`},
 	} {

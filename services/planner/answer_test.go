@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -54,6 +55,52 @@ func TestADecisionSaysWhetherTheEndWillBeTold(t *testing.T) {
 	}
 	if len(told) != 1 || told[0] != "input" {
 		t.Errorf("told %v", told)
+	}
+}
+
+// Nothing comes to rest any more when a run is deleted: who waits for it is told
+// that it is gone, and so is whoever has already waited for another input. Who
+// was told before, and who never waited, is not.
+func TestADeletionIsToldToThoseWhoWait(t *testing.T) {
+	w := newWorld(t, setting{})
+	w.defs["one"] = `{"name":"one","components":{"a":{"step":"f.id"}}}`
+	tell := func(id string, wait bool) events.ReplyTo {
+		return events.ReplyTo{Address: "at " + id, ID: id, Wait: wait}
+	}
+	w.asked("w", "start", `{"definition":"one","input":1}`, tell("early", true))
+	w.run()
+	w.asked("w", "input", `{"input":2}`, tell("first", true))
+	w.asked("w", "input", `{"input":3}`, tell("alone", false))
+	w.asked("w", "input", `{"input":4}`, tell("second", true))
+	n := len(w.replies)
+	if r := w.asked("w", "delete", `{"force":true}`, tell("deleter", true)); r.Result != events.ResultDone || r.Followed {
+		t.Fatalf("the deletion: %+v", r)
+	}
+	var told []string
+	for _, r := range w.replies[n:] {
+		if r.Kind != events.ReplyDrained {
+			continue
+		}
+		told = append(told, r.ID)
+		if r.Workflow != "w" || r.Result != events.ResultRefused || r.Refusal == nil || r.Refusal.Code != "not_found" || len(r.Body) > 0 {
+			t.Errorf("%s was told %+v, %+v", r.ID, r, r.Refusal)
+		}
+	}
+	if want := []string{"first", "second"}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+// A run that had come to rest has nobody to tell when it is deleted.
+func TestTheDeletionOfAClosedRunTellsNobody(t *testing.T) {
+	w := newWorld(t, setting{})
+	w.defs["one"] = `{"name":"one","options":{"close":"on_idle"},"components":{"a":{"step":"f.id"}}}`
+	w.asked("w", "start", `{"definition":"one","input":1}`, events.ReplyTo{Address: "me", ID: "q", Wait: true})
+	w.run()
+	n := len(w.replies)
+	w.asked("w", "delete", `{}`, events.ReplyTo{Address: "me", ID: "d"})
+	if told := w.replies[n:]; len(told) != 1 || told[0].Kind != events.ReplyDecided {
+		t.Errorf("told %+v", told)
 	}
 }
 

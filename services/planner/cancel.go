@@ -37,7 +37,16 @@ func (t *turn) remove(b *events.DeleteWorkflow) {
 		}
 		t.cancelRun(b.By)
 	}
-	t.emit(&events.WorkflowDeleted{By: b.By})
+	t.emit(&events.WorkflowDeleted{By: b.By, Told: t.waiting()})
+}
+
+// waiting are those who wait for the workflow to drain.
+func (t *turn) waiting() []events.ReplyTo {
+	var all []events.ReplyTo
+	for _, w := range t.head.Waiters {
+		all = append(all, events.ReplyTo{Address: w.Address, ID: w.ID})
+	}
+	return all
 }
 
 // checkpoint makes the workflow's changed rows due now.

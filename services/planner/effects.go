@@ -32,6 +32,7 @@ func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 			all = append(all, t.cancelOf(e.Runnable, rec)...)
 		case *events.WorkflowDeleted:
 			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf})
+			all = t.toldGone(all, e.Told)
 			published = true
 		default:
 			if !published && changesStatus(e) && t.head != nil {
@@ -64,6 +65,19 @@ func (t *turn) told(all []machine.Effect) []machine.Effect {
 	body := t.end(all)
 	for _, w := range t.head.Told {
 		reply := events.Reply{ID: w.ID, Kind: events.ReplyDrained, Workflow: t.wf, Result: events.ResultDone, Body: body}
+		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: events.EncodeReply(&reply)})
+	}
+	return all
+}
+
+// toldGone adds what ends the wait for a workflow that was deleted: it will not
+// drain, and whoever looked would not find it.
+func (t *turn) toldGone(all []machine.Effect, waited []events.ReplyTo) []machine.Effect {
+	for _, w := range waited {
+		reply := events.Reply{
+			ID: w.ID, Kind: events.ReplyDrained, Workflow: t.wf, Result: events.ResultRefused,
+			Refusal: &events.Refusal{Code: "not_found", Message: fmt.Sprintf("the workflow %q was deleted before it came to rest", t.wf)},
+		}
 		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: events.EncodeReply(&reply)})
 	}
 	return all

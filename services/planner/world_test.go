@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -67,7 +68,7 @@ func (w *world) planner() *Planner {
 }
 
 // decide decides one input as the partition does, and checks that replaying the
-// record gives the same bytes.
+// record gives the same rows and effects.
 func (w *world) decide(in machine.Input) []events.Event {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
@@ -82,9 +83,9 @@ func (w *world) decide(in machine.Input) []events.Event {
 	w.seq++
 	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: w.now, Events: evs, ReplyTo: in.ReplyTo, Trace: in.Trace}
 	raw := events.EncodeRecord(rec)
-	w.replayEqual(raw, tx.Writes())
-	effects := w.p.Effects(tx, rec)
+	effects := slices.Clone(w.p.Effects(tx, rec))
 	reply := w.p.Answer(tx, rec)
+	w.replayEqual(raw, tx.Writes(), effects)
 	w.state.Commit(tx.Writes())
 	w.journal = append(w.journal, raw)
 	if in.Command != nil {
@@ -101,7 +102,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 }
 
 // replayEqual folds the encoded record over the state before it.
-func (w *world) replayEqual(raw []byte, live []rows.Write) {
+func (w *world) replayEqual(raw []byte, live []rows.Write, effects []machine.Effect) {
 	w.t.Helper()
 	rec, err := events.DecodeRecord(raw)
 	if err != nil {
@@ -111,6 +112,9 @@ func (w *world) replayEqual(raw []byte, live []rows.Write) {
 	w.p.Apply(tx, rec)
 	if got, want := dump(tx.Writes()), dump(live); got != want {
 		w.t.Fatalf("replaying %s gives other rows:\n--- live\n%s--- replayed\n%s", rec.Position, want, got)
+	}
+	if got := w.p.Effects(tx, rec); len(got)+len(effects) > 0 && !reflect.DeepEqual(got, effects) {
+		w.t.Fatalf("replaying %s gives other effects:\n--- live\n%+v\n--- replayed\n%+v", rec.Position, effects, got)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // Kinds of replies.
 const (
 	ReplyDecided = "decided" // the command was decided
-	ReplyDrained = "drained" // the workflow is idle, failed, stopped or closed
+	ReplyDrained = "drained" // the workflow is idle, failed, stopped or closed; or refused: it was deleted
 	ReplyAnswer  = "answer"  // to a query
 )
 

@@ -195,7 +195,8 @@ func (*WorkflowCompleted) Fields(*wire.Codec) {}
 
 // WorkflowDeleted removes the run's rows; the ID may be started again.
 type WorkflowDeleted struct {
-	By By
+	By   By
+	Told []ReplyTo // those who waited for the workflow to drain: its rows do not say any more
 }
 
 func (*WorkflowDeleted) number() int { return 27 }
@@ -203,6 +204,7 @@ func (*WorkflowDeleted) number() int { return 27 }
 // Fields implements wire.Message.
 func (e *WorkflowDeleted) Fields(c *wire.Codec) {
 	wire.Nested(c, 1, "by", &e.By)
+	wire.Repeated(c, 2, "told", &e.Told)
 }
 
 // WorkflowQuarantined says that a defect was contained: the input went to the
