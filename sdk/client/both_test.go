@@ -264,3 +264,63 @@ func TestRepeatedStartGetsTheFirstAnswerBothWays(t *testing.T) {
 		}
 	}
 }
+
+// Whoever waits for a workflow that somebody deletes is told, and need not look.
+func TestADeletionEndsTheWaitBothWays(t *testing.T) {
+	const person = `{"name":"person","components":{"ask":{"step":"human.approve","policy":{"execution_mode":"external"}}}}`
+	d := deploy(t)
+	for name, cl := range map[string]*client.Client{"kafka": d.kafka, "http": d.http} {
+		ctx, id := within(t), "deleted/"+name
+		ended := make(chan error, 1)
+		go func() {
+			_, err := cl.Start(ctx, person, 21, client.ID(id), client.UntilDrained())
+			ended <- err
+		}()
+		for there := false; !there; {
+			_, err := cl.Get(ctx, id)
+			if there = err == nil; !there && !errors.Is(err, client.ErrNotFound) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if err := cl.Delete(ctx, id, true, client.Why{}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		err := <-ended
+		if e, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(err, client.ErrNotFound) || !strings.Contains(e.Message, "was deleted") {
+			t.Errorf("%s: the wait ended with %v", name, err)
+		}
+	}
+}
+
+func TestSuppressedActivationsAreListedBothWays(t *testing.T) {
+	d := deploy(t)
+	const def = `{"name":"gap","options":{"on_failure":"skip"},
+		"components":{"a":{"expr":"input.missing"},"b":{"expr":"input","after":"a"},"c":{"expr":"input","after":"b"}}}`
+	for name, cl := range map[string]*client.Client{"kafka": d.kafka, "http": d.http} {
+		ctx := within(t)
+		run, err := cl.Start(ctx, def, 1, client.ID("gap/"+name), client.UntilDrained())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		w, err := run.Wait(ctx)
+		if err != nil || w.Counts.Suppressed != 2 {
+			t.Fatalf("%s: %+v, %v", name, w, err)
+		}
+		var got []string
+		for o := (client.PageOptions{Status: "suppressed", Limit: 1}); ; {
+			page, err := cl.Runnables(ctx, run.ID, o)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, r := range page.Items {
+				got = append(got, r.ID+" "+r.Component+" "+r.Status)
+			}
+			if o.Cursor = page.Next; o.Cursor == "" {
+				break
+			}
+		}
+		if want := []string{"s1 b suppressed", "s2 c suppressed"}; !slices.Equal(got, want) {
+			t.Errorf("%s: listed %q, want %q", name, got, want)
+		}
+	}
+}
