@@ -17,6 +17,8 @@ import (
 type counter struct {
 	key   events.Key
 	panic string // a workflow whose inputs meet a defect
+
+	unapplied events.FactID // the input whose record cannot be applied any more
 }
 
 // tally is the row of a counter.
@@ -146,6 +148,9 @@ func (m *counter) Apply(tx *rows.Tx, rec *events.Record) {
 		case *events.WorkflowStarted:
 			tx.Put(headKey(wf), &tally{})
 		case *events.InputAccepted:
+			if e.Fact == m.unapplied {
+				panic("this input is cursed")
+			}
 			tx.Create(rowKey(rows.Fact, wf, events.RunnableID(e.Fact)), &amount{e.Value})
 			h := rows.Change[tally](tx, headKey(wf))
 			h.Next, h.Open = uint64(e.Fact), h.Open+1

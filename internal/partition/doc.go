@@ -42,7 +42,7 @@
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
 // record, live and in replay; effects.go, ledger.go, timers.go, liveness.go,
 // reads.go and lease.go what a record changes beside the machine's rows.
-// owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, serve.go,
+// owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, serve.go, unapplied.go,
 // checkpoint.go, checkpoint_job.go, marker.go and published.go are an owner's
 // life. host.go, router.go, reader.go, kafkalog.go, mailbox.go, offsets.go and
 // queues.go are what the partitions of a process share. The laws by letter (J1,

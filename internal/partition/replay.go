@@ -46,7 +46,8 @@ func (p *Processor) recall(s *store.Store) error {
 
 // replayRecord applies one record of the journal as it was applied when it was
 // made. guarded says that the partition's keys hold it already: then only the
-// rows of its workflow may need it (C1).
+// rows of its workflow may need it (C1). A record that cannot be applied counts
+// as a quarantine, and is changed into one.
 func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bool) (outs []*Outgoing, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -105,20 +106,6 @@ func (p *Processor) applyOwned(workflow string) {
 	p.n++
 	p.State.Apply(own, p.n)
 	p.tx.Reset()
-}
-
-// defective sets a record aside that cannot be applied: the workflow stays as
-// it was (J6). A guarded record may rest on partition keys that have moved on
-// since, of a workflow that was deleted: then nothing is amiss.
-func (p *Processor) defective(rec *events.Record, defect string, guarded bool) []*Outgoing {
-	p.n++
-	p.State.Apply(nil, p.n)
-	if guarded {
-		return nil
-	}
-	p.Stats.Quarantined.Add(1)
-	p.Logger.Error("a record of the journal cannot be applied", "position", rec.Position.String(), "workflow", rec.Workflow, "defect", defect)
-	return nil
 }
 
 // worthwhile leaves out what is made otherwise or helps nobody any more: tasks

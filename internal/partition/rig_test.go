@@ -319,6 +319,12 @@ func (r *rig) tamper(dir string) {
 	r.must(s.Close())
 }
 
+// forgetIn wipes the store of an instance's partition.
+func (r *rig) forgetIn(instance string, p int32) {
+	r.t.Helper()
+	r.forget(fmt.Sprintf("%s-%d", instance, p))
+}
+
 // forget wipes a store, as a lost disk does.
 func (r *rig) forget(dir string) {
 	r.t.Helper()

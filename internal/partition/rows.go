@@ -16,6 +16,9 @@ var (
 	replayKey = rows.Key{Table: rows.Runtime, A: 2}
 )
 
+// unapplied is the A of the rows of table Runtime that unappliedKey makes.
+const unapplied = 3
+
 func positionKey(s events.Source) rows.Key {
 	return rows.Key{Table: rows.Position, A: uint64(s)}
 }
@@ -25,6 +28,20 @@ type leaseRow = authority.Lease
 
 // replayRow is an operator's request to read an input log again.
 type replayRow struct{ Cursor string }
+
+// unappliedKey is where a record of the journal stands that could not be applied.
+func unappliedKey(at events.Position) rows.Key {
+	return rows.Key{Table: rows.Runtime, A: unapplied, B: at.Epoch, C: at.Seq}
+}
+
+// unappliedRow is a record that could not be applied, until the journal says so.
+type unappliedRow struct{ Workflow, Reason string }
+
+// Fields implements wire.Message.
+func (r *unappliedRow) Fields(c *wire.Codec) {
+	wire.String(c, 1, "workflow", &r.Workflow)
+	wire.String(c, 2, "reason", &r.Reason)
+}
 
 // Fields implements wire.Message.
 func (r *replayRow) Fields(c *wire.Codec) { wire.String(c, 1, "cursor", &r.Cursor) }

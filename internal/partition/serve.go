@@ -60,6 +60,9 @@ func (r *reign) start(ctx context.Context) error {
 	if err := p.rerelease(r.store, r.inboxLost); err != nil {
 		return err
 	}
+	if err := p.owed(); err != nil {
+		return err
+	}
 	p.timers.next = p.clock.now
 	next := [logs]int64{}
 	for _, s := range inputs {

@@ -1,0 +1,121 @@
+package partition
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// replay brings a new model to the end of another one's journal.
+func (m *model) replay(of *model, unapplied events.FactID) {
+	m.t.Helper()
+	m.p.epoch, m.p.seq = 0, 0
+	m.p.Machine = &counter{key: secret, unapplied: unapplied}
+	var at journal.Mark
+	for i, k := range of.journal {
+		rec := of.record(i)
+		at = at.Next(rec.Position, int64(i+1), k.Value)
+		if _, err := m.p.replayRecord(rec, at, false); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	if err := m.p.owed(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func TestJ6ARecordThatCannotBeAppliedIsQuarantinedOnce(t *testing.T) {
+	live := newModel(t, Settings{})
+	live.running("w")
+	live.command("b", "w", "input", `{"input":2}`)
+	live.command("c", "w", "input", `{"input":3}`)
+	live.mustStep()
+	live.ack()
+	bad := live.record(2)
+
+	dead := newModel(t, Settings{}) // it dies before it can say so
+	dead.replay(live, 2)
+
+	next := newModel(t, Settings{})
+	next.replay(live, 2)
+	next.mustStep()
+	next.ack()
+	if len(next.journal) != 1 || next.names(0) != "WorkflowQuarantined " {
+		t.Fatalf("after the recovery there are %s, want one quarantine", next)
+	}
+	rec := next.record(0)
+	e := rec.Events[0].(*events.WorkflowQuarantined)
+	if rec.Workflow != "w" || !strings.Contains(e.Reason, bad.Position.String()) || !strings.Contains(e.Reason, "cursed") {
+		t.Errorf("the quarantine of %q says %q, want it to name record %s of w", rec.Workflow, e.Reason, bad.Position)
+	}
+	if got := next.p.inputs[events.FromCommands].row.Next; got != 4 {
+		t.Errorf("the position is %d, want 4", got)
+	}
+	next.command("b", "w", "input", `{"input":2}`)
+	next.mustStep()
+	if r := next.reply(0); r.Refusal == nil || r.Refusal.Code != "quarantined" {
+		t.Errorf("the repetition of what is quarantined got %+v", r)
+	}
+
+	live.journal = append(live.journal, next.journal...)
+	again := newModel(t, Settings{})
+	again.replay(live, 2)
+	again.mustStep()
+	if len(again.journal) != 0 {
+		t.Errorf("the second recovery appended %s", again.names(0))
+	}
+	if n := len(again.of(machine.TaskEffect)); n != 0 {
+		t.Errorf("%d tasks were released by the replay", n)
+	}
+}
+
+func TestJ6AQuarantineOfReplayIsInHistoryAndDLQ(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		inBubble(t, func(r *rig) {
+			r.settings.NeverRunsTwice = true
+			r.settings.CheckpointInterval = time.Hour // the journal is replayed
+			letters := make(chan letter, 16)
+			r.tail(r.names.DLQ(), func(k *kgo.Record) {
+				var l letter
+				if err := json.Unmarshal(k.Value, &l); err != nil {
+					t.Errorf("a letter cannot be read: %v", err)
+				}
+				letters <- l
+			})
+			p := r.partitionOf("w")
+			a := r.start("a", p)
+			r.counted("w", 3)
+			a.kill()
+			r.forgetIn("a", p)
+			r.counter.unapplied = 2
+			b := r.start("a", p)
+			if l := <-letters; l.Workflow != "w" || string(l.Value) != `{"input": 7}` || !strings.HasPrefix(l.Reason, "quarantined: journal record 1.4") {
+				t.Errorf("the letter is %+v", l)
+			}
+			if _, open := r.query("w"); open != 2 {
+				t.Errorf("%d additions are open, want the two others", open)
+			}
+			r.do("w", "checkpoint", `{}`) // behind the quarantine
+			b.kill()
+			if lost {
+				r.forgetIn("a", p)
+			}
+			c := r.start("a", p)
+			defer c.leave()
+			r.do("w", "input", `{"input": 7}`)
+			if _, open := r.query("w"); open != 3 {
+				t.Errorf("%d additions are open after one more", open)
+			}
+			if n := r.has(p, "WorkflowQuarantined"); n != 1 {
+				t.Errorf("%d quarantines, want one", n)
+			}
+		})
+	}
+}
