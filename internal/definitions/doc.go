@@ -1,5 +1,5 @@
 // Package definitions keeps what the definitions topic says in memory and
-// writes to it.
+// writes to it, and sees to it that the task queues that definitions name exist.
 //
 // The topic is compacted and has three kinds of records, all JSON:
 //

@@ -6,10 +6,13 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/internal/definitions"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
-// define checks a definition here and writes it to the definitions topic.
+// define checks a definition here, creates the queues that are missing where
+// the cluster allows it, and writes the definition to its topic.
 func (t *kafkaTransport) define(ctx context.Context, name string, source []byte) (*Definition, error) {
 	d, err := definition.Parse(source)
 	if err != nil {
@@ -24,6 +27,9 @@ func (t *kafkaTransport) define(ctx context.Context, name string, source []byte)
 	}
 	ctx, cancel := bounded(ctx, sendTimeout)
 	defer cancel()
+	if err := t.ensureQueues(ctx, d); err != nil {
+		return nil, err
+	}
 	for _, r := range definitions.Records(d) {
 		if err := t.asker.Produce(ctx, names.Definitions(), r.Key, r.Value); err != nil {
 			return nil, fault(err)
@@ -35,6 +41,25 @@ func (t *kafkaTransport) define(ctx context.Context, name string, source []byte)
 		out.Warnings = append(out.Warnings, FieldError{Path: w.Path, Message: w.Message})
 	}
 	return out, nil
+}
+
+// ensureQueues creates the topics of the task queues that a definition names:
+// its tasks would wait for ever otherwise.
+func (t *kafkaTransport) ensureQueues(ctx context.Context, d *definition.Definition) error {
+	set, err := topics.Default().Set(topics.Options{Prefix: t.o.Kafka.Prefix})
+	if err != nil {
+		return err
+	}
+	admin, err := kafka.NewAdmin(t.o.Kafka)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	err = definitions.NewQueues(set, admin, true).Ensure(ctx, d)
+	if unknown, ok := errors.AsType[*definitions.UnknownQueueError](err); ok {
+		return &Error{Code: "unknown_queue", Path: "components", Message: unknown.Error()}
+	}
+	return err
 }
 
 func definitionError(err error) error {

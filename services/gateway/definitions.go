@@ -30,7 +30,7 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 	if d.Name != name {
 		return refuseField("invalid_definition", "name", fmt.Sprintf("the definition's name is %q, the path says %q", d.Name, name))
 	}
-	if err := g.queues.ensure(r.Context(), d); err != nil {
+	if err := g.ensureQueues(r.Context(), d); err != nil {
 		return err
 	}
 	if err := g.register(r.Context(), d); err != nil {
@@ -39,6 +39,16 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, r, http.StatusOK, Definition{
 		Name: d.Name, Version: d.Version, Digest: d.Digest, Warnings: fieldErrors(d.Warnings, ""),
 	})
+}
+
+// ensureQueues refuses a definition whose queues do not exist, or creates them
+// where the configuration allows it.
+func (g *Gateway) ensureQueues(ctx context.Context, d *definition.Definition) error {
+	err := g.queues.Ensure(ctx, d)
+	if unknown, ok := errors.AsType[*definitions.UnknownQueueError](err); ok {
+		return refuseField("unknown_queue", "components", unknown.Error())
+	}
+	return err
 }
 
 func (g *Gateway) register(ctx context.Context, d *definition.Definition) error {

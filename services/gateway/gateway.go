@@ -46,7 +46,7 @@ type Gateway struct {
 	book    *definitions.Book
 	follow  *follower
 	view    *view
-	queues  *queues
+	queues  *definitions.Queues
 	health  service.Health
 	metrics *metrics
 	mux     *chi.Mux
@@ -103,7 +103,7 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 	if err := set.Check(ctx, g.admin); err != nil {
 		return err
 	}
-	g.queues = newQueues(set, g.admin, g.cfg.CreateQueues)
+	g.queues = definitions.NewQueues(set, g.admin, g.cfg.CreateQueues)
 	g.asker, err = ask.Open(ctx, ask.Options{
 		Kafka: g.cfg.Kafka, Source: source, Logger: g.logger, ProduceTimeout: g.limits.Produce,
 	})

@@ -97,7 +97,7 @@ func (g *Gateway) resolve(ctx context.Context, body *startBody) (resolved, error
 		if err != nil {
 			return resolved{}, definitionProblem(err, "definition")
 		}
-		return resolved{}, g.queues.ensure(ctx, d)
+		return resolved{}, g.ensureQueues(ctx, d)
 	}
 	e, ok := g.book.Resolve(ref)
 	if !ok {
