@@ -98,10 +98,15 @@ func (c *checkpointer) wake() time.Duration {
 	return c.dueIn()
 }
 
-// consider begins a checkpoint when one is due, and checks the lease (O5).
+// consider begins a checkpoint when one is due, and checks the lease (O5). With a
+// wrong clock no lease is renewed (J2).
 func (c *checkpointer) consider() {
 	c.r.proc.checkLease()
 	if c.busy || c.r.proc.fault != nil || c.dueIn() > 0 {
+		return
+	}
+	if wrong := c.r.host.clock.wrong.Load(); wrong != nil {
+		c.r.proc.wrongClock(wrong)
 		return
 	}
 	job := c.prepare()

@@ -20,8 +20,11 @@ import (
 const waitStep = 100 * time.Millisecond
 
 // claim takes the partition over with one fenced record (O2) and reads the
-// journal up to it (O3).
+// journal up to it (O3). By a wrong clock a lease would seem to have run out (J2).
 func (r *reign) claim(ctx context.Context) error {
+	if err := r.host.clock.agrees(ctx); err != nil {
+		return err
+	}
 	for _, s := range inputs {
 		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
 	}
@@ -103,7 +106,7 @@ func (r *reign) excluded(l authority.Lease, until int64) bool {
 	case s.NeverRunsTwice && strings.HasPrefix(l.Owner, r.host.Instance+"/"):
 		return false
 	}
-	return time.Now().UnixMilli() < until
+	return r.host.Clock.Now().UnixMilli() < until
 }
 
 // lookout follows journal and commands of a partition that another one holds.

@@ -44,7 +44,7 @@
 // reads.go and lease.go what a record changes beside the machine's rows.
 // owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, serve.go, unapplied.go,
 // checkpoint.go, checkpoint_job.go, marker.go and published.go are an owner's
-// life. host.go, router.go, reader.go, kafkalog.go, mailbox.go, offsets.go and
+// life. host.go, clock.go, router.go, reader.go, kafkalog.go, mailbox.go, offsets.go and
 // queues.go are what the partitions of a process share. The laws by letter (J1,
 // O2, …) are those of the partition log's design.
 package partition

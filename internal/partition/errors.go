@@ -21,11 +21,16 @@ func (e *BrokenLogError) Error() string {
 
 func (e *BrokenLogError) Unwrap() error { return e.Err }
 
-// ClockError is a clock that is behind the broker's by more than the margin
+// ClockError is a clock that differs from the broker's by more than the margin
 // that the lease allows: an owner with it must not decide (J2).
-type ClockError struct{ Ahead int64 }
+type ClockError struct {
+	Ahead int64 // ms that the broker's clock is ahead of this machine's; negative: it is behind by more than that
+}
 
 func (e *ClockError) Error() string {
+	if e.Ahead < 0 {
+		return fmt.Sprintf("the broker's clock is more than %s behind this machine's", time.Duration(-e.Ahead)*time.Millisecond)
+	}
 	return fmt.Sprintf("the broker's clock is %s ahead of this machine's", time.Duration(e.Ahead)*time.Millisecond)
 }
 

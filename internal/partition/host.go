@@ -36,6 +36,7 @@ type HostConfig struct {
 	Machine    func(partition int32) machine.Machine
 	Store      func(partition int32) store.Options  // where its store is
 	Member     func() (id string, generation int32) // of the planner group, for committed positions
+	Clock      Clock                                // nil: the system's
 	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
 	Durability *snapshot.Durability
 	Logger     *slog.Logger
@@ -57,6 +58,7 @@ type Host struct {
 	router  *router
 	ends    *endsAsker
 	queues  *queueCounts
+	clock   *clockWatch
 
 	recovering chan struct{} // bounds the recoveries at a time
 
@@ -73,6 +75,9 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 	c.Settings = c.Settings.Complete()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Clock == nil {
+		c.Clock = systemClock{}
 	}
 	if c.Stats == nil {
 		c.Stats = &Stats{}
@@ -113,13 +118,13 @@ func (h *Host) connect() (err error) {
 	if h.router, err = newRouter(h.Kafka, h.names, h.logger); err != nil {
 		return err
 	}
-	h.ends, h.queues = newEndsAsker(h), newQueueCounts(h)
+	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
 	return nil
 }
 
 func (h *Host) start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run} {
+	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run, h.clock.run} {
 		h.wg.Go(func() { run(ctx) })
 	}
 }

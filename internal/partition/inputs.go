@@ -95,8 +95,7 @@ func (p *Processor) aheadOfClock(stamp int64) bool {
 	if ahead <= p.Settings.Margin.Milliseconds() {
 		return false
 	}
-	p.clock.wrong = true
-	p.fail(&ClockError{Ahead: ahead})
+	p.wrongClock(&ClockError{Ahead: ahead})
 	return true
 }
 

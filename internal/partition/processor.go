@@ -148,7 +148,7 @@ type clockState struct {
 	at    time.Time // the reading that now is from
 	last  int64     // Unix ms, of the newest record
 	since time.Time // when last was made
-	wrong bool      // the broker's stamps are ahead by more than the margin
+	wrong bool      // it differs from the broker's by more than the margin
 }
 
 // tick reads the clock once per step: time never goes backwards, and goes on

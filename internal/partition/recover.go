@@ -87,7 +87,7 @@ func (r *reign) newProcessor() {
 	r.state = newStoreState(r.store, h.Settings.CacheBytes)
 	r.proc = NewProcessor(Config{
 		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
-		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: systemClock{},
+		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock,
 		Stats: h.Stats, Logger: r.o.logger,
 	})
 	m := r.store.Marks()
@@ -110,11 +110,6 @@ func (r *reign) recallTime(ctx context.Context) error {
 	}
 	return err
 }
-
-type systemClock struct{}
-
-// Now implements Clock.
-func (systemClock) Now() time.Time { return time.Now() }
 
 // rereadable is a replayed record whose effects need the input's bytes.
 type rereadable struct {

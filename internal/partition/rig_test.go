@@ -50,6 +50,7 @@ type rig struct {
 	n        int32
 	fs       vfs.FS
 	settings Settings
+	clock    Clock // of the processes that start; nil: the broker's
 	counter  *counter
 	producer *kgo.Client
 	logger   *slog.Logger
@@ -146,8 +147,8 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 	s.Host, err = NewHost(context.Background(), HostConfig{
 		Kafka: config, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
-		Settings: r.settings,
-		Machine:  func(int32) machine.Machine { return r.counter },
+		Settings: r.settings, Clock: r.clock,
+		Machine: func(int32) machine.Machine { return r.counter },
 		Store: func(p int32) store.Options {
 			return store.Options{Dir: fmt.Sprintf("%s-%d", instance, p), FS: r.fs}
 		},

@@ -1,0 +1,125 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// clockWatch finds out whether the clock of this process is ahead of the
+// broker's (J2). That it is behind is seen from the stamps of commands; an old
+// stamp by itself says nothing, since a record may have waited for long. So now
+// and then the process sends a record of its own to the inbox, which the broker
+// stamps: after it was sent, by whatever clock.
+type clockWatch struct {
+	host  *Host
+	tried chan struct{}              // closed: the clocks were compared once, or that failed
+	wrong atomic.Pointer[ClockError] // nil: they agree, as far as is known
+}
+
+// probeKey is the key of the records that are sent for their stamp: heartbeats
+// of nobody, which every owner drops.
+const probeKey = "_clock"
+
+func newClockWatch(h *Host) *clockWatch {
+	return &clockWatch{host: h, tried: make(chan struct{})}
+}
+
+// agrees waits for the first comparison and says what the last one has found.
+func (w *clockWatch) agrees(ctx context.Context) error {
+	select {
+	case <-w.tried:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if wrong := w.wrong.Load(); wrong != nil {
+		return wrong
+	}
+	return nil
+}
+
+// run compares the clocks once per lease, and more often while they differ.
+func (w *clockWatch) run(ctx context.Context) {
+	s := &w.host.Settings
+	if s.BrokerIsOurs { // its clock is this one
+		close(w.tried)
+		return
+	}
+	for first := true; ctx.Err() == nil; first = false {
+		ask, stop := context.WithTimeout(ctx, askTimeout)
+		err := w.compare(ask)
+		stop()
+		if err != nil && ctx.Err() == nil {
+			w.host.logger.Warn("comparing the clock with the broker's", "error", err)
+		}
+		if first {
+			close(w.tried)
+		}
+		pause := s.Lease
+		if w.wrong.Load() != nil {
+			pause = s.Margin
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// compare looks whether the broker has stamped a record from before the time
+// when it was sent.
+func (w *clockWatch) compare(ctx context.Context) error {
+	h := w.host
+	margin := h.Settings.Margin.Milliseconds()
+	sent := h.Clock.Now().UnixMilli()
+	probe, err := w.send(ctx)
+	if err != nil {
+		return fmt.Errorf("sending a record for its stamp: %w", err)
+	}
+	after, err := h.adm.ListOffsetsAfterMilli(ctx, sent-margin, probe.Topic)
+	if err != nil {
+		return fmt.Errorf("asking for the stamp of a record: %w", err)
+	}
+	// The first record stamped in time is the probe, an earlier one, or, if the
+	// probe is not, a later one or the end.
+	at, ok := after.Lookup(probe.Topic, probe.Partition)
+	switch {
+	case !ok || probe.Offset < 0:
+		return errors.New("it is not known where the record with the stamp is")
+	case at.Err != nil:
+		return fmt.Errorf("asking for the stamp of a record: %w", at.Err)
+	case at.Offset > probe.Offset:
+		w.wrong.Store(&ClockError{Ahead: -margin})
+	default:
+		w.wrong.Store(nil)
+	}
+	return nil
+}
+
+// send produces the probe. It does not outlast ctx, whatever the broker does.
+func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
+	rec := kafka.Keyed(w.host.names.Inbox(), []byte(probeKey), events.EncodeInbox(&events.TaskHeartbeat{}))
+	done := make(chan error, 1)
+	w.host.effects.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
+	select {
+	case err := <-done:
+		return rec, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// wrongClock ends the reign: with such a clock nothing is decided (J2).
+func (p *Processor) wrongClock(e *ClockError) {
+	p.clock.wrong = true
+	p.fail(e)
+}
+
+type systemClock struct{}
+
+// Now implements Clock.
+func (systemClock) Now() time.Time { return time.Now() }

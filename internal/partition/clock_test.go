@@ -1,0 +1,71 @@
+package partition
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// fastClock is ahead of the broker's by so many nanoseconds.
+type fastClock struct{ atomic.Int64 }
+
+// Now implements Clock.
+func (c *fastClock) Now() time.Time { return time.Now().Add(time.Duration(c.Load())) }
+
+// awaitClock waits until the first owner says that its clock is ahead.
+func (s *site) awaitClock() {
+	s.r.t.Helper()
+	for range 6000 {
+		if at := s.owners[0].Status(); at.State == Recovering && strings.Contains(at.Why, "the broker's clock is more than 2s behind") {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	s.r.t.Fatalf("the partition is %+v, want it to complain about its clock", s.owners[0].Status())
+}
+
+func TestJ2AnOwnerAheadOfTheBrokersClockTakesNothingOver(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		a := r.start("a", p)
+		defer a.leave()
+		a.await(Owning)
+		var clock fastClock
+		clock.Store(int64(time.Hour)) // by it the lease of a has run out
+		r.clock = &clock
+		b := r.start("b", p)
+		defer b.leave()
+		b.awaitClock()
+		if n := r.has(p, "AuthorityAcquired"); n != 1 {
+			t.Errorf("the partition was acquired %d times, want once", n)
+		}
+		clock.Store(0)
+		b.await(Owning)
+	})
+}
+
+func TestJ2AnOwnerWhoseClockRunsAheadStopsDeciding(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		var clock fastClock
+		r.clock = &clock
+		p := r.partitionOf("w")
+		s := r.start("a", p)
+		defer s.leave()
+		r.do("w", "start", `{"definition":"counter"}`)
+		clock.Store(int64(1500 * time.Millisecond)) // within the margin
+		<-time.After(30 * time.Second)
+		if at := s.await(Owning); at.Epoch != 1 {
+			t.Fatalf("a difference within the margin ended epoch 1: %+v", at)
+		}
+		clock.Store(int64(4 * time.Second)) // not so far that the lease runs out
+		s.awaitClock()
+		id := r.send("w", "input", `{"input": 7}`)
+		<-time.After(30 * time.Second)
+		if n := r.has(p, "InputAccepted"); n != 0 {
+			t.Error("an input was decided by a wrong clock")
+		}
+		clock.Store(0)
+		r.reply(id, 1)
+	})
+}
