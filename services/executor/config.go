@@ -88,7 +88,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	m := newMetrics()
+	m := newMetrics(pools)
 	t, err := taker.New(taker.Config{
 		Kafka: c.Kafka, Name: c.Name, Channel: "executor", Pools: pools, DrainLimit: c.DrainLimit,
 		Ready: c.Ready, Logger: c.Logger, Observer: m,

@@ -113,8 +113,9 @@ func TestMetricsCountAttempts(t *testing.T) {
 		}
 		got := map[string]float64{}
 		for _, f := range families {
-			m := f.GetMetric()[0]
-			got[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			for _, m := range f.GetMetric() {
+				got[f.GetName()] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
 		}
 		for name, want := range map[string]float64{
 			"heddle_executor_attempts_total": 1, "heddle_executor_slots": 4, "heddle_executor_slots_busy": 1,

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // metrics are what an executor tells Prometheus. Labels are bounded: queues are
@@ -16,7 +17,21 @@ type metrics struct {
 	dropped  *prometheus.CounterVec
 	waited   *prometheus.HistogramVec
 	ran      *prometheus.HistogramVec
+	queues   map[string]queueMetrics // read only
 	stats    func() []taker.PoolStats
+}
+
+// queueMetrics are those of one queue: an attempt looks no labels up.
+type queueMetrics struct {
+	attempts    map[string]prometheus.Counter // by outcome
+	dropped     prometheus.Counter
+	waited, ran prometheus.Observer
+}
+
+// outcomes are what taker.Observer is told.
+var outcomes = []string{
+	"pending", events.OutcomeCompleted.String(), events.OutcomeFailed.String(), events.OutcomeTimedOut.String(),
+	events.OutcomeCancelled.String(), events.OutcomeUnknownTask.String(), events.OutcomeAbandoned.String(),
 }
 
 var (
@@ -27,11 +42,12 @@ var (
 	latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 )
 
-func newMetrics() *metrics {
+func newMetrics(pools []taker.Pool) *metrics {
 	histogram := func(name, help string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: latencies}, []string{"queue"})
 	}
-	return &metrics{
+	m := &metrics{
+		queues: map[string]queueMetrics{},
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "heddle_executor_attempts_total", Help: "Attempts that left their slot, by outcome."}, []string{"queue", "outcome"}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -39,21 +55,39 @@ func newMetrics() *metrics {
 		waited: histogram("heddle_executor_queue_seconds", "From the writing of a task record to the start of its attempt."),
 		ran:    histogram("heddle_executor_run_seconds", "From the start of an attempt to its end."),
 	}
+	for _, p := range pools {
+		for _, queue := range p.Queues {
+			m.queues[queue] = m.of(queue)
+		}
+	}
+	return m
+}
+
+func (m *metrics) of(queue string) queueMetrics {
+	q := queueMetrics{
+		attempts: map[string]prometheus.Counter{}, dropped: m.dropped.WithLabelValues(queue),
+		waited: m.waited.WithLabelValues(queue), ran: m.ran.WithLabelValues(queue),
+	}
+	for _, o := range outcomes {
+		q.attempts[o] = m.attempts.WithLabelValues(queue, o)
+	}
+	return q
 }
 
 // Began implements taker.Observer.
 func (m *metrics) Began(queue string, waited time.Duration) {
-	m.waited.WithLabelValues(queue).Observe(max(0, waited.Seconds()))
+	m.queues[queue].waited.Observe(max(0, waited.Seconds()))
 }
 
 // Ended implements taker.Observer.
 func (m *metrics) Ended(queue, outcome string, ran time.Duration) {
-	m.attempts.WithLabelValues(queue, outcome).Inc()
-	m.ran.WithLabelValues(queue).Observe(ran.Seconds())
+	q := m.queues[queue]
+	q.attempts[outcome].Inc()
+	q.ran.Observe(ran.Seconds())
 }
 
 // Dropped implements taker.Observer.
-func (m *metrics) Dropped(queue string) { m.dropped.WithLabelValues(queue).Inc() }
+func (m *metrics) Dropped(queue string) { m.queues[queue].dropped.Inc() }
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
