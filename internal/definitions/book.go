@@ -48,7 +48,7 @@ func Open(ctx context.Context, cfg kafka.Config) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl, err := kafka.NewTail(cfg, kafka.FromStart, names.Definitions())
+	cl, err := kafka.NewWholeTail(cfg, names.Definitions())
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (b *Book) Close() {
 
 // Sync returns when everything that was in the topic at the call is in the book.
 func (b *Book) Sync(ctx context.Context) error {
-	ends, err := kadm.NewClient(b.cl).ListEndOffsets(ctx, b.topic)
+	ends, err := kadm.NewClient(b.cl).ListCommittedOffsets(ctx, b.topic)
 	if err == nil {
 		err = ends.Error()
 	}
@@ -167,6 +167,10 @@ func (b *Book) take(fetches kgo.Fetches) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fetches.EachRecord(func(r *kgo.Record) {
+		if r.Attrs.IsControl() {
+			b.next = r.Offset + 1
+			return
+		}
 		if err := b.apply(string(r.Key), r.Value, r.Timestamp); err != nil {
 			b.logger.Warn("a record of the definitions topic is passed over", "offset", r.Offset, "error", err)
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -83,5 +85,38 @@ func TestLabelsMoveAndDigestsStay(t *testing.T) {
 	}
 	if n := len(first.Canonical()) + len(second.Canonical()); book.Bytes() != n {
 		t.Fatalf("the book has %d bytes, want %d", book.Bytes(), n)
+	}
+}
+
+// A definition may be written in a transaction: its marker is the end of the log.
+func TestABookEndsBehindATransaction(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Config.Brokers...), kgo.Dialer(c.Config.Dialer), kgo.TransactionalID("writer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	d := parse(t, `{"name":"double","version":"1","components":{"a":{"expr":"input * 2"}}}`)
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range definitions.Records(d) {
+		rec := &kgo.Record{Topic: c.Topics.Definitions(), Key: r.Key, Value: r.Value}
+		if err := cl.ProduceSync(ctx, rec).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	book, err := definitions.Open(ctx, c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	if e, ok := book.Resolve("double@1"); !ok || e.Digest != d.Digest {
+		t.Fatalf("double@1 is %+v, %v", e, ok)
 	}
 }

@@ -138,10 +138,21 @@ func NewTail(c Config, from From, names ...string) (*kgo.Client, error) {
 	if from == FromEnd {
 		start = kgo.NewOffset().AtEnd()
 	}
+	return c.tail(start, names)
+}
+
+// NewWholeTail is NewTail from the start with the control records of
+// transactions, without which nobody can tell that the end of a log is reached
+// that ends with one.
+func NewWholeTail(c Config, names ...string) (*kgo.Client, error) {
+	return c.tail(kgo.NewOffset().AtStart(), names, kgo.KeepControlRecords())
+}
+
+func (c Config) tail(start kgo.Offset, names []string, more ...kgo.Opt) (*kgo.Client, error) {
 	opts := append(consumeBase(),
 		kgo.ConsumeTopics(names...),
 		kgo.ConsumeStartOffset(start),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 	)
-	return c.client("tail", opts...)
+	return c.client("tail", append(opts, more...)...)
 }
