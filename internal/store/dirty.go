@@ -22,6 +22,7 @@ type dirtySet struct {
 	kept   int // bytes of the groups' values
 
 	spare    []values  // to be used again
+	folding  []op      // room
 	reader   dueReader // of the snapshot in flight
 	snapshot *Snapshot // in flight
 	live     bool      // the changelog is not ahead of the store
@@ -173,15 +174,26 @@ func (d *dirtySet) wrote(e *dirtyEntry, bytes int) {
 	d.log.push(bytes)
 	for i := range e.Parts {
 		if g := d.groups[e.Parts[i].Owner]; len(g.ops) > 2*g.folded+foldSlack {
-			d.bytes -= len(g.ops)
-			d.kept -= len(g.values.bytes)
-			g.ops, g.values = g.ops.fold(g.values)
-			d.kept += len(g.values.bytes)
-			g.folded = len(g.ops)
-			d.bytes += len(g.ops)
+			d.fold(g)
 		}
 	}
 	clear(e.Parts)
+}
+
+// fold reduces what a group lists to what its snapshot needs.
+func (d *dirtySet) fold(g *dirtyGroup) {
+	d.bytes -= len(g.ops)
+	d.kept -= len(g.values.bytes)
+	old, kept := g.values, values{}
+	if old.some() {
+		kept = d.room()
+	}
+	g.ops, d.folding = g.ops.fold(&old, make(ops, 0, len(g.ops)), &kept, d.folding)
+	g.values, g.folded = kept, len(g.ops)
+	clear(d.folding)
+	d.recycle(old)
+	d.kept += len(g.values.bytes)
+	d.bytes += len(g.ops)
 }
 
 // forget drops a group that is neither dirty nor in a snapshot.

@@ -83,18 +83,18 @@ func (a *op) compare(b *op) int {
 	return int(a.turn - b.turn)
 }
 
-// fold reduces a list to one change per key, in key order, with the values of
-// these changes where v has them. Keys that were born and died again are gone:
-// neither changelog nor store has them.
-func (o ops) fold(v values) (ops, values) {
-	out, kept := make(ops, 0, len(o)), values{}
-	for _, last := range o.lasts(make([]op, 0, len(o)/8)) {
+// fold appends to out the list reduced to one change per key, in key order, and
+// to kept the values of these changes where v has them. Keys that were born and
+// died again are gone: neither changelog nor store has them.
+func (o ops) fold(v *values, out ops, kept *values, room []op) (ops, []op) {
+	room = o.lasts(room[:0])
+	for _, last := range room {
 		out = out.raw(last.kind, last.key)
 		if v.some() {
 			kept.add(v.at(last.turn))
 		}
 	}
-	return out, kept
+	return out, room
 }
 
 // lasts are the last changes of each key, in key order: born if the changelog

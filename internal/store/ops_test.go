@@ -28,8 +28,9 @@ func TestFoldKeepsWhatTheChangelogMustLearn(t *testing.T) {
 			written.add([]byte{newest[full]})
 			kinds[full] = append(kinds[full], kind)
 		}
-		once, kept := list.fold(written)
-		if twice, _ := once.fold(kept); !bytes.Equal(once, twice) {
+		var kept, again values
+		once, _ := list.fold(&written, nil, &kept, nil)
+		if twice, _ := once.fold(&kept, nil, &again, nil); !bytes.Equal(once, twice) {
 			t.Fatalf("folding again gives %x, not %x", twice, once)
 		}
 		got := map[string]byte{}
