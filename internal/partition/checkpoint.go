@@ -189,6 +189,9 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	st.CheckBytes.Add(uint64(j.bytes))
 	st.CheckNanos.Add(uint64(c.took))
 	c.remember(p, j)
+	if h := c.r.host; h.clock.stale() { // the next checkpoint heeds what it finds
+		c.r.beside.Go(func() { h.clock.refresh(c.r.log.ctx) })
+	}
 	p.renewed(Renewed{Until: j.lease.LeasedUntil})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,28 +17,24 @@ import (
 // clockWatch finds out whether the clock of this process is ahead of the
 // broker's (J2). That it is behind is seen from the stamps of commands; an old
 // stamp by itself says nothing, since a record may have waited for long. So now
-// and then the process sends a record of its own to the inbox, which the broker
-// stamps: after it was sent, by whatever clock.
+// and then a process with partitions sends a record of its own to the inbox,
+// which the broker stamps: after it was sent, by whatever clock.
 type clockWatch struct {
-	host  *Host
-	tried chan struct{}              // closed: the clocks were compared once, or that failed
-	wrong atomic.Pointer[ClockError] // nil: they agree, as far as is known
+	host   *Host
+	mu     sync.Mutex                 // one comparison at a time serves all owners
+	looked atomic.Pointer[time.Time]  // when they were compared last, or that failed
+	wrong  atomic.Pointer[ClockError] // nil: they agree, as far as is known
 }
 
 // probeKey is the key of the records that are sent for their stamp: heartbeats
 // of nobody, which every owner drops.
 const probeKey = "_clock"
 
-func newClockWatch(h *Host) *clockWatch {
-	return &clockWatch{host: h, tried: make(chan struct{})}
-}
-
-// agrees waits for the first comparison and says what the last one has found.
+// agrees says what a comparison has found that is not older than a lease.
 func (w *clockWatch) agrees(ctx context.Context) error {
-	select {
-	case <-w.tried:
-	case <-ctx.Done():
-		return ctx.Err()
+	w.refresh(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if wrong := w.wrong.Load(); wrong != nil {
 		return wrong
@@ -45,29 +42,32 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 	return nil
 }
 
-// run compares the clocks once per lease, and more often while they differ.
-func (w *clockWatch) run(ctx context.Context) {
+// stale says whether the clocks should be compared: once per lease, and more
+// often while they differ. A broker of this process has this clock.
+func (w *clockWatch) stale() bool {
 	s := &w.host.Settings
-	if s.BrokerIsOurs { // its clock is this one
-		close(w.tried)
+	every := s.Lease
+	if w.wrong.Load() != nil {
+		every = s.Margin
+	}
+	last := w.looked.Load()
+	return !s.BrokerIsOurs && (last == nil || time.Since(*last) >= every)
+}
+
+// refresh compares the clocks if that is due. What cannot be compared is as it was.
+func (w *clockWatch) refresh(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stale() {
 		return
 	}
-	for first := true; ctx.Err() == nil; first = false {
-		ask, stop := context.WithTimeout(ctx, askTimeout)
-		err := w.compare(ask)
-		stop()
-		if err != nil && ctx.Err() == nil {
-			w.host.logger.Warn("comparing the clock with the broker's", "error", err)
-		}
-		if first {
-			close(w.tried)
-		}
-		pause := s.Lease
-		if w.wrong.Load() != nil {
-			pause = s.Margin
-		}
-		sleep(ctx, pause)
+	ask, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	if err := w.compare(ask); err != nil && ctx.Err() == nil {
+		w.host.logger.Warn("comparing the clock with the broker's", "error", err)
 	}
+	now := time.Now()
+	w.looked.Store(&now)
 }
 
 // compare looks whether the broker has stamped a record from before the time

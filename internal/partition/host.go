@@ -118,13 +118,13 @@ func (h *Host) connect() (err error) {
 	if h.router, err = newRouter(h.Kafka, h.names, h.logger); err != nil {
 		return err
 	}
-	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
+	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), &clockWatch{host: h}
 	return nil
 }
 
 func (h *Host) start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run, h.clock.run} {
+	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run} {
 		h.wg.Go(func() { run(ctx) })
 	}
 }
