@@ -17,8 +17,14 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// DefaultMaxWaiting bounds the questions that wait for a reply.
-const DefaultMaxWaiting = 1 << 16
+const (
+	// DefaultMaxWaiting bounds the questions that wait for a reply.
+	DefaultMaxWaiting = 1 << 16
+
+	// DefaultAskAgain is longer than a partition takes to change its owner
+	// without a crash.
+	DefaultAskAgain = 5 * time.Second
+)
 
 var (
 	// ErrBusy is a question beyond MaxWaiting.
@@ -42,6 +48,10 @@ type Options struct {
 	// ProduceTimeout is how long a question may wait for Kafka before it is
 	// ErrUnavailable; 0: as long as its context.
 	ProduceTimeout time.Duration
+
+	// AskAgain is how long a reply that tells a decision may take before the
+	// command is sent again under its id; 0: DefaultAskAgain.
+	AskAgain time.Duration
 }
 
 // Asker is safe for concurrent use. Close it.
@@ -58,6 +68,7 @@ type Asker struct {
 	done     chan struct{}
 
 	produceTimeout time.Duration
+	askAgain       time.Duration
 
 	number     atomic.Uint64
 	maxWaiting int
@@ -74,7 +85,10 @@ func Open(ctx context.Context, o Options) (*Asker, error) {
 	}
 	a := &Asker{
 		names: names, source: []byte(o.Source), address: []byte(rand.Text()), logger: o.Logger,
-		produceTimeout: o.ProduceTimeout, maxWaiting: o.MaxWaiting, waiting: map[string]*Call{}, done: make(chan struct{}),
+		produceTimeout: o.ProduceTimeout, askAgain: o.AskAgain, maxWaiting: o.MaxWaiting, waiting: map[string]*Call{}, done: make(chan struct{}),
+	}
+	if a.askAgain <= 0 {
+		a.askAgain = DefaultAskAgain
 	}
 	if a.maxWaiting == 0 {
 		a.maxWaiting = DefaultMaxWaiting

@@ -165,6 +165,32 @@ func TestCloseEndsTheWaits(t *testing.T) {
 	}
 }
 
+func TestALostDecisionIsAskedForAgain(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	asked := map[string]int{} // by id; the script runs in one goroutine
+	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+		if asked[q.Command.ID]++; asked[q.Command.ID] < 3 {
+			return nil
+		}
+		return asktest.Echo(q)
+	})
+	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", AskAgain: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	for _, id := range []string{"", "the caller's"} {
+		call, err := a.Ask(within(t), ask.Command{Name: "pause", Workflow: "w", ID: id, Body: []byte(`{}`)}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer call.Close()
+		if r, err := call.Decided(within(t)); err != nil || r.Result != events.ResultDone {
+			t.Fatalf("decided: %+v, %v", r, err)
+		}
+	}
+}
+
 func TestAskEndTellsTheEndOrTheRefusal(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
 	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {

@@ -3,7 +3,9 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -18,6 +20,9 @@ type Call struct {
 	failed  chan error  // capacity 1: the record was not written, or the wait is over
 
 	repeatable bool // the command's id is the caller's
+
+	command Command // asked again under its id
+	wait    string
 }
 
 // maxReplies is how many undecoded replies a question holds: decided and
@@ -70,8 +75,23 @@ func (c *Call) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Decided is the reply that says what became of the command.
-func (c *Call) Decided(ctx context.Context) (events.Reply, error) { return c.Next(ctx) }
+// mostBetweenAsk bounds the time between two askings of one question.
+const mostBetweenAsk = 30 * time.Second
+
+// Decided is the reply that says what became of the command. As a reply can be
+// lost, the command is sent again now and then: under its id it is decided once,
+// and its first answer comes again.
+func (c *Call) Decided(ctx context.Context) (events.Reply, error) {
+	for pause := c.asker.askAgain; ; pause = min(2*pause, mostBetweenAsk) {
+		some, cancel := context.WithTimeout(ctx, pause)
+		r, err := c.Next(some)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return r, err
+		}
+		c.asker.produce(ctx, c, c.asker.record(c.command, c.replyID, c.wait))
+	}
+}
 
 func (c *Call) fail(err error) {
 	select {

@@ -11,5 +11,5 @@
 // Replies are a courtesy: one can be lost (the reader loses its place, the
 // records expired), and whoever waits does so with a deadline. What was asked
 // by command is safe in Kafka and deduplicated by its id, so asking again under
-// the same id is harmless.
+// the same id is harmless: who waits for a decision does.
 package ask

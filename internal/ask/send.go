@@ -52,7 +52,7 @@ func (a *Asker) ask(ctx context.Context, cmd Command, wait string) (*Call, error
 	if !repeatable {
 		cmd.ID = replyID
 	}
-	c, err := a.register(&Call{ID: cmd.ID, replyID: replyID, repeatable: repeatable})
+	c, err := a.register(&Call{ID: cmd.ID, replyID: replyID, repeatable: repeatable, command: cmd, wait: wait})
 	if err != nil {
 		return nil, err
 	}
