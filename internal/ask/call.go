@@ -86,11 +86,17 @@ func (c *Call) Decided(ctx context.Context) (events.Reply, error) {
 		some, cancel := context.WithTimeout(ctx, pause)
 		r, err := c.Next(some)
 		cancel()
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() != nil || !late(err) {
 			return r, err
 		}
 		c.asker.produce(ctx, c, c.asker.record(c.command, c.replyID, c.wait))
 	}
+}
+
+// late says whether an error means that no reply has come in time, and not that
+// Kafka did not take the question in time.
+func late(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable)
 }
 
 func (c *Call) fail(err error) {

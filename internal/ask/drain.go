@@ -61,7 +61,7 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string) (End[W, R]
 			return *end, nil
 		case ctx.Err() != nil:
 			return none, ctx.Err()
-		case !errors.Is(err, context.DeadlineExceeded):
+		case !late(err):
 			return none, err
 		}
 		if d, done, err := c.asker.Look(ctx, workflow); done && err == nil {
