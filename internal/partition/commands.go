@@ -66,17 +66,16 @@ func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Comm
 
 // known looks a command up; a state that cannot be read is a fault.
 func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *ledgerRow) {
-	defer func() {
-		if e := recover(); e != nil {
-			if p.contain(e) != "" {
-				p.fail(fmt.Errorf("looking up a command: %v", e))
-			}
+	defect := p.contained(func() {
+		if p.names.fresh(cmd.Workflow) {
+			p.State.Fresh(cmd.Workflow)
 		}
-	}()
-	if p.names.fresh(cmd.Workflow) {
-		p.State.Fresh(cmd.Workflow)
+		v, entry = p.lookUp(cmd, stamp)
+	})
+	if defect != "" {
+		p.fail(fmt.Errorf("looking up a command: %s", defect))
 	}
-	return p.lookUp(cmd, stamp)
+	return v, entry
 }
 
 func refusal(cmd *events.Command, code, message string) *events.CommandRefused {

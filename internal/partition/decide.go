@@ -60,11 +60,11 @@ func (p *Processor) decide(d *decision) bool {
 // attempt lets the machine decide, with everything that follows, and contains
 // its panics (J6). limit > 0 asks for the decision that fits.
 func (p *Processor) attempt(d *decision, f *flight, limit int) (defect string) {
-	defer func() {
-		if v := recover(); v != nil {
-			defect = p.contain(v)
-		}
-	}()
+	return p.contained(func() { p.fill(d, f, limit) })
+}
+
+// fill fills a flight with what the machine decides.
+func (p *Processor) fill(d *decision, f *flight, limit int) {
 	rec := &f.rec
 	switch {
 	case d.own != nil:
@@ -78,11 +78,21 @@ func (p *Processor) attempt(d *decision, f *flight, limit int) (defect string) {
 		rec.Events = p.Machine.Decide(p.tx, rec.Position, rec.Time, d.in)
 	}
 	if len(rec.Events) == 0 {
-		return ""
+		return
 	}
 	f.outs = p.conclude(rec, d.command)
 	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
 	f.due = domain(rec) && p.Machine.Due(p.tx, rec)
+}
+
+// contained runs f and says what defect it met; a fault is not one (J6).
+func (p *Processor) contained(f func()) (defect string) {
+	defer func() {
+		if v := recover(); v != nil {
+			defect = p.contain(v)
+		}
+	}()
+	f()
 	return ""
 }
 

@@ -214,21 +214,16 @@ func (p *Processor) republish(k attemptKey, at *watched) {
 }
 
 func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, ok bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			if p.contain(v) != "" {
-				ok = false
-			}
+	p.contained(func() {
+		e, made := p.Machine.Task(p.tx, k.workflow, &at.row, k.runnable)
+		if !made {
+			return
 		}
-		p.tx.Reset()
-	}()
-	e, ok := p.Machine.Task(p.tx, k.workflow, &at.row, k.runnable)
-	if !ok {
-		return nil, false
-	}
-	o = fromEffect(&e, at.row.Decided, 0)
-	o.Key, o.Runnable = k.workflow, k.runnable
-	return o, true
+		o, ok = fromEffect(&e, at.row.Decided, 0), true
+		o.Key, o.Runnable = k.workflow, k.runnable
+	})
+	p.tx.Reset()
+	return o, ok
 }
 
 // keys are the open attempts in order.

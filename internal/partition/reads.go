@@ -150,10 +150,6 @@ func (p *Processor) answerQuery(q *events.Query) {
 }
 
 func (p *Processor) query(q *events.Query) (r events.Reply, defect string) {
-	defer func() {
-		if v := recover(); v != nil {
-			defect = p.contain(v)
-		}
-	}()
-	return p.Machine.Query(p.tx, p.clock.now, q), ""
+	defect = p.contained(func() { r = p.Machine.Query(p.tx, p.clock.now, q) })
+	return r, defect
 }

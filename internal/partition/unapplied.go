@@ -61,14 +61,3 @@ func (p *Processor) quarantineRecord(k rows.Key, row *unappliedRow) bool {
 		own: &events.WorkflowQuarantined{Reason: row.Reason, Timer: k.Append(nil)},
 	})
 }
-
-// contained runs f and says what defect it met; a fault is not one (J6).
-func (p *Processor) contained(f func()) (defect string) {
-	defer func() {
-		if v := recover(); v != nil {
-			defect = p.contain(v)
-		}
-	}()
-	f()
-	return ""
-}
