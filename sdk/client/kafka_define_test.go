@@ -7,11 +7,9 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/client"
 )
@@ -44,25 +42,8 @@ func TestDefiningOverKafkaCreatesTheQueuesThatItNames(t *testing.T) {
 }
 
 func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(fake.Close)
-	cfg := kafka.Config{Brokers: fake.ListenAddrs()}
-	set, err := topics.Default().Set(topics.Options{Partitions: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := kafka.NewAdmin(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
+	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
 	ctx := within(t)
-	if _, err := set.Apply(ctx, admin); err != nil {
-		t.Fatal(err)
-	}
 	fake.ControlKey(kmsg.CreateTopics.Int16(), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 		fake.KeepControl()
 		resp := kreq.ResponseKind().(*kmsg.CreateTopicsResponse)
@@ -73,7 +54,7 @@ func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
 		}
 		return resp, nil, true
 	})
-	cl, err := client.New(client.Options{Kafka: cfg})
+	cl, err := client.New(client.Options{Kafka: c.Config})
 	if err != nil {
 		t.Fatal(err)
 	}

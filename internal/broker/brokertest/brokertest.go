@@ -21,7 +21,7 @@ import (
 
 // Cluster is a broker with a deployment's topics, and how to reach it.
 type Cluster struct {
-	Broker *broker.Broker // nil on a real cluster
+	Broker *broker.Broker // nil on a cluster of another kind
 	Config kafka.Config
 	Topics *topics.Set
 
@@ -54,6 +54,20 @@ func join(t testing.TB, brokers []string, o topics.Options) *Cluster {
 // StartDir runs a broker on a data directory, on a free loopback port.
 func StartDir(t testing.TB, dir string, o topics.Options) *Cluster {
 	return start(t, broker.Options{Dir: dir}, o)
+}
+
+// StartFake runs a bare kfake cluster until the test ends, for tests of what
+// other clusters refuse: ControlKey answers in the cluster's place.
+func StartFake(t testing.TB, o topics.Options) (*kfake.Cluster, *Cluster) {
+	t.Helper()
+	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fake.Close)
+	c := &Cluster{Config: kafka.Config{Brokers: fake.ListenAddrs()}}
+	c.apply(t, o)
+	return fake, c
 }
 
 // StartInBubble runs a broker in memory inside the calling test's bubble: all

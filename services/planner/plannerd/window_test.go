@@ -13,7 +13,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -101,30 +100,13 @@ func TestAWindowIsRefusedWithTheSettingBothValuesAndTheFix(t *testing.T) {
 
 // A cluster may let its users see topics and not their settings.
 func TestWhereSettingsMayNotBeReadThePlannerWarnsAndRuns(t *testing.T) {
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(fake.Close)
-	cfg := kafka.Config{Brokers: fake.ListenAddrs()}
-	set, err := topics.Default().Set(topics.Options{Partitions: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := kafka.NewAdmin(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	if _, err := set.Apply(t.Context(), admin); err != nil {
-		t.Fatal(err)
-	}
+	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
 	fake.ControlKey(kmsg.DescribeConfigs.Int16(), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 		fake.KeepControl()
 		return refuseSettings(kreq.(*kmsg.DescribeConfigsRequest)), nil, true
 	})
 	var log bytes.Buffer
-	if err := begin(t, cfg, 1000*time.Hour, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+	if err := begin(t, c.Config, 1000*time.Hour, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 		t.Fatalf("the planner ended with %v\n%s", err, &log)
 	}
 	for _, want := range []string{"the dedupe window is not checked", "window=1000h0m0s", "min.insync.replicas is not known"} {
