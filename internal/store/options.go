@@ -53,15 +53,23 @@ func (o Options) pebble() *pebble.Options {
 	}
 	p.Experimental.CompactionScheduler = o.Shared.compactions.join()
 	for i := range p.Levels {
+		p.Levels[i].BlockSize = blockSize
+	}
+	TuneLevels(p)
+	return p
+}
+
+// TuneLevels sets the filters and the compression of every level: for stores
+// that change much and are mostly asked for what they do not have.
+func TuneLevels(p *pebble.Options) {
+	for i := range p.Levels {
 		l := &p.Levels[i]
-		l.BlockSize = blockSize
 		l.FilterPolicy = bloom.FilterPolicy(10) // most lookups of absent rows read nothing
 		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 		if i <= 1 { // rewritten soon: not worth the time
 			l.Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 		}
 	}
-	return p
 }
 
 // logger passes Pebble's log on. Pebble tells of every flush and compaction at

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
-	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/heddle-run/heddle/internal/store"
 )
 
 const (
@@ -28,14 +28,7 @@ func (v *view) openStore(dir string) error {
 		L0CompactionThreshold: 8, // of most workflows nothing is read but filters
 		Logger:                pebbleLog{v.logger},
 	}
-	for i := range o.Levels {
-		l := &o.Levels[i]
-		l.FilterPolicy = bloom.FilterPolicy(10) // most workflows that are looked up are new
-		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
-		if i <= 1 { // rewritten soon: not worth the time
-			l.Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
-		}
-	}
+	store.TuneLevels(o) // most workflows that are looked up are new
 	if dir == "" {
 		o.FS = vfs.NewMem()
 	}
