@@ -139,14 +139,7 @@ func wantedKeys(t *testing.T, model map[string]events.Status) map[string][]byte 
 	t.Helper()
 	all := map[string][]byte{}
 	for id, s := range model {
-		status, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := unmarshalRow(status)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, status := rowOf(t, s)
 		all["w/"+id] = append(r.appendTo(nil), status...)
 		for _, i := range []index{byTime, byStatus, byDefinition} {
 			all[string(i.appendKey(nil, r, []byte(id)))] = nil

@@ -22,28 +22,24 @@ func TestStatusesOfThePlannerAreScanned(t *testing.T) {
 	} {
 		s := testStatus("a/1")
 		change(&s)
-		status, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, ok := scanRow(status)
-		if want := rowOf(t, s); !ok || !reflect.DeepEqual(got, want) {
+		want, status := rowOf(t, s)
+		if got, ok := scanRow(status); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, ok, want)
 		}
 	}
 }
 
-func rowOf(t *testing.T, s events.Status) row {
+// rowOf is the row of a status, and the status as JSON.
+func rowOf(t *testing.T, s events.Status) (r row, status []byte) {
 	t.Helper()
 	status, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := unmarshalRow(status)
-	if err != nil {
+	if r, err = unmarshalRow(status); err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return r, status
 }
 
 func TestStatusesOfOthersAreRead(t *testing.T) {
