@@ -211,7 +211,7 @@ func (e *WorkflowDeleted) Fields(c *wire.Codec) {
 // dlq and the workflow is as it was before it.
 type WorkflowQuarantined struct {
 	Reason string
-	Timer  []byte // key of the timer row that was the input; it is dropped
+	Timer  []byte // key of the row (a timer, a record that could not be applied) that was the input; it is dropped
 }
 
 func (*WorkflowQuarantined) number() int { return 72 }

@@ -114,9 +114,9 @@ func Ints[T Integer](c *Codec, num int, name string, p *[]T) {
 			size += protowire.SizeVarint(uint64(v))
 		}
 		c.tag(num, protowire.BytesType)
-		c.buf = protowire.AppendVarint(c.buf, uint64(size))
+		c.varint(uint64(size))
 		for _, v := range *p {
-			c.buf = protowire.AppendVarint(c.buf, uint64(v))
+			c.varint(uint64(v))
 		}
 	case decoding:
 		if c.at(num, protowire.BytesType) {
