@@ -67,8 +67,8 @@ func (s Settings) Complete() Settings {
 	def(&s.InflightBytes, 16<<20)
 	def(&s.QueueRecords, 4096)
 	def(&s.QueueBytes, 4<<20)
-	def(&s.WriteDelay, 200*time.Millisecond)
-	def(&s.WriteRecords, 4096)
+	def(&s.WriteDelay, time.Second)
+	def(&s.WriteRecords, 16_384)
 	def(&s.WriteBytes, 8<<20)
 	def(&s.CacheBytes, 64<<20)
 	return s
