@@ -13,7 +13,7 @@ func feed(t *testing.T, s *Store, c *Cache, n uint64, writes ...rows.Write) []Ch
 	t.Helper()
 	c.Apply(writes, n)
 	changes := append([]Change(nil), c.Unwritten(n)...)
-	if err := s.Commit(mark(n), c.batch); err != nil {
+	if err := s.Commit(mark(n), c.batch.changes); err != nil {
 		t.Fatal(err)
 	}
 	c.Written(n)

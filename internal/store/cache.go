@@ -1,10 +1,6 @@
 package store
 
-import (
-	"fmt"
-
-	"github.com/heddle-run/heddle/shared/rows"
-)
+import "github.com/heddle-run/heddle/shared/rows"
 
 // Cache is the state of a partition as of the last record decided: decoded rows
 // over a Store, as a rows.Source. Changes of records that are not in the store
@@ -27,9 +23,7 @@ type Cache struct {
 
 	pending []pending // changes not yet written, in order of records
 	head    int       // of pending
-	batch   []Change  // what Unwritten returned
-	members []*entry  // the entries of batch
-	upto    uint64    // the record that batch reaches to
+	batch   batch     // what Unwritten returned
 
 	scanning int
 	free     []*entry
@@ -37,13 +31,6 @@ type Cache struct {
 	clean    int64 // of what may be evicted
 	hits     uint64
 	misses   uint64
-}
-
-// pending is one change of one record.
-type pending struct {
-	entry  *entry
-	row    rows.Row
-	record uint64
 }
 
 // NewCache makes an empty cache over s. Unpinned rows take about limit bytes.
@@ -135,77 +122,6 @@ func (c *Cache) pin(g *group, e *entry) {
 	}
 	e.pins++
 	g.pins++
-}
-
-// Unwritten are the changes of all records up to the given one that are not in
-// the store, one per key: for Store.Commit. The slice is valid until the next
-// call.
-func (c *Cache) Unwritten(record uint64) []Change {
-	for _, e := range c.members {
-		e.slot = 0
-	}
-	c.batch, c.members, c.upto = c.batch[:0], c.members[:0], record
-	for i := c.head; i < len(c.pending) && c.pending[i].record <= record; i++ {
-		p := &c.pending[i]
-		if p.entry.slot == 0 {
-			c.batch = append(c.batch, Change{Key: p.entry.key, New: p.entry.stored == absent})
-			c.members = append(c.members, p.entry)
-			p.entry.slot = int32(len(c.batch))
-		}
-		c.batch[p.entry.slot-1].Row = p.row
-	}
-	return c.batch
-}
-
-// Written says that what Unwritten returned for this record is in the store.
-func (c *Cache) Written(record uint64) {
-	if record != c.upto {
-		panic(fmt.Sprintf("store: written up to record %d, but asked for up to %d", record, c.upto))
-	}
-	for ; c.head < len(c.pending) && c.pending[c.head].record <= record; c.head++ {
-		p := &c.pending[c.head]
-		p.entry.pins--
-		p.entry.group.pins--
-		*p = pending{}
-	}
-	for i, e := range c.members {
-		c.settle(e, &c.batch[i])
-		c.batch[i] = Change{}
-	}
-	clear(c.members)
-	c.members = c.members[:0]
-	c.shift()
-	c.evict()
-}
-
-// settle notes that the store now has what a change says.
-func (c *Cache) settle(e *entry, change *Change) {
-	e.slot = 0
-	e.stored = present
-	if change.Row == nil {
-		e.stored = absent
-	}
-	if e.pins > 0 {
-		return // changed again since
-	}
-	c.clean += int64(e.size) // as if it had been clean, for account and remove
-	if e.row == nil {
-		c.remove(e)
-		return
-	}
-	c.account(e.group, e, change.size)
-}
-
-// shift moves the pending changes to the front of their slice when most of it
-// is done with.
-func (c *Cache) shift() {
-	if c.head == len(c.pending) {
-		c.pending, c.head = c.pending[:0], 0
-	} else if c.head > len(c.pending)/2 {
-		n := copy(c.pending, c.pending[c.head:])
-		clear(c.pending[n:])
-		c.pending, c.head = c.pending[:n], 0
-	}
 }
 
 // Pending is the number of changes that are not in the store.

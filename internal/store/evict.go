@@ -7,7 +7,7 @@ const (
 	// fixed part of a small row.
 	entryCost = 240
 	// freeEntries bounds the entries kept for reuse.
-	freeEntries = 1024
+	freeEntries = 8192
 )
 
 // insert makes an entry for a key that has none. The caller accounts for it.

@@ -14,6 +14,8 @@ type group struct {
 	fresh      bool // the store has none of the workflow's own rows but what is here
 	pins       int
 	bytes      int64
+
+	oldest, newest int32 // 1 + place in the cache's batch, while that is gathered
 }
 
 const (

@@ -14,7 +14,7 @@ const (
 	// defaultMemTable lets most rows that live shortly die before they reach a
 	// table. A partition has at most two memtables; they start at 256 KiB and
 	// grow with the load.
-	defaultMemTable = 4 << 20
+	defaultMemTable = 8 << 20
 
 	openFiles = 512 // per partition, a soft limit
 	blockSize = 16 << 10
@@ -46,7 +46,7 @@ func (o Options) pebble() *pebble.Options {
 		Logger:                      logger{o.Logger},
 		Cache:                       o.Shared.blocks,
 		FileCache:                   o.Shared.files,
-		L0CompactionThreshold:       8,  // lookups are mostly answered by memory or filters
+		L0CompactionThreshold:       16, // lookups are mostly answered by memory or filters
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
 		EventListener:               &pebble.EventListener{BackgroundError: logger{o.Logger}.background},

@@ -16,7 +16,7 @@ type entry struct {
 	group  *group
 	size   int32 // estimated bytes
 	pins   int32 // changes that are not in the store
-	slot   int32 // 1 + place in the cache's batch, while it is in one
+	slot   int32 // 1 + place in the cache's batch, while that is gathered
 	stored stored
 	used   bool // since the last sweep
 }
