@@ -14,17 +14,27 @@ import (
 // the workflow ID (nil for the partition's own records), the timestamp is the
 // record's time. rec may be changed afterwards.
 func Encode(rec *events.Record, names topics.Names, partition int32) *kgo.Record {
-	out := &kgo.Record{
+	f := &frame{}
+	f.record = kgo.Record{
 		Topic:     names.Journal(),
 		Partition: partition,
 		Value:     events.EncodeRecord(rec),
-		Headers:   Headers(rec),
+		Headers:   appendHeaders(f.headers[:0], f.digits[:0], rec),
 		Timestamp: time.UnixMilli(rec.Time),
 	}
 	if rec.Workflow != "" {
-		out.Key = []byte(rec.Workflow)
+		f.record.Key = append(f.key[:0], rec.Workflow...)
 	}
-	return out
+	return &f.record
+}
+
+// frame is a record with room for what is around its value: one is made for
+// every step.
+type frame struct {
+	record  kgo.Record
+	headers [2]kgo.RecordHeader // of all but takeovers
+	digits  [16]byte            // of epoch and seq, mostly
+	key     [32]byte            // of most workflows
 }
 
 // Decode is the inverse of Encode. It fails when headers, key and value do not

@@ -86,11 +86,11 @@ func TestHeadersHaveOneForm(t *testing.T) {
 			t.Errorf("%d is read as %d, %v", good, v, ok)
 		}
 	}
-	twice := append(Headers(record(1, 2, "w")), decimal(epochHeader, 1))
+	twice := append(appendHeaders(nil, nil, record(1, 2, "w")), decimal(epochHeader, 1))
 	if h, err := ParseHeaders(twice); err == nil {
 		t.Errorf("a header given twice is read as %+v", h)
 	}
-	if _, err := ParseHeaders(append(Headers(record(1, 2, "w")), kgo.RecordHeader{Key: "traceparent"})); err != nil {
+	if _, err := ParseHeaders(append(appendHeaders(nil, nil, record(1, 2, "w")), kgo.RecordHeader{Key: "traceparent"})); err != nil {
 		t.Errorf("a foreign header: %v", err)
 	}
 }

@@ -37,11 +37,10 @@ func headerOf(rec *events.Record) Header {
 	return Header{Position: rec.Position, Takeover: rec.Position.Seq == 1, Replaces: rec.Replaces}
 }
 
-// Headers are the Kafka headers of rec.
-func Headers(rec *events.Record) []kgo.RecordHeader {
+// appendHeaders appends the Kafka headers of rec to list. Their values stand in
+// digits; when that grows, earlier ones stay where they are.
+func appendHeaders(list []kgo.RecordHeader, digits []byte, rec *events.Record) []kgo.RecordHeader {
 	h := headerOf(rec)
-	list := make([]kgo.RecordHeader, 0, 3)
-	digits := make([]byte, 0, 32) // of all values; when it grows, earlier ones stay where they are
 	add := func(key string, v uint64) {
 		from := len(digits)
 		digits = strconv.AppendUint(digits, v, 10)

@@ -134,8 +134,9 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 // the transaction.
 func (t *Txn) produce(ctx context.Context, records []*kgo.Record) error {
 	acked := make(chan error, len(records))
+	promise := func(_ *kgo.Record, err error) { acked <- err }
 	for _, r := range records {
-		t.cl.Produce(ctx, r, func(_ *kgo.Record, err error) { acked <- err })
+		t.cl.Produce(ctx, r, promise)
 	}
 	var failed error
 	for range records {

@@ -32,6 +32,7 @@ type checkpointer struct {
 	cursors   []cursorRow     // as last committed
 	at        events.Position // the last record of the last one
 	full      time.Time       // of the last one of everything
+	room      recordRoom      // for the next one
 	stop      context.CancelFunc
 	ctx       context.Context
 	result    error
@@ -144,6 +145,7 @@ func (c *checkpointer) prepare() *job {
 		return false
 	})
 	j.due, j.all = due, c.all
+	j.room, c.room = c.room, recordRoom{}
 	for _, s := range inputs {
 		j.cursors = append(j.cursors, cursorRow{s, p.inputs[s].durable})
 	}
@@ -176,6 +178,8 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 		c.failed(p, j, err)
 		return
 	}
+	j.room.reset() // all are answered; after a failure the client may still have some
+	c.room = j.room
 	c.took = time.Since(j.began)
 	c.cursors, c.at = j.cursors, j.snap.Applied.Position
 	if j.all {

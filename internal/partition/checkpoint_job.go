@@ -28,6 +28,7 @@ type job struct {
 	epochs  []epochRow
 	cursors []cursorRow
 	record  snapshot.Record
+	room    recordRoom
 	bytes   int
 }
 
@@ -72,7 +73,8 @@ func (j *job) split() ([]part, error) {
 	parts := []part{{}}
 	topic := j.r.host.names.State()
 	err := j.snap.Each(func(workflow string, key, value []byte) error {
-		rec := kafka.Placed(topic, j.r.o.p, key, value)
+		rec := j.room.record()
+		*rec = kgo.Record{Topic: topic, Partition: j.r.o.p, Key: key, Value: value}
 		size := len(key) + len(value)
 		j.bytes += size
 		if workflow == "" {

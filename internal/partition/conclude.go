@@ -11,11 +11,11 @@ import (
 // conclude derives everything that a record means besides the machine's rows:
 // its effects, its answer, its ledger entry, and the partition's own state. It
 // is the same for a record that was just decided and for one that is replayed.
-// command is the name of the command, where it is known.
-func (p *Processor) conclude(rec *events.Record, command string) []*Outgoing {
-	var outs []*Outgoing
+// The effects are appended to outs, which is empty. command is the name of the
+// command, where it is known.
+func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, command string) []*Outgoing {
 	if domain(rec) {
-		outs = p.effects(rec)
+		outs = p.effects(outs, rec)
 	}
 	reply, answers := p.answer(rec)
 	if answers {

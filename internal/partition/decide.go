@@ -80,7 +80,7 @@ func (p *Processor) fill(d *decision, f *flight, limit int) {
 	if len(rec.Events) == 0 {
 		return
 	}
-	f.outs = p.conclude(rec, d.command)
+	f.outs = p.conclude(f.outs[:0], rec, d.command)
 	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
 	f.due = domain(rec) && p.Machine.Due(p.tx, rec)
 }
@@ -140,7 +140,7 @@ func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	}
 	rec := &f.rec
 	rec.Events = []events.Event{event}
-	f.outs = p.conclude(rec, d.command)
+	f.outs = p.conclude(f.outs[:0], rec, d.command)
 	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
 	f.due = false
 	p.append(f, journal.Encode(rec, p.Names, p.Partition))

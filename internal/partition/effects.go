@@ -17,15 +17,11 @@ type outside struct {
 	held    []*Outgoing // until the lease has its margin again (E5)
 }
 
-// effects are the machine's effects of a record, numbered in their order.
-func (p *Processor) effects(rec *events.Record) []*Outgoing {
+// effects appends the machine's effects of a record, numbered in their order.
+func (p *Processor) effects(outs []*Outgoing, rec *events.Record) []*Outgoing {
 	made := p.Machine.Effects(p.tx, rec)
-	if len(made) == 0 {
-		return nil
-	}
-	outs := make([]*Outgoing, len(made))
 	for i := range made {
-		outs[i] = fromEffect(&made[i], rec.Position, uint64(i))
+		outs = append(outs, fromEffect(&made[i], rec.Position, uint64(i)))
 	}
 	return outs
 }

@@ -175,31 +175,33 @@ func (h *Host) replaceJournal(failed *kgo.Client) error {
 	return nil
 }
 
-// effectRecord is the Kafka record of an effect that is no task.
-func (h *Host) effectRecord(o *Outgoing) *kgo.Record {
-	key := []byte(o.Key)
+// fillEffect makes the Kafka record of an effect that is no task.
+func (h *Host) fillEffect(o *Outgoing) {
+	o.fill(h.topicOf(o), kafka.ByKey)
+	if o.Kind == machine.StatusEffect && len(o.Value) == 0 {
+		o.record.Value = nil // a tombstone
+	}
+	for _, header := range o.Headers {
+		o.record.Headers = append(o.record.Headers, kafka.Header(header.Key, header.Value))
+	}
+}
+
+// topicOf is where an effect goes that is no task.
+func (h *Host) topicOf(o *Outgoing) string {
 	switch o.Kind {
 	case machine.CancelEffect:
-		return kafka.Keyed(h.names.TaskControl(), key, o.Value)
+		return h.names.TaskControl()
 	case machine.ReplyEffect:
-		return kafka.Keyed(h.names.Replies(), key, o.Value)
+		return h.names.Replies()
 	case machine.StatusEffect:
-		if len(o.Value) == 0 {
-			return kafka.Keyed(h.names.Status(), key, nil)
-		}
-		return kafka.Keyed(h.names.Status(), key, o.Value)
+		return h.names.Status()
 	case machine.DLQEffect:
-		return kafka.Keyed(h.names.DLQ(), key, o.Value)
+		return h.names.DLQ()
 	case machine.ForwardEffect:
-		topic := h.names.Commands()
 		if o.Log == events.FromInbox {
-			topic = h.names.Inbox()
+			return h.names.Inbox()
 		}
-		rec := kafka.Keyed(topic, key, o.Value)
-		for _, header := range o.Headers {
-			rec.Headers = append(rec.Headers, kafka.Header(header.Key, header.Value))
-		}
-		return rec
+		return h.names.Commands()
 	case machine.TaskEffect: // its partition is chosen by E2
 	}
 	panic(errors.New("partition: " + kindName(o.Kind) + " has no topic of its own"))

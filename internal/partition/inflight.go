@@ -49,7 +49,8 @@ func (q *queue) done(f *flight) {
 		return
 	}
 	clear(f.tries)
-	*f = flight{tries: f.tries[:0]}
+	clear(f.outs)
+	*f = flight{tries: f.tries[:0], outs: f.outs[:0]}
 	q.spare = append(q.spare, f)
 }
 

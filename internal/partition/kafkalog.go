@@ -39,7 +39,8 @@ func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
 // Produce implements Log.
 func (l *kafkaLog) Produce(o *Outgoing) {
 	if o.Kind != machine.TaskEffect {
-		l.send(o, l.host.effectRecord(o))
+		l.host.fillEffect(o)
+		l.send(o)
 		return
 	}
 	topic, ok := l.host.queues.topic(o.Queue)
@@ -53,22 +54,28 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 // task spreads the attempts of one workflow over all partitions of its queue (E2).
 func (l *kafkaLog) task(o *Outgoing, t queueTopic) {
 	at := int32((uint64(l.p) + uint64(o.Runnable)) % uint64(t.partitions))
-	l.send(o, kafka.Placed(t.name, at, []byte(o.Key), o.Value))
+	o.fill(t.name, at)
+	l.send(o)
 }
 
-func (l *kafkaLog) send(o *Outgoing, rec *kgo.Record) {
+// fill makes the Kafka record of an effect.
+func (o *Outgoing) fill(topic string, partition int32) {
+	o.record = kgo.Record{Topic: topic, Partition: partition, Key: append(o.key[:0], o.Key...), Value: o.Value}
+}
+
+func (l *kafkaLog) send(o *Outgoing) {
 	client := l.host.effects
 	if o.Kind == machine.StatusEffect {
 		client = l.host.status
 	}
-	client.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
+	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
 		switch {
 		case err == nil:
 			l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
 		case refused(err):
 			l.box.produced(Produced{Out: o, Err: err})
 		case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
-			l.host.logger.Warn("an effect could not be produced yet", "topic", rec.Topic, "error", err)
+			l.host.logger.Warn("an effect could not be produced yet", "topic", r.Topic, "error", err)
 			time.AfterFunc(effectPause, func() { l.Produce(o) })
 		}
 	})

@@ -69,7 +69,7 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		p.applyOwned(rec.Workflow)
 		return nil, nil
 	}
-	outs = p.worthwhile(rec, p.conclude(rec, ""))
+	outs = p.worthwhile(rec, p.conclude(nil, rec, ""))
 	p.foldPositions(rec)
 	p.apply()
 	return outs, nil

@@ -63,6 +63,9 @@ type Outgoing struct {
 	sent    bool // released, or waiting for the lease
 	out     bool // acknowledged, or refused for good
 	written bool // the store has its outbox row
+
+	record kgo.Record // for a log of Kafka: room, as one is made for every step
+	key    [32]byte   // of record, mostly
 }
 
 func (o *Outgoing) row() rows.Key {

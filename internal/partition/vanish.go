@@ -36,7 +36,7 @@ func (r *reign) record(e events.Event) {
 	p := r.proc
 	f := p.inflight.new()
 	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
-	p.conclude(&f.rec, "")
+	p.conclude(nil, &f.rec, "")
 	p.append(f, journal.Encode(&f.rec, r.host.names, r.o.p))
 }
 

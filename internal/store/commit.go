@@ -22,12 +22,16 @@ type Change struct {
 	size int // of the encoded key and row, set by Commit
 }
 
+// batchBytes is the room of a batch that is kept for the next one: what a
+// partition changes in a second under load.
+const batchBytes = 4 << 20
+
 // Commit writes the changes of all records after the applied mark up to the
 // given one, in one batch without a sync, and any more that the owner has (rows
 // that it never reads through a Cache); no key comes twice. Each row is encoded
 // here and only here. After an error the store must be closed and opened again.
 func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) error {
-	b := s.db.NewBatch()
+	b := s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(batchBytes))
 	defer b.Close()
 	s.dirty.begin(s.marks.Applied)
 	for _, list := range [...][]Change{changes, more} {

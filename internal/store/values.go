@@ -15,7 +15,7 @@ const (
 
 	// Room that is kept for the next checkpoint.
 	mostBytes = 4 << 10
-	mostSpare = 512
+	mostSpare = 1024
 )
 
 // some says whether there are values: then every change has one.
