@@ -159,7 +159,9 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 		f.read[s] = p.inputs[s].next
 	}
 	p.State.Apply(writes, p.n)
-	p.names.note(rec.Workflow)
+	if rec.ID != "" { // what brings a workflow its first rows has an entry in the ledger
+		p.names.note(rec.Workflow)
+	}
 	p.timers.note(writes)
 	p.tx.Reset()
 	p.inflight.push(f)

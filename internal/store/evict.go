@@ -166,6 +166,7 @@ func (c *Cache) trimBack(t *table, target int64, all bool) {
 // sweepFrom drops entries of the chunks from one on, in key order.
 func (c *Cache) sweepFrom(t *table, from int, drop func(*entry) bool) {
 	t.version++
+	t.last = nil
 	kept := t.chunks[:from]
 	for _, chunk := range t.chunks[from:] {
 		left := chunk[:0]

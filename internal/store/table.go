@@ -34,6 +34,7 @@ const (
 type table struct {
 	chunks  [][]*entry // none of them empty, but perhaps the only one
 	span    span
+	last    *entry // found or added last, if it is still here
 	version uint64 // counts changes of chunks
 	front   bool   // rows are taken from the front: keep that in memory
 }
@@ -90,9 +91,20 @@ func (t *table) at(chunk, i int) *entry {
 	return nil
 }
 
-// get is the entry of a key, or nil. Most look for the newest one, or for one
-// that would be behind it.
+// get is the entry of a key, or nil. Most look for the one that was found last,
+// for the newest one, or for one that would be behind it.
 func (t *table) get(k *rows.Key) *entry {
+	if t.last != nil && compare(&t.last.key, k) == 0 {
+		return t.last
+	}
+	e := t.find(k)
+	if e != nil {
+		t.last = e
+	}
+	return e
+}
+
+func (t *table) find(k *rows.Key) *entry {
 	if n := len(t.chunks); n > 0 && len(t.chunks[n-1]) > 0 {
 		last := t.chunks[n-1][len(t.chunks[n-1])-1]
 		if c := compare(&last.key, k); c < 0 {
@@ -111,6 +123,7 @@ func (t *table) get(k *rows.Key) *entry {
 // add inserts an entry whose key has none.
 func (t *table) add(e *entry) {
 	t.version++
+	t.last = e
 	if len(t.chunks) == 0 {
 		t.chunks = [][]*entry{append(make([]*entry, 0, 4), e)}
 		return
@@ -133,6 +146,7 @@ func (t *table) add(e *entry) {
 // remove takes out an entry that is in the table.
 func (t *table) remove(e *entry) {
 	t.version++
+	t.last = nil
 	chunk, i := t.seek(&e.key)
 	t.chunks[chunk] = slices.Delete(t.chunks[chunk], i, i+1)
 	if len(t.chunks[chunk]) == 0 && len(t.chunks) > 1 {
