@@ -30,7 +30,7 @@ func (p *Processor) effects(outs []*Outgoing, rec *events.Record) []*Outgoing {
 // are made again from open attempts (E1).
 func fromEffect(e *machine.Effect, at events.Position, number uint64) *Outgoing {
 	return &Outgoing{
-		Kind: e.Kind, Key: e.Key, Queue: e.Queue, Runnable: e.Runnable, Value: e.Value,
+		Kind: e.Kind, Key: e.Key, Queue: e.Queue, Runnable: e.Runnable, Spread: e.Spread, Value: e.Value,
 		Decided: at, Number: number, early: e.Early, kept: e.Kind != machine.TaskEffect,
 	}
 }

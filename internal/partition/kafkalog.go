@@ -51,9 +51,9 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 	l.task(o, topic)
 }
 
-// task spreads the attempts of one workflow over all partitions of its queue (E2).
+// task sends an attempt to its partition of the queue (E2).
 func (l *kafkaLog) task(o *Outgoing, t queueTopic) {
-	at := int32((uint64(l.p) + uint64(o.Runnable)) % uint64(t.partitions))
+	at := int32((uint64(l.p) + o.Spread) % uint64(t.partitions))
 	o.fill(t.name, at)
 	l.send(o)
 }

@@ -55,6 +55,7 @@ type Outgoing struct {
 	Value   []byte
 
 	Runnable events.RunnableID // tasks
+	Spread   uint64            // tasks: partitions of the queue behind the home
 	Decided  events.Position   // the record that it follows from
 	Number   uint64            // among that record's effects
 

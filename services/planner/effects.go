@@ -144,9 +144,20 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 		Timeout:        pol.Timeout.Milliseconds(),
 	}
 	return machine.Effect{
-		Kind: machine.TaskEffect, Key: t.wf, Queue: r.Queue, Runnable: id,
+		Kind: machine.TaskEffect, Key: t.wf, Queue: r.Queue, Runnable: id, Spread: r.spread(id),
 		Early: pol.Mode == policy.Async, Value: wire.Marshal(&t.p.task),
 	}
+}
+
+// spread is where the task goes among the partitions of its queue, counted from
+// the workflow's home (E2): attempts that are open together are spread, so that
+// all takers run a fan-out; steps one after the other stay together, so that
+// the tasks of many workflows share batches.
+func (r *runnable) spread(id events.RunnableID) uint64 {
+	if r.Beside {
+		return uint64(id)
+	}
+	return 0
 }
 
 // idempotencyKey is equal for all attempts of a runnable, and no other's.

@@ -76,6 +76,7 @@ func (t *turn) applyDispatched(e *events.RunnableDispatched) {
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
 	r.Since, r.Notified, r.Detached = t.now, false, false
 	r.External = e.Queue == ""
+	r.Beside = h.Slots > 0
 	if !r.External {
 		h.Slots++
 	}

@@ -66,6 +66,7 @@ type runnable struct {
 	Since     int64 // of the dispatch
 	Notified  bool
 	Detached  bool
+	Beside    bool // other attempts of the workflow were open when it was dispatched
 	Past      []pastAttempt
 }
 
@@ -95,6 +96,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Int(c, 22, "since", &r.Since)
 	c.Bool(23, "notified", &r.Notified)
 	c.Bool(24, "detached", &r.Detached)
+	c.Bool(25, "beside", &r.Beside)
 }
 
 // OpenAttempt implements machine.Watched.

@@ -44,6 +44,7 @@ type world struct {
 	now     int64
 
 	tasks     []events.Task // published attempts
+	spreads   []uint64      // of all that were published
 	cancelled map[string]bool
 	calls     map[string]int // by task and workflow: how often it ran
 	active    int
@@ -167,6 +168,7 @@ func (w *world) effect(e machine.Effect) {
 		var task events.Task
 		w.must(wire.Unmarshal(e.Value, &task))
 		w.tasks = append(w.tasks, task)
+		w.spreads = append(w.spreads, e.Spread)
 		w.active++
 		w.peak = max(w.peak, w.active)
 		w.remakesTask(e)
@@ -202,7 +204,7 @@ func (w *world) remakesTask(e machine.Effect) {
 		return
 	}
 	again, ok := w.p.Task(tx, e.Key, &a, e.Runnable)
-	if !ok || !bytes.Equal(again.Value, e.Value) || again.Queue != e.Queue {
+	if !ok || !bytes.Equal(again.Value, e.Value) || again.Queue != e.Queue || again.Spread != e.Spread {
 		w.t.Fatalf("the task of %s cannot be made again", e.Runnable)
 	}
 }

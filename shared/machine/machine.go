@@ -90,6 +90,7 @@ type Effect struct {
 	Key      string // workflow ID, or a reply's address
 	Queue    string // tasks: the queue
 	Runnable events.RunnableID
-	Early    bool // tasks of execution mode async: published together with the append
+	Spread   uint64 // tasks: how many partitions of the queue behind the workflow's home (E2)
+	Early    bool   // tasks of execution mode async: published together with the append
 	Value    []byte
 }
