@@ -1,10 +1,10 @@
 package kafka
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -133,28 +133,49 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 // come soon after ctx has ended, the client is given up, and the next fence ends
 // the transaction.
 func (t *Txn) produce(ctx context.Context, records []*kgo.Record) error {
-	acked := make(chan error, len(records))
-	promise := func(_ *kgo.Record, err error) { acked <- err }
+	all := newAnswers(len(records))
 	for _, r := range records {
-		t.cl.Produce(ctx, r, promise)
+		t.cl.Produce(ctx, r, all.promise)
 	}
-	var failed error
-	for range records {
-		select {
-		case err := <-acked:
-			failed = cmp.Or(failed, err)
-		case <-ctx.Done():
-			if !t.recall(ctx) {
-				t.Close() // fails what is left
-				return t.fail(Deposed, "produce", ctx.Err())
-			}
-			return t.abort(ctx, t.fail(Failed, "produce", ctx.Err()))
+	select {
+	case <-all.done:
+	case <-ctx.Done():
+		if !t.recall(ctx) {
+			t.Close() // fails what is left
+			return t.fail(Deposed, "produce", ctx.Err())
 		}
+		return t.abort(ctx, t.fail(Failed, "produce", ctx.Err()))
 	}
-	if failed != nil {
-		return t.abort(ctx, t.fail(Failed, "produce", failed))
+	if err := all.failed.Load(); err != nil {
+		return t.abort(ctx, t.fail(Failed, "produce", *err))
 	}
 	return nil
+}
+
+// answers waits for those to a number of records.
+type answers struct {
+	left   atomic.Int64
+	failed atomic.Pointer[error] // the first
+	done   chan struct{}         // closed with the last
+}
+
+func newAnswers(n int) *answers {
+	a := &answers{done: make(chan struct{})}
+	a.left.Store(int64(n))
+	if n == 0 {
+		close(a.done)
+	}
+	return a
+}
+
+func (a *answers) promise(_ *kgo.Record, err error) {
+	if err != nil {
+		first := err
+		a.failed.CompareAndSwap(nil, &first)
+	}
+	if a.left.Add(-1) == 0 {
+		close(a.done)
+	}
 }
 
 // recall fails the records that have not left, and says whether the others are

@@ -15,6 +15,7 @@ type watch struct {
 	open  map[attemptKey]*watched
 	next  int64                   // Unix ms of the next sweep
 	asked map[string][]attemptKey // queues whose offsets are asked for, and for whom
+	spare []*watched              // to be used again
 }
 
 type attemptKey struct {
@@ -65,19 +66,42 @@ func appendTries(tries []try, writes []rows.Write) []try {
 // note follows the row of an attempt as a record changes it.
 func (w *watch) note(t *try, now int64) {
 	k, row := t.key, &t.row
+	at := w.open[k]
 	if !t.open {
-		delete(w.open, k)
+		w.close(k, at)
 		return
 	}
-	at := w.open[k]
-	if at == nil || at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
-		w.open[k] = &watched{row: *row, offset: -1, heard: now, looked: now}
+	if at == nil {
+		at = w.room()
+		w.open[k] = at
+	}
+	if at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
+		*at = watched{row: *row, offset: -1, heard: now, looked: now}
 		return
 	}
 	if row.Notified && !at.row.Notified {
 		at.heard = now
 	}
 	at.row = *row
+}
+
+// close forgets an attempt, if it is known; nobody keeps what was known of it.
+func (w *watch) close(k attemptKey, at *watched) {
+	delete(w.open, k)
+	if at != nil && len(w.spare) < mostSpare {
+		*at = watched{}
+		w.spare = append(w.spare, at)
+	}
+}
+
+func (w *watch) room() *watched {
+	n := len(w.spare)
+	if n == 0 {
+		return &watched{}
+	}
+	at := w.spare[n-1]
+	w.spare = w.spare[:n-1]
+	return at
 }
 
 // out tells where the task record of an attempt is.
