@@ -91,7 +91,7 @@ func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time
 	r.attempt, r.inbox.Message = a, m
 	r.record = *kafka.Keyed(t.inbox, a.sender, wire.Marshal(&r.inbox))
 	r.record.Timestamp = now
-	t.producer.Produce(t.base, &r.record, r.produced)
+	t.produce(t.base, &r.record, r.produced)
 }
 
 // produced is told how the sending of its report ended.
