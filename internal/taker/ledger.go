@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 const (
@@ -44,11 +42,10 @@ func newLedger(slots int) *ledger {
 	}
 }
 
-// take enters the attempt of one record of partition p; the caller holds mu. It
+// take enters the attempt of the record at a place; the caller holds mu. It
 // returns false when nothing is to be done for it: its token was
 // taken before, and the record's place is done together with the first.
-func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
-	at := p.enter(r.Offset, r.LeaderEpoch)
+func (l *ledger) take(a *Attempt, at place, now time.Time) bool {
 	if first := l.open[a.key]; first != nil {
 		if first.released {
 			at.finish()
@@ -57,11 +54,11 @@ func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
 		}
 		return false
 	}
-	if l.recent.has(a.key, a.taken) {
+	if l.recent.has(a.key, now) {
 		at.finish()
 		return false
 	}
-	if l.cancelled.has(a.key, a.taken) {
+	if l.cancelled.has(a.key, now) {
 		a.cause = ErrCancelled
 	}
 	a.place[0] = at
