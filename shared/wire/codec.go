@@ -38,6 +38,7 @@ type Codec struct {
 	bytes []byte
 	err   error
 	depth int
+	names *names
 
 	out    *printer
 	schema *schemaBuilder
@@ -52,6 +53,7 @@ var codecs = sync.Pool{New: func() any { return new(encoder) }}
 type encoder struct {
 	codec   Codec
 	scratch []byte
+	names   names
 }
 
 const maxScratch = 64 << 10 // bytes of a buffer that is kept for reuse
@@ -85,7 +87,7 @@ func Marshal(m Message) []byte {
 // bytes, on wrong wire types and on unknown fields.
 func Unmarshal(b []byte, m Message) error {
 	e := codecs.Get().(*encoder)
-	e.codec = Codec{mode: decoding}
+	e.codec = Codec{mode: decoding, names: &e.names}
 	err := e.codec.decode(b, m)
 	e.codec = Codec{}
 	codecs.Put(e)
