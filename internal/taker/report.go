@@ -159,10 +159,10 @@ func (t *Taker) refused(r *report) {
 func (t *Taker) acknowledged(a *Attempt, m events.InboxMessage) {
 	switch m := m.(type) {
 	case *events.TaskOutcome:
-		t.ledger.settle(a, time.Now())
+		t.ledger.settle(a)
 	case *events.TaskNotified:
 		if m.Detached {
-			t.ledger.settle(a, time.Now())
+			t.ledger.settle(a)
 		} else {
 			t.ledger.release(a)
 		}

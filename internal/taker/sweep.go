@@ -21,9 +21,8 @@ func (t *Taker) sweep(ctx context.Context) {
 	defer tick.Stop()
 	resend := time.Now()
 	for {
-		running := t.ledger.running()
 		now := time.Now()
-		for _, a := range running {
+		for _, a := range t.ledger.running(now) {
 			t.attend(a, now)
 		}
 		if now.Sub(resend) >= resendEvery {
