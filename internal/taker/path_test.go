@@ -22,16 +22,12 @@ const pathBatch = 64
 // without Kafka: consumer.take, a slot, its handler, the outcome's record and
 // its acknowledgement.
 func BenchmarkPath(b *testing.B) {
-	tk, err := New(Config{
-		Kafka: kafka.Config{Brokers: []string{"127.0.0.1:1"}}, Name: "worker-1", Channel: "bench",
-		Pools: []Pool{{Queues: []string{"default"}, Slots: 256, Lookup: echoes}},
-	})
-	if err != nil {
-		b.Fatal(err)
+	tk, log := without(b, 256)
+	var left sync.WaitGroup // of a batch's reports
+	tk.produce = func(ctx context.Context, r *kgo.Record, promise func(*kgo.Record, error)) {
+		log.produce(ctx, r, promise)
+		left.Done()
 	}
-	tk.base = context.WithoutCancel(b.Context())
-	var log outbox
-	tk.produce = log.produce
 	p, c := tk.pools[0], tk.consumers[0]
 	for range p.Slots {
 		p.slots.Go(p.slot)
@@ -43,9 +39,9 @@ func BenchmarkPath(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		f.renew()
-		log.left.Add(pathBatch)
+		left.Add(pathBatch)
 		c.hand(b.Context(), c.take(f.fetches), full)
-		log.left.Wait()
+		left.Wait()
 		log.acknowledge()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pathBatch), "ns/attempt")
@@ -60,10 +56,23 @@ func echoes(string) (Handler, bool) {
 	return HandlerFunc(func(_ context.Context, a *Attempt) (json.RawMessage, error) { return a.Spec.Input, nil }), true
 }
 
-// outbox stands in for the log of reports.
-type outbox struct {
-	left sync.WaitGroup // until a batch is complete
+// without is a Taker without Kafka: its reports go to the outbox.
+func without(tb testing.TB, slots int) (*Taker, *outbox) {
+	tb.Helper()
+	tk, err := New(Config{
+		Kafka: kafka.Config{Brokers: []string{"127.0.0.1:1"}}, Name: "worker-1", Channel: "test",
+		Pools: []Pool{{Queues: []string{"default"}, Slots: slots, Lookup: echoes}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	log := &outbox{}
+	tk.base, tk.produce = context.WithoutCancel(tb.Context()), log.produce
+	return tk, log
+}
 
+// outbox is the log of reports in memory: whoever has it acknowledges them.
+type outbox struct {
 	mu      sync.Mutex
 	reports []promised
 }
@@ -77,7 +86,6 @@ func (o *outbox) produce(_ context.Context, r *kgo.Record, promise func(*kgo.Rec
 	o.mu.Lock()
 	o.reports = append(o.reports, promised{r, promise})
 	o.mu.Unlock()
-	o.left.Done()
 }
 
 func (o *outbox) acknowledge() {
