@@ -34,6 +34,7 @@ type ledger struct {
 
 func newLedger(slots int) *ledger {
 	return &ledger{
+		now:       time.Now(),
 		open:      map[key]*Attempt{},
 		recent:    newWindow(recentFor),
 		cancelled: newWindow(cancelledFor),
