@@ -63,7 +63,7 @@ func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
 	running := t.ledger.unreleasedOf(c, numbers)
 	for _, a := range running {
 		a.reports.Lock()
-		if !a.ended && !a.notified {
+		if !a.ended && !a.notified() {
 			t.notify(a, time.Now())
 		}
 		a.reports.Unlock()

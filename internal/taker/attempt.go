@@ -18,25 +18,37 @@ type Attempt struct {
 	Spec     events.Task
 
 	key     key
-	sender  []byte // the workflow ID as the key of reports
 	pool    *pool
-	written time.Time // of its record, by the planner's clock
-	taken   time.Time
+	written int64 // Unix ms, of its record, by the planner's clock
 
 	life        life // the context of its handler
 	ledgerState      // guarded by the ledger
 
 	// Reports of one attempt leave in order: whoever produces one holds it.
-	reports  sync.Mutex
-	ended    bool // an outcome was produced, or the attempt was detached
+	reports sync.Mutex
+	ended   bool   // an outcome was produced, or the attempt was detached
+	guard   *guard // nil: it was neither notified nor has it given details
+}
+
+// guard is what reports need to know of an attempt that runs for long.
+type guard struct {
 	notified bool // a notification was produced
 	details  json.RawMessage
 	unsent   bool // details were not produced yet
 	nextBeat time.Time
 	lastBeat time.Time
-	outcome  events.TaskOutcome
-	report   report // of its end
 }
+
+// guarded is the attempt's guard; the caller holds a.reports.
+func (a *Attempt) guarded() *guard {
+	if a.guard == nil {
+		a.guard = &guard{}
+	}
+	return a.guard
+}
+
+// notified says whether a notification was produced; the caller holds a.reports.
+func (a *Attempt) notified() bool { return a.guard != nil && a.guard.notified }
 
 // ledgerState is what the ledger knows of an attempt.
 type ledgerState struct {
@@ -94,6 +106,7 @@ func (a *Attempt) Heartbeat(details json.RawMessage) error {
 	if a.ended {
 		return errEnded
 	}
-	a.details, a.unsent = details, true
+	g := a.guarded()
+	g.details, g.unsent = details, true
 	return nil
 }

@@ -17,6 +17,7 @@ func (t *Taker) connect(ctx context.Context) error {
 	if t.producer, err = kafka.NewEffectsProducer(t.config.Kafka); err != nil {
 		return fmt.Errorf("taker: %w", err)
 	}
+	t.produce = t.producer.Produce
 	features, err := t.features(ctx)
 	if err != nil {
 		return err

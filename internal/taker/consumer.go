@@ -3,7 +3,6 @@ package taker
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +32,8 @@ type consumer struct {
 	queue  string
 	topic  string
 	client *kgo.Client
-	offer  *offer // to the pool
+	offer  *offer     // to the pool
+	taken  []*Attempt // room for what is taken at a time
 
 	partitions map[int32]*partition // guarded by the ledger
 	committing sync.Mutex           // one commit at a time, so that none overtakes
@@ -93,47 +93,52 @@ func (c *consumer) poll(ctx context.Context) []*Attempt {
 	return c.take(fetches)
 }
 
-// take enters the records in the ledger and returns the attempts to run.
+// take enters the records in the ledger and returns the attempts to run, in room
+// that it uses again.
 func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
-	n := fetches.NumRecords()
-	if n == 0 {
+	if fetches.Empty() {
 		return nil
 	}
 	now := time.Now()
-	decoded := make([]*Attempt, 0, n)
-	records := make([]*kgo.Record, 0, n)
-	fetches.EachRecord(func(r *kgo.Record) {
-		decoded = append(decoded, c.decode(r, now))
-		records = append(records, r)
+	all := c.taken[:0]
+	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+		for _, r := range f.Records {
+			all = append(all, c.decode(r))
+		}
 	})
 	l := c.taker.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := decoded[:0]
-	for i, a := range decoded {
-		p := c.partitions[records[i].Partition]
-		switch {
-		case p == nil: // revoked since; the next owner takes it
-		case a == nil:
-			p.enter(records[i].Offset, records[i].LeaderEpoch).finish()
-		case l.take(a, p, records[i]):
-			out = append(out, a)
-		default:
-			c.taker.config.Observer.Dropped(c.queue)
+	out, next := all[:0], 0
+	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+		p := c.partitions[f.Partition]
+		for _, r := range f.Records {
+			a := all[next]
+			next++
+			switch {
+			case p == nil: // revoked since; the next owner takes it
+			case a == nil:
+				p.enter(r.Offset, r.LeaderEpoch).finish()
+			case l.take(a, p.enter(r.Offset, r.LeaderEpoch), now):
+				out = append(out, a)
+			default:
+				c.taker.config.Observer.Dropped(c.queue)
+			}
 		}
-	}
+	})
+	clear(all[len(out):])
+	c.taken = all
 	return out
 }
 
 // decode reads a task record, or returns nil for one that nobody can report
 // about. One that has a token but not all of our fields is of a newer planner:
 // it is handed back as unknown.
-func (c *consumer) decode(r *kgo.Record, now time.Time) *Attempt {
-	// A copy: a long attempt must not keep the whole fetch in memory.
-	own := slices.Concat(r.Key, r.Value)
-	key, value := own[:len(r.Key):len(r.Key)], own[len(r.Key):]
-	a := &Attempt{Workflow: string(key), Queue: c.queue, sender: key, pool: c.pool, written: r.Timestamp, taken: now}
-	err := wire.Unmarshal(value, &a.Spec)
+func (c *consumer) decode(r *kgo.Record) *Attempt {
+	a := &Attempt{Queue: c.queue, pool: c.pool, written: r.Timestamp.UnixMilli()}
+	err := wire.Unmarshal(r.Value, &a.Spec)
+	own(&a.Spec)
+	a.Workflow = workflowOf(r.Key, a.Spec.IdempotencyKey)
 	var ok bool
 	if a.key, ok = keyOf(a.Spec.Token); !ok || a.Workflow == "" {
 		c.taker.log.Error("a task record is unreadable and skipped",
@@ -145,6 +150,35 @@ func (c *consumer) decode(r *kgo.Record, now time.Time) *Attempt {
 		a.Spec = events.Task{Token: a.Spec.Token}
 	}
 	return a
+}
+
+// own copies the values that alias their record: a long attempt, or a handler
+// that keeps its input, must not keep the whole fetch in memory.
+func own(s *events.Task) {
+	values := [...]*[]byte{&s.Token, (*[]byte)(&s.Input), (*[]byte)(&s.Context), (*[]byte)(&s.Heartbeat)}
+	size := 0
+	for _, v := range values {
+		size += len(*v)
+	}
+	room := make([]byte, 0, size)
+	for _, v := range values {
+		if len(*v) == 0 {
+			*v = nil
+			continue
+		}
+		at := len(room)
+		room = append(room, *v...)
+		*v = room[at:len(room):len(room)]
+	}
+}
+
+// workflowOf is a record's key as a string: usually what the idempotency key
+// begins with.
+func workflowOf(key []byte, idempotency string) string {
+	if n := len(key); n <= len(idempotency) && idempotency[:n] == string(key) {
+		return idempotency[:n]
+	}
+	return string(key)
 }
 
 // hand waits until slots have taken the attempts and returns those that none

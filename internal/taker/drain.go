@@ -61,7 +61,7 @@ func (c *consumer) leave(ctx context.Context) {
 // have begun, so whether they had effects is unknown.
 func (t *Taker) handBack() {
 	now := time.Now()
-	for _, a := range t.ledger.running() {
+	for _, a := range t.ledger.running(now) {
 		t.log.Warn("an attempt does not end; it is handed back", "task", a.Spec.Task, "workflow", a.Workflow)
 		t.end(a, events.TaskOutcome{
 			Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name,

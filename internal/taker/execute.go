@@ -19,7 +19,7 @@ func (t *Taker) execute(a *Attempt) {
 		return
 	}
 	a.pool.busy.Add(1)
-	t.config.Observer.Began(a.Queue, now.Sub(a.written))
+	t.config.Observer.Began(a.Queue, now.Sub(time.UnixMilli(a.written)))
 	var result json.RawMessage
 	var err error = errExited // unless the task returns
 	defer func() {

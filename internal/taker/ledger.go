@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 const (
@@ -25,6 +23,7 @@ const (
 // ledger knows which attempts a Taker has.
 type ledger struct {
 	mu        sync.Mutex
+	now       time.Time        // the latest that it was told: while any are open, a sweep ago at most
 	open      map[key]*Attempt // taken and not settled
 	recent    window           // settled
 	cancelled window           // cancelled before they were taken
@@ -35,6 +34,7 @@ type ledger struct {
 
 func newLedger(slots int) *ledger {
 	return &ledger{
+		now:       time.Now(),
 		open:      map[key]*Attempt{},
 		recent:    newWindow(recentFor),
 		cancelled: newWindow(cancelledFor),
@@ -44,11 +44,11 @@ func newLedger(slots int) *ledger {
 	}
 }
 
-// take enters the attempt of one record of partition p; the caller holds mu. It
+// take enters the attempt of the record at a place; the caller holds mu. It
 // returns false when nothing is to be done for it: its token was
 // taken before, and the record's place is done together with the first.
-func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
-	at := p.enter(r.Offset, r.LeaderEpoch)
+func (l *ledger) take(a *Attempt, at place, now time.Time) bool {
+	l.clock(now)
 	if first := l.open[a.key]; first != nil {
 		if first.released {
 			at.finish()
@@ -57,11 +57,11 @@ func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
 		}
 		return false
 	}
-	if l.recent.has(a.key, a.taken) {
+	if l.recent.has(a.key, now) {
 		at.finish()
 		return false
 	}
-	if l.cancelled.has(a.key, a.taken) {
+	if l.cancelled.has(a.key, now) {
 		a.cause = ErrCancelled
 	}
 	a.place[0] = at
@@ -78,6 +78,7 @@ func (l *ledger) take(a *Attempt, p *partition, r *kgo.Record) bool {
 func (l *ledger) begin(base context.Context, a *Attempt, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.clock(now)
 	if a.moved() {
 		l.remove(a)
 		return false
@@ -118,12 +119,19 @@ func (a *Attempt) release() {
 }
 
 // settle releases a and forgets it but for its token.
-func (l *ledger) settle(a *Attempt, now time.Time) {
+func (l *ledger) settle(a *Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.release()
 	l.remove(a)
-	l.recent.add(a.key, now)
+	l.recent.add(a.key, l.now)
+}
+
+// clock tells the time; the caller holds mu.
+func (l *ledger) clock(now time.Time) {
+	if now.After(l.now) {
+		l.now = now
+	}
 }
 
 func (l *ledger) remove(a *Attempt) {
@@ -186,10 +194,11 @@ func (a *Attempt) stop(cause error) {
 	}
 }
 
-// running are the attempts that have begun and are not settled.
-func (l *ledger) running() []*Attempt {
+// running are the attempts that have begun and are not settled by now.
+func (l *ledger) running(now time.Time) []*Attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.clock(now)
 	if len(l.open) == 0 {
 		return nil
 	}

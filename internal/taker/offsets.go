@@ -10,7 +10,8 @@ type partition struct {
 	gone   bool // revoked or lost: nothing of it may be committed any more
 
 	first   uint64  // number of pending[0], counted from the assignment
-	pending []entry // in log order, from the lowest that is not done
+	low     int     // place in pending of the lowest that is not done
+	pending []entry // in log order
 
 	done      kgo.EpochOffset // what may be committed
 	committed int64           // what is known to be committed; 0: nothing of ours
@@ -41,17 +42,26 @@ func (at place) finish() {
 		return
 	}
 	p.pending[at.number-p.first].done = true
-	n := 0
+	n := p.low
 	for n < len(p.pending) && p.pending[n].done {
 		n++
 	}
-	if n == 0 {
+	if n == p.low {
 		return
 	}
+	p.low = n
 	last := p.pending[n-1]
 	p.done = kgo.EpochOffset{Epoch: last.epoch, Offset: last.offset + 1}
+	if 2*n >= len(p.pending) {
+		p.forget(n)
+	}
+}
+
+// forget drops the first n entries and keeps their room.
+func (p *partition) forget(n int) {
 	p.first += uint64(n)
-	p.pending = p.pending[n:]
+	p.pending = p.pending[:copy(p.pending, p.pending[n:])]
+	p.low = 0
 }
 
 // due says whether there is something to commit.

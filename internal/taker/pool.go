@@ -36,7 +36,8 @@ func newPool(t *Taker, p Pool) *pool { return &pool{Pool: p, taker: t} }
 // full says whether every slot runs an attempt.
 func (p *pool) full() bool { return int(p.busy.Load()) >= p.Slots }
 
-// offer lets slots take the attempts (some), in turns with other offers.
+// offer lets slots take the attempts (some), in turns with other offers. The
+// slice is the pool's until they have taken all of them or it is withdrawn.
 func (p *pool) offer(o *offer, attempts []*Attempt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,7 @@ func (p *pool) next(woken chan struct{}) *Attempt {
 func (p *pool) take() *Attempt {
 	o := p.offers[0]
 	a := o.attempts[0]
-	o.attempts = o.attempts[1:]
+	o.attempts[0], o.attempts = nil, o.attempts[1:] // its room is used again
 	copy(p.offers, p.offers[1:])
 	last := len(p.offers) - 1
 	p.offers[last] = o

@@ -14,10 +14,39 @@ import (
 
 // report is a message about an attempt on its way to the workflow's inbox
 // partition. It is sent once: the client may look at a record that it failed.
+// One that was acknowledged is used again.
 type report struct {
 	attempt *Attempt
 	inbox   events.Inbox
+	outcome events.TaskOutcome // room for the message of an end
 	record  kgo.Record
+	room    []byte                   // for the record's key and value
+	promise func(*kgo.Record, error) // produced, bound once
+}
+
+// maxRoom bounds the bytes that a report keeps for its next use.
+const maxRoom = 1 << 10
+
+// reports are those that may be used again.
+var reports sync.Pool
+
+func newReport() *report {
+	if r, ok := reports.Get().(*report); ok {
+		return r
+	}
+	r := &report{}
+	r.promise = r.produced
+	return r
+}
+
+// recycle gives an acknowledged report back: nobody refers to it or its record.
+func (r *report) recycle() {
+	room := r.room
+	if cap(room) > maxRoom {
+		room = nil
+	}
+	*r = report{room: room, promise: r.promise}
+	reports.Put(r)
 }
 
 // end produces the outcome of an attempt. A second outcome changes nothing.
@@ -31,8 +60,9 @@ func (t *Taker) end(a *Attempt, o events.TaskOutcome, now time.Time) {
 	if o.Outcome != events.OutcomeCompleted {
 		t.flushDetails(a, now)
 	}
-	a.outcome = o
-	t.send(&a.report, a, &a.outcome, now)
+	r := newReport()
+	r.outcome = o
+	t.send(r, a, &r.outcome, now)
 }
 
 // detach reports that an attempt is completed by its token from now on: nothing
@@ -45,15 +75,16 @@ func (t *Taker) detach(a *Attempt, now time.Time) {
 	}
 	a.ended = true
 	t.flushDetails(a, now)
-	t.send(&a.report, a, t.notification(a, true), now)
+	t.send(newReport(), a, t.notification(a, true), now)
 }
 
 // notify reports that the attempt runs longer than the grace. The caller holds
 // a.reports.
 func (t *Taker) notify(a *Attempt, now time.Time) {
-	a.notified = true
-	a.nextBeat, a.lastBeat = now.Add(t.config.Heartbeat), now
-	t.send(&report{}, a, t.notification(a, false), now)
+	g := a.guarded()
+	g.notified = true
+	g.nextBeat, g.lastBeat = now.Add(t.config.Heartbeat), now
+	t.send(newReport(), a, t.notification(a, false), now)
 }
 
 func (t *Taker) notification(a *Attempt, detached bool) *events.TaskNotified {
@@ -63,21 +94,22 @@ func (t *Taker) notification(a *Attempt, detached bool) *events.TaskNotified {
 // beat reports that the attempt still runs, and its new details. The caller
 // holds a.reports.
 func (t *Taker) beat(a *Attempt, now time.Time) {
-	a.nextBeat, a.lastBeat = now.Add(t.config.Heartbeat), now
+	g := a.guarded()
+	g.nextBeat, g.lastBeat = now.Add(t.config.Heartbeat), now
 	b := &events.TaskHeartbeat{Token: a.Spec.Token}
-	if a.unsent {
-		b.Details, a.unsent = a.details, false
+	if g.unsent {
+		b.Details, g.unsent = g.details, false
 	}
-	t.send(&report{}, a, b, now)
+	t.send(newReport(), a, b, now)
 }
 
 // flushDetails reports details that would otherwise be lost with the attempt.
 // Heartbeats are of notified attempts only.
 func (t *Taker) flushDetails(a *Attempt, now time.Time) {
-	if !a.unsent {
+	if a.guard == nil || !a.guard.unsent {
 		return
 	}
-	if !a.notified {
+	if !a.notified() {
 		t.notify(a, now)
 	}
 	t.beat(a, now)
@@ -89,9 +121,11 @@ func (t *Taker) flushDetails(a *Attempt, now time.Time) {
 // report is not known (E3).
 func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time) {
 	r.attempt, r.inbox.Message = a, m
-	r.record = *kafka.Keyed(t.inbox, a.sender, wire.Marshal(&r.inbox))
+	key := len(a.Workflow)
+	r.room = wire.Append(append(r.room[:0], a.Workflow...), &r.inbox)
+	r.record = *kafka.Keyed(t.inbox, r.room[:key:key], r.room[key:])
 	r.record.Timestamp = now
-	t.producer.Produce(t.base, &r.record, r.produced)
+	t.produce(t.base, &r.record, r.promise)
 }
 
 // produced is told how the sending of its report ended.
@@ -100,6 +134,7 @@ func (r *report) produced(_ *kgo.Record, err error) {
 	switch {
 	case err == nil:
 		t.acknowledged(r.attempt, r.inbox.Message)
+		r.recycle()
 	case kafka.IsTooLarge(err):
 		t.refused(r)
 	case errors.Is(err, kgo.ErrClientClosed):
@@ -114,7 +149,7 @@ func (r *report) produced(_ *kgo.Record, err error) {
 func (t *Taker) refused(r *report) {
 	if o, ok := r.inbox.Message.(*events.TaskOutcome); ok && o.Outcome == events.OutcomeCompleted {
 		t.tooLarge(o, len(o.Result))
-		t.send(&report{}, r.attempt, o, r.record.Timestamp)
+		t.send(newReport(), r.attempt, o, r.record.Timestamp)
 		return
 	}
 	t.acknowledged(r.attempt, r.inbox.Message)
@@ -124,10 +159,10 @@ func (t *Taker) refused(r *report) {
 func (t *Taker) acknowledged(a *Attempt, m events.InboxMessage) {
 	switch m := m.(type) {
 	case *events.TaskOutcome:
-		t.ledger.settle(a, time.Now())
+		t.ledger.settle(a)
 	case *events.TaskNotified:
 		if m.Detached {
-			t.ledger.settle(a, time.Now())
+			t.ledger.settle(a)
 		} else {
 			t.ledger.release(a)
 		}

@@ -21,9 +21,8 @@ func (t *Taker) sweep(ctx context.Context) {
 	defer tick.Stop()
 	resend := time.Now()
 	for {
-		running := t.ledger.running()
 		now := time.Now()
-		for _, a := range running {
+		for _, a := range t.ledger.running(now) {
 			t.attend(a, now)
 		}
 		if now.Sub(resend) >= resendEvery {
@@ -59,17 +58,17 @@ func (t *Taker) attend(a *Attempt, now time.Time) {
 	defer a.reports.Unlock()
 	switch {
 	case a.ended:
-	case !a.notified:
+	case !a.notified():
 		if now.Sub(a.started) >= t.config.Grace {
 			t.notify(a, now)
 		}
-	case !now.Before(a.nextBeat), a.unsent && now.Sub(a.lastBeat) >= detailsEvery:
+	case !now.Before(a.guard.nextBeat), a.guard.unsent && now.Sub(a.guard.lastBeat) >= detailsEvery:
 		t.beat(a, now)
 	}
 }
 
 func (t *Taker) resend(now time.Time) {
 	for _, r := range t.unproduced.take() {
-		t.send(&report{}, r.attempt, r.inbox.Message, now)
+		t.send(newReport(), r.attempt, r.inbox.Message, now)
 	}
 }

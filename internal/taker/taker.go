@@ -63,8 +63,9 @@ type Taker struct {
 	ledger    *ledger
 	pools     []*pool
 	consumers []*consumer
-	producer  *kgo.Client // of reports
-	tail      *kgo.Client // of cancellations
+	producer  *kgo.Client                                                  // of reports
+	tail      *kgo.Client                                                  // of cancellations
+	produce   func(context.Context, *kgo.Record, func(*kgo.Record, error)) // the producer's
 	base      context.Context
 
 	unproduced unproduced

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +32,45 @@ func TestAttemptRunsAndItsOutcomeIsReported(t *testing.T) {
 		}
 		if string(o.Token) != string(task.Token) || o.Started == 0 || o.Finished < o.Started {
 			t.Errorf("outcome %+v does not tell of the attempt", o)
+		}
+	})
+}
+
+// Reports and what is decoded share memory with other attempts or none: what a
+// handler does to its input, then or later, reaches neither.
+func TestAHandlerOwnsItsInput(t *testing.T) {
+	const attempts = 100
+	var kept sync.Map // inputs by workflow
+	tasks := handlers{"keep": func(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
+		kept.Store(a.Workflow, a.Spec.Input)
+		return json.RawMessage(`"` + a.Workflow + `"`), nil
+	}, "spoil": func(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
+		in := a.Spec.Input
+		clear(in)
+		_ = append(in, "behind the input"...)
+		return json.RawMessage(`"` + a.Workflow + `"`), nil
+	}}
+	takertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner) {
+		start(t, p, 4, tasks)
+		for i := range attempts {
+			name, w := []string{"keep", "spoil"}[i%2], fmt.Sprintf("w%d", i)
+			task := p.Task(w, name, w)
+			p.Dispatch("default", 0, w, task)
+			o := p.Outcome(soon)
+			if string(o.Token) != string(task.Token) || string(o.Result) != `"`+w+`"` {
+				t.Fatalf("%s of %s: the outcome %s is of another attempt", name, w, o.Result)
+			}
+		}
+		n := 0
+		kept.Range(func(w, in any) bool {
+			n++
+			if got := string(in.(json.RawMessage)); got != `"`+w.(string)+`"` {
+				t.Errorf("the input that %s kept became %s", w, got)
+			}
+			return true
+		})
+		if n != attempts/2 {
+			t.Errorf("%d inputs were kept, want %d", n, attempts/2)
 		}
 	})
 }

@@ -25,9 +25,20 @@ type window struct {
 	count  int
 
 	// index is twice as long as the ring. A key is in the first slot free for it
-	// from its home on; a slot has the key's place in the ring plus one, or zero.
-	index []uint32
+	// from its home on.
+	index []slot
 }
+
+// slot has a key's place in the ring plus one below the first quarter of the key,
+// so that a key is looked at in the ring only where it is; or zero.
+type slot uint64
+
+func slotOf(k key, place int) slot { return slot(k.head())<<32 | slot(place+1) }
+
+func (s slot) head() uint32 { return uint32(s >> 32) }
+func (s slot) place() int   { return int(uint32(s)) - 1 }
+
+func (k *key) head() uint32 { return binary.LittleEndian.Uint32(k[:]) }
 
 type remembered struct {
 	key   key
@@ -42,13 +53,13 @@ func (w *window) add(k key, now time.Time) {
 	if w.count == len(w.ring) {
 		w.grow()
 	}
-	slot := w.find(k)
-	if w.index[slot] != 0 {
+	at := w.find(&k)
+	if w.index[at] != 0 {
 		return // it is remembered since earlier
 	}
 	place := (w.oldest + w.count) & (len(w.ring) - 1)
 	w.ring[place] = remembered{k, since}
-	w.index[slot] = uint32(place + 1)
+	w.index[at] = slotOf(k, place)
 	w.count++
 }
 
@@ -57,7 +68,7 @@ func (w *window) has(k key, now time.Time) bool {
 		return false
 	}
 	w.forget(now.Sub(w.origin))
-	return w.index[w.find(k)] != 0
+	return w.index[w.find(&k)] != 0
 }
 
 // forget drops what is too old or too much.
@@ -67,7 +78,7 @@ func (w *window) forget(now time.Duration) {
 		if w.count < windowMax && now-first.since < w.keep {
 			return
 		}
-		w.free(w.find(first.key))
+		w.free(w.find(&first.key))
 		w.oldest = (w.oldest + 1) & (len(w.ring) - 1)
 		w.count--
 	}
@@ -79,39 +90,41 @@ func (w *window) grow() {
 	n := copy(ring, w.ring[w.oldest:])
 	copy(ring[n:], w.ring[:w.oldest])
 	w.ring, w.oldest = ring, 0
-	w.index = make([]uint32, 2*len(ring))
+	w.index = make([]slot, 2*len(ring))
 	for i := range w.count {
-		w.index[w.find(ring[i].key)] = uint32(i + 1)
+		w.index[w.find(&ring[i].key)] = slotOf(ring[i].key, i)
 	}
 }
 
-// find is the slot of a key, or the free one that is to be its own.
-func (w *window) find(k key) int {
-	slot := w.home(k)
-	for w.index[slot] != 0 && w.ring[w.index[slot]-1].key != k {
-		slot = w.behind(slot)
+// find is where a key is in the index, or the free slot that is to be its own.
+func (w *window) find(k *key) int {
+	head := k.head()
+	at := w.home(head)
+	for s := w.index[at]; s != 0; s = w.index[at] {
+		if s.head() == head && w.ring[s.place()].key == *k {
+			break
+		}
+		at = w.behind(at)
 	}
-	return slot
+	return at
 }
 
 // free empties a slot. A key behind it moves there if it could not be found any
 // more across the gap: if its home is not between the two.
 func (w *window) free(gap int) {
-	for slot := w.behind(gap); w.index[slot] != 0; slot = w.behind(slot) {
-		home := w.home(w.ring[w.index[slot]-1].key)
-		if w.distance(home, slot) >= w.distance(gap, slot) {
-			w.index[gap] = w.index[slot]
-			gap = slot
+	for at := w.behind(gap); w.index[at] != 0; at = w.behind(at) {
+		home := w.home(w.index[at].head())
+		if w.distance(home, at) >= w.distance(gap, at) {
+			w.index[gap] = w.index[at]
+			gap = at
 		}
 	}
 	w.index[gap] = 0
 }
 
-func (w *window) home(k key) int {
-	return int(binary.LittleEndian.Uint32(k[:])) & (len(w.index) - 1)
-}
+func (w *window) home(head uint32) int { return int(head) & (len(w.index) - 1) }
 
-func (w *window) behind(slot int) int { return (slot + 1) & (len(w.index) - 1) }
+func (w *window) behind(at int) int { return (at + 1) & (len(w.index) - 1) }
 
 // distance counts the steps from a slot to a later one.
 func (w *window) distance(from, to int) int { return (to - from) & (len(w.index) - 1) }

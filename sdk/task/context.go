@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -28,23 +29,42 @@ type Attempt struct {
 type contextKey struct{}
 
 // WithAttempt is the context of a function that runs for an attempt, which is
-// copied. Workers call it; so can a test of a task's function.
+// copied: for a test of a task's function.
 func WithAttempt(ctx context.Context, a *Attempt) context.Context {
-	return &attemptContext{ctx, *a}
+	own, c := *a, &attemptContext{Context: ctx}
+	c.known.Store(&own)
+	return c
 }
 
-// attemptContext is a context with an attempt as the value of contextKey.
+// Source tells of an attempt. It may be asked more than once, from several
+// goroutines, and makes a new Attempt each time.
+type Source interface {
+	TaskAttempt() *Attempt
+}
+
+// WithSource is the context of a function that runs for the attempt that s tells
+// of, should the function ask: workers call it.
+func WithSource(ctx context.Context, s Source) context.Context {
+	return &attemptContext{Context: ctx, source: s}
+}
+
+// attemptContext is a context with an attempt as the value of contextKey. Most
+// functions do not ask for theirs.
 type attemptContext struct {
 	context.Context
-	attempt Attempt
+	source Source
+	known  atomic.Pointer[Attempt] // nil: nobody has asked
 }
 
 // Value implements context.Context.
 func (c *attemptContext) Value(key any) any {
-	if key == (contextKey{}) {
-		return &c.attempt
+	if key != (contextKey{}) {
+		return c.Context.Value(key)
 	}
-	return c.Context.Value(key)
+	if c.known.Load() == nil {
+		c.known.CompareAndSwap(nil, c.source.TaskAttempt())
+	}
+	return c.known.Load()
 }
 
 // nowhere is the attempt of a function that runs for none, as in its unit test.

@@ -97,6 +97,27 @@ func TestTheContextOfAnAttemptIsItsFunctionsOwn(t *testing.T) {
 	}
 }
 
+// counted is a Source that counts how often it was asked.
+type counted struct{ asked int }
+
+func (s *counted) TaskAttempt() *task.Attempt {
+	s.asked++
+	return &task.Attempt{Workflow: "w", Number: s.asked}
+}
+
+func TestASourceIsAskedOnceAndOnlyIfTheFunctionAsks(t *testing.T) {
+	var s counted
+	ctx := task.WithSource(t.Context(), &s)
+	child, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.asked != 0 {
+		t.Error("the source was asked though nobody wants to know")
+	}
+	if task.Number(child) != 1 || task.WorkflowID(ctx) != "w" || task.Number(ctx) != 1 || s.asked != 1 {
+		t.Errorf("asked %d times, number %d", s.asked, task.Number(ctx))
+	}
+}
+
 func TestFailSaysMore(t *testing.T) {
 	cause := errors.New("card declined")
 	err := fmt.Errorf("charging: %w", task.Fail("payment", cause, task.RetryAfter(time.Minute), task.Details(func() {})))

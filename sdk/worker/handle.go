@@ -37,7 +37,7 @@ func (h *handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMess
 	if err != nil {
 		return nil, task.Fail(events.ErrorInvalidInput, fmt.Errorf("the input is no %v: %w", reflect.TypeFor[I](), err), task.NonRetryable())
 	}
-	out, err := h.fn(task.WithAttempt(ctx, h.attempt(a)), in)
+	out, err := h.fn(task.WithSource(ctx, &call{a, h.log}), in)
 	if errors.Is(err, task.ErrPending) {
 		return nil, taker.ErrPending
 	}
@@ -47,11 +47,19 @@ func (h *handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMess
 	return h.encode(out)
 }
 
-func (h *handler[I, O]) attempt(a *taker.Attempt) *task.Attempt {
+// call is a call of a task's function: it tells of its attempt.
+type call struct {
+	attempt *taker.Attempt
+	log     *slog.Logger
+}
+
+// TaskAttempt implements task.Source.
+func (c *call) TaskAttempt() *task.Attempt {
+	a := c.attempt
 	return &task.Attempt{
 		Sealed: a.Spec.Token, Workflow: a.Workflow, Task: a.Spec.Task, Component: a.Spec.Component,
 		Number: int(a.Spec.Attempt), IdempotencyKey: a.Spec.IdempotencyKey, TraceParent: a.Spec.TraceParent,
-		Context: a.Spec.Context, LastHeartbeat: a.Spec.Heartbeat, Logger: h.log, Heartbeat: a.Heartbeat,
+		Context: a.Spec.Context, LastHeartbeat: a.Spec.Heartbeat, Logger: c.log, Heartbeat: a.Heartbeat,
 	}
 }
 

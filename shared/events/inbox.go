@@ -80,14 +80,14 @@ func (m *TaskOutcome) Fields(c *wire.Codec) {
 	wire.Optional(c, 4, "error", &m.Error)
 	wire.Int(c, 5, "started", &m.Started)
 	wire.Int(c, 6, "finished", &m.Finished)
-	wire.String(c, 7, "executor", &m.Executor)
+	wire.Name(c, 7, "executor", &m.Executor)
 }
 
 // Fields implements wire.Message.
 func (m *TaskNotified) Fields(c *wire.Codec) {
 	c.Bytes(1, "token", &m.Token)
-	wire.String(c, 2, "channel", &m.Channel)
-	wire.String(c, 3, "executor", &m.Executor)
+	wire.Name(c, 2, "channel", &m.Channel)
+	wire.Name(c, 3, "executor", &m.Executor)
 	c.Bool(4, "detached", &m.Detached)
 }
 

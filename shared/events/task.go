@@ -61,8 +61,8 @@ type Task struct {
 // Fields implements wire.Message.
 func (t *Task) Fields(c *wire.Codec) {
 	c.Bytes(1, "token", &t.Token)
-	wire.String(c, 2, "task", &t.Task)
-	wire.String(c, 3, "component", &t.Component)
+	wire.Name(c, 2, "task", &t.Task)
+	wire.Name(c, 3, "component", &t.Component)
 	wire.Int(c, 4, "attempt", &t.Attempt)
 	c.JSON(5, "input", &t.Input)
 	c.JSON(6, "context", &t.Context)

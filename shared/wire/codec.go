@@ -38,6 +38,7 @@ type Codec struct {
 	bytes []byte
 	err   error
 	depth int
+	names *names
 
 	out    *printer
 	schema *schemaBuilder
@@ -52,6 +53,7 @@ var codecs = sync.Pool{New: func() any { return new(encoder) }}
 type encoder struct {
 	codec   Codec
 	scratch []byte
+	names   names
 }
 
 const maxScratch = 64 << 10 // bytes of a buffer that is kept for reuse
@@ -85,9 +87,9 @@ func Marshal(m Message) []byte {
 // bytes, on wrong wire types and on unknown fields.
 func Unmarshal(b []byte, m Message) error {
 	e := codecs.Get().(*encoder)
-	e.codec = Codec{mode: decoding}
+	e.codec = Codec{mode: decoding, names: &e.names}
 	err := e.codec.decode(b, m)
-	e.codec = Codec{}
+	e.codec.buf, e.codec.bytes, e.codec.err = nil, nil, nil
 	codecs.Put(e)
 	return err
 }
@@ -287,7 +289,12 @@ func (c *Codec) Bool(num int, name string, p *bool) {
 
 // utf8Text is s as a proto3 string, which must be UTF-8: what is not, in text
 // from outside, is replaced when it is encoded.
-func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func utf8Text(s string) string {
+	if utf8.ValidString(s) { // the faster look
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
 
 // text is the waiting input field, which must be UTF-8 as every proto3 reader wants it.
 func (c *Codec) text() string {
