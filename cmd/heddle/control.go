@@ -39,11 +39,30 @@ func (c *pauseCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Pause(a, c.ID, c.why()) })
 }
 
-type resumeCmd struct{ controlArgs }
+type resumeCmd struct {
+	controlArgs
+	Policies string `env:"-" placeholder:"JSON" help:"Policy rules of this workflow from now on, in place of those that it was given: JSON or @FILE."`
+	Context  string `env:"-" placeholder:"JSON" help:"Values laid over those given with the run: JSON or @FILE."`
+}
 
 // Run implements the command.
 func (c *resumeCmd) Run(a *app) error {
-	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Resume(a, c.ID, c.why()) })
+	o := client.ResumeOptions{Why: c.why()}
+	policies, err := a.jsonArg("--policies", c.Policies)
+	if err != nil {
+		return err
+	}
+	if policies != nil {
+		o.Policies = policies
+	}
+	values, err := a.jsonArg("--context", c.Context)
+	if err != nil {
+		return err
+	}
+	if values != nil {
+		o.Context = values
+	}
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Resume(a, c.ID, o) })
 }
 
 type cancelCmd struct{ controlArgs }

@@ -132,6 +132,35 @@ func TestAWorkflowFromTheCommandLine(t *testing.T) {
 	}
 }
 
+const scaled = `
+name: scaled
+components:
+  a: {expr: "input * (context.factor ?? 1)"}
+  b: {step: test.fail, params: {n: 1}, input: "input", after: a}
+`
+
+// What comes after a resumption has the values and rules that it brought.
+func TestResumeBringsValuesAndRules(t *testing.T) {
+	elsewhere(t)
+	write(t, "scaled.yaml", scaled)
+	running(t, "scaled.yaml")
+	code, out, err := heddle(t, "", "run", "scaled", "--input", "1", "--id", "w", "--policies", `[{"match":"default","max_retries":1}]`)
+	if code != codeDone {
+		t.Fatalf("run: exit %d, %s%s", code, out, err)
+	}
+	succeed(t, "pause", "w")
+	for flag, arg := range map[string]string{"policies": `[{"match":"default"}]`, "context": `[1]`} {
+		if code, _, err := heddle(t, "", "resume", "w", "--"+flag, arg); code != codeFailed || !strings.Contains(err, flag) {
+			t.Errorf("resume with %s %s: exit %d, %s", flag, arg, code, err)
+		}
+	}
+	write(t, "rules.json", `[{"match":"default","max_retries":0,"on_failure":"skip"}]`)
+	succeed(t, "resume", "w", "--context", `{"factor":3}`, "--policies", "@rules.json")
+	succeed(t, "input", "w", "--input", "5", "--wait", "10s")
+	contains(t, succeed(t, "get", "w"), "1 skipped")
+	contains(t, succeed(t, "results", "w", "--components"), "15")
+}
+
 const twice = `
 name: twice
 components:

@@ -75,11 +75,11 @@ func (p *Processor) produced(r *Produced) {
 	o := r.Out
 	p.outside.records--
 	p.outside.bytes -= o.size()
-	o.out = true
 	if r.Err != nil {
 		p.refusedForGood(o, r.Err)
 		return
 	}
+	o.out = true
 	if o.written {
 		p.acked = append(p.acked, o.row())
 	}
@@ -110,14 +110,18 @@ func (p *Processor) refusedForGood(o *Outgoing, err error) {
 	p.urgent = append(p.urgent, func() bool { return p.effectFailed(o, reason) })
 }
 
+// effectFailed records that an effect is over. Until that is acknowledged the
+// outbox has the effect, as if it were on its way (E1).
 func (p *Processor) effectFailed(o *Outgoing, reason string) bool {
 	d := &decision{own: &events.EffectFailed{
 		Kind: kindName(o.Kind), Epoch: o.Decided.Epoch, Seq: o.Decided.Seq, Number: o.Number, Reason: reason,
 	}}
 	if o.Kind != machine.ReplyEffect {
 		d.in.Workflow = o.Key
-	} else if small := refusedReply(o.Value, reason); small != nil {
-		d.after = func() { p.release(&Outgoing{Kind: machine.ReplyEffect, Key: o.Key, Value: small}) }
+	}
+	d.after = func() {
+		o.out = true
+		p.refuseAnswer(o, reason)
 	}
 	return p.decide(d)
 }

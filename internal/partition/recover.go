@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
@@ -152,6 +153,9 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 	if err != nil {
 		return err
 	}
+	if e, ok := rec.Events[0].(*events.EffectFailed); ok {
+		b.over(e)
+	}
 	for _, o := range outs {
 		b.more = append(b.more, rows.Write{Key: o.row(), Row: o.outboxRow(), Created: true})
 	}
@@ -178,6 +182,17 @@ func (b *replayed) note(rec *events.Record, at journal.Mark, outs int) {
 	if needsOriginal(rec) {
 		r.replayed = append(r.replayed, rereadable{rec, outs})
 	}
+}
+
+// over takes an effect back that was made of an earlier record and refused for
+// good: made again it would be released with every recovery (J4).
+func (b *replayed) over(e *events.EffectFailed) {
+	k := failedRow(e)
+	b.more = slices.DeleteFunc(b.more, func(w rows.Write) bool { return w.Key == k })
+	at := events.Position{Epoch: e.Epoch, Seq: e.Seq}
+	b.r.replayed = slices.DeleteFunc(b.r.replayed, func(o rereadable) bool {
+		return o.rec.Position == at && uint64(o.number) == e.Number
+	})
 }
 
 func (b *replayed) flush() error {

@@ -43,14 +43,13 @@ func (o Options) pebble() *pebble.Options {
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                openFiles,
 		FormatMajorVersion:          pebble.FormatTableFormatV6,
-		Logger:                      logger{o.Logger},
 		Cache:                       o.Shared.blocks,
 		FileCache:                   o.Shared.files,
 		L0CompactionThreshold:       16, // lookups are mostly answered by memory or filters
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
-		EventListener:               &pebble.EventListener{BackgroundError: logger{o.Logger}.background},
 	}
+	LogTo(p, o.Logger)
 	p.Experimental.CompactionScheduler = o.Shared.compactions.join()
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
@@ -70,6 +69,12 @@ func TuneLevels(p *pebble.Options) {
 			l.Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 		}
 	}
+}
+
+// LogTo lets a database tell l what it has to say.
+func LogTo(p *pebble.Options, l *slog.Logger) {
+	p.Logger = logger{l}
+	p.EventListener = &pebble.EventListener{BackgroundError: logger{l}.background}
 }
 
 // logger passes Pebble's log on. Pebble tells of every flush and compaction at

@@ -186,7 +186,7 @@ func controls(t *testing.T, ctx context.Context, cl *client.Client, id string) {
 	status("pause", w, err, "paused")
 	w, err = cl.Input(ctx, id, 1, client.InputOptions{Why: why})
 	status("input", w, err, "paused")
-	w, err = cl.Resume(ctx, id, why)
+	w, err = cl.Resume(ctx, id, client.ResumeOptions{Why: why})
 	status("resume", w, err, "running")
 	w, err = cl.Checkpoint(ctx, id, why)
 	status("checkpoint", w, err, "running")

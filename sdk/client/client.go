@@ -119,6 +119,7 @@ type transport interface {
 	events(ctx context.Context, workflow string, yield func(Event) bool) error
 	define(ctx context.Context, name string, source []byte) (*Definition, error)
 	defined(ref string) (digest string, canonical []byte) // by this client; empty when not needed
+	prepare(ctx context.Context, inline string) error     // what a start needs of an inline definition
 	list(ctx context.Context, f Filter) (rawJSON, error)
 	graph(ctx context.Context, workflow, format string) ([]byte, error)
 	close() error

@@ -79,9 +79,16 @@ func (c *Client) Pause(ctx context.Context, id string, why Why) (*Workflow, erro
 	return c.control(ctx, "pause", id, why)
 }
 
+// ResumeOptions change what the workflow was given; the zero value changes nothing.
+type ResumeOptions struct {
+	Policies any `json:"policies,omitempty"` // a list of rules, in place of the workflow's own
+	Context  any `json:"context,omitempty"`  // an object, laid over the workflow's own
+	Why
+}
+
 // Resume admits again after pause or stop.
-func (c *Client) Resume(ctx context.Context, id string, why Why) (*Workflow, error) {
-	return c.control(ctx, "resume", id, why)
+func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (*Workflow, error) {
+	return c.control(ctx, "resume", id, o)
 }
 
 // StopOptions of a stop.

@@ -159,6 +159,9 @@ func (t *httpTransport) define(ctx context.Context, name string, source []byte) 
 
 func (t *httpTransport) defined(string) (string, []byte) { return "", nil }
 
+// prepare leaves everything to the gateway.
+func (t *httpTransport) prepare(context.Context, string) error { return nil }
+
 // events follows the SSE stream and takes it up again where it broke off.
 func (t *httpTransport) events(ctx context.Context, workflow string, yield func(Event) bool) error {
 	last := ""

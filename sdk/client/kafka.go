@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type kafkaTransport struct {
 
 	mu  sync.Mutex
 	own map[string]ownDefinition // by name: what this client registered
+
+	prepared map[[sha256.Size]byte]bool // inline definitions whose queues there are
 }
 
 type ownDefinition struct {
@@ -48,7 +51,7 @@ func newKafkaTransport(o Options) (*kafkaTransport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kafkaTransport{o: o, asker: a, own: map[string]ownDefinition{}}, nil
+	return &kafkaTransport{o: o, asker: a, own: map[string]ownDefinition{}, prepared: map[[sha256.Size]byte]bool{}}, nil
 }
 
 func (t *kafkaTransport) close() error { return t.asker.Close() }

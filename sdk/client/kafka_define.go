@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -62,6 +63,34 @@ func (t *kafkaTransport) ensureQueues(ctx context.Context, d *definition.Definit
 	return err
 }
 
+// prepare sees to the queues of an inline definition when it is started first.
+// One that is none goes to the planner, which says what is wrong with it.
+func (t *kafkaTransport) prepare(ctx context.Context, inline string) error {
+	digest := sha256.Sum256([]byte(inline))
+	t.mu.Lock()
+	prepared := t.prepared[digest]
+	t.mu.Unlock()
+	if prepared {
+		return nil
+	}
+	d, err := definition.Parse([]byte(inline))
+	if err != nil {
+		return nil // no error of ours
+	}
+	ctx, cancel := bounded(ctx, sendTimeout)
+	defer cancel()
+	if err := t.ensureQueues(ctx, d); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.prepared) >= maxOwn {
+		clear(t.prepared)
+	}
+	t.prepared[digest] = true
+	return nil
+}
+
 func definitionError(err error) error {
 	var list definition.Errors
 	if !errors.As(err, &list) {
@@ -78,7 +107,8 @@ func definitionError(err error) error {
 	return out
 }
 
-// maxOwn bounds the definitions that a client remembers as its own.
+// maxOwn bounds the definitions that a client remembers as its own, and the
+// inline ones that it has prepared.
 const maxOwn = 256
 
 func (t *kafkaTransport) remember(d *definition.Definition) {

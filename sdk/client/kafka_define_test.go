@@ -4,11 +4,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/client"
@@ -41,9 +43,10 @@ func TestDefiningOverKafkaCreatesTheQueuesThatItNames(t *testing.T) {
 	}
 }
 
-func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
+// withoutCreation is a client of a cluster where others create the topics.
+func withoutCreation(t *testing.T) *client.Client {
+	t.Helper()
 	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
-	ctx := within(t)
 	fake.ControlKey(kmsg.CreateTopics.Int16(), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 		fake.KeepControl()
 		resp := kreq.ResponseKind().(*kmsg.CreateTopicsResponse)
@@ -59,9 +62,64 @@ func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cl.Close() })
-	_, err = cl.Define(ctx, "d", []byte(onQueues))
-	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Code != "unknown_queue" || !strings.Contains(err.Error(), "heddle topics apply --queue gpu") {
-		t.Fatalf("got %v", err)
+	return cl
+}
+
+func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
+	cl := withoutCreation(t)
+	for what, do := range map[string]func() error{
+		"define":       func() error { _, err := cl.Define(within(t), "d", []byte(onQueues)); return err },
+		"inline start": func() error { _, err := cl.Start(within(t), onQueues, 1); return err },
+	} {
+		err := do()
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.Code != "unknown_queue" || !strings.Contains(err.Error(), "heddle topics apply --queue gpu") {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+}
+
+// An inline definition is registered nowhere: its start sees to its queues, the
+// first time.
+func TestStartingAnInlineDefinitionOverKafkaCreatesItsQueues(t *testing.T) {
+	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
+	asktest.Start(t, c.Config, asktest.Echo)
+	cl, err := client.New(client.Options{Kafka: c.Config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cl.Close() })
+	ctx := within(t)
+	var made atomic.Int32
+	fake.ControlKey(kmsg.CreateTopics.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		made.Add(1)
+		return nil, nil, false
+	})
+	for range 2 {
+		if _, err := cl.Start(ctx, onQueues, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := topics.Default().Discover(ctx, c.Admin(t), c.Config.Prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.Queues(); !slices.Equal(got, []string{"default", "gpu", "orders"}) || made.Load() != 2 {
+		t.Errorf("the queues are %q after %d topics were made", got, made.Load())
+	}
+	var asked atomic.Int32 // for all topics: no producer or consumer does
+	fake.ControlKey(kmsg.Metadata.Int16(), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		if kreq.(*kmsg.MetadataRequest).Topics == nil {
+			asked.Add(1)
+		}
+		return nil, nil, false
+	})
+	if _, err := cl.Start(ctx, onQueues, 2); err != nil || asked.Load() > 0 {
+		t.Errorf("a further start ended with %v and asked for the topics %d times", err, asked.Load())
+	}
+	if _, err := cl.Start(ctx, `{"components":{"a":{}}}`, 1); err != nil {
+		t.Errorf("what the planner is to refuse did not get there: %v", err)
 	}
 }

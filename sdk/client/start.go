@@ -104,9 +104,15 @@ func (c *Client) Start(ctx context.Context, def string, in any, o ...StartOption
 // named by its digest, and brought along when the planner has not seen it yet:
 // what was defined can be started at once, and as it was defined.
 func (c *Client) start(ctx context.Context, s *start, def string, in any) (answer, error) {
+	def = strings.TrimSpace(def)
 	digest, canonical := c.t.defined(def)
 	if digest != "" {
 		def = digest
+	}
+	if inline(def) {
+		if err := c.t.prepare(ctx, def); err != nil {
+			return answer{}, err
+		}
 	}
 	body, err := s.encode(def, in)
 	if err != nil {
@@ -127,9 +133,11 @@ func (c *Client) start(ctx context.Context, s *start, def string, in any) (answe
 	return c.t.command(ctx, cmd)
 }
 
+// inline says whether what to start is a definition itself.
+func inline(def string) bool { return strings.HasPrefix(def, "{") }
+
 func (s *start) encode(def string, in any) ([]byte, error) {
-	def = strings.TrimSpace(def)
-	if strings.HasPrefix(def, "{") {
+	if inline(def) {
 		s.body.Definition = json.RawMessage(def)
 	} else {
 		s.body.Definition, _ = json.Marshal(def) // a string always marshals

@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-chi/chi/v5"
+
+	"github.com/heddle-run/heddle/internal/store"
 )
 
 // Listed are the ids in a gateway's view.
@@ -48,7 +50,9 @@ func MakeFormless(t *testing.T, dir string) {
 // formless writes rows with Pebble's defaults and returns the topic's.
 func formless(t *testing.T, dir string, rows map[string][]byte) []byte {
 	t.Helper()
-	db, err := pebble.Open(dir, &pebble.Options{Logger: pebbleLog{slog.New(slog.DiscardHandler)}})
+	o := &pebble.Options{}
+	store.LogTo(o, slog.New(slog.DiscardHandler))
+	db, err := pebble.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,13 +133,15 @@ func (f *follower) shown(key string) (shown, bool) {
 	return s, ok
 }
 
-// withOwner adds who owns the partition to a workflow's summary.
+// withOwner adds who owns the partition to a workflow's summary. Nobody is known
+// to own what says no partition.
 func (g *Gateway) withOwner(workflow json.RawMessage) (json.RawMessage, error) {
 	var head struct {
 		Partition int32 `json:"partition"`
 	}
-	if err := json.Unmarshal(workflow, &head); err != nil {
-		return nil, err
+	var known *owner
+	if json.Unmarshal(workflow, &head) == nil {
+		known = g.follow.owner(head.Partition)
 	}
-	return splice(workflow, "owner", g.follow.owner(head.Partition))
+	return splice(workflow, "owner", known)
 }

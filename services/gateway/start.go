@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -121,30 +122,34 @@ var started = outcome{http.StatusCreated, func(_ string, workflow json.RawMessag
 // sendStart sends the start by digest, and once more with the definition itself
 // should the planner not have read it yet.
 func (g *Gateway) sendStart(w http.ResponseWriter, r *http.Request, c ask.Command, body startBody, known resolved, wait waiting) error {
-	if !wait.waits() && !known.young {
-		return g.command(w, r, c, wait, started)
+	if wait.drained > 0 || !wait.waits() && !known.young {
+		err := g.command(w, r, c, wait, started)
+		if refused, ok := errors.AsType[*ask.RefusedError](err); ok && known.lacking(refused.Reply) {
+			return g.startInline(w, r, c, body, known.canonical, wait)
+		}
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.patience(wait))
 	defer cancel()
-	call, err := g.asker.Ask(ctx, c, wait.drained > 0)
+	call, err := g.asker.Ask(ctx, c, false)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
 	reply, err := call.Decided(ctx)
 	switch {
-	case err == nil && known.canonical != nil && unknownDefinition(reply):
+	case err == nil && known.lacking(reply):
 		return g.startInline(w, r, c, body, known.canonical, wait)
 	case wait.accepted || err != nil || reply.Refusal != nil:
 		return g.decided(w, r, c.Workflow, call.ID, reply, err, started)
-	case wait.drained > 0:
-		return g.drained(ctx, w, r, call, c.Workflow)
 	}
 	return g.accepted(w, r, c.Workflow, call.ID, nil)
 }
 
-func unknownDefinition(r events.Reply) bool {
-	return r.Refusal != nil && r.Refusal.Code == "unknown_definition"
+// lacking says whether a planner refused a start because it has not read its
+// definition yet.
+func (d resolved) lacking(r events.Reply) bool {
+	return d.canonical != nil && r.Refusal != nil && r.Refusal.Code == "unknown_definition"
 }
 
 // startInline brings the definition along. It is another command, since its

@@ -121,6 +121,25 @@ func TestRegisteredDefinitionStartsAtOnceThoughPlannersLag(t *testing.T) {
 	}
 }
 
+// Who waits for the results has no use for the decision, so none is asked for.
+func TestWhoWaitsForTheEndAsksForTheEndAlone(t *testing.T) {
+	for query, want := range map[string]events.ReplyTo{
+		"?wait=5s": {Wait: true, End: true}, "?wait=accepted": {},
+	} {
+		asked := make(chan events.ReplyTo, 1)
+		r := start(t, func(q asktest.Question) []events.Reply {
+			asked <- events.ReplyTo{Wait: q.Command.ReplyTo.Wait, End: q.Command.ReplyTo.End}
+			return planner(q)
+		})
+		if got := r.ask(t, "PUT", "/v1/workflows/w"+query, inline); got.status >= 300 {
+			t.Fatalf("%s: %d %s", query, got.status, got.body)
+		}
+		if got := <-asked; got != want {
+			t.Errorf("%s: asked for %+v, want %+v", query, got, want)
+		}
+	}
+}
+
 // awaitTrue looks until cond holds.
 func awaitTrue(t *testing.T, ctx context.Context, cond func() bool) {
 	t.Helper()

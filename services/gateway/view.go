@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -24,6 +25,7 @@ import (
 // loses both together.
 type view struct {
 	db     *pebble.DB
+	fs     vfs.FS // of the store; nil: the operating system's, or memory where no directory is named
 	cl     *kgo.Client
 	topic  string
 	logger *slog.Logger

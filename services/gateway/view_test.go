@@ -136,6 +136,23 @@ func TestPagesFollowEachOther(t *testing.T) {
 	}
 }
 
+// What somebody else wrote to the status topic is shown as it is; it must not
+// cost the list of all others.
+func TestAStrangeStatusMakesNoListFail(t *testing.T) {
+	r := start(t, planner)
+	strange := func(id, fields string) *kgo.Record {
+		value := fmt.Sprintf(`{"id":%q,"status":"idle","created_at":"2026-01-02T03:04:05Z","position":"1.9",%s}`, id, fields)
+		return kafka.Keyed(r.Topics.Status(), []byte(id), []byte(value))
+	}
+	r.statuses(t,
+		strange("w1", `"labels":[1],"partition":0`), strange("w2", `"labels":"team","partition":0`),
+		strange("w3", `"labels":{"team":{"a":1}},"partition":"none"`), strange("w4", `"partition":99999999999`),
+		r.row("good", "idle", "d", "x", 1, 2),
+	)
+	r.awaitListed(t, "status=idle", "w1", "w2", "w3", "w4", "good")
+	r.awaitListed(t, "label.team=x", "good")
+}
+
 func num(id string) int {
 	n := 0
 	if _, err := fmt.Sscanf(id, "w%d", &n); err != nil {

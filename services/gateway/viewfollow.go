@@ -31,13 +31,20 @@ func (v *view) follow(ctx context.Context) {
 				v.mend(ctx, e.Partition, e.Err)
 			}
 		}
-		if err := v.take(fetches); err != nil {
-			v.logger.Error("writing the view", "error", err)
-			pause(ctx, time.Second)
-		}
+		v.keep(ctx, fetches)
 		if fetches.NumRecords() >= busy {
 			pause(ctx, gather)
 		}
+	}
+}
+
+// keep takes a poll, however often that fails: the next one would let its
+// records be forgotten. Meanwhile the loop does not turn, so a store that stays
+// broken shows in liveness, and a new process opens it anew.
+func (v *view) keep(ctx context.Context, fetches kgo.Fetches) {
+	for err := v.take(fetches); err != nil && ctx.Err() == nil; err = v.take(fetches) {
+		v.logger.Error("writing the view", "error", err)
+		pause(ctx, time.Second)
 	}
 }
 
@@ -81,11 +88,11 @@ func (v *view) take(fetches kgo.Fetches) error {
 	if len(records) == 0 {
 		return nil
 	}
-	v.rows.Add(int64(len(records)))
 	if err := v.write(records, next); err != nil {
 		v.recent = recent{} // it may know what was not written
 		return err
 	}
+	v.rows.Add(int64(len(records)))
 	for p, offset := range next {
 		v.next[p] = offset
 	}

@@ -98,11 +98,7 @@ func (v *view) fitting(f filter, id []byte) (json.RawMessage, bool, error) {
 	if !f.fits(r) || len(f.labels) == 0 {
 		return status, f.fits(r), nil
 	}
-	labels, err := parseLabels(status)
-	if err != nil {
-		return nil, false, fmt.Errorf("the labels of %s: %w", id, err)
-	}
-	return status, f.fitsLabels(labels), nil
+	return status, f.fitsLabels(parseLabels(status)), nil
 }
 
 func (f filter) fits(r row) bool {

@@ -42,9 +42,12 @@ func (c *change) close() error {
 func (c *change) put(records []*kgo.Record) error {
 	id := records[0].Key
 	was, err := c.stored(id)
-	if err != nil {
+	if errors.Is(err, errStored) {
 		c.passOver(id, err)
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	is, status := was, []byte(nil)
 	var last *kgo.Record

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -20,7 +21,12 @@ import (
 // openTestView opens a view that follows nothing.
 func openTestView(t testing.TB, dir string) *view {
 	t.Helper()
-	v := &view{logger: slog.New(slog.DiscardHandler), next: map[int32]int64{}}
+	return openTestViewOn(t, nil, dir)
+}
+
+func openTestViewOn(t testing.TB, fs vfs.FS, dir string) *view {
+	t.Helper()
+	v := &view{fs: fs, logger: slog.New(slog.DiscardHandler), next: map[int32]int64{}}
 	if err := v.openStore(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +46,13 @@ func closeTestView(t testing.TB, v *view) {
 
 func takeAll(t testing.TB, v *view, records []*kgo.Record) {
 	t.Helper()
-	fetches := kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: "status", Partitions: []kgo.FetchPartition{{Records: records}}}}}}
-	if err := v.take(fetches); err != nil {
+	if err := v.take(polled(records)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func polled(records []*kgo.Record) kgo.Fetches {
+	return kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: "status", Partitions: []kgo.FetchPartition{{Records: records}}}}}}
 }
 
 // TestViewHasWhatTheRecordsLeave gives many records of few workflows, older

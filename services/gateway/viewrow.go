@@ -51,13 +51,15 @@ func unmarshalRow(status []byte) (row, error) {
 	}, err
 }
 
-// parseLabels are the labels of a status.
-func parseLabels(status []byte) (map[string]json.RawMessage, error) {
+// parseLabels are the labels of a status; what is no object has none.
+func parseLabels(status []byte) map[string]json.RawMessage {
 	var r struct {
 		Labels map[string]json.RawMessage `json:"labels"`
 	}
-	err := json.Unmarshal(status, &r)
-	return r.Labels, err
+	if json.Unmarshal(status, &r) != nil {
+		return nil
+	}
+	return r.Labels
 }
 
 // positionOf reads a printed position; none for one that cannot be read.

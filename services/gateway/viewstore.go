@@ -1,9 +1,6 @@
 package gateway
 
 import (
-	"fmt"
-	"log/slog"
-
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -26,24 +23,14 @@ func (v *view) openStore(dir string) error {
 		MemTableSize:          viewMemTable,
 		CacheSize:             viewCache,
 		L0CompactionThreshold: 8, // of most workflows nothing is read but filters
-		Logger:                pebbleLog{v.logger},
+		FS:                    v.fs,
 	}
 	store.TuneLevels(o) // most workflows that are looked up are new
+	store.LogTo(o, v.logger)
 	if dir == "" {
 		o.FS = vfs.NewMem()
 	}
 	var err error
 	v.db, err = pebble.Open(dir, o)
 	return err
-}
-
-// pebbleLog passes Pebble's own log on as debugging.
-type pebbleLog struct{ l *slog.Logger }
-
-func (p pebbleLog) Infof(format string, args ...any) { p.l.Debug(fmt.Sprintf(format, args...)) }
-
-func (p pebbleLog) Errorf(format string, args ...any) { p.l.Error(fmt.Sprintf(format, args...)) }
-
-func (p pebbleLog) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf("the view's store: "+format, args...))
 }

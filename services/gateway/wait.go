@@ -97,14 +97,14 @@ func (g *Gateway) command(w http.ResponseWriter, r *http.Request, c ask.Command,
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.patience(wait))
 	defer cancel()
-	call, err := g.asker.Ask(ctx, c, wait.drained > 0)
+	if wait.drained > 0 {
+		return g.untilDrained(ctx, w, r, c)
+	}
+	call, err := g.asker.Ask(ctx, c, false)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	if wait.drained > 0 {
-		return g.drained(ctx, w, r, call, c.Workflow)
-	}
 	reply, err := call.Decided(ctx)
 	return g.decided(w, r, c.Workflow, call.ID, reply, err, o)
 }
@@ -143,12 +143,18 @@ func (g *Gateway) summary(workflow json.RawMessage) (json.RawMessage, error) {
 	return g.withOwner(workflow)
 }
 
-// drained answers when the work is done, or with where to look.
-func (g *Gateway) drained(ctx context.Context, w http.ResponseWriter, r *http.Request, call *ask.Call, workflow string) error {
-	d, err := call.Drained(ctx, workflow)
+// untilDrained sends a command and answers when the work is done, or with where
+// to look. Of the decision only a refusal matters.
+func (g *Gateway) untilDrained(ctx context.Context, w http.ResponseWriter, r *http.Request, c ask.Command) error {
+	call, err := g.asker.AskEnd(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	d, err := call.Drained(ctx, c.Workflow)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ask.ErrUnavailable):
-		return g.accepted(w, r, workflow, call.ID, d.Workflow)
+		return g.accepted(w, r, c.Workflow, call.ID, d.Workflow)
 	case err != nil:
 		return err
 	}

@@ -164,3 +164,22 @@ func BenchmarkEnd(b *testing.B) {
 		}
 	}
 }
+
+// A forced deletion cancels first: takers of what is open hear of it with the
+// token that they have, although no row is left. Attempts that nobody takes
+// (external ones) have nobody to tell.
+func TestAForcedDeletionStopsItsTakers(t *testing.T) {
+	w := newWorld(t, setting{restart: true})
+	w.defs["two"] = `{"name":"two","components":{"a":{"step":"f.id"},"b":{"step":"f.id","policy":{"execution_mode":"external"}}}}`
+	w.command("w", "start", `{"definition":"two","input":1}`)
+	w.command("w", "input", `{"input":2}`)
+	if len(w.tasks) != 2 {
+		t.Fatalf("%d tasks were published, want two", len(w.tasks))
+	}
+	if r := w.command("w", "delete", `{"force":true}`); r.Result != events.ResultDone {
+		t.Fatalf("the deletion: %+v", r)
+	}
+	if len(w.cancelled) != 2 || !w.cancelled[string(w.tasks[0].Token)] || !w.cancelled[string(w.tasks[1].Token)] {
+		t.Errorf("%d attempts were cancelled, want the two that were open", len(w.cancelled))
+	}
+}

@@ -35,9 +35,31 @@ func (t *turn) remove(b *events.DeleteWorkflow) {
 			t.refuse("not_closed", "the workflow is "+t.head.Status.String()+"; cancel it first, or force the deletion")
 			return
 		}
-		t.cancelRun(b.By)
+		t.removeOpen(b.By)
+		return
 	}
 	t.emit(&events.WorkflowDeleted{By: b.By, Told: t.waiting()})
+}
+
+// removeOpen cancels a run and deletes it in one record. Its rows are gone by
+// then, so the deletion itself says which attempts were open.
+func (t *turn) removeOpen(by events.By) {
+	gone := &events.WorkflowDeleted{By: by, Open: t.openAttempts()}
+	if len(gone.Open) > 0 {
+		gone.Run = t.head.Run
+	}
+	t.cancelRun(by)
+	gone.Told = t.waiting()
+	t.emit(gone)
+}
+
+func (t *turn) openAttempts() []events.OpenAttempt {
+	var all []events.OpenAttempt
+	for _, id := range t.activeAttempts() {
+		r := t.runnable(id)
+		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided})
+	}
+	return all
 }
 
 // waiting are those who wait for the workflow to drain.

@@ -33,6 +33,7 @@ func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 		case *events.WorkflowDeleted:
 			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf})
 			all = t.toldGone(all, e.Told)
+			all = t.stopGone(all, e)
 			published = true
 		default:
 			if !published && changesStatus(e) && t.head != nil {
@@ -175,14 +176,28 @@ func (t *turn) token(id events.RunnableID, attempt uint32, decided events.Positi
 }
 
 // cancelOf tells takers that an attempt is not wanted any more. An attempt that
-// was not open, or whose task was never published, has nobody to tell.
+// was not open, or whose task was never published, has nobody to tell; those of
+// a run that the same record deletes are told by stopGone.
 func (t *turn) cancelOf(id events.RunnableID, rec *events.Record) []machine.Effect {
 	r := t.runnable(id)
 	if t.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == rec.Position {
 		return nil
 	}
-	cancel := events.TaskCancel{Token: t.token(id, r.Attempt, r.Decided), Reason: "the attempt was closed"}
-	return []machine.Effect{{Kind: machine.CancelEffect, Key: t.wf, Runnable: id, Value: wire.Marshal(&cancel)}}
+	return []machine.Effect{t.cancelling(id, t.token(id, r.Attempt, r.Decided))}
+}
+
+// stopGone tells the takers of a run that was deleted while it was open.
+func (t *turn) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
+	for _, o := range e.Open {
+		token := events.Token{Workflow: t.wf, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}
+		all = append(all, t.cancelling(o.Runnable, t.p.sealer.Seal(token)))
+	}
+	return all
+}
+
+func (t *turn) cancelling(id events.RunnableID, token []byte) machine.Effect {
+	cancel := events.TaskCancel{Token: token, Reason: "the attempt was closed"}
+	return machine.Effect{Kind: machine.CancelEffect, Key: t.wf, Runnable: id, Value: wire.Marshal(&cancel)}
 }
 
 func mustJSON(v any) json.RawMessage {

@@ -197,6 +197,8 @@ func (*WorkflowCompleted) Fields(*wire.Codec) {}
 type WorkflowDeleted struct {
 	By   By
 	Told []ReplyTo // those who waited for the workflow to drain: its rows do not say any more
+	Run  RunID     // of Open; zero when that is empty
+	Open []OpenAttempt
 }
 
 func (*WorkflowDeleted) number() int { return 27 }
@@ -205,6 +207,24 @@ func (*WorkflowDeleted) number() int { return 27 }
 func (e *WorkflowDeleted) Fields(c *wire.Codec) {
 	wire.Nested(c, 1, "by", &e.By)
 	wire.Repeated(c, 2, "told", &e.Told)
+	wire.Nested(c, 3, "run", &e.Run)
+	wire.Repeated(c, 4, "open", &e.Open)
+}
+
+// OpenAttempt is an attempt that a taker had, or was to get, when its run was
+// deleted: what of its token no row says any more, so that the taker can be
+// told to stop. A workflow has as many as it has active attempts at most.
+type OpenAttempt struct {
+	Runnable RunnableID
+	Attempt  uint32
+	Decided  Position
+}
+
+// Fields implements wire.Message.
+func (o *OpenAttempt) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &o.Runnable)
+	wire.Int(c, 2, "attempt", &o.Attempt)
+	wire.Nested(c, 3, "decided", &o.Decided)
 }
 
 // WorkflowQuarantined says that a defect was contained: the input went to the

@@ -146,7 +146,7 @@ func (w *world) do(ctx context.Context, id, key string, m deed, repeats *sync.Wa
 			return err
 		}
 	}
-	_, err := c.Resume(ctx, id, client.Why{})
+	_, err := c.Resume(ctx, id, client.ResumeOptions{})
 	return err
 }
 

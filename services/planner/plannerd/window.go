@@ -18,13 +18,13 @@ import (
 // command could be read again when the ledger cannot be sure of it any more.
 type WindowError struct {
 	Topic     string        // commands
-	Window    time.Duration // Config.Partition.Window
+	Window    time.Duration // Config.Partition.Window, the flag --dedupe-window
 	Retention time.Duration // of the topic
 }
 
 // Error names the setting, both values and what mends it.
 func (e *WindowError) Error() string {
-	return fmt.Sprintf("the planner's dedupe window (Partition.Window) is %s, more than half of the %s that topic %s keeps its records (retention.ms %d): "+
+	return fmt.Sprintf("the planner's dedupe window (--dedupe-window) is %s, more than half of the %s that topic %s keeps its records (retention.ms %d): "+
 		"set its retention.ms to at least %d, or the window to at most %s",
 		e.Window, e.Retention, e.Topic, e.Retention.Milliseconds(), (2 * e.Window).Milliseconds(), e.Retention/2)
 }

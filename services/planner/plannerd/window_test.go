@@ -90,7 +90,7 @@ func TestAWindowOfMoreThanHalfOfTheRetentionIsRefused(t *testing.T) {
 func TestAWindowIsRefusedWithTheSettingBothValuesAndTheFix(t *testing.T) {
 	err := error(&plannerd.WindowError{Topic: "x.commands", Window: 24 * time.Hour, Retention: 10 * time.Hour})
 	for _, want := range []string{
-		"dedupe window (Partition.Window) is 24h0m0s", "x.commands", "retention.ms 36000000", "at least 172800000", "at most 5h0m0s",
+		"dedupe window (--dedupe-window) is 24h0m0s", "x.commands", "retention.ms 36000000", "at least 172800000", "at most 5h0m0s",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q lacks %q", err, want)

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+)
+
+// A deployment's commands are kept for 7 days: the planner takes the window from
+// its flag, and names the flag when it is too long.
+func TestADedupeWindowThatThePlannerCannotKeepIsRefused(t *testing.T) {
+	elsewhere(t)
+	c := brokertest.Start(t, topics.Options{Partitions: 1})
+	for _, k := range []struct {
+		window string
+		code   int
+		says   string
+	}{
+		{"0s", codeUsage, "--dedupe-window is 0s"},
+		{"-1h", codeUsage, "--dedupe-window is -1h"},
+		{"85h", codeFailed, "--dedupe-window) is 85h0m0s"},
+	} {
+		out := &output{}
+		args := []string{
+			"planner", "--brokers", strings.Join(c.Config.Brokers, ","), "--prefix", c.Config.Prefix,
+			"--data", t.TempDir(), "--token-key", "0123456789abcdef", "--dedupe-window=" + k.window,
+		}
+		if code := run(t.Context(), args, streams{in: strings.NewReader(""), out: out, err: out}); code != k.code {
+			t.Errorf("with %s the planner ended with %d, want %d", k.window, code, k.code)
+		}
+		contains(t, out.String(), k.says)
+	}
+}
