@@ -22,7 +22,7 @@ func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
 		}
 	}
 	if t.head != nil && rec.ReplyTo.Address != "" {
-		r.Body = t.summary()
+		r.Summary = t.summary()
 		r.Followed = t.waits(rec.ReplyTo)
 	}
 	return r
