@@ -9,9 +9,9 @@ import (
 )
 
 // summary is what the workflow's status says as of the last record.
-func (t *turn) summary() *events.Summary {
+func (t *turn) summary() events.Summary {
 	h, s := t.head, t.setup()
-	out := &events.Summary{
+	out := events.Summary{
 		Run: h.Run, Status: h.Status.String(),
 		Definition: events.DefinitionRef{Name: s.Name, Version: s.Version, Digest: s.Digest},
 		Labels:     s.Labels, Partition: t.p.cfg.Partition,
@@ -28,7 +28,10 @@ func (t *turn) summary() *events.Summary {
 }
 
 // status is the status of the workflow as of the last record.
-func (t *turn) status() events.Status { return t.summary().Of(t.wf) }
+func (t *turn) status() events.Status {
+	s := t.summary()
+	return s.Of(t.wf)
+}
 
 // encodedStatus is the status as JSON.
 func (t *turn) encodedStatus() []byte {
