@@ -268,6 +268,8 @@ func scanStart(data []byte) *StartWorkflow {
 			b.Who = string(s.Text(""))
 		case "why":
 			b.Why = string(s.Text(""))
+		case "command", "id", "source", "reply_to": // beside the body in a bare command
+			s.Value()
 		default:
 			s.Fail()
 		}
