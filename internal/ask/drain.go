@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // End is a workflow that cannot go on by itself: idle, failed with nothing
@@ -19,6 +21,33 @@ type End[W, R any] struct {
 
 // Drained is an End as it came.
 type Drained = End[json.RawMessage, json.RawMessage]
+
+// Form reads an End without reflection, where it is written as planners write
+// it: what it finds unusual it makes strange, and encoding/json reads the whole.
+// What it returns must not alias the scan.
+type Form[W, R any] struct {
+	Workflow func(*scan.Scan) W
+	Results  func(*scan.Scan) R
+}
+
+// asItCame is the form of a Drained.
+var asItCame = Form[json.RawMessage, json.RawMessage]{rawValue, rawValue}
+
+func rawValue(s *scan.Scan) json.RawMessage { return slices.Clone(s.Value()) }
+
+// scan reads a reply ReplyDrained; false: it is written otherwise, or another.
+func (f Form[W, R]) scan(reply []byte) (*End[W, R], bool) {
+	s := scan.Of(reply)
+	if events.ScanDrained(&s); s.Strange() {
+		return nil, false
+	}
+	var end End[W, R]
+	end.Results = f.Results(&s)
+	s.Literal(`,"workflow":`)
+	end.Workflow = f.Workflow(&s)
+	s.Literal(`}}`)
+	return &end, s.Done()
+}
 
 // RefusedError carries the reply that refused a command or query.
 type RefusedError struct{ Reply events.Reply }
@@ -40,13 +69,13 @@ const (
 
 // Drained is WaitEnd for those who take the end as it came.
 func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
-	return WaitEnd[json.RawMessage, json.RawMessage](ctx, c, workflow)
+	return WaitEnd(ctx, c, workflow, asItCame)
 }
 
 // WaitEnd waits for the end of the work that the command causes, at most until
 // ctx ends. It trusts the reply, and looks for itself now and then: a reply can
 // be lost, and a repeated command has none but its first answer.
-func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string) (End[W, R], error) {
+func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[W, R]) (End[W, R], error) {
 	var none End[W, R]
 	pause := firstLook
 	if c.repeatable {
@@ -54,7 +83,7 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string) (End[W, R]
 	}
 	for ; ; pause = min(2*pause, mostBetweenLook) {
 		some, cancel := context.WithTimeout(ctx, pause)
-		end, err := endReply[W, R](some, c, workflow)
+		end, err := endReply(some, c, workflow, form)
 		cancel()
 		switch {
 		case err == nil:
@@ -72,11 +101,14 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string) (End[W, R]
 
 // endReply waits for the reply that tells the end and decodes it at one go. It
 // passes over the decision; a refusal is a *RefusedError.
-func endReply[W, R any](ctx context.Context, c *Call, workflow string) (*End[W, R], error) {
+func endReply[W, R any](ctx context.Context, c *Call, workflow string, form Form[W, R]) (*End[W, R], error) {
 	for {
 		raw, err := c.next(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if end, ok := form.scan(raw); ok {
+			return end, nil
 		}
 		var r struct {
 			Kind    string          `json:"kind"`

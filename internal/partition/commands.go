@@ -22,8 +22,8 @@ func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
 		p.forward(r, ref)
 		return
 	}
-	headers := headersOf(r)
-	cmd, bad := events.ParseCommand(r.Key, headers, clone(r.Value), p.place(r, ref))
+	var room [usualHeaders]events.Header // what is kept of a command is copied by who keeps it
+	cmd, bad := events.ParseCommand(r.Key, appendHeaders(room[:0], r), r.Value, p.place(r, ref))
 	switch {
 	case bad != nil:
 		p.reject(r, ref, bad)
@@ -127,13 +127,22 @@ func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
 // that keeps a part of it does not keep the whole fetch.
 func clone(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 
-func headersOf(r *kgo.Record) []events.Header {
-	if len(r.Headers) == 0 {
-		return nil
+// usualHeaders is how many headers our clients' commands have at most.
+const usualHeaders = 8
+
+// appendHeaders appends the headers of a record; their values alias it.
+func appendHeaders(hs []events.Header, r *kgo.Record) []events.Header {
+	for _, h := range r.Headers {
+		hs = append(hs, events.Header{Key: h.Key, Value: h.Value})
 	}
-	hs := make([]events.Header, len(r.Headers))
-	for i, h := range r.Headers {
-		hs[i] = events.Header{Key: h.Key, Value: clone(h.Value)}
+	return hs
+}
+
+// headersOf are the headers of a record, detached from it.
+func headersOf(r *kgo.Record) []events.Header {
+	hs := appendHeaders(nil, r)
+	for i := range hs {
+		hs[i].Value = clone(hs[i].Value)
 	}
 	return hs
 }

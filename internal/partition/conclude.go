@@ -1,8 +1,6 @@
 package partition
 
 import (
-	"encoding/json"
-
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -91,10 +89,4 @@ func leaseOf(tx *rows.Tx) leaseRow {
 		return *row
 	}
 	return leaseRow{}
-}
-
-// stored is the form of an answer that the ledger keeps.
-func storedAnswer(r events.Reply) json.RawMessage {
-	r.ID, r.Command = "", ""
-	return encodeReply(r)
 }

@@ -25,7 +25,7 @@ func expiryKey(at int64, workflow, id string) rows.Key {
 func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
 	entry := &ledgerRow{Digest: rec.Digest, Time: rec.Time}
 	if answers {
-		entry.Answer = storedAnswer(r)
+		entry.Answer = answerOf(r)
 	}
 	p.tx.Put(ledgerKey(rec.Workflow, rec.ID), entry)
 	p.tx.Put(expiryKey(rec.Time, rec.Workflow, rec.ID), &expiryRow{})
@@ -93,16 +93,42 @@ func (p *Processor) repeat(cmd *events.Command, entry *ledgerRow) {
 	if cmd.ReplyTo.Address == "" {
 		return
 	}
-	r := events.Reply{Kind: events.ReplyDecided, Workflow: cmd.Workflow, Result: events.ResultDone}
-	if len(entry.Answer) == 0 { // an operator's release that a claimant obeyed (O2)
-		entry = &ledgerRow{Answer: storedAnswer(r)}
-	}
-	if err := json.Unmarshal(entry.Answer, &r); err != nil {
+	r, err := entry.reply(cmd.Workflow)
+	if err != nil {
 		p.fail(rows.Fault{Err: err})
 		return
 	}
 	r.ID, r.Command = cmd.ReplyTo.ID, cmd.Name
 	p.afterNewest(&Outgoing{Kind: machine.ReplyEffect, Key: cmd.ReplyTo.Address, Value: encodeReply(r)})
+}
+
+// answerOf is the form of an answer that the ledger keeps.
+func answerOf(r events.Reply) *answerRow {
+	a := &answerRow{Result: r.Result, Refusal: r.Refusal, Summary: r.Summary}
+	if a.Result == events.ResultDone {
+		a.Result = ""
+	}
+	if a.Summary == nil {
+		a.Body = r.Body
+	}
+	return a
+}
+
+// reply is the first answer again, to a command of this workflow. An entry
+// without one is an operator's release that a claimant obeyed (O2).
+func (l *ledgerRow) reply(workflow string) (events.Reply, error) {
+	r := events.Reply{Kind: events.ReplyDecided, Workflow: workflow, Result: events.ResultDone}
+	if len(l.Old) > 0 {
+		err := json.Unmarshal(l.Old, &r)
+		return r, err
+	}
+	if a := l.Answer; a != nil {
+		r.Refusal, r.Summary, r.Body = a.Refusal, a.Summary, a.Body
+		if a.Result != "" {
+			r.Result = a.Result
+		}
+	}
+	return r, nil
 }
 
 // afterNewest releases what has no record of its own behind the newest one.

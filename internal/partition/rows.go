@@ -86,15 +86,34 @@ func (m *mark) Fields(c *wire.Codec) {
 // ledgerRow remembers an input by its id.
 type ledgerRow struct {
 	Digest uint64
-	Answer json.RawMessage // events.Reply without ID and Command; empty when there is none
+	Old    json.RawMessage // the answer in rows of before: events.Reply without ID and Command
 	Time   int64           // Unix ms of the record
+	Answer *answerRow      // nil when there is none, or an old one
 }
 
 // Fields implements wire.Message.
 func (l *ledgerRow) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "digest", &l.Digest)
-	c.JSON(2, "answer", &l.Answer)
+	c.JSON(2, "answer", &l.Old)
 	wire.Int(c, 3, "time", &l.Time)
+	wire.Optional(c, 4, "first", &l.Answer)
+}
+
+// answerRow is the answer to a command, without what its row's key and a
+// repetition of the command say.
+type answerRow struct {
+	Result  string // empty: done
+	Refusal *events.Refusal
+	Summary *events.Summary
+	Body    json.RawMessage // of a machine that gives no summary
+}
+
+// Fields implements wire.Message.
+func (a *answerRow) Fields(c *wire.Codec) {
+	wire.String(c, 1, "result", &a.Result)
+	wire.Optional(c, 2, "refusal", &a.Refusal)
+	wire.Optional(c, 3, "summary", &a.Summary)
+	c.JSON(4, "body", &a.Body)
 }
 
 // expiryRow orders ledger entries by age; its key says everything.

@@ -93,7 +93,7 @@ func (t *kafkaTransport) untilDrained(ctx context.Context, c ask.Command) (answe
 		return answer{}, fault(err)
 	}
 	defer call.Close()
-	end, err := ask.WaitEnd[*Workflow, map[string]json.RawMessage](ctx, call, c.Workflow)
+	end, err := ask.WaitEnd(ctx, call, c.Workflow, endForm)
 	if err == nil && end.Workflow == nil {
 		err = fmt.Errorf("the end of %s was told without its summary", c.Workflow)
 	}

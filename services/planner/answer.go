@@ -22,7 +22,8 @@ func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
 		}
 	}
 	if t.head != nil && rec.ReplyTo.Address != "" {
-		r.Body = t.summary()
+		s := t.summary()
+		r.Summary = &s
 		r.Followed = t.waits(rec.ReplyTo)
 	}
 	return r

@@ -37,7 +37,7 @@ func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 			published = true
 		default:
 			if !published && changesStatus(e) && t.head != nil {
-				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf, Value: t.summary()})
+				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf, Value: t.encodedStatus()})
 				published = true
 			}
 		}
@@ -91,7 +91,7 @@ func (t *turn) end(effects []machine.Effect) []byte {
 	if i := slices.IndexFunc(effects, func(e machine.Effect) bool { return e.Kind == machine.StatusEffect }); i >= 0 {
 		summary = effects[i].Value
 	} else {
-		summary = t.summary()
+		summary = t.encodedStatus()
 	}
 	b := append(make([]byte, 0, len(summary)+256), `{"results":{`...)
 	for i, o := range t.graph().Outputs { // sorted by name

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // attempt finds the open attempt that a sealed token names. Everything else is
@@ -65,7 +66,7 @@ func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcom
 // asJSON is a value from outside that ought to be JSON: what is not becomes a
 // string, so that nobody who prints it fails.
 func asJSON(b json.RawMessage) json.RawMessage {
-	if len(b) == 0 || json.Valid(b) {
+	if len(b) == 0 || scan.Valid(b) {
 		return b
 	}
 	return mustJSON(string(b))
@@ -77,7 +78,7 @@ func (t *turn) complete(id events.RunnableID, r *runnable, m *events.TaskOutcome
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
-	if !json.Valid(value) {
+	if !scan.Valid(value) {
 		t.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON", NonRetryable: true}, m.Executor, failedAttempt)
 		return
 	}

@@ -1,16 +1,17 @@
 package planner
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // start begins a run. An existing run refuses it in every state.
@@ -60,6 +61,8 @@ func (t *turn) resolve(raw json.RawMessage) ([]byte, *definition.Graph) {
 			return nil, nil
 		}
 		src = canonical
+	} else {
+		src = slices.Clone(src) // what is compiled is kept
 	}
 	return t.compile(src)
 }
@@ -92,7 +95,7 @@ func (t *turn) accept(g *definition.Graph, b *events.StartWorkflow) (*events.Wor
 	if e.Context, ok = t.acceptContext(b.Context); !ok {
 		return nil, false
 	}
-	e.Options = optional(b.Options)
+	e.Options = slices.Clone(optional(b.Options)) // the command's fields alias its record
 	var o definition.Options
 	if e.Options != nil {
 		var err error
@@ -174,13 +177,12 @@ func (t *turn) acceptInput(g *definition.Graph, raw json.RawMessage) (json.RawMe
 // compact takes white space out of a value and detaches it from the record it
 // came in.
 func (t *turn) compact(path string, raw json.RawMessage) (json.RawMessage, bool) {
-	var b bytes.Buffer
-	b.Grow(len(raw))
-	if err := json.Compact(&b, raw); err != nil {
+	b, err := scan.Compact(raw)
+	if err != nil {
 		t.refuseAt("not_json", path, err.Error())
 		return nil, false
 	}
-	return b.Bytes(), true
+	return b, true
 }
 
 // optional maps an absent field and null to nothing.

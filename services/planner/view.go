@@ -3,20 +3,19 @@ package planner
 import (
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// status is the summary of a workflow as of the last record.
-func (t *turn) status() events.Status {
+// summary is what the workflow's status says as of the last record.
+func (t *turn) summary() events.Summary {
 	h, s := t.head, t.setup()
-	out := events.Status{
-		ID: t.wf, Run: h.Run.String(), Status: h.Status.String(),
+	out := events.Summary{
+		Run: h.Run, Status: h.Status.String(),
 		Definition: events.DefinitionRef{Name: s.Name, Version: s.Version, Digest: s.Digest},
 		Labels:     s.Labels, Partition: t.p.cfg.Partition,
-		CreatedAt: stamp(s.Created), UpdatedAt: stamp(h.Updated), Position: h.Applied.String(),
+		Created: s.Created, Updated: h.Updated, Position: h.Applied,
 		Counts: events.Counts{
 			Ready: h.Ready, Waiting: h.Waiting, Active: h.Active, Completed: h.Completed, Failed: h.Failed,
 			Skipped: h.Skipped, Suppressed: h.Suppressed, Cancelled: h.Cancelled,
@@ -28,19 +27,23 @@ func (t *turn) status() events.Status {
 	return out
 }
 
-// summary is the status as JSON.
-func (t *turn) summary() []byte {
+// status is the status of the workflow as of the last record.
+func (t *turn) status() events.Status {
+	s := t.summary()
+	return s.Of(t.wf)
+}
+
+// encodedStatus is the status as JSON.
+func (t *turn) encodedStatus() []byte {
 	s := t.status()
 	return events.EncodeStatus(&s)
 }
-
-func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 func stampOrNil(ms int64) any {
 	if ms == 0 {
 		return nil
 	}
-	return stamp(ms)
+	return events.Stamp(ms)
 }
 
 // page reads the bounds of a list query.
@@ -95,7 +98,7 @@ func (t *turn) facts(q *events.Query) (any, *events.Refusal) {
 	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
 		v := factView{
 			ID: events.FactID(k.A).String(), Value: f.Value, Parents: []string{}, Scope: f.Scope.String(),
-			Depth: f.Depth, Time: stamp(f.Time),
+			Depth: f.Depth, Time: events.Stamp(f.Time),
 		}
 		for _, p := range f.Parents {
 			if p != 0 {

@@ -91,7 +91,9 @@ func (w *world) decide(in machine.Input) []events.Event {
 	w.journal = append(w.journal, raw)
 	if in.Command != nil {
 		reply.ID, reply.Command = in.Command.ID, in.Command.Name
-		w.replies = append(w.replies, reply)
+		told := events.Reply{Followed: reply.Followed}
+		w.must(json.Unmarshal(events.EncodeReply(&reply), &told))
+		w.replies = append(w.replies, told)
 	}
 	if w.set.restart {
 		w.restart()

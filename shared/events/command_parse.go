@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // Header is one header of a Kafka record.
@@ -59,7 +61,8 @@ const maxTrace = 128
 
 // ParseCommand reads a command record in any of its three forms: CloudEvents
 // binary (ce_ headers), CloudEvents structured, or a bare object with the field
-// command. place stands in for a missing id. The command's raw fields alias value.
+// command. place stands in for a missing id. The command's raw fields may alias
+// value: who keeps one copies it. Everything else is copied.
 func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Command, *CommandError) {
 	cmd := &Command{Workflow: string(key)}
 	if err := checkTarget(cmd.Workflow); err != nil {
@@ -120,29 +123,48 @@ func checkText(path, s string) *CommandError {
 }
 
 func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' {
+			return plainUnicode(s)
+		}
+	}
+	return true
+}
+
+func plainUnicode(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 func (c *Command) readHeaders(headers []Header) {
 	for _, h := range headers {
-		v := string(h.Value)
-		switch strings.ToLower(h.Key) {
+		switch v := h.Value; strings.ToLower(h.Key) {
 		case HeaderID:
-			c.ID = v
+			c.ID = string(v)
 		case HeaderSource:
-			c.Source = v
+			c.Source = string(v)
 		case HeaderType:
-			c.Name = v
+			c.Name = typeText(v)
 		case HeaderTrace:
-			c.Trace = v
+			c.Trace = string(v)
 		case HeaderReplyTo:
-			c.ReplyTo.Address = v
+			c.ReplyTo.Address = string(v)
 		case HeaderReplyID:
-			c.ReplyTo.ID = v
+			c.ReplyTo.ID = string(v)
 		case HeaderReplyWait:
-			c.ReplyTo.Wait, c.ReplyTo.End = v == WaitDrained || v == WaitEnd, v == WaitEnd
+			end := string(v) == WaitEnd
+			c.ReplyTo.Wait, c.ReplyTo.End = end || string(v) == WaitDrained, end
 		}
 	}
+}
+
+var startType = CommandType("start")
+
+// typeText is a ce_type as a string; most commands are starts.
+func typeText(v []byte) string {
+	if string(v) == startType {
+		return startType
+	}
+	return string(v)
 }
 
 // outer is what structured and bare commands have around or beside their data.
@@ -200,6 +222,12 @@ func (c *Command) nameFromType(typ string) *CommandError {
 }
 
 func (c *Command) decode(data []byte) *CommandError {
+	if c.Name == "start" {
+		if body := scanStart(data); body != nil {
+			c.Body = body
+			return body.check()
+		}
+	}
 	create, ok := bodies[c.Name]
 	if !ok {
 		return &CommandError{"unknown_command", "command", fmt.Sprintf("there is no command %q", c.Name)}
@@ -216,6 +244,40 @@ func (c *Command) decode(data []byte) *CommandError {
 	}
 	c.Body = body
 	return body.check()
+}
+
+// scanStart reads the body of a start as clients write it; nil: it is written
+// otherwise, or no such body.
+func scanStart(data []byte) *StartWorkflow {
+	var b StartWorkflow
+	s := scan.Of(data)
+	s.Object()
+	for name, ok := s.Member(); ok; name, ok = s.Member() {
+		switch string(name) {
+		case "definition":
+			b.Definition = s.Value()
+		case "input":
+			b.Input = s.Value()
+		case "policies":
+			b.Policies = s.Value()
+		case "options":
+			b.Options = s.Value()
+		case "context":
+			b.Context = s.Value()
+		case "by":
+			b.Who = string(s.Text(""))
+		case "why":
+			b.Why = string(s.Text(""))
+		case "command", "id", "source", "reply_to": // beside the body in a bare command
+			s.Value()
+		default:
+			s.Fail()
+		}
+	}
+	if !s.Done() {
+		return nil
+	}
+	return &b
 }
 
 // MaxDepth is how deep a JSON document from outside may be nested.

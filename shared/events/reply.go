@@ -38,6 +38,9 @@ type Reply struct {
 	Refusal  *Refusal        `json:"refusal,omitempty"`
 	Body     json.RawMessage `json:"body,omitempty"`
 
+	// Summary, when it is set, is the body, not encoded: of Workflow.
+	Summary *Summary `json:"-"`
+
 	// Followed says that a reply ReplyDrained to the same asker will follow.
 	Followed bool `json:"-"`
 }

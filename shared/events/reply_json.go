@@ -14,7 +14,11 @@ import (
 // EncodeReply is r as the value of a record on the replies topic.
 func EncodeReply(r *Reply) []byte {
 	const names = 96 // bytes of the fields' names, the kind and the result
-	return r.AppendJSON(make([]byte, 0, names+len(r.ID)+len(r.Workflow)+len(r.Command)+len(r.Body)))
+	size := names + len(r.ID) + len(r.Workflow) + len(r.Command) + len(r.Body)
+	if r.Summary != nil {
+		size += r.Summary.size() + len(r.Workflow)
+	}
+	return r.AppendJSON(make([]byte, 0, size))
 }
 
 // AppendJSON appends r to b. Body must be valid JSON; a refusal is always encoded.
@@ -27,7 +31,11 @@ func (r *Reply) AppendJSON(b []byte) []byte {
 	if r.Refusal != nil {
 		b = appendAny(append(b, `,"refusal":`...), r.Refusal)
 	}
-	if len(r.Body) > 0 {
+	switch {
+	case r.Summary != nil:
+		s := r.Summary.Of(r.Workflow)
+		b = s.AppendJSON(append(b, `,"body":`...))
+	case len(r.Body) > 0:
 		b = append(append(b, `,"body":`...), r.Body...)
 	}
 	return append(b, '}')
@@ -35,10 +43,16 @@ func (r *Reply) AppendJSON(b []byte) []byte {
 
 // EncodeStatus is s as the value of a record on the status topic.
 func EncodeStatus(s *Status) []byte {
-	const rest = 480 // bytes of the fields' names, numbers and times
-	d := &s.Definition
-	return s.AppendJSON(make([]byte, 0, rest+len(s.ID)+len(d.Name)+len(d.Version)+len(d.Digest)+len(s.Labels)))
+	return s.AppendJSON(make([]byte, 0, statusSize(&s.Definition, s.Labels)+len(s.ID)))
 }
+
+// statusSize is about the length of a status but for its ID.
+func statusSize(d *DefinitionRef, labels json.RawMessage) int {
+	const rest = 480 // bytes of the fields' names, numbers and times
+	return rest + len(d.Name) + len(d.Version) + len(d.Digest) + len(labels)
+}
+
+func (s *Summary) size() int { return statusSize(&s.Definition, s.Labels) }
 
 // AppendJSON appends s to b. Labels must be valid JSON. It panics when the
 // details of the failure are not.

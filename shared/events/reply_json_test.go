@@ -3,11 +3,13 @@ package events_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 // awkward is random with texts that need escapes.
@@ -39,6 +41,7 @@ var (
 func drawn(t *rapid.T, values []json.RawMessage) (r events.Reply, s events.Status) {
 	fill(awkward{random{t}, values}, "reply", reflect.ValueOf(&r).Elem())
 	fill(awkward{random{t}, values}, "status", reflect.ValueOf(&s).Elem())
+	r.Summary = nil // not encoding/json's
 	return r, s
 }
 
@@ -68,6 +71,42 @@ func TestTheValuesOfRepliesStayAsTheyCame(t *testing.T) {
 	r := events.Reply{Body: json.RawMessage(`{ "a": "<" }`)}
 	if got, want := string(events.EncodeReply(&r)), `{"id":"","kind":"","body":{ "a": "<" }}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A reply with a summary says what one with the status in its body says, and a
+// summary that was kept says what it said: its texts are UTF-8, having been in
+// the journal.
+func TestASummaryIsTheStatusInTheBody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s events.Summary
+		fill(random{t}, "summary", reflect.ValueOf(&s).Elem())
+		status := s.Of("w")
+		want := string(events.EncodeReply(&events.Reply{Workflow: "w", Body: marshal(t, &status)}))
+		if got := string(events.EncodeReply(&events.Reply{Workflow: "w", Summary: &s})); got != want {
+			t.Fatalf("a reply is\n%s\nwant\n%s", got, want)
+		}
+		var back events.Summary
+		if err := wire.Unmarshal(wire.Marshal(&s), &back); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(events.EncodeReply(&events.Reply{Workflow: "w", Summary: &back})); got != want {
+			t.Fatalf("what was kept is\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestADigestIsKeptInHalfItsLength(t *testing.T) {
+	for _, digest := range []string{"sha256:" + strings.Repeat("9b1f6a2f", 8), "sha256:9B", "sha256:9", "sha256:", "sha1:00", ""} {
+		d := events.DefinitionRef{Name: "n", Version: "v", Digest: digest}
+		b := wire.Marshal(&d)
+		var back events.DefinitionRef
+		if err := wire.Unmarshal(b, &back); err != nil || back != d {
+			t.Errorf("%q came back as %+v, %v", digest, back, err)
+		}
+		if len(digest) == 71 && len(b) > 40 {
+			t.Errorf("%q takes %d bytes", digest, len(b))
+		}
 	}
 }
 

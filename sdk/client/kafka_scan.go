@@ -1,0 +1,62 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/scan"
+)
+
+// endForm reads the end of a workflow as encoding/json would, in one pass.
+var endForm = ask.Form[*Workflow, map[string]json.RawMessage]{Workflow: scanWorkflow, Results: scanResults}
+
+func scanWorkflow(s *scan.Scan) *Workflow {
+	t := events.ScanStatus(s)
+	if s.Strange() {
+		return nil
+	}
+	w := &Workflow{
+		ID: string(t.ID), Run: string(t.Run), Status: statusName(t.Status),
+		Definition: DefinitionRef{Name: string(t.Name), Version: string(t.Version), Digest: string(t.Digest)},
+		Partition:  t.Partition, Counts: Counts(t.Counts),
+	}
+	ok := w.CreatedAt.UnmarshalText(t.Created) == nil && w.UpdatedAt.UnmarshalText(t.Updated) == nil
+	if t.Labels != nil {
+		ok = ok && json.Unmarshal(t.Labels, &w.Labels) == nil
+	}
+	if string(t.Failure) != "null" {
+		ok = ok && json.Unmarshal(t.Failure, &w.Failure) == nil
+	}
+	if !ok {
+		s.Fail()
+	}
+	return w
+}
+
+// statusName spares the copies of the usual ones.
+func statusName(text []byte) string {
+	switch string(text) {
+	case "idle":
+		return "idle"
+	case "completed":
+		return "completed"
+	}
+	return string(text)
+}
+
+// scanResults takes an object; its values are parts of one copy, so that they do
+// not keep what the reply came in.
+func scanResults(s *scan.Scan) map[string]json.RawMessage {
+	inner := scan.Of(slices.Clone(s.Value()))
+	results := map[string]json.RawMessage{}
+	inner.Object()
+	for name, ok := inner.Member(); ok; name, ok = inner.Member() {
+		results[string(name)] = inner.Value()
+	}
+	if !inner.Done() {
+		s.Fail()
+	}
+	return results
+}

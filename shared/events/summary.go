@@ -1,0 +1,107 @@
+package events
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Summary is what a Status says, in the form that a partition keeps it in: it is
+// told more seldom than it is kept. Whose summary it is, its keeper knows.
+type Summary struct {
+	Run        RunID
+	Status     string
+	Definition DefinitionRef
+	Labels     json.RawMessage
+	Partition  int32
+	Created    int64 // Unix ms
+	Updated    int64 // Unix ms
+	Counts     Counts
+	Failure    *Failure
+	Position   Position // of the record it is as of
+}
+
+// Of is the status of a workflow with this summary.
+func (s *Summary) Of(workflow string) Status {
+	return Status{
+		ID: workflow, Run: s.Run.String(), Status: s.Status, Definition: s.Definition, Labels: s.Labels, Partition: s.Partition,
+		CreatedAt: Stamp(s.Created), UpdatedAt: Stamp(s.Updated), Counts: s.Counts, Failure: s.Failure, Position: s.Position.String(),
+	}
+}
+
+// Stamp is a time in Unix ms as answers show it: RFC 3339 in UTC.
+func Stamp(ms int64) string {
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// Fields implements wire.Message.
+func (s *Summary) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "run", &s.Run)
+	wire.String(c, 2, "status", &s.Status)
+	wire.Nested(c, 3, "definition", &s.Definition)
+	c.JSON(4, "labels", &s.Labels)
+	wire.Int(c, 5, "partition", &s.Partition)
+	wire.Int(c, 6, "created", &s.Created)
+	wire.Int(c, 7, "updated", &s.Updated)
+	wire.Nested(c, 8, "counts", &s.Counts)
+	wire.Optional(c, 9, "failure", &s.Failure)
+	wire.Nested(c, 10, "position", &s.Position)
+}
+
+// Fields implements wire.Message. A digest takes half its length.
+func (d *DefinitionRef) Fields(c *wire.Codec) {
+	wire.String(c, 1, "name", &d.Name)
+	wire.String(c, 2, "version", &d.Version)
+	text, sum := d.Digest, []byte(nil)
+	if raw, ok := digestBytes(text); ok {
+		text, sum = "", raw
+	}
+	wire.String(c, 3, "digest", &text)
+	c.Bytes(4, "sha256", &sum)
+	if c.Decoding() {
+		if d.Digest = text; len(sum) > 0 {
+			d.Digest = digestPrefix + hex.EncodeToString(sum)
+		}
+	}
+}
+
+const digestPrefix = "sha256:"
+
+// digestBytes are the bytes of a digest as definitions print it.
+func digestBytes(digest string) ([]byte, bool) {
+	digits, ok := strings.CutPrefix(digest, digestPrefix)
+	if !ok || digits == "" || strings.ContainsAny(digits, "ABCDEF") {
+		return nil, false
+	}
+	b, err := hex.DecodeString(digits)
+	return b, err == nil
+}
+
+// Fields implements wire.Message.
+func (n *Counts) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "ready", &n.Ready)
+	wire.Int(c, 2, "waiting", &n.Waiting)
+	wire.Int(c, 3, "active", &n.Active)
+	wire.Int(c, 4, "completed", &n.Completed)
+	wire.Int(c, 5, "failed", &n.Failed)
+	wire.Int(c, 6, "skipped", &n.Skipped)
+	wire.Int(c, 7, "suppressed", &n.Suppressed)
+	wire.Int(c, 8, "cancelled", &n.Cancelled)
+}
+
+// Fields implements wire.Message.
+func (f *Failure) Fields(c *wire.Codec) {
+	wire.String(c, 1, "component", &f.Component)
+	wire.String(c, 2, "runnable", &f.Runnable)
+	wire.Nested(c, 3, "error", &f.Error)
+}
+
+// Fields implements wire.Message.
+func (r *Refusal) Fields(c *wire.Codec) {
+	wire.String(c, 1, "code", &r.Code)
+	wire.String(c, 2, "message", &r.Message)
+	wire.String(c, 3, "path", &r.Path)
+}
