@@ -441,7 +441,7 @@ inline began() {
 
 /* rowsOf is the inputs of a set that are of the workflow w. */
 inline rowsOf(set, w) {
-	m = 0; o = 0; n = 0;
+	m = 0; o = 0;
 	do
 	:: o < size ->
 		if
@@ -477,7 +477,6 @@ inline succeed() {
 }
 
 proctype planner(byte i) {
-	byte w;
 end:	do
 	/* --- claiming ------------------------------------------------------- */
 #ifdef RESTORE_BEFORE_FENCE
@@ -564,25 +563,31 @@ end:	do
 			top(me.keys, me.from)
 		}
 #ifdef PARTIAL
+		/* One of the two workflows may not be due: it stays dirty, and replay
+		 * begins no later than its first record (C1). */
 		if
-		:: skip
-		:: w = 0; me.due != 0 -> d_step { rowsOf(me.due, 0) } goto part
-		:: w = 1; me.due != 0 -> d_step { rowsOf(me.due, 1) } goto part
+		:: q = 2
+		:: q = 0
+		:: q = 1
 		fi;
-		goto whole;
-part:		d_step { /* m stays dirty: replay begins no later than its first record */
-			me.due = me.due & ~m;
-			o = 0;
-			do
-			:: o < me.from && !(m & BIT(o)) -> o++
-			:: else -> break
-			od;
+		d_step {
+			if
+			:: q < 2 ->
+				rowsOf(me.due, q);
+				me.due = me.due & ~m;
+				o = 0;
+				do
+				:: o < me.from && !(m & BIT(o)) -> o++
+				:: else -> break
+				od;
 #ifndef ONE_MARK
-			me.from = o;
+				me.from = o;
 #endif
-			o = 0; m = 0; w = 0
+				o = 0; m = 0
+			:: else
+			fi;
+			q = 0
 		}
-whole:		w = 0;
 #endif
 #ifdef CLEAN_EARLY
 		me.clean = me.clean | CLEAN(me.due);
