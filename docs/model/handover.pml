@@ -106,22 +106,34 @@ bit calm;                 /* no more faults */
 hidden byte n, r, q, o, to;
 hidden short m;
 
+#ifdef TURNS
+#define TURN(i) (fence % PLANNERS == i)
+#else
+#define TURN(i) (i <= begun) /* planners are alike until they have claimed */
+#endif
+
 #define me pl[i]
 #ifdef PARTIAL
 #define CLEAN(set) (set)
 #else
 #define CLEAN(set) 0 /* all rows go into every checkpoint */
 #endif
+#ifdef NO_MARGIN
+#define LEASED(p) (pl[p].reign != 0)
+#else
 #define LEASED(p) (pl[p].known >= ended[pl[p].reign])
+#endif
 #define OWNS(p) (pl[p].phase == SERVING && LEASED(p))
 /* The last term that a reign was granted. */
 #define GRANTED(x) (authReign == x -> authTerm : 0)
+
+#define OPEN_AT(o) (open && log[o] == 8 * open)
 
 /* Where readers of committed records stop: at an open transaction. */
 inline stable(end) {
 	end = 0;
 	do
-	:: end < size && !(open && log[end] == 8 * open) -> end++
+	:: end < size && !OPEN_AT(end) -> end++
 	:: else -> break
 	od
 }
@@ -385,8 +397,10 @@ inline lookout() {
 	}
 }
 
-#ifdef NO_LEASE_WAIT
+#if defined(NO_LEASE_WAIT)
 #define FREE true
+#elif defined(WAIT_FOR_RELEASE)
+#define FREE (!me.holder || host[me.holder] == i)
 #else
 /* One's own older reign is over: an instance that never runs twice (O2). */
 #define FREE (!me.holder || host[me.holder] == i || ended[me.holder] > me.until)
@@ -480,7 +494,7 @@ proctype planner(byte i) {
 end:	do
 	/* --- claiming ------------------------------------------------------- */
 #ifdef RESTORE_BEFORE_FENCE
-	:: atomic { me.phase == IDLE && fence < REIGNS && !calm && i <= begun ->
+	:: atomic { me.phase == IDLE && fence < REIGNS && !calm && TURN(i) ->
 		if
 		:: i == begun -> begun++
 		:: else
@@ -488,7 +502,7 @@ end:	do
 		load(); lookUp(); me.phase = LOADED }
 	:: atomic { me.phase == LOADED && fence < REIGNS -> fenceOff(); me.phase = WAITING }
 #else
-	:: atomic { me.phase == IDLE && fence < REIGNS && !calm && i <= begun ->
+	:: atomic { me.phase == IDLE && fence < REIGNS && !calm && TURN(i) ->
 		if
 		:: i == begun -> begun++
 		:: else
@@ -501,12 +515,7 @@ end:	do
 		fenceOff(); load(); lookUp(); me.phase = WAITING }
 #endif
 #endif
-	:: atomic { me.phase == WAITING && me.place < size ->
-		stable(to);
-		if
-		:: me.place < to -> lookout()
-		:: else -> to = 0
-		fi }
+	:: atomic { me.phase == WAITING && me.place < size && !OPEN_AT(me.place) -> lookout() }
 	:: atomic { me.phase == WAITING && FREE ->
 		epoch[me.reign] = me.e + 1;
 #ifdef NO_FENCED_TAKEOVER
@@ -627,7 +636,9 @@ end:	do
 		:: else -> me.check = REFUSED; me.due = 0; me.from = 0 /* C4: deposed */
 #endif
 		fi }
-	:: atomic { me.check == SENT && !calm -> me.check = NONE } /* C4: a membership error; try again */
+#ifndef CALM /* there nothing may go on for ever */
+	:: atomic { me.check == SENT -> me.check = NONE } /* C4: a membership error; try again */
+#endif
 	:: atomic { me.check == DONE ->
 		d_step {
 			me.clean = me.clean | CLEAN(me.due); me.diskClean = me.diskClean | CLEAN(me.due);
@@ -639,7 +650,11 @@ end:	do
 		}
 		if
 		:: LEASED(i) -> me.known++
+#ifdef LATE_RENEWAL_COUNTS
+		:: else -> me.known++
+#else
 		:: else -> ends() /* O5: a late renewal does not count */
+#endif
 		fi }
 	/* Revoked, or deposed but alive (O2, C4): all that was appended is settled,
 	 * AuthorityReleased is sent, and nothing more. */
