@@ -49,6 +49,10 @@ seeds: ## run the crash-equivalence tests with SEEDS seeds each (six tests)
 torture: build ## kill -9 heddle dev again and again under load, then account for everything
 	go run ./test/torture $(TORTURE_FLAGS)
 
+.PHONY: model
+model: ## check the model of the hand-over with Spin, and that its mutations fail
+	docs/model/check
+
 .PHONY: fmt
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')

@@ -86,9 +86,11 @@ func (r *reign) await(ctx context.Context, until int64) error {
 		if r.word != nil {
 			return nil
 		}
-		if now := r.proc.lease; now != held { // released, or renewed by another record
-			held, until = now, 0
+		now := r.proc.lease
+		if now.Owner != held.Owner || now.Epoch != held.Epoch { // what was published is not of this one
+			until = 0
 		}
+		held = now
 		sleep(ctx, waitStep)
 		if err := ctx.Err(); err != nil {
 			return err

@@ -182,6 +182,24 @@ func TestE5NothingIsReleasedAtTheMarginOfTheLease(t *testing.T) {
 	}
 }
 
+func TestE5ARenewalWithoutItsMarginReleasesNothing(t *testing.T) {
+	m := newModel(t, Settings{Lease: 10 * time.Second, Margin: 2 * time.Second})
+	m.now = m.now.Add(9 * time.Second)
+	m.command("a", "w", "start", `{"definition":"counter"}`)
+	m.mustStep()
+	m.ack()
+	m.batch.Renewed = []Renewed{{Until: m.now.Add(2 * time.Second).UnixMilli()}} // its commit took long
+	m.mustStep()
+	if len(m.produced) != 0 {
+		t.Fatalf("released at the margin: %s", m)
+	}
+	m.batch.Renewed = []Renewed{{Until: m.now.Add(10 * time.Second).UnixMilli()}}
+	m.mustStep()
+	if len(m.produced) != 1 {
+		t.Errorf("after the next renewal: %s", m)
+	}
+}
+
 func TestO5ALateRenewalDoesNotCount(t *testing.T) {
 	m := newModel(t, Settings{Lease: 10 * time.Second})
 	m.now = m.now.Add(11 * time.Second)

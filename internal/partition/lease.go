@@ -21,7 +21,9 @@ func (p *Processor) renewed(r Renewed) {
 		return
 	}
 	p.lease = next
-	p.unhold()
+	if p.leased() { // its commit may have taken long
+		p.unhold()
+	}
 }
 
 // checkLease ends the reign of an owner that could not renew in time, or whose

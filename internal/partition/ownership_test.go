@@ -92,6 +92,30 @@ func TestO2AnotherOwnersLeaseIsWaitedOut(t *testing.T) {
 	})
 }
 
+func TestO2AStaleMarkShortensNoWait(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		a := r.start("a", p)
+		a.await(Owning)
+		<-time.After(30 * time.Second) // the lease is renewed, in authority only
+		a.kill()
+		killed := time.Now()
+		b := r.start("b", p)
+		defer b.leave()
+		b.await(Waiting)
+		last := r.lawful(p)
+		mark := &events.Record{ // an operator's mark that was on its way
+			Position: events.Position{Epoch: 1, Seq: last[len(last)-1].Position.Seq + 1},
+			Time:     time.Now().UnixMilli(), Events: []events.Event{&events.AuthorityMarkedStale{Reason: "doubt"}},
+		}
+		r.must(r.producer.ProduceSync(context.Background(), journal.Encode(mark, r.names, p)).FirstErr())
+		b.await(Owning)
+		if waited := time.Since(killed); waited < 5*time.Second {
+			t.Errorf("the successor waited %s for a lease of 10 s that was renewed", waited)
+		}
+	})
+}
+
 func TestO2AnInstanceThatNeverRunsTwiceDoesNotWait(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.settings.NeverRunsTwice = true
