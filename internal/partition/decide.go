@@ -165,7 +165,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	p.timers.note(writes)
 	p.tx.Reset()
 	p.inflight.push(f)
-	p.Stats.Appended.Add(1)
+	p.done.appended++
 	p.Log.Append(k, rec.Position.Seq)
 	p.releaseEarly(f)
 }

@@ -47,7 +47,7 @@ func (p *Processor) release(o *Outgoing) {
 		p.outside.held = append(p.outside.held, o)
 		return
 	}
-	p.Stats.Released.Add(1)
+	p.done.released++
 	p.Log.Produce(o)
 }
 
@@ -65,7 +65,7 @@ func (p *Processor) unhold() {
 	held := p.outside.held
 	p.outside.held = nil
 	for _, o := range held {
-		p.Stats.Released.Add(1)
+		p.done.released++
 		p.Log.Produce(o)
 	}
 }

@@ -60,6 +60,7 @@ type Processor struct {
 	due       map[string]struct{} // workflows due in the next checkpoint
 	wanted    bool                // a checkpoint was asked for, of everything
 	urgent    []func() bool       // engine inputs that wait for their turn
+	done      counts
 }
 
 // Step takes what has arrived, releases what is acknowledged, decides what it
@@ -73,6 +74,7 @@ func (p *Processor) Step(b *Batch) error {
 	p.decideAll()
 	p.answerQueries()
 	p.writeWhenDue()
+	p.Stats.add(&p.done)
 	return p.fault
 }
 

@@ -32,6 +32,20 @@ type Stats struct {
 	recordLimit atomic.Int64 // what the broker has shown to be too large
 }
 
+// counts are what a step has done of what every step does: the counters that all
+// partitions share are touched once a step.
+type counts struct{ appended, released uint64 }
+
+func (s *Stats) add(c *counts) {
+	if c.appended > 0 {
+		s.Appended.Add(c.appended)
+	}
+	if c.released > 0 {
+		s.Released.Add(c.released)
+	}
+	*c = counts{}
+}
+
 // learnLimit remembers the size of a record that the broker refused: the next
 // one of that size is replaced by a refusal instead of being tried (J4).
 func (s *Stats) learnLimit(size int) {

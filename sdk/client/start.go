@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 type rawJSON = json.RawMessage
@@ -23,15 +25,8 @@ type start struct {
 	body   startBody
 }
 
-type startBody struct {
-	Definition json.RawMessage `json:"definition"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	Policies   any             `json:"policies,omitempty"`
-	Options    any             `json:"options,omitempty"`
-	Context    any             `json:"context,omitempty"`
-	By         string          `json:"by,omitempty"`
-	Why        string          `json:"why,omitempty"`
-}
+// startBody is what options add to a start.
+type startBody struct{ policies, options, context, by, why any }
 
 // Exists says what Start does when the id is taken.
 type Exists uint8
@@ -60,16 +55,26 @@ func NoWait() StartOption { return func(s *start) { s.wait = waitNone } }
 func UntilDrained() StartOption { return func(s *start) { s.wait = waitDrained } }
 
 // Policies adds rules for this run: any value that marshals to a list of rules.
-func Policies(rules any) StartOption { return func(s *start) { s.body.Policies = rules } }
+func Policies(rules any) StartOption { return func(s *start) { s.body.policies = rules } }
 
 // RunOptions sets options of this run: any value that marshals to an object.
-func RunOptions(o any) StartOption { return func(s *start) { s.body.Options = o } }
+func RunOptions(o any) StartOption { return func(s *start) { s.body.options = o } }
 
 // RunContext gives values to the run: any value that marshals to an object.
-func RunContext(values any) StartOption { return func(s *start) { s.body.Context = values } }
+func RunContext(values any) StartOption { return func(s *start) { s.body.context = values } }
 
 // By says who starts it and why; kept in the history.
-func By(who, why string) StartOption { return func(s *start) { s.body.By, s.body.Why = who, why } }
+func By(who, why string) StartOption {
+	return func(s *start) { s.body.by, s.body.why = given(who), given(why) }
+}
+
+// given is a text, or nil for none.
+func given(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
 
 // Start starts a workflow. def is a registered name, name@version or digest, or
 // an inline definition as a JSON object. in is the first input, marshalled to
@@ -136,20 +141,39 @@ func (c *Client) start(ctx context.Context, s *start, def string, in any) (answe
 // inline says whether what to start is a definition itself.
 func inline(def string) bool { return strings.HasPrefix(def, "{") }
 
+// encode makes the command's object. Most starts have a name and an input.
 func (s *start) encode(def string, in any) ([]byte, error) {
+	b := append(make([]byte, 0, usualStart), `{"definition":`...)
 	if inline(def) {
-		s.body.Definition = json.RawMessage(def)
-	} else {
-		s.body.Definition, _ = json.Marshal(def) // a string always marshals
-	}
-	if in != nil {
-		var err error
-		if s.body.Input, err = marshal(in); err != nil {
-			return nil, fmt.Errorf("encode the input: %w", err)
+		compact, err := marshal(json.RawMessage(def))
+		if err != nil {
+			return nil, fmt.Errorf("encode the definition: %w", err)
 		}
+		b = append(b, compact...)
+	} else {
+		b = events.AppendText(b, def)
 	}
-	return marshal(&s.body)
+	for _, field := range [...]struct {
+		name  string
+		value any
+	}{
+		{"input", in}, {"policies", s.body.policies}, {"options", s.body.options},
+		{"context", s.body.context}, {"by", s.body.by}, {"why", s.body.why},
+	} {
+		if field.value == nil {
+			continue
+		}
+		value, err := marshal(field.value)
+		if err != nil {
+			return nil, fmt.Errorf("encode the start's %s: %w", field.name, err)
+		}
+		b = append(append(append(append(b, `,"`...), field.name...), `":`...), value...)
+	}
+	return append(b, '}'), nil
 }
+
+// usualStart is room for most starts.
+const usualStart = 256
 
 // marshal encodes without the HTML escapes of json.Marshal: user values stay as
 // they are.
