@@ -16,7 +16,7 @@ func (t *turn) applyStarted(e *events.WorkflowStarted) {
 	t.head = &header{Run: t.at, Status: Running}
 	t.owned, t.set, t.g = true, nil, nil
 	t.tx.Create(headerKey(t.wf), t.head)
-	t.tx.Put(pinKey(e.Digest, t.wf), &present{Since: t.now})
+	rows.Change[pins](t.tx, pinsKey(e.Digest)).Runs++
 	t.addWaiter()
 }
 
@@ -115,10 +115,7 @@ func (t *turn) applyDeleted() {
 	} {
 		t.deleteTable(table)
 	}
-	t.tx.Delete(pinKey(digest, t.wf))
-	if !t.pinned(digest) {
-		t.tx.Delete(definitionKey(digest))
-	}
+	t.unpin(digest)
 	t.head, t.owned, t.set, t.g = nil, false, nil, nil
 }
 
@@ -153,13 +150,13 @@ func (t *turn) deleteTable(table rows.Table) {
 	}
 }
 
-// pinned says whether a run in this partition still needs a definition.
-func (t *turn) pinned(digest string) bool {
-	found := false
-	prefix := digest + "\x00"
-	rows.Scan(t.tx, rows.Key{Table: rows.Pin, Sub: prefix}, func(k rows.Key, _ *present) bool {
-		found = len(k.Sub) > len(prefix) && k.Sub[:len(prefix)] == prefix
-		return false
-	})
-	return found
+// unpin lets go of a definition; the last run of the partition that does takes
+// it along.
+func (t *turn) unpin(digest string) {
+	if row := rows.Change[pins](t.tx, pinsKey(digest)); row.Runs > 1 {
+		row.Runs--
+		return
+	}
+	t.tx.Delete(pinsKey(digest))
+	t.tx.Delete(definitionKey(digest))
 }

@@ -156,6 +156,12 @@ type definitionRow struct{ Canonical json.RawMessage }
 // Fields implements wire.Message.
 func (d *definitionRow) Fields(c *wire.Codec) { c.JSON(1, "canonical", &d.Canonical) }
 
+// pins counts the runs of the partition that need a pinned definition.
+type pins struct{ Runs uint64 }
+
+// Fields implements wire.Message.
+func (p *pins) Fields(c *wire.Codec) { wire.Int(c, 1, "runs", &p.Runs) }
+
 // present is a row whose key says everything.
 type present struct{ Since int64 }
 
@@ -169,6 +175,6 @@ func definitionKey(digest string) rows.Key {
 	return rows.Key{Table: rows.Definition, Sub: digest}
 }
 
-func pinKey(digest, wf string) rows.Key {
-	return rows.Key{Table: rows.Pin, Sub: digest + "\x00" + wf}
+func pinsKey(digest string) rows.Key {
+	return rows.Key{Table: rows.Pin, Sub: digest}
 }

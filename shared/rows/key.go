@@ -29,7 +29,7 @@ const (
 // in every checkpoint, whatever a workflow's strategy says.
 const (
 	Definition Table = 32 // Sub: digest; pinned definitions (services/planner)
-	Pin        Table = 33 // Sub: digest and workflow; who pins them (services/planner)
+	Pin        Table = 33 // Sub: digest; how many runs need them (services/planner)
 
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
