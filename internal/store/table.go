@@ -83,6 +83,14 @@ func (t *table) seek(k *rows.Key) (chunk, i int) {
 	return chunk, i
 }
 
+// place is where an entry of the table is. In a small table no key is looked at.
+func (t *table) place(e *entry) (chunk, i int) {
+	if len(t.chunks) == 1 {
+		return 0, slices.Index(t.chunks[0], e)
+	}
+	return t.seek(&e.key)
+}
+
 // at is the entry at a place, or nil behind the last.
 func (t *table) at(chunk, i int) *entry {
 	if chunk < len(t.chunks) && i < len(t.chunks[chunk]) {
@@ -128,6 +136,9 @@ func (t *table) add(e *entry) {
 		t.chunks = [][]*entry{append(make([]*entry, 0, 4), e)}
 		return
 	}
+	if t.push(e) {
+		return
+	}
 	chunk, i := t.seek(&e.key)
 	c := slices.Insert(t.chunks[chunk], i, e)
 	t.chunks[chunk] = c
@@ -143,11 +154,23 @@ func (t *table) add(e *entry) {
 	}
 }
 
+// push adds an entry behind the last one, if that is its place and there is
+// room: most rows are made in the order of their keys.
+func (t *table) push(e *entry) bool {
+	chunk := &t.chunks[len(t.chunks)-1]
+	n := len(*chunk)
+	if n > 0 && n < chunkSize && compare(&(*chunk)[n-1].key, &e.key) < 0 {
+		*chunk = append(*chunk, e)
+		return true
+	}
+	return false
+}
+
 // remove takes out an entry that is in the table.
 func (t *table) remove(e *entry) {
 	t.version++
 	t.last = nil
-	chunk, i := t.seek(&e.key)
+	chunk, i := t.place(e)
 	t.chunks[chunk] = slices.Delete(t.chunks[chunk], i, i+1)
 	if len(t.chunks[chunk]) == 0 && len(t.chunks) > 1 {
 		t.chunks = slices.Delete(t.chunks, chunk, chunk+1)
