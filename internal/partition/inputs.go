@@ -35,6 +35,9 @@ func (p *Processor) takeInputs(s events.Source) bool {
 	l := &p.inputs[s]
 	n, bytes := 0, 0
 	for n < len(l.queue) && n < inputBatch && p.room() {
+		if s == events.FromInbox && n%expectMost == 0 {
+			p.expect(l.queue[n:])
+		}
 		r := l.queue[n]
 		l.queue[n] = nil
 		n++
@@ -50,6 +53,20 @@ func (p *Processor) takeInputs(s events.Source) bool {
 	p.Log.Took(s, n, bytes)
 	p.readOn()
 	return true
+}
+
+// expectMost is how many inputs the state is told of at a time.
+const expectMost = 64
+
+// expect tells the state of the inputs that come next. Commands are not told:
+// most are for workflows of which there is nothing yet.
+func (p *Processor) expect(queue []*kgo.Record) {
+	var room [expectMost][]byte
+	keys := room[:0]
+	for _, r := range queue[:min(len(queue), expectMost)] {
+		keys = append(keys, r.Key)
+	}
+	p.State.Expect(keys)
 }
 
 // takeInput decides one record. Its position advances whatever it is: nothing

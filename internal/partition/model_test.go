@@ -116,6 +116,9 @@ func (m *model) Apply(writes []rows.Write, n uint64) {
 	}
 }
 
+// Expect implements State: a map has nothing to fetch ahead.
+func (m *model) Expect([][]byte) {}
+
 // Fresh implements State.
 func (m *model) Fresh(workflow string) {
 	if rows.Get[tally](rows.Begin(m), headKey(workflow)) != nil {

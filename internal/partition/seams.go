@@ -37,6 +37,8 @@ type State interface {
 	Apply(writes []rows.Write, n uint64)
 	// Fresh says that there is no row of a workflow, so that none is looked for.
 	Fresh(workflow string)
+	// Expect says of which workflows the next records will be.
+	Expect(workflows [][]byte)
 	// Commit writes, in one batch, the changes of all records up to n, whose
 	// mark is at, and rows of the partition that were not applied.
 	Commit(n uint64, at journal.Mark, more []rows.Write) error

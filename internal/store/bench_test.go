@@ -56,7 +56,7 @@ func names(n int) []string {
 	return list
 }
 
-func openBench(b *testing.B) *Store {
+func openBench(b testing.TB) *Store {
 	b.Helper()
 	shared := NewShared(64 << 20)
 	b.Cleanup(shared.Close)

@@ -25,6 +25,9 @@ type Cache struct {
 	head    int       // of pending
 	batch   batch     // what Unwritten returned
 
+	expected []*group // room for Expect
+	touched  uint64   // by Expect; of no meaning
+
 	scanning int
 	free     []*entry
 	bytes    int64 // of everything

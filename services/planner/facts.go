@@ -41,6 +41,9 @@ func (f *fact) Fields(c *wire.Codec) {
 	wire.Int(c, 12, "finished", &f.Finished)
 }
 
+// Touch implements rows.Touched.
+func (f *fact) Touch() uint64 { return uint64(f.Depth) + uint64(len(f.Executor)) }
+
 // runnable is one activation that has not completed.
 type runnable struct {
 	Component uint32
@@ -97,6 +100,11 @@ func (r *runnable) Fields(c *wire.Codec) {
 	c.Bool(23, "notified", &r.Notified)
 	c.Bool(24, "detached", &r.Detached)
 	c.Bool(25, "beside", &r.Beside)
+}
+
+// Touch implements rows.Touched.
+func (r *runnable) Touch() uint64 {
+	return uint64(r.Component) + uint64(r.Status) + r.Decided.Seq + uint64(len(r.Input)) + uint64(r.Since) + uint64(len(r.Past))
 }
 
 // OpenAttempt implements machine.Watched.

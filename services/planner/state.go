@@ -101,6 +101,11 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Optional(c, 22, "failure", &h.Failure)
 }
 
+// Touch implements rows.Touched.
+func (h *header) Touch() uint64 {
+	return h.Run.Seq + uint64(h.Updated) + h.Active + uint64(len(h.Told))
+}
+
 // waiter is a client that wants to know when the workflow has drained.
 type waiter struct{ Address, ID string }
 
@@ -155,6 +160,11 @@ type definitionRow struct{ Canonical json.RawMessage }
 
 // Fields implements wire.Message.
 func (d *definitionRow) Fields(c *wire.Codec) { c.JSON(1, "canonical", &d.Canonical) }
+
+// Touch implements rows.Touched.
+func (s *setup) Touch() uint64 {
+	return uint64(len(s.Digest)) + uint64(len(s.Policies)) + uint64(s.Created)
+}
 
 // pins counts the runs of the partition that need a pinned definition.
 type pins struct{ Runs uint64 }

@@ -9,6 +9,10 @@ import (
 // Row is the content of a row. It is immutable once committed.
 type Row = wire.Message
 
+// Touched is a row that many records look into. Touch reads a little of each of
+// its parts, for who wants it near; what it returns has no meaning.
+type Touched interface{ Touch() uint64 }
+
 // Maker makes empty rows of one type.
 type Maker interface{ Make() Row }
 
