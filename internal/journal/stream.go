@@ -18,7 +18,7 @@ type stream struct {
 
 func (s *stream) done() bool { return s.To >= 0 && s.place.Offset >= int64(s.To) }
 
-func (s *stream) run(ctx context.Context, cl *kgo.Client) error {
+func (s *stream) run(ctx context.Context, cl Log) error {
 	for !s.done() {
 		fetches := cl.PollFetches(ctx)
 		if err := ctx.Err(); err != nil {

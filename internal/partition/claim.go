@@ -167,7 +167,7 @@ func (r *reign) takeOver(ctx context.Context) (int64, error) {
 		reason = "released by an operator"
 	}
 	until := p.recordTime() + s.Lease.Milliseconds()
-	es, err := p.lease.TakeOver(r.host.Owner, newLeaseID(), until, r.id.cluster, reason)
+	es, err := p.lease.TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.cluster, reason)
 	if err != nil {
 		return 0, err
 	}

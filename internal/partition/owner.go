@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -169,7 +167,7 @@ func (o *Owner) reign(ctx context.Context) error {
 type reign struct {
 	o      *Owner
 	host   *Host
-	txn    *kafka.Txn
+	txn    Txn
 	store  *store.Store
 	state  *storeState
 	proc   *Processor
@@ -214,7 +212,5 @@ func (r *reign) close() {
 		}
 	}
 }
-
-func newLeaseID() string { return rand.Text() }
 
 func (o *Owner) String() string { return fmt.Sprintf("partition %d", o.p) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -12,12 +11,12 @@ import (
 
 // reader reads ranges of single partitions, for recovery.
 type reader struct {
-	cl  *kgo.Client
-	adm *kadm.Client
+	cl  LogReader
+	adm Admin
 }
 
-func newReader(c kafka.Config, adm *kadm.Client) (*reader, error) {
-	cl, err := kafka.NewLogReader(c)
+func newReader(c Cluster, adm Admin) (*reader, error) {
+	cl, err := c.Logs()
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -38,11 +37,11 @@ func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
 
 func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	h := o.host
-	txn, err := kafka.NewTxn(h.Kafka, o.p)
+	txn, err := h.Cluster.Txn(o.p)
 	if err != nil {
 		return nil, err
 	}
-	read, err := newReader(h.Kafka, h.adm)
+	read, err := newReader(h.Cluster, h.adm)
 	if err != nil {
 		return nil, err
 	}
