@@ -69,7 +69,7 @@ var gates = []struct {
 	module string
 	only   []string
 }{
-	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "services/gateway"}},
+	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "internal/sim", "services/gateway"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
