@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,6 +17,8 @@ type Store struct {
 	own   *Shared // made here, closed here
 	marks Marks
 	dirty *dirtySet
+
+	rotten atomic.Bool // bytes on its disk have changed
 
 	key, value []byte // reused by every write
 }
@@ -39,7 +42,9 @@ func Open(o Options) (*Store, error) {
 		o.Shared = s.own
 	}
 	s.opts = o
-	db, err := pebble.Open(o.Dir, o.pebble())
+	p := o.pebble()
+	p.EventListener.DataCorruption = s.corrupted
+	db, err := pebble.Open(o.Dir, p)
 	if err != nil {
 		s.closeOwn()
 		return nil, fmt.Errorf("opening the store in %s: %w", o.Dir, err)
@@ -56,6 +61,13 @@ func (s *Store) load() error {
 		return err
 	}
 	return s.loadDirty()
+}
+
+// corrupted is told of bytes that are not what was written. Who reads them gets
+// an error; by default Pebble would end the process, and every later one.
+func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
+	s.rotten.Store(true)
+	s.opts.Logger.Error("the store is corrupt", "path", info.Path, "error", info.Details)
 }
 
 // Wipe discards the store in a directory. It must not be open.
@@ -110,6 +122,9 @@ func (s *Store) shut() error {
 	}
 	err = errors.Join(err, s.db.Close())
 	s.closeOwn()
+	if s.rotten.Load() { // or the next one would meet it again
+		err = errors.Join(err, Discard(s.opts))
+	}
 	return err
 }
 
