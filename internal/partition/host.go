@@ -126,7 +126,7 @@ func (h *Host) connect() (err error) {
 	if h.router, err = newRouter(h.Cluster, h.names, h.logger); err != nil {
 		return err
 	}
-	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), &clockWatch{host: h}
+	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
 	return nil
 }
 
