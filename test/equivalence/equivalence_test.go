@@ -45,8 +45,8 @@ func (w *world) driveAll(prefix string) []workload.Results {
 	for i, wf := range w.plan.Workflows {
 		wg.Go(func() {
 			var err error
-			if all[i], err = w.drive(wf, prefix+wf.Id); err != nil {
-				w.t.Errorf("%s: %v", prefix+wf.Id, err)
+			if all[i], err = w.drive(wf, prefix+wf.ID); err != nil {
+				w.t.Errorf("%s: %v", prefix+wf.ID, err)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func equivalent(t *testing.T, p *workload.Plan, f faults) {
 		w.must(wf.Check(calm[i]))
 		w.must(wf.Check(got[i]))
 		if calm[i].Status != got[i].Status {
-			t.Errorf("%s rests %s, undisturbed %s", wf.Id, got[i].Status, calm[i].Status)
+			t.Errorf("%s rests %s, undisturbed %s", wf.ID, got[i].Status, calm[i].Status)
 		}
 	}
 	if !t.Failed() {

@@ -127,6 +127,9 @@ func (c *Component) Result(input json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(fmt.Sprint(c.Compute(weight))), nil
 }
 
+// Async says whether attempts may be published together with their record.
+func (c *Component) Async() bool { return c.policy["execution_mode"] == "async" }
+
 // WeightOf undoes what the definition did to the arriving value.
 func (c *Component) WeightOf(input json.RawMessage) (int64, error) {
 	s := c.shape

@@ -14,14 +14,14 @@ type conduct struct {
 	Plan   *Plan
 	ledger *Ledger
 	steady bool // takers: nothing is lost, nothing runs out of time that does not hang
-	runs   map[string]*Run
+	runs   map[string]*run
 	time   int64
 	Errs   []error
 }
 
-// Run is a workflow as its records tell it.
-type Run struct {
-	Id        events.RunID
+// run is a workflow as its records tell it.
+type run struct {
+	ID        events.RunID
 	wf        *Workflow
 	runnables map[events.RunnableID]*attempts
 	active    int
@@ -43,7 +43,7 @@ type attempts struct {
 // CheckConduct holds the records of a partition against the plan. steady: no
 // taker was ever disturbed.
 func CheckConduct(p *Plan, l *Ledger, steady bool, records []*events.Record) error {
-	c := &conduct{Plan: p, ledger: l, steady: steady, runs: map[string]*Run{}}
+	c := &conduct{Plan: p, ledger: l, steady: steady, runs: map[string]*run{}}
 	for _, rec := range records {
 		if rec.Time < c.time {
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
@@ -64,7 +64,7 @@ func (c *conduct) fail(rec *events.Record, format string, args ...any) {
 }
 
 // end holds that nothing is left over.
-func (r *Run) end(id string, c *conduct) {
+func (r *run) end(id string, c *conduct) {
 	if r.cancelled {
 		c.Errs = append(c.Errs, fmt.Errorf("%s is cancelled and not deleted", id))
 	}
@@ -87,8 +87,8 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 		if r != nil {
 			c.fail(rec, "it starts again")
 		}
-		c.runs[rec.Workflow] = &Run{
-			Id: rec.Position, wf: c.Plan.Workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{},
+		c.runs[rec.Workflow] = &run{
+			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{},
 		}
 	case *events.WorkflowDeleted:
 		delete(c.runs, rec.Workflow)
@@ -121,7 +121,7 @@ func newAttempts(of *Component) *attempts {
 	return &attempts{Component: of, most: 1 + most}
 }
 
-func (c *conduct) runnable(rec *events.Record, r *Run, e events.Event) {
+func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 	switch e := e.(type) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
@@ -160,7 +160,7 @@ func (c *conduct) runnable(rec *events.Record, r *Run, e events.Event) {
 	}
 }
 
-func (c *conduct) dispatched(rec *events.Record, r *Run, e *events.RunnableDispatched) {
+func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispatched) {
 	a := r.runnables[e.Runnable]
 	if a.open || a.ended != "" || e.Attempt != a.last+1 {
 		c.fail(rec, "attempt %d of %s follows %d: open %v, ended %q", e.Attempt, e.Runnable, a.last, a.open, a.ended)
@@ -177,7 +177,7 @@ func (c *conduct) dispatched(rec *events.Record, r *Run, e *events.RunnableDispa
 	}
 }
 
-func (c *conduct) failed(rec *events.Record, r *Run, id events.RunnableID, action events.Action, kind, executor string) {
+func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, kind, executor string) {
 	a := r.runnables[id]
 	if kind == events.ErrorExpression {
 		a.ended = "skipped"
@@ -195,7 +195,7 @@ func (c *conduct) failed(rec *events.Record, r *Run, id events.RunnableID, actio
 }
 
 // close ends the open attempt, and with ended the runnable.
-func (c *conduct) close(rec *events.Record, r *Run, id events.RunnableID, ended string) {
+func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended string) {
 	a := r.runnables[id]
 	if !a.open || a.ended != "" {
 		c.fail(rec, "%s ends %q without an open attempt (open %v, ended %q)", id, ended, a.open, a.ended)
@@ -208,12 +208,12 @@ func (c *conduct) close(rec *events.Record, r *Run, id events.RunnableID, ended 
 
 // Executed holds that the very attempt that an outcome closes has run, where the
 // outcome says.
-func (c *conduct) Executed(rec *events.Record, r *Run, id events.RunnableID, executor string) {
+func (c *conduct) Executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
 	a := r.runnables[id]
 	if a.Component.Acts.External {
 		return
 	}
-	if !c.ledger.Executed(attemptID{rec.Workflow, r.Id, id, a.last}, executor) {
+	if !c.ledger.Executed(attemptID{rec.Workflow, r.ID, id, a.last}, executor) {
 		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", a.last, id, executor)
 	}
 }

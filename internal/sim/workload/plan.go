@@ -25,7 +25,7 @@ type Plan struct {
 
 // Workflow is one run of a random graph, with what its client does.
 type Workflow struct {
-	Id    string
+	ID    string
 	Graph *Graph
 	Start int64 // the input that comes with the start
 	More  []Deed
@@ -71,7 +71,7 @@ const Calmly = "calm-"
 func (p *Plan) Workflow(id string) *Workflow {
 	id = strings.TrimPrefix(id, Calmly)
 	for _, w := range p.Workflows {
-		if w.Id == id {
+		if w.ID == id {
 			return w
 		}
 	}
@@ -118,7 +118,7 @@ func NewPlan(seed uint64) *Plan {
 
 func (d Dice) workflow(i int) *Workflow {
 	halting := d.One(4)
-	w := &Workflow{Id: fmt.Sprintf("w%d-%d", i, d.IntN(1000)), Start: int64(d.IntN(1000)), Begin: d.Millis(0, 500)}
+	w := &Workflow{ID: fmt.Sprintf("w%d-%d", i, d.IntN(1000)), Start: int64(d.IntN(1000)), Begin: d.Millis(0, 500)}
 	w.Graph = d.Graph(fmt.Sprintf("g%d", i), halting)
 	w.Graph.options = map[string]any{
 		"checkpoint": Pick[any](d, "every_cycle", "every_cycle", map[string]any{"every_n": d.Between(1, 4)}, "on_complete", "manual"),

@@ -30,22 +30,22 @@ func (wf *Workflow) Check(got Results) error {
 		}
 		slices.Sort(have)
 		if !slices.Equal(have, list) {
-			bad("%s: %s produced %v, want %v", wf.Id, name, have, list)
+			bad("%s: %s produced %v, want %v", wf.ID, name, have, list)
 		}
 	}
 	if len(got.Productions) != len(want.Productions) {
-		bad("%s: %d components have productions, want %d", wf.Id, len(got.Productions), len(want.Productions))
+		bad("%s: %d components have productions, want %d", wf.ID, len(got.Productions), len(want.Productions))
 	}
 	for name, may := range want.Outputs {
 		if !slices.Contains(may, string(got.Outputs[name])) {
-			bad("%s: output %s is %s, want one of %v", wf.Id, name, got.Outputs[name], may)
+			bad("%s: output %s is %s, want one of %v", wf.ID, name, got.Outputs[name], may)
 		}
 	}
 	if got.Counts.Completed != want.completed || got.Counts.Skipped != want.skipped {
-		bad("%s: %d completed and %d skipped runnables, want %d and %d", wf.Id, got.Counts.Completed, got.Counts.Skipped, want.completed, want.skipped)
+		bad("%s: %d completed and %d skipped runnables, want %d and %d", wf.ID, got.Counts.Completed, got.Counts.Skipped, want.completed, want.skipped)
 	}
 	if c := got.Counts; c.Ready+c.Waiting+c.Active+c.Failed+c.Cancelled > 0 {
-		bad("%s rests %s with %+v", wf.Id, got.Status, c)
+		bad("%s rests %s with %+v", wf.ID, got.Status, c)
 	}
 	return errors.Join(errs...)
 }

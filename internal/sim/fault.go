@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// Fault is something bad that happens before a step of a run.
+type Fault struct {
+	Step int
+	Kind string
+	Arg  uint64 // seeds what is left to chance about it
+}
+
+func (f Fault) String() string { return fmt.Sprintf("%d:%s:%x", f.Step, f.Kind, f.Arg) }
+
+// faultKinds are all kinds with how they are done, and their weights.
+var faultKinds = []struct {
+	name   string
+	weight int
+	do     func(*world, *rand.Rand)
+}{
+	{"kill", 6, (*world).killNode},
+	{"freeze", 5, (*world).freezeNode},
+	{"cut", 4, (*world).cutNode},
+	{"move", 8, (*world).movePartition},
+	{"skew", 2, (*world).skewClock},
+	{"append", 3, (*world).failAppend},
+	{"effect", 4, (*world).failEffect},
+	{"reply", 2, (*world).loseReply},
+	{"repeat", 6, (*world).repeatInput},
+	{"truncate", 2, (*world).truncateInput},
+	{"expire", 2, (*world).expireInput},
+	{"abort", 3, (*world).abortTxn},
+	{"poison", 4, (*world).poisonInput},
+	{"taker", 3, (*world).killTaker},
+	{"swap", 2, (*world).swapDisk},
+	{"rot", 1, (*world).rotDisk},
+	{"full", 1, (*world).fillDisk},
+}
+
+// drawFaults draws the faults of a seed.
+func drawFaults(seed uint64, steps int) []Fault {
+	rng := rand.New(rand.NewPCG(seed, 0x6661756c7473))
+	total := 0
+	for _, k := range faultKinds {
+		total += k.weight
+	}
+	every := 15 << rng.IntN(4) // steps between two of them
+	all := []Fault{}
+	for range steps / every {
+		at := rng.IntN(total)
+		for _, k := range faultKinds {
+			if at -= k.weight; at < 0 {
+				all = append(all, Fault{rng.IntN(steps), k.name, rng.Uint64()})
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Fault) int { return cmp.Compare(a.Step, b.Step) })
+	return all
+}
+
+// inject does the faults of this step.
+func (w *world) inject() {
+	for len(w.o.Faults) > 0 && w.o.Faults[0].Step <= w.step {
+		f := w.o.Faults[0]
+		w.o.Faults = w.o.Faults[1:]
+		w.note("fault %s", f)
+		for _, k := range faultKinds {
+			if k.name == f.Kind {
+				k.do(w, rand.New(rand.NewPCG(f.Arg, 1)))
+			}
+		}
+	}
+}

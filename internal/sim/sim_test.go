@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+)
+
+var (
+	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
+	seeds   = flag.Int("seeds", 20, "how many seeds each test runs")
+	steps   = flag.Int("steps", 600, "with faults")
+	show    = flag.Bool("show", false, "print the history")
+)
+
+func options(seed uint64) Options {
+	o := Options{Seed: seed, Steps: *steps, Keep: *show}
+	if os.Getenv("HEDDLE_TEST_LOG") != "" {
+		o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	return o
+}
+
+func TestSeeds(t *testing.T) {
+	first, n := uint64(1), uint64(*seeds)
+	if *oneSeed > 0 {
+		first, n = *oneSeed, 1
+	}
+	for seed := first; seed < first+n; seed++ {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			r := Run(options(seed))
+			for _, line := range r.History {
+				fmt.Println(line)
+			}
+			t.Logf("%d steps, %v, %d faults", r.Steps, r.Took, len(r.Faults))
+			if r.Err != nil {
+				t.Errorf("seed %d: %v\nfaults: %v", seed, r.Err, r.Faults)
+			}
+		})
+	}
+}
