@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -34,8 +35,8 @@ type Options struct {
 }
 
 // pebble are the settings of the database, with the reason for each that is
-// not the default.
-func (o Options) pebble() *pebble.Options {
+// not the default. rotten tells of corruption.
+func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          o.FS,
 		DisableWAL:                  true, // rebuildable: the journal is the log
@@ -51,7 +52,7 @@ func (o Options) pebble() *pebble.Options {
 		LBaseMaxBytes:               16 << 20,
 		EventListener:               &pebble.EventListener{BackgroundError: logger{o.Logger}.background},
 	}
-	p.Experimental.CompactionScheduler = o.Shared.compactions.join()
+	p.Experimental.CompactionScheduler = o.Shared.compactions.join(rotten)
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
 	}

@@ -59,6 +59,9 @@ func TestAStoreFoundRottenIsWiped(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.rotten.Store(true)
+	if err := s.Commit(mark(2), nil); err == nil {
+		t.Error("a store that is known to be spoiled takes a batch")
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func Open(o Options) (*Store, error) {
 		o.Shared = s.own
 	}
 	s.opts = o
-	p := o.pebble()
+	p := o.pebble(&s.rotten)
 	p.EventListener.DataCorruption = s.corrupted
 	db, err := pebble.Open(o.Dir, p)
 	if err != nil {
@@ -69,6 +69,9 @@ func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
 	s.rotten.Store(true)
 	s.opts.Logger.Error("the store is corrupt", "path", info.Path, "error", info.Details)
 }
+
+// errRotten is what a corrupt store answers, so that its owner gives it up.
+var errRotten = errors.New("the store is corrupt")
 
 // Wipe discards the store in a directory. It must not be open.
 func Wipe(fs vfs.FS, dir string) error {
