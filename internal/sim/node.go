@@ -222,9 +222,15 @@ func (n *node) kill() {
 
 // close ends the process's clients once its owners have ended.
 func (n *node) close() {
+	n.w.mu.Lock()
+	n.w.leaving++
+	n.w.mu.Unlock()
 	n.w.ended.Go(func() {
 		n.ending.Wait()
 		n.host.Close()
+		n.w.mu.Lock()
+		n.w.leaving--
+		n.w.mu.Unlock()
 	})
 }
 

@@ -26,6 +26,7 @@ type Result struct {
 	Faults  []Fault       // that were meant
 	Digest  uint64        // of the history
 	History []string      // if kept
+	Covered Coverage
 }
 
 // Run runs a seed to its end.
@@ -66,7 +67,7 @@ func run(o Options) Result {
 		w.audit()
 	}
 	w.shutdown()
-	return Result{Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults, Digest: w.history.digest, History: w.history.lines}
+	return Result{Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults, Digest: w.history.digest, History: w.history.lines, Covered: w.coverage}
 }
 
 // stuck tells who still waits.

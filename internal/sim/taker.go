@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -23,13 +24,11 @@ const (
 type taker struct {
 	w       *world
 	slot    int
-	number  int
 	name    string
 	slots   int
-	at      map[place]int64 // read so far
-	seen    map[string]bool // tokens
+	at      map[place]int64      // read so far
+	settled map[string]time.Time // tokens
 	open    []*execution
-	pending int // what it said that is not acknowledged
 }
 
 // execution is an attempt that a taker runs.
@@ -49,7 +48,7 @@ type execution struct {
 
 func (w *world) startTaker(slot int) {
 	w.starts++
-	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, seen: map[string]bool{}}
+	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, settled: map[string]time.Time{}}
 	w.takers[slot] = t
 }
 
@@ -127,15 +126,28 @@ func (t *taker) take(at place, l *log) {
 		t.w.fail("a task cannot be read: %v", err)
 		return
 	}
-	if t.seen[string(task.Token)] {
-		return
-	}
-	t.seen[string(task.Token)] = true
 	t.w.published(rec, task)
 	now := time.Now()
+	if t.knows(task.Token, now) {
+		return
+	}
 	e := &execution{workflow: string(rec.Key), task: task, from: at, offset: rec.Offset, began: now, last: now}
 	t.open = append(t.open, e)
 	t.begin(e)
+}
+
+// recentFor is how long a taker knows what it has settled.
+const recentFor = 20 * time.Second
+
+// knows says whether a taker runs an attempt, or has settled it recently (E2).
+func (t *taker) knows(token []byte, now time.Time) bool {
+	for _, e := range t.open {
+		if bytes.Equal(e.task.Token, token) {
+			return true
+		}
+	}
+	at, ok := t.settled[string(token)]
+	return ok && now.Sub(at) < recentFor
 }
 
 // begin decides how an execution goes.
@@ -187,6 +199,7 @@ func (t *taker) report(e *execution) {
 		for i, open := range t.open {
 			if open == e {
 				t.open = append(t.open[:i:i], t.open[i+1:]...)
+				t.settled[string(e.task.Token)] = time.Now()
 				break
 			}
 		}

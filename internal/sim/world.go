@@ -55,11 +55,14 @@ type world struct {
 
 	defs map[string][]byte
 
-	mu    sync.Mutex
-	ticks int64
-	calls []*call
-	tasks []taskSeen
-	errs  []error
+	coverage Coverage
+
+	mu      sync.Mutex
+	leaving int // processes that end
+	ticks   int64
+	calls   []*call
+	tasks   []taskSeen
+	errs    []error
 }
 
 // due is something that the scheduler does at a time.
@@ -82,7 +85,7 @@ func newWorld(o Options) *world {
 	if w.logger == nil {
 		w.logger = discard
 	}
-	w.history.keep = o.Keep
+	w.history.keep, w.coverage = o.Keep, NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())

@@ -32,7 +32,7 @@ func Fold(key events.Key, p int32, records []*events.Record) Content {
 	})
 	var state rows.Memory
 	for _, rec := range records {
-		if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {
+		if !OfMachine(rec) {
 			continue
 		}
 		tx := rows.Begin(&state)
@@ -44,6 +44,19 @@ func Fold(key events.Key, p int32, records []*events.Record) Content {
 		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
 	}
 	return all
+}
+
+// OfMachine says whether a record is of its workflow, and not about an input
+// that the machine never saw, or the partition itself.
+func OfMachine(rec *events.Record) bool {
+	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {
+		return false
+	}
+	switch rec.Events[0].(type) {
+	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
+		return false
+	}
+	return true
 }
 
 // Read is what a closed store holds of some tables.

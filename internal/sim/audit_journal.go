@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// auditJournals holds the lawful records against the conduct of workflows, what
+// callers were told, and what takers met.
+func (w *world) auditJournals(journals [][]*events.Record) {
+	decided := map[string][]*events.Record{}
+	positions := map[string]bool{}
+	for p, records := range journals {
+		var planned []*events.Record
+		for _, rec := range records {
+			w.coverage.record(rec)
+			positions[at(p, rec.Position)] = true
+			if rec.ID != "" {
+				key := rec.Workflow + "\x00" + rec.ID
+				decided[key] = append(decided[key], rec)
+			}
+			if w.plan.Workflow(rec.Workflow) != nil && workload.OfMachine(rec) {
+				planned = append(planned, rec)
+			}
+		}
+		w.auditInputs(p, records)
+		if err := workload.CheckConduct(w.plan, w.ledger, false, planned); err != nil {
+			w.fail("conduct: %w", err)
+		}
+	}
+	if err := w.ledger.Complaints(); err != nil {
+		w.fail("tasks: %w", err)
+	}
+	w.auditCalls(decided)
+	w.auditTasks(positions)
+}
+
+func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }
+
+// auditInputs holds that each place of an input log is decided once, in order
+// (J3): positions go back only where a record says so.
+func (w *world) auditInputs(p int, records []*events.Record) {
+	type input struct {
+		source     events.Source
+		generation uint32
+	}
+	next := map[input]int64{}
+	for _, rec := range records {
+		for _, e := range rec.Events {
+			if _, ok := e.(*events.ReplayRequested); ok {
+				clear(next)
+			}
+		}
+		s := rec.Input.Source
+		if s != events.FromCommands && s != events.FromInbox {
+			continue
+		}
+		k := input{s, rec.Input.Generation}
+		if rec.Input.Offset < next[k] {
+			w.fail("partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next",
+				p, rec.Position, s, rec.Input.Offset, k.generation, next[k])
+		}
+		next[k] = rec.Input.Offset + 1
+	}
+}
+
+// auditCalls holds that every command that was answered is decided by exactly
+// one lawful record, and that repetitions got the first answer.
+func (w *world) auditCalls(decided map[string][]*events.Record) {
+	answers := map[string]*call{}
+	for _, c := range w.calls {
+		if c.id == "" {
+			continue
+		}
+		w.coverage.command(c.what)
+		key := c.workflow + "\x00sim\x00" + c.id
+		records := decided[key]
+		if r := c.reply.Refusal; c.ended > 0 && r != nil {
+			w.coverage.refusal(r.Code)
+			if unrecorded[r.Code] {
+				continue
+			}
+		}
+		if len(records) > 1 || len(records) == 0 && c.ended > 0 {
+			w.fail("the command %s %q (%s) has %d records, its answer is %s", c.what, c.id, c.workflow, len(records), replyText(c.reply))
+			continue
+		}
+		if c.ended == 0 {
+			continue
+		}
+		first := answers[key]
+		if first == nil {
+			answers[key] = c
+			continue
+		}
+		if a, b := answerOf(first), answerOf(c); a != b && string(first.body) == string(c.body) {
+			w.fail("the command %s %q of %s was answered with %s and with %s", c.what, c.id, c.workflow, a, b)
+		}
+	}
+}
+
+// unrecorded are the refusals that leave no record under the command's id.
+var unrecorded = map[string]bool{"conflict": true, "expired": true}
+
+// answerOf is what all answers to one command have in common.
+func answerOf(c *call) string {
+	r := c.reply
+	r.ID, r.Command = "", "" // one made again after a takeover does not know its command
+	return replyText(r)
+}
+
+func replyText(r events.Reply) string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// auditTasks holds that no task was out before its record counted: write-ahead,
+// but for those that say otherwise.
+func (w *world) auditTasks(positions map[string]bool) {
+	for _, t := range w.tasks {
+		p := int(kafka.PartitionFor([]byte(t.workflow), w.plan.Partitions))
+		if !t.early && !positions[at(p, t.token.Decided)] {
+			w.fail("a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package sim
+
+import (
+	"maps"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Coverage is what of the closed sets has occurred.
+type Coverage struct {
+	Commands, Events, Refusals map[string]int
+}
+
+// NewCoverage is what has occurred in no run.
+func NewCoverage() Coverage {
+	return Coverage{map[string]int{}, map[string]int{}, map[string]int{}}
+}
+
+// Add adds what has occurred in another run.
+func (c Coverage) Add(d Coverage) {
+	for _, m := range [][2]map[string]int{{c.Commands, d.Commands}, {c.Events, d.Events}, {c.Refusals, d.Refusals}} {
+		for k := range maps.Keys(m[1]) {
+			m[0][k] += m[1][k]
+		}
+	}
+}
+
+func (c Coverage) command(name string) { c.Commands[name]++ }
+func (c Coverage) refusal(code string) { c.Refusals[code]++ }
+
+func (c Coverage) record(rec *events.Record) {
+	for _, e := range rec.Events {
+		c.Events[events.Name(e)]++
+		if refused, ok := e.(*events.CommandRefused); ok {
+			c.refusal(refused.Code)
+		}
+	}
+}
