@@ -135,6 +135,8 @@ func (e *BlockedError) Error() string { return e.Reason }
 // reign is one recovery and what follows it, up to its end. Nil means that the
 // partition was given up in order.
 func (o *Owner) reign(ctx context.Context) error {
+	ctx, broken := context.WithCancelCause(ctx)
+	defer broken(nil)
 	// Until the partition is claimed there is nothing to end gracefully.
 	before, stop := context.WithCancel(ctx)
 	defer stop()
@@ -145,7 +147,7 @@ func (o *Owner) reign(ctx context.Context) error {
 		case <-before.Done():
 		}
 	}()
-	r, err := o.recover(ctx, before)
+	r, err := o.recover(ctx, before, broken)
 	if err != nil {
 		return err
 	}
@@ -177,6 +179,7 @@ type reign struct {
 	read   *reader
 	id     identity
 	place  journal.Place // in the journal: what is replayed
+	broken func(error)   // ends the reign: the store is worth nothing
 	span   span          // of the journal, as of the recovery
 	epochs []epochRow
 	began  time.Time

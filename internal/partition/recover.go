@@ -16,7 +16,7 @@ const replayBatch = 512
 // recover fences older owners off (O1), loads the store or restores it (O4),
 // and replays the journal to its end.
 // The reign may send until ctx ends; the recovery itself ends with before.
-func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
+func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign, error) {
 	o.set(Recovering, 0, "")
 	select {
 	case o.host.recovering <- struct{}{}:
@@ -28,6 +28,7 @@ func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.broken = broken
 	if err := r.load(before); err != nil {
 		r.close()
 		return nil, err

@@ -13,6 +13,7 @@ import (
 // openStore opens a store that is proven, or makes one from the changelog (O4).
 func (r *reign) openStore(ctx context.Context) error {
 	opts := r.host.Store(r.o.p)
+	opts.Broken = r.broken
 	s, err := store.Open(opts)
 	if err == nil {
 		r.store = s

@@ -28,8 +28,8 @@ func (r *reign) serve(ctx context.Context) error {
 	r.o.logger.Info("the partition is owned", "epoch", r.proc.epoch, "took", time.Since(r.began).Round(time.Millisecond))
 	err := r.loop(ctx)
 	switch {
-	case ctx.Err() != nil: // lost: write nothing (O5)
-		return nil
+	case ctx.Err() != nil: // lost, or without a store: write nothing (O5)
+		return broken(ctx)
 	case errors.Is(err, errRevoked):
 		return r.leave(ctx)
 	case errors.Is(err, errDeposed):
@@ -43,6 +43,14 @@ func (r *reign) serve(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// broken is why a reign ended by itself, or nil if it was ended.
+func broken(ctx context.Context) error {
+	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
+		return why
+	}
+	return nil
 }
 
 // start seeks the inputs, releases what is not known to be out, and begins.

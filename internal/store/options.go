@@ -32,6 +32,11 @@ type Options struct {
 
 	MemTableBytes int64        // 0: 4 MiB
 	Logger        *slog.Logger // nil: silent
+
+	// Broken is called, perhaps more than once and from any goroutine, when the
+	// store turns out to be worth nothing: what is on its disk is corrupt, or
+	// cannot be written. Its owner closes it soon. nil: nobody asks.
+	Broken func(error)
 }
 
 // pebble are the settings of the database, with the reason for each that is
@@ -50,7 +55,6 @@ func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
 		L0CompactionThreshold:       8,  // lookups are mostly answered by memory or filters
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
-		EventListener:               &pebble.EventListener{BackgroundError: logger{o.Logger}.background},
 	}
 	p.Experimental.CompactionScheduler = o.Shared.compactions.join(rotten)
 	for i := range p.Levels {
@@ -88,5 +92,3 @@ func (l logger) Errorf(format string, args ...any) {
 func (l logger) Fatalf(format string, args ...any) {
 	panic("pebble: " + fmt.Sprintf(format, args...))
 }
-
-func (l logger) background(err error) { l.l.Error("pebble: in the background", "error", err) }

@@ -18,7 +18,7 @@ type Store struct {
 	marks Marks
 	dirty *dirtySet
 
-	rotten atomic.Bool // bytes on its disk have changed
+	rotten atomic.Bool // it is worth nothing any more
 
 	key, value []byte // reused by every write
 }
@@ -43,7 +43,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s.opts = o
 	p := o.pebble(&s.rotten)
-	p.EventListener.DataCorruption = s.corrupted
+	p.EventListener = &pebble.EventListener{DataCorruption: s.corrupted, BackgroundError: s.broke}
 	db, err := pebble.Open(o.Dir, p)
 	if err != nil {
 		s.closeOwn()
@@ -66,12 +66,23 @@ func (s *Store) load() error {
 // corrupted is told of bytes that are not what was written. Who reads them gets
 // an error; by default Pebble would end the process, and every later one.
 func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
-	s.rotten.Store(true)
-	s.opts.Logger.Error("the store is corrupt", "path", info.Path, "error", info.Details)
+	s.broke(fmt.Errorf("%s is corrupt: %w", info.Path, info.Details))
+}
+
+// broke is told of what fails in the background: Pebble tries it again at once,
+// and for ever. The store is given up instead; it can be made again.
+func (s *Store) broke(err error) {
+	if s.rotten.Swap(true) {
+		return
+	}
+	s.opts.Logger.Error("the store is given up", "dir", s.opts.Dir, "error", err)
+	if s.opts.Broken != nil {
+		s.opts.Broken(fmt.Errorf("the store in %s: %w", s.opts.Dir, err))
+	}
 }
 
 // errRotten is what a corrupt store answers, so that its owner gives it up.
-var errRotten = errors.New("the store is corrupt")
+var errRotten = errors.New("the store is broken")
 
 // Wipe discards the store in a directory. It must not be open.
 func Wipe(fs vfs.FS, dir string) error {
@@ -102,8 +113,11 @@ func (s *Store) Flush() error {
 // Close flushes and closes the store. A snapshot in flight ends with it; its
 // Each must have returned.
 func (s *Store) Close() error {
-	err := errors.Join(s.db.Flush(), s.shut())
-	if err != nil {
+	var err error
+	if !s.rotten.Load() {
+		err = s.db.Flush()
+	}
+	if err = errors.Join(err, s.shut()); err != nil {
 		return fmt.Errorf("closing the store: %w", err)
 	}
 	return nil
