@@ -129,6 +129,9 @@ func (r *reign) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if r.o.revoked.Load() { // whatever else there is
+			return errRevoked
+		}
 		r.box.take(&batch)
 		if err := r.proc.Step(&batch); err != nil {
 			return err

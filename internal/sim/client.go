@@ -44,6 +44,8 @@ func (c clients) Admin() (partition.Admin, error) { return admin(c), nil }
 
 // Txn implements partition.Cluster.
 func (c clients) Txn(p int32) (partition.Txn, error) {
+	c.n.c.mu.Lock()
+	defer c.n.c.mu.Unlock()
 	return &txn{n: c.n, k: c.n.c.coordinator(c.n.c.names.PlannerTxn(p))}, nil
 }
 
@@ -66,7 +68,7 @@ func (admin) Close() {}
 
 func (a admin) list(ctx context.Context, what string, names []string, pick func(*log) int64) (kadm.ListedOffsets, error) {
 	out := kadm.ListedOffsets{}
-	err := a.n.ask(ctx, "offsets", question, nil, func() error {
+	err := a.n.ask(ctx, "offsets/"+names[0], question, nil, func() error {
 		for _, name := range names {
 			t := a.n.c.topics[name]
 			if t == nil {
@@ -118,7 +120,7 @@ func (l *log) since(ms int64) int64 {
 // FetchOffsets implements partition.Admin.
 func (a admin) FetchOffsets(ctx context.Context, group string) (kadm.OffsetResponses, error) {
 	out := kadm.OffsetResponses{}
-	err := a.n.ask(ctx, "offsets", question, nil, func() error {
+	err := a.n.ask(ctx, "offsets/"+group, question, nil, func() error {
 		for at, offset := range a.n.c.offsets[group] {
 			if out[at.topic] == nil {
 				out[at.topic] = map[int32]kadm.OffsetResponse{}

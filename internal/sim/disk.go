@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -14,7 +13,8 @@ import (
 // lose what was not synced, be full, or hold other bytes than were written.
 type disk struct {
 	*vfs.MemFS
-	full atomic.Bool
+	full   atomic.Bool
+	rotted bool // a store on it may be found so, and wiped, at any time
 }
 
 func newDisk() *disk { return &disk{MemFS: vfs.NewCrashableMem()} }
@@ -26,49 +26,45 @@ func (d *disk) after(all bool) *disk {
 	if all {
 		cfg = vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))}
 	}
-	return &disk{MemFS: d.CrashClone(cfg)}
+	return &disk{MemFS: d.CrashClone(cfg), rotted: d.rotted}
 }
 
-// Create implements vfs.FS. A full disk refuses new stores and restores. It takes
-// the tables of a flush all the same: Pebble tries those again at once for ever,
-// and virtual time would stand still.
+// Create implements vfs.FS.
 func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if flushed := strings.HasSuffix(name, ".sst") && !strings.HasSuffix(name, "restore.sst"); d.full.Load() && !flushed {
+	if d.full.Load() {
 		return nil, syscall.ENOSPC
 	}
 	return d.MemFS.Create(name, category)
 }
 
-// rot changes bytes of some files.
-func (d *disk) rot(rng *rand.Rand) {
+// rot changes bytes in all tables, or in what says which tables there are.
+func (d *disk) rot(tables bool) {
+	d.rotted = true
 	dirs, err := d.List("")
 	if err != nil {
 		return
 	}
-	slices.Sort(dirs)
 	for _, dir := range dirs {
 		files, err := d.List(dir)
 		if err != nil {
 			continue
 		}
-		slices.Sort(files)
 		for _, name := range files {
-			if rng.IntN(3) == 0 {
-				d.spoil(d.PathJoin(dir, name), rng)
+			if tables == strings.HasSuffix(name, ".sst") {
+				d.spoil(d.PathJoin(dir, name))
 			}
 		}
 	}
 }
 
-// spoil changes a byte of a file, in its first half: what Pebble cannot read of
-// a table's end it tries again at once for ever.
-func (d *disk) spoil(name string, rng *rand.Rand) {
+// spoil changes a few bytes at the beginning of a file: the first row is there.
+func (d *disk) spoil(name string) {
 	f, err := d.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > 0 {
-		_, _ = f.WriteAt([]byte{byte(rng.Uint32())}, rng.Int64N(1+info.Size()/2))
+	if info, err := f.Stat(); err == nil && info.Size() > 16 {
+		_, _ = f.WriteAt([]byte{0xde, 0xad, 0xbe, 0xef}, 8)
 	}
 }

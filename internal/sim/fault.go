@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing/synctest"
 )
 
 // Fault is something bad that happens before a step of a run.
@@ -66,6 +67,7 @@ func drawFaults(seed uint64, steps int) []Fault {
 // inject does the faults of this step.
 func (w *world) inject() {
 	for len(w.o.Faults) > 0 && w.o.Faults[0].Step <= w.step {
+		synctest.Wait()
 		f := w.o.Faults[0]
 		w.o.Faults = w.o.Faults[1:]
 		w.note("fault %s", f)

@@ -165,7 +165,7 @@ func (w *world) rotDisk(rng *rand.Rand) {
 		return
 	}
 	w.disks[n.slot] = n.fs.after(true)
-	w.disks[n.slot].rot(rng)
+	w.disks[n.slot].rot(rng.IntN(2) == 0)
 	w.nodes[n.slot] = nil
 	n.kill()
 	w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })

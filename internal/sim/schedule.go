@@ -18,6 +18,7 @@ type move struct {
 // advance lets one thing happen: an operation at the cluster or its answer, a
 // step of a taker, or time.
 func (w *world) advance() {
+	time.Sleep(1) // no two answers at one time: what they set off does not meet
 	synctest.Wait()
 	w.overdue()
 	w.c.mu.Lock()
@@ -29,7 +30,7 @@ func (w *world) advance() {
 		return
 	}
 	m := moves[w.rng.IntN(len(moves))]
-	w.note("%s", m.what)
+	w.note("%s (of %d)", m.what, len(moves))
 	after := w.do(m)
 	w.c.mu.Unlock()
 	if after != nil {
@@ -53,6 +54,7 @@ func (w *world) pass(idle bool) {
 	case r == 9:
 		d = time.Duration(50+w.rng.IntN(400)) * time.Millisecond
 	}
+	w.note("%v pass", d)
 	time.Sleep(d)
 }
 
@@ -91,7 +93,7 @@ func (w *world) moves() []move {
 // may happen at the cluster, and the oldest one that has happened be answered.
 func (w *world) streamMoves(s *stream) []move {
 	for len(s.asked) > 0 && s.asked[0].gone && (s.kind == fetching || s.kind == question) {
-		w.c.drop(s)
+		s.asked = s.asked[1:] // it was never there
 	}
 	if len(s.asked) == 0 {
 		return nil
@@ -100,7 +102,7 @@ func (w *world) streamMoves(s *stream) []move {
 	var all []move
 	first := s.asked[0]
 	if first.executed && (first.gone || !silent) {
-		all = append(all, move{fmt.Sprintf("%s #%d is answered: %v", s.name, first.number, first.err), func() { w.answer(s) }})
+		all = append(all, move{fmt.Sprintf("%s #%d is answered: %v", s.name, s.done+1, first.err), func() { w.answer(s) }})
 	}
 	next := s.next()
 	if next == nil || !next.isReady() || silent && s.kind != sending && s.kind != txnStep {
@@ -109,7 +111,7 @@ func (w *world) streamMoves(s *stream) []move {
 	if silent && !next.gone && w.rng.IntN(20) > 0 { // most of what it sends waits with it
 		return all
 	}
-	return append(all, move{fmt.Sprintf("%s #%d %s", s.name, next.number, next.what), func() { w.happen(s, next) }})
+	return append(all, move{fmt.Sprintf("%s #%d %s", s.name, s.done+1+slices.Index(s.asked, next), next.what), func() { w.happen(s, next) }})
 }
 
 // next is the first operation that has not happened.

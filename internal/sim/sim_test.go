@@ -42,3 +42,21 @@ func TestSeeds(t *testing.T) {
 		})
 	}
 }
+
+// The same seed gives the same history, whatever the goroutines did.
+func TestARunIsDecidedByItsSeed(t *testing.T) {
+	for seed := uint64(1); seed <= uint64(*seeds); seed++ {
+		o := options(seed)
+		o.Keep = true
+		a, b := Run(o), Run(o)
+		for i := range a.History {
+			if i >= len(b.History) || a.History[i] != b.History[i] {
+				t.Errorf("seed %d, line %d: %s\nthen: %s", seed, i, a.History[i], append(b.History, "nothing")[min(i, len(b.History))])
+				break
+			}
+		}
+		if a.Digest != b.Digest {
+			t.Errorf("seed %d gives %x and %x", seed, a.Digest, b.Digest)
+		}
+	}
+}

@@ -33,7 +33,6 @@ const (
 
 // op is one operation.
 type op struct {
-	number   int
 	what     string
 	ctx      context.Context // of a record; nil: none
 	ready    func() bool     // nil: at once
@@ -55,7 +54,6 @@ func (c *cluster) add(owner *node, name string, k kind, o *op) {
 		s = &stream{name: name, owner: owner, kind: k}
 		c.streams[name] = s
 	}
-	o.number = s.done + len(s.asked) + 1
 	s.asked = append(s.asked, o)
 }
 
