@@ -138,6 +138,9 @@ type Range struct {
 	// Wanted, if there is one, says by their keys (the workflow ID; empty for
 	// the partition's own) which lawful records are decoded and visited.
 	Wanted func(key []byte) bool
+	// Void takes what is void for lawful: what no reader may do, but for showing
+	// that it would be noticed.
+	Void bool
 }
 
 // Read visits the lawful records of a range in order and returns the place to go

@@ -51,7 +51,10 @@ func (s *stream) record(in *kgo.Record) error {
 		return nil
 	}
 	h, err := ParseHeaders(in.Headers)
-	if err != nil || !h.Lawful(&s.place.Filter) {
+	if err != nil {
+		return nil
+	}
+	if lawful := h.Lawful(&s.place.Filter); !lawful && !s.Void {
 		return nil
 	}
 	if last := s.place.Last; !last.names(h.Position, in.Offset, in.Value) {

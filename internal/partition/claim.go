@@ -28,9 +28,17 @@ func (r *reign) claim(ctx context.Context) error {
 	for _, s := range inputs {
 		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
 	}
+	if r.host.Flaws.LateFence {
+		if err := r.txn.Fence(ctx); err != nil {
+			return err
+		}
+	}
 	at, err := r.takeOver(ctx)
 	if err != nil {
 		return err
+	}
+	if r.host.Flaws.NoReadBack {
+		r.place = journal.Before(events.Position{Epoch: r.proc.epoch + 1, Seq: 1}, at)
 	}
 	if err := r.replay(ctx, at+1); err != nil {
 		return err

@@ -40,6 +40,7 @@ type HostConfig struct {
 	Clock      Clock                                // nil: the system's
 	LeaseID    func() string                        // a new one each time; nil: random
 	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
+	Flaws      Flaws
 	Durability *snapshot.Durability
 	Logger     *slog.Logger
 	Stats      *Stats

@@ -52,6 +52,9 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	r.log = &kafkaLog{ctx: send, host: h, p: o.p, journal: h.journalClient()}
 	r.box = newMailbox(r.log, &h.Settings)
 	r.log.box = r.box
+	if h.Flaws.LateFence {
+		return r, nil
+	}
 	if err := txn.Fence(before); err != nil { // O1: before anything is read
 		r.close()
 		return nil, err
@@ -87,7 +90,7 @@ func (r *reign) newProcessor() {
 	r.state = newStoreState(r.store, h.Settings.CacheBytes)
 	r.proc = NewProcessor(Config{
 		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
-		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock,
+		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
 		Stats: h.Stats, Logger: r.o.logger,
 	})
 	m := r.store.Marks()
@@ -124,7 +127,7 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	}
 	guard := r.store.Marks().Guard
 	b := &replayed{r: r}
-	place, err := r.host.reader.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to)}, func(e journal.Entry) error {
+	place, err := r.host.reader.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay}, func(e journal.Entry) error {
 		r.pending.Store(to - e.Mark.Offset - 1)
 		return b.add(e.Record, e.Mark, !guard.Position.Before(e.Record.Position))
 	})

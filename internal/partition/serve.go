@@ -8,6 +8,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // lastEffects bounds the wait for effects at a graceful end.
@@ -59,6 +61,11 @@ func (r *reign) start(ctx context.Context) error {
 	p.tick()
 	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
 	r.seekInputs()
+	if r.host.Flaws.CommittedPositions {
+		if err := r.seekCommitted(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.inspectInputs(ctx); err != nil {
 		return err
 	}
@@ -72,6 +79,12 @@ func (r *reign) start(ctx context.Context) error {
 		return err
 	}
 	p.timers.next = p.clock.now
+	if p.Flaws.NoTimers {
+		rows.Scan(p.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
+			p.timers.idle[k] = struct{}{}
+			return true
+		})
+	}
 	next := [logs]int64{}
 	for _, s := range inputs {
 		next[s] = p.inputs[s].next
@@ -108,6 +121,17 @@ func (r *reign) seekInputs() {
 		}
 		l.durable = l.next
 	}
+}
+
+// seekCommitted is the flaw CommittedPositions.
+func (r *reign) seekCommitted(ctx context.Context) error {
+	committed, err := r.host.adm.FetchOffsets(ctx, r.host.names.PlannerGroup())
+	for _, s := range inputs {
+		l := &r.proc.inputs[s]
+		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
+		l.next, l.durable = at.At, at.At
+	}
+	return err
 }
 
 var (

@@ -27,6 +27,7 @@ var faultKinds = []struct {
 	{"freeze", 5, (*world).freezeNode},
 	{"cut", 4, (*world).cutNode},
 	{"move", 8, (*world).movePartition},
+	{"release", 5, (*world).releasePartition},
 	{"skew", 2, (*world).skewClock},
 	{"append", 3, (*world).failAppend},
 	{"effect", 4, (*world).failEffect},

@@ -1,8 +1,12 @@
 package sim
 
 import (
+	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // sessionTimeout is when the group gives away what a silent member had.
@@ -70,8 +74,42 @@ func (w *world) movePartition(rng *rand.Rand) {
 		w.at(millis(rng, 0, 5000), "the group moves on", func() { w.assign(p, to) })
 	default:
 		w.assign(p, to)
-		w.loseLater(old, p, millis(rng, 0, 8000))
+		w.loseLater(old, p, late(rng))
 	}
+}
+
+// late is how late an owner learns that it is none any more.
+func late(rng *rand.Rand) time.Duration {
+	if rng.IntN(3) == 0 {
+		return millis(rng, 0, 30_000)
+	}
+	return millis(rng, 0, 8000)
+}
+
+// releasePartition is an operator who says that a lease does not hold, while
+// its owner lives on: another one obeys at once.
+func (w *world) releasePartition(rng *rand.Rand) {
+	p := int32(rng.IntN(len(w.owner)))
+	from := w.owner[p]
+	to := w.other(rng, from)
+	if old := w.nodes[from]; old != nil && to != from {
+		w.assign(p, to)
+		w.loseLater(old, p, late(rng))
+		if rng.IntN(2) == 0 { // and back again
+			w.at(millis(rng, 1000, 9000), "the group gives it back", func() { w.assign(p, from) })
+		}
+	}
+	w.operator("force_release", p, millis(rng, 0, 1500), map[string]any{"by": "an operator", "why": "to see what happens"})
+}
+
+// operator lets an operator command a partition some time later.
+func (w *world) operator(name string, p int32, after time.Duration, body map[string]any) {
+	w.orders++
+	id := fmt.Sprintf("order-%d", w.orders)
+	w.soon(after, func(ctx context.Context) error {
+		_, err := w.caller(id).command(ctx, name, events.PartitionWorkflow(p), id, body)
+		return err
+	})
 }
 
 // loseLater tells a planner some time later that a partition is not its any more.

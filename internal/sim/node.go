@@ -54,6 +54,7 @@ func (w *world) startNode(slot int, fs *disk) *node {
 		Cluster: clients{n}, Partitions: w.plan.Partitions, Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, w.starts),
 		Settings: w.settings(), Machine: w.machine, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
 		Store:  func(p int32) store.Options { return store.Options{Dir: storeDir(p), FS: fs, Shared: w.shared} },
+		Flaws:  w.o.Flaws,
 		Member: n.member, Logger: w.logger.With("node", n.name), Stats: &w.stats,
 	})
 	if err != nil {
@@ -227,6 +228,9 @@ func (n *node) close() {
 	n.w.mu.Unlock()
 	n.w.ended.Go(func() {
 		n.ending.Wait()
+		n.c.mu.Lock()
+		delete(n.c.group.members, n.name)
+		n.c.mu.Unlock()
 		n.host.Close()
 		n.w.mu.Lock()
 		n.w.leaving--
@@ -236,9 +240,6 @@ func (n *node) close() {
 
 // leave ends the process in order.
 func (n *node) leave() {
-	n.c.mu.Lock()
-	delete(n.c.group.members, n.name)
-	n.c.mu.Unlock()
 	for _, p := range n.owned() {
 		n.revoke(p, nil)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/partition"
 )
 
 // Options of a run. The same options give the same run.
@@ -13,6 +15,7 @@ type Options struct {
 	Seed   uint64
 	Steps  int          // with faults; then everything has to come to rest
 	Faults []Fault      // nil: drawn from the seed
+	Flaws  partition.Flaws
 	Keep   bool         // the history's lines
 	Logger *slog.Logger // of the planners; nil: silent
 }

@@ -12,11 +12,17 @@ var (
 	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
 	seeds   = flag.Int("seeds", 20, "how many seeds each test runs")
 	steps   = flag.Int("steps", 600, "with faults")
+	flaw    = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
 )
 
 func options(seed uint64) Options {
 	o := Options{Seed: seed, Steps: *steps, Keep: *show}
+	for _, f := range flaws {
+		if f.name == *flaw {
+			o.Flaws = f.flaws
+		}
+	}
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {
 		o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}

@@ -38,6 +38,7 @@ type world struct {
 	takers []*taker
 	owner  []int // of partitions: the slot that the group gave it to; -1: none
 	starts int
+	orders int // of operators
 	kills  int // of takers
 
 	users   []*user
