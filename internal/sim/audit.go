@@ -131,7 +131,11 @@ func (w *world) auditStores(what string, journals [][]*events.Record) {
 		if w.disks[slot].rotted && len(have) == 0 {
 			continue
 		}
-		want := workload.Fold(secret, int32(p), journals[p])
+		want, err := workload.Fold(secret, int32(p), journals[p])
+		if err != nil {
+			w.fail("%w", err)
+			continue
+		}
 		if err := workload.Compare(fmt.Sprintf("%s, partition %d", what, p), want, have); err != nil {
 			w.fail("%w", err)
 		}

@@ -27,6 +27,7 @@ var faultKinds = []struct {
 	{"freeze", 5, (*world).freezeNode},
 	{"cut", 4, (*world).cutNode},
 	{"move", 8, (*world).movePartition},
+	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }},
 	{"release", 5, (*world).releasePartition},
 	{"skew", 2, (*world).skewClock},
 	{"append", 3, (*world).failAppend},
@@ -67,6 +68,7 @@ func drawFaults(seed uint64, steps int) []Fault {
 
 // inject does the faults of this step.
 func (w *world) inject() {
+	w.stageCoups()
 	for len(w.o.Faults) > 0 && w.o.Faults[0].Step <= w.step {
 		synctest.Wait()
 		f := w.o.Faults[0]

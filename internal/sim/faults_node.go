@@ -123,6 +123,7 @@ func (w *world) skewClock(rng *rand.Rand) {
 	case 0, 1:
 		skew = millis(rng, -margin/2, margin/2)
 	case 2:
+		w.doubtful = true
 		skew = millis(rng, -5*margin, 5*margin)
 	}
 	n.mu.Lock()

@@ -89,6 +89,7 @@ func late(rng *rand.Rand) time.Duration {
 // releasePartition is an operator who says that a lease does not hold, while
 // its owner lives on: another one obeys at once.
 func (w *world) releasePartition(rng *rand.Rand) {
+	w.doubtful = true
 	p := int32(rng.IntN(len(w.owner)))
 	from := w.owner[p]
 	to := w.other(rng, from)

@@ -13,8 +13,8 @@ import (
 // Options of a run. The same options give the same run.
 type Options struct {
 	Seed   uint64
-	Steps  int          // with faults; then everything has to come to rest
-	Faults []Fault      // nil: drawn from the seed
+	Steps  int     // with faults; then everything has to come to rest
+	Faults []Fault // nil: drawn from the seed
 	Flaws  partition.Flaws
 	Keep   bool         // the history's lines
 	Logger *slog.Logger // of the planners; nil: silent

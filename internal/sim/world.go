@@ -32,14 +32,15 @@ type world struct {
 	stats  partition.Stats
 	began  time.Time
 
-	nodes  []*node // by slot; nil: it is down
-	disks  []*disk
-	skews  []time.Duration
-	takers []*taker
-	owner  []int // of partitions: the slot that the group gave it to; -1: none
-	starts int
-	orders int // of operators
-	kills  int // of takers
+	nodes    []*node // by slot; nil: it is down
+	disks    []*disk
+	skews    []time.Duration
+	takers   []*taker
+	owner    []int // of partitions: the slot that the group gave it to; -1: none
+	starts   int
+	orders   int  // of operators
+	kills    int  // of takers
+	doubtful bool // a lease may not have excluded another
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -51,6 +52,7 @@ type world struct {
 	step      int
 	calm      bool // no more faults
 	later     []due
+	coups     []*rand.Rand // that wait for their moment
 	history   history
 	answering func() // what the move at hand tells a client
 

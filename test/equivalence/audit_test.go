@@ -102,7 +102,9 @@ func (w *world) compareStores(what string, fs *vfs.MemFS) {
 	for p, records := range journals {
 		have, err := workload.Read(fs, plannerDir(0, p), workload.WorkflowTables)
 		w.must(err)
-		w.must(workload.Compare(fmt.Sprintf("%s, partition %d", what, p), workload.Fold(secret, int32(p), records), have))
+		want, err := workload.Fold(secret, int32(p), records)
+		w.must(err)
+		w.must(workload.Compare(fmt.Sprintf("%s, partition %d", what, p), want, have))
 	}
 }
 

@@ -50,13 +50,23 @@ func CheckConduct(p *Plan, l *Ledger, steady bool, records []*events.Record) err
 		}
 		c.time = rec.Time
 		for _, e := range rec.Events {
-			c.event(rec, e)
+			c.contained(rec, e)
 		}
 	}
 	for id, r := range c.runs {
 		r.end(id, c)
 	}
 	return errors.Join(c.Errs...)
+}
+
+// contained follows an event; one that makes no sense at all is a failure too.
+func (c *conduct) contained(rec *events.Record, e events.Event) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.fail(rec, "%s cannot follow what was before: %v", events.Name(e), v)
+		}
+	}()
+	c.event(rec, e)
 }
 
 func (c *conduct) fail(rec *events.Record, format string, args ...any) {

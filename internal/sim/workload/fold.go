@@ -25,25 +25,32 @@ var WorkflowTables = []rows.Table{
 }
 
 // Fold applies a journal from its beginning to nothing, with a planner that
-// knows no definition.
-func Fold(key events.Key, p int32, records []*events.Record) Content {
+// knows no definition. A record that cannot be applied is an error.
+func Fold(key events.Key, p int32, records []*events.Record) (all Content, err error) {
 	machine := planner.New(planner.Config{
 		Key: key, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
 	})
 	var state rows.Memory
+	var at events.Position
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("record %s of partition %d cannot be applied: %v", at, p, v)
+		}
+	}()
 	for _, rec := range records {
 		if !OfMachine(rec) {
 			continue
 		}
+		at = rec.Position
 		tx := rows.Begin(&state)
 		machine.Apply(tx, rec)
 		state.Commit(tx.Writes())
 	}
-	all := Content{}
+	all = Content{}
 	for _, k := range state.Keys() {
 		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
 	}
-	return all
+	return all, nil
 }
 
 // OfMachine says whether a record is of its workflow, and not about an input
