@@ -74,6 +74,7 @@ var gates = []struct {
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 	{"github.com/testcontainers", []string{"test"}},
+	{"github.com/anishathalye/porcupine", []string{"internal/sim"}},
 	{"github.com/goccy/go-yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},

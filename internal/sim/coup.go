@@ -40,7 +40,7 @@ func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	if to == old.slot {
 		return
 	}
-	w.doubtful = true
+	w.doubtful[p] = true
 	old.cutOff = true
 	w.at(millis(rng, 300, 4000), old.name+" is back", func() { old.cutOff = false })
 	w.assign(p, to)

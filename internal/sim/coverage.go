@@ -36,3 +36,32 @@ func (c Coverage) record(rec *events.Record) {
 		}
 	}
 }
+
+// codes are the refusals that a run of many seeds has to meet. They are stable,
+// and spelled where they are decided.
+var codes = []string{
+	"already_started", "attempt_closed", "closed", "conflict", "invalid_command", "invalid_cursor", "invalid_field",
+	"invalid_state", "missing_field", "not_closed", "not_found", "nothing_to_retry", "nothing_to_skip", "quarantined",
+	"stopped", "unknown_command", "unknown_definition",
+}
+
+// unreached is what the simulation does not bring about yet, with the reason.
+var unreached = map[string]string{
+	"RunnableSuppressed": "asked for by no definition that is drawn: conditions end in BranchNotTaken",
+}
+
+// Missing is what has not occurred and should have.
+func (c Coverage) Missing() []string {
+	var all []string
+	missing := func(what string, names []string, have map[string]int) {
+		for _, name := range names {
+			if have[name] == 0 && unreached[name] == "" {
+				all = append(all, what+" "+name)
+			}
+		}
+	}
+	missing("command", events.CommandNames(), c.Commands)
+	missing("event", events.Names(), c.Events)
+	missing("refusal", codes, c.Refusals)
+	return all
+}

@@ -17,16 +17,19 @@ type Fault struct {
 
 func (f Fault) String() string { return fmt.Sprintf("%d:%s:%x", f.Step, f.Kind, f.Arg) }
 
-// faultKinds are all kinds with how they are done, and their weights.
-var faultKinds = []struct {
+type faultKind struct {
 	name   string
 	weight int
 	do     func(*world, *rand.Rand)
-}{
+}
+
+// faultKinds are all kinds with how they are done, and their weights.
+var faultKinds = []faultKind{
 	{"kill", 6, (*world).killNode},
 	{"freeze", 5, (*world).freezeNode},
 	{"cut", 4, (*world).cutNode},
 	{"move", 8, (*world).movePartition},
+	{"wipe", 1, func(w *world, rng *rand.Rand) { w.wipe(rng.IntN(len(w.nodes)), millis(rng, 0, 4000)) }},
 	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }},
 	{"release", 5, (*world).releasePartition},
 	{"skew", 2, (*world).skewClock},
@@ -44,18 +47,25 @@ var faultKinds = []struct {
 	{"full", 1, (*world).fillDisk},
 }
 
-// drawFaults draws the faults of a seed.
-func drawFaults(seed uint64, steps int) []Fault {
+// drawFaults draws the faults of a seed, of all kinds or of some.
+func drawFaults(seed uint64, steps int, kinds []string) []Fault {
 	rng := rand.New(rand.NewPCG(seed, 0x6661756c7473))
+	among := faultKinds
+	if len(kinds) > 0 {
+		among = slices.DeleteFunc(slices.Clone(faultKinds), func(k faultKind) bool { return !slices.Contains(kinds, k.name) })
+	}
 	total := 0
-	for _, k := range faultKinds {
+	for _, k := range among {
 		total += k.weight
 	}
 	every := 15 << rng.IntN(4) // steps between two of them
+	if len(kinds) > 0 {
+		every = 60
+	}
 	all := []Fault{}
 	for range steps / every {
 		at := rng.IntN(total)
-		for _, k := range faultKinds {
+		for _, k := range among {
 			if at -= k.weight; at < 0 {
 				all = append(all, Fault{rng.IntN(steps), k.name, rng.Uint64()})
 				break

@@ -123,7 +123,9 @@ func (w *world) skewClock(rng *rand.Rand) {
 	case 0, 1:
 		skew = millis(rng, -margin/2, margin/2)
 	case 2:
-		w.doubtful = true
+		for p := range w.owner {
+			w.doubtful[int32(p)] = true
+		}
 		skew = millis(rng, -5*margin, 5*margin)
 	}
 	n.mu.Lock()

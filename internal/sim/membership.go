@@ -89,8 +89,8 @@ func late(rng *rand.Rand) time.Duration {
 // releasePartition is an operator who says that a lease does not hold, while
 // its owner lives on: another one obeys at once.
 func (w *world) releasePartition(rng *rand.Rand) {
-	w.doubtful = true
 	p := int32(rng.IntN(len(w.owner)))
+	w.doubtful[p] = true
 	from := w.owner[p]
 	to := w.other(rng, from)
 	if old := w.nodes[from]; old != nil && to != from {

@@ -13,8 +13,9 @@ import (
 // Options of a run. The same options give the same run.
 type Options struct {
 	Seed   uint64
-	Steps  int     // with faults; then everything has to come to rest
-	Faults []Fault // nil: drawn from the seed
+	Steps  int      // with faults; then everything has to come to rest
+	Faults []Fault  // nil: drawn from the seed
+	Kinds  []string // of faults that are drawn; nil: all
 	Flaws  partition.Flaws
 	Keep   bool         // the history's lines
 	Logger *slog.Logger // of the planners; nil: silent
@@ -51,7 +52,7 @@ const mostSteps = 20_000
 
 func run(o Options) Result {
 	if o.Faults == nil {
-		o.Faults = drawFaults(o.Seed, o.Steps)
+		o.Faults = drawFaults(o.Seed, o.Steps, o.Kinds)
 	}
 	w := newWorld(o)
 	w.start()

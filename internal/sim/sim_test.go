@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 )
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
-	seeds   = flag.Int("seeds", 20, "how many seeds each test runs")
+	seeds   = flag.Int("seeds", 60, "how many seeds each test runs")
 	steps   = flag.Int("steps", 600, "with faults")
 	flaw    = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
@@ -20,7 +22,7 @@ func options(seed uint64) Options {
 	o := Options{Seed: seed, Steps: *steps, Keep: *show}
 	for _, f := range flaws {
 		if f.name == *flaw {
-			o.Flaws = f.flaws
+			o.Flaws, o.Kinds = f.flaws, f.kinds
 		}
 	}
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {
@@ -29,25 +31,38 @@ func options(seed uint64) Options {
 	return o
 }
 
-func TestSeeds(t *testing.T) {
+// Every seed comes to rest, and all that may occur does, over enough of them.
+func TestSeedsComeToRest(t *testing.T) {
 	first, n := uint64(1), uint64(*seeds)
 	if *oneSeed > 0 {
 		first, n = *oneSeed, 1
 	}
-	for seed := first; seed < first+n; seed++ {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			t.Parallel()
-			r := Run(options(seed))
-			for _, line := range r.History {
-				fmt.Println(line)
-			}
-			t.Logf("%d steps, %v, %d faults", r.Steps, r.Took, len(r.Faults))
-			if r.Err != nil {
-				t.Errorf("seed %d: %v\nfaults: %v", seed, r.Err, r.Faults)
-			}
-		})
+	covered := NewCoverage()
+	var mu sync.Mutex
+	t.Run("seeds", func(t *testing.T) {
+		for seed := first; seed < first+n; seed++ {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				r := Run(options(seed))
+				for _, line := range r.History {
+					fmt.Println(line)
+				}
+				if r.Err != nil {
+					t.Errorf("seed %d after %d steps, %v: %v\nfaults: %v", seed, r.Steps, r.Took, r.Err, r.Faults)
+				}
+				mu.Lock()
+				covered.Add(r.Covered)
+				mu.Unlock()
+			})
+		}
+	})
+	if missing := covered.Missing(); n >= enough && len(missing) > 0 {
+		t.Errorf("within %d seeds there was no %s", n, strings.Join(missing, ", "))
 	}
 }
+
+// enough are the seeds over which everything has to occur.
+const enough = 300
 
 // The same seed gives the same history, whatever the goroutines did.
 func TestARunIsDecidedByItsSeed(t *testing.T) {

@@ -38,9 +38,9 @@ type world struct {
 	takers   []*taker
 	owner    []int // of partitions: the slot that the group gave it to; -1: none
 	starts   int
-	orders   int  // of operators
-	kills    int  // of takers
-	doubtful bool // a lease may not have excluded another
+	orders   int            // of operators
+	kills    int            // of takers
+	doubtful map[int32]bool // partitions whose lease may not have excluded another
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -84,7 +84,7 @@ type taskSeen struct {
 
 func newWorld(o Options) *world {
 	rng := rand.New(rand.NewPCG(o.Seed, 0x736368656475))
-	w := &world{o: o, plan: workload.NewPlan(o.Seed), rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}}
+	w := &world{o: o, plan: workload.NewPlan(o.Seed), rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
