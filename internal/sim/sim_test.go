@@ -56,13 +56,10 @@ func TestSeedsComeToRest(t *testing.T) {
 			})
 		}
 	})
-	if missing := covered.Missing(); n >= enough && len(missing) > 0 {
+	if missing := covered.Missing(); n >= EnoughSeeds && len(missing) > 0 {
 		t.Errorf("within %d seeds there was no %s", n, strings.Join(missing, ", "))
 	}
 }
-
-// enough are the seeds over which everything has to occur.
-const enough = 300
 
 // The same seed gives the same history, whatever the goroutines did.
 func TestARunIsDecidedByItsSeed(t *testing.T) {
