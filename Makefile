@@ -11,6 +11,9 @@ RACE_PACKAGES ?= ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/..
 FUZZ_COUNT ?= 200000x
 TORTURE_FLAGS ?=
 SEEDS ?= 350
+SIM_SEED ?= 1
+SIM_SEEDS ?= 2000
+SIM_LONG_SEEDS ?= 200000
 
 .PHONY: help
 help: ## list the targets
@@ -44,6 +47,14 @@ test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 seeds: ## run the crash-equivalence tests with SEEDS seeds each (six tests)
 	HEDDLE_SEEDS=$(SEEDS) go test -count 1 -timeout 60m -run Equivalence ./internal/partition
 	HEDDLE_SEEDS=$(SEEDS) go test -count 1 -timeout 60m ./test/equivalence
+
+.PHONY: sim
+sim: build ## simulate planner clusters with faults: SIM_SEEDS seeds from SIM_SEED on
+	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_SEEDS)
+
+.PHONY: sim-long
+sim-long: build ## the same for hours: SIM_LONG_SEEDS seeds; go on with SIM_SEED=N
+	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_LONG_SEEDS) --every 1m
 
 .PHONY: torture
 torture: build ## kill -9 heddle dev again and again under load, then account for everything

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -28,9 +29,8 @@ var Stop = errors.New("stop reading")
 // Reader reads the journal partitions of a deployment, committed records only.
 // It is safe for concurrent use: every reading has a client of its own.
 type Reader struct {
-	config kafka.Config
+	source Source
 	topic  string
-	admin  *kgo.Client
 }
 
 // NewReader makes a Reader. It asks the brokers nothing yet.
@@ -39,15 +39,19 @@ func NewReader(c kafka.Config) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	admin, err := kafka.NewAdmin(c)
+	s, err := NewSource(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{config: c, topic: names.Journal(), admin: admin}, nil
+	return Over(s, names), nil
 }
 
+// Over makes a Reader of the journal of these names in a cluster. It closes the
+// source.
+func Over(s Source, names topics.Names) *Reader { return &Reader{source: s, topic: names.Journal()} }
+
 // Close ends the Reader; readings under way go on.
-func (r *Reader) Close() { r.admin.Close() }
+func (r *Reader) Close() { r.source.Close() }
 
 // Bounds are what a partition holds: the offsets from Start on and below End,
 // which is as far as transactions are decided.
@@ -55,12 +59,11 @@ type Bounds struct{ Start, End int64 }
 
 // Bounds asks for the bounds of a partition as of now.
 func (r *Reader) Bounds(ctx context.Context, partition int32) (Bounds, error) {
-	adm := kadm.NewClient(r.admin)
-	start, err := r.offset(partition)(adm.ListStartOffsets(ctx, r.topic))
+	start, err := r.offset(partition)(r.source.ListStartOffsets(ctx, r.topic))
 	if err != nil {
 		return Bounds{}, fmt.Errorf("asking for the start of journal partition %d: %w", partition, err)
 	}
-	end, err := r.offset(partition)(adm.ListCommittedOffsets(ctx, r.topic))
+	end, err := r.offset(partition)(r.source.ListCommittedOffsets(ctx, r.topic))
 	if err != nil {
 		return Bounds{}, fmt.Errorf("asking for the end of journal partition %d: %w", partition, err)
 	}
@@ -70,7 +73,7 @@ func (r *Reader) Bounds(ctx context.Context, partition int32) (Bounds, error) {
 // OffsetAt is the offset of the first record of a partition whose time (J2: times
 // ascend) is not before t; the end if there is none.
 func (r *Reader) OffsetAt(ctx context.Context, partition int32, t time.Time) (int64, error) {
-	at, err := r.offset(partition)(kadm.NewClient(r.admin).ListOffsetsAfterMilli(ctx, t.UnixMilli(), r.topic))
+	at, err := r.offset(partition)(r.source.ListOffsetsAfterMilli(ctx, t.UnixMilli(), r.topic))
 	if err != nil {
 		return 0, fmt.Errorf("asking for the place of %s in journal partition %d: %w", t, partition, err)
 	}
@@ -135,6 +138,9 @@ type Range struct {
 	// Wanted, if there is one, says by their keys (the workflow ID; empty for
 	// the partition's own) which lawful records are decoded and visited.
 	Wanted func(key []byte) bool
+	// Void takes what is void for lawful: what no reader may do, but for showing
+	// that it would be noticed.
+	Void bool
 }
 
 // Read visits the lawful records of a range in order and returns the place to go
@@ -157,7 +163,7 @@ func (r *Reader) Read(ctx context.Context, rg Range, visit func(Entry) error) (P
 	if s.done() {
 		return s.place, nil
 	}
-	cl, err := kafka.NewLogReader(r.config)
+	cl, err := r.source.OpenLog()
 	if err != nil {
 		return rg.From, err
 	}

@@ -18,7 +18,7 @@ type stream struct {
 
 func (s *stream) done() bool { return s.To >= 0 && s.place.Offset >= int64(s.To) }
 
-func (s *stream) run(ctx context.Context, cl *kgo.Client) error {
+func (s *stream) run(ctx context.Context, cl Log) error {
 	for !s.done() {
 		fetches := cl.PollFetches(ctx)
 		if err := ctx.Err(); err != nil {
@@ -51,7 +51,10 @@ func (s *stream) record(in *kgo.Record) error {
 		return nil
 	}
 	h, err := ParseHeaders(in.Headers)
-	if err != nil || !h.Lawful(&s.place.Filter) {
+	if err != nil {
+		return nil
+	}
+	if lawful := h.Lawful(&s.place.Filter); !lawful && !s.Void {
 		return nil
 	}
 	if last := s.place.Last; !last.names(h.Position, in.Offset, in.Value) {

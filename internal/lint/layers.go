@@ -69,11 +69,12 @@ var gates = []struct {
 	module string
 	only   []string
 }{
-	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "services/gateway"}},
+	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "internal/sim", "services/gateway"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 	{"github.com/testcontainers", []string{"test"}},
+	{"github.com/anishathalye/porcupine", []string{"internal/sim"}},
 	{"github.com/goccy/go-yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},

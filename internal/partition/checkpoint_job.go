@@ -121,6 +121,11 @@ func (j *job) transact(ctx context.Context, p part, replayFrom journal.Mark) err
 		kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), encodeMarker(j.marker(replayFrom))),
 		kafka.Placed(h.names.Authority(), j.r.o.p, []byte(strconv.Itoa(int(j.r.o.p))), record),
 	)
+	if h.Flaws.UnfencedCheckpoint {
+		if err := j.r.txn.Fence(ctx); err != nil {
+			return err
+		}
+	}
 	return j.r.txn.Run(ctx, records, j.commit())
 }
 

@@ -28,9 +28,17 @@ func (r *reign) claim(ctx context.Context) error {
 	for _, s := range inputs {
 		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
 	}
+	if r.host.Flaws.LateFence {
+		if err := r.txn.Fence(ctx); err != nil {
+			return err
+		}
+	}
 	at, err := r.takeOver(ctx)
 	if err != nil {
 		return err
+	}
+	if r.host.Flaws.NoReadBack {
+		r.place = journal.Before(events.Position{Epoch: r.proc.epoch + 1, Seq: 1}, at)
 	}
 	if err := r.replay(ctx, at+1); err != nil {
 		return err
@@ -169,7 +177,7 @@ func (r *reign) takeOver(ctx context.Context) (int64, error) {
 		reason = "released by an operator"
 	}
 	until := p.recordTime() + s.Lease.Milliseconds()
-	es, err := p.lease.TakeOver(r.host.Owner, newLeaseID(), until, r.id.cluster, reason)
+	es, err := p.lease.TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.cluster, reason)
 	if err != nil {
 		return 0, err
 	}

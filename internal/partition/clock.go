@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,10 +20,12 @@ import (
 // which the broker stamps: after it was sent, by whatever clock.
 type clockWatch struct {
 	host   *Host
-	mu     sync.Mutex                 // one comparison at a time serves all owners
+	one    chan struct{}              // one comparison at a time serves all owners
 	looked atomic.Pointer[time.Time]  // when they were compared last, or that failed
 	wrong  atomic.Pointer[ClockError] // nil: they agree, as far as is known
 }
+
+func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(chan struct{}, 1)} }
 
 // probeKey is the key of the records that are sent for their stamp: heartbeats
 // of nobody, which every owner drops.
@@ -56,8 +57,12 @@ func (w *clockWatch) stale() bool {
 
 // refresh compares the clocks if that is due. What cannot be compared is as it was.
 func (w *clockWatch) refresh(ctx context.Context) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	select {
+	case w.one <- struct{}{}:
+		defer func() { <-w.one }()
+	case <-ctx.Done():
+		return
+	}
 	if !w.stale() {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // fastClock is ahead of the broker's by so many nanoseconds.
@@ -68,4 +70,25 @@ func TestJ2AnOwnerWhoseClockRunsAheadStopsDeciding(t *testing.T) {
 		clock.Store(0)
 		r.reply(id, 1)
 	})
+}
+
+// Record time never goes back, so it stays ahead once a clock was. Who asks has
+// the clock of the day.
+func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
+	m := newModel(t, Settings{})
+	m.command("start", "w", "start", `{"definition":"counter"}`)
+	m.mustStep()
+	m.ack()
+	m.now = m.now.Add(time.Second)
+	m.p.clock.last = m.now.Add(time.Hour).UnixMilli() // of a record that was made by a wrong clock
+	m.p.clock.since = m.now
+	m.p.lease.LeasedUntil = m.now.Add(2 * time.Hour).UnixMilli()
+	q := &events.Query{Kind: "workflow", Workflow: "w", ReplyTo: events.ReplyTo{Address: "tester", ID: "q"}, Deadline: m.now.Add(30 * time.Second).UnixMilli()}
+	m.batch.Queries = append(m.batch.Queries, q)
+	m.mustStep()
+	m.ends()
+	m.mustStep()
+	if n := m.p.Stats.Expired.Load(); n != 0 || m.p.Stats.Queries.Load() != 1 {
+		t.Errorf("%d queries expired, %d were answered", n, m.p.Stats.Queries.Load())
+	}
 }

@@ -45,6 +45,9 @@ func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Comm
 	if p.fault != nil {
 		return
 	}
+	if p.Flaws.NoLedger {
+		v = unseen
+	}
 	switch v {
 	case repeated:
 		p.repeat(cmd, entry)

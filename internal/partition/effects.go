@@ -54,7 +54,7 @@ func (p *Processor) release(o *Outgoing) {
 // releaseEarly lets the tasks of mode async out with the append of their record.
 func (p *Processor) releaseEarly(f *flight) {
 	for _, o := range f.outs {
-		if o.early {
+		if o.early || p.Flaws.EarlyEffects {
 			p.release(o)
 		}
 	}

@@ -2,13 +2,11 @@ package partition
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -29,15 +27,18 @@ const retryPause = 250 * time.Millisecond
 // HostConfig is what the partitions of one process share.
 type HostConfig struct {
 	Kafka      kafka.Config
-	Partitions int32  // of every topic keyed by workflow ID
-	Instance   string // name of this process among planners
-	Owner      string // unlike that of any other process start; begins with Instance + "/"
+	Cluster    Cluster // nil: the one that Kafka names
+	Partitions int32   // of every topic keyed by workflow ID
+	Instance   string  // name of this process among planners
+	Owner      string  // unlike that of any other process start; begins with Instance + "/"
 	Settings   Settings
 	Machine    func(partition int32) machine.Machine
 	Store      func(partition int32) store.Options  // where its store is
 	Member     func() (id string, generation int32) // of the planner group, for committed positions
 	Clock      Clock                                // nil: the system's
+	LeaseID    func() string                        // a new one each time; nil: random
 	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
+	Flaws      Flaws
 	Durability *snapshot.Durability
 	Logger     *slog.Logger
 	Stats      *Stats
@@ -50,11 +51,10 @@ type Host struct {
 	HostConfig
 	names   topics.Names
 	logger  *slog.Logger
-	effects *kgo.Client
-	status  *kgo.Client // of status effects
-	admin   *kgo.Client
+	effects Producer
+	status  Producer // of status effects
 	reader  *journal.Reader
-	adm     *kadm.Client
+	adm     Admin
 	router  *router
 	ends    *endsAsker
 	queues  *queueCounts
@@ -63,8 +63,8 @@ type Host struct {
 	recovering chan struct{} // bounds the recoveries at a time
 
 	mu      sync.Mutex
-	journal *kgo.Client
-	old     []*kgo.Client // stopped by data loss
+	journal Producer
+	old     []Producer // stopped by data loss
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -79,10 +79,16 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 	if c.Clock == nil {
 		c.Clock = systemClock{}
 	}
+	if c.LeaseID == nil {
+		c.LeaseID = rand.Text
+	}
 	if c.Stats == nil {
 		c.Stats = &Stats{}
 	}
-	names, err := c.Kafka.Names()
+	if c.Cluster == nil {
+		c.Cluster = kafkaCluster{c.Kafka}
+	}
+	names, err := c.Cluster.Names()
 	if err != nil {
 		return nil, err
 	}
@@ -99,26 +105,27 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 }
 
 func (h *Host) connect() (err error) {
-	if h.effects, err = kafka.NewEffectsProducer(h.Kafka); err != nil {
+	if h.effects, err = h.Cluster.Effects(); err != nil {
 		return err
 	}
-	if h.status, err = kafka.NewSummaryProducer(h.Kafka); err != nil {
+	if h.status, err = h.Cluster.Summaries(); err != nil {
 		return err
 	}
-	if h.journal, err = kafka.NewJournalProducer(h.Kafka); err != nil {
+	if h.journal, err = h.Cluster.Journals(); err != nil {
 		return err
 	}
-	if h.admin, err = kafka.NewAdmin(h.Kafka); err != nil {
+	if h.adm, err = h.Cluster.Admin(); err != nil {
 		return err
 	}
-	h.adm = kadm.NewClient(h.admin)
-	if h.reader, err = journal.NewReader(h.Kafka); err != nil {
+	source, err := h.Cluster.Source()
+	if err != nil {
 		return err
 	}
-	if h.router, err = newRouter(h.Kafka, h.names, h.logger); err != nil {
+	h.reader = journal.Over(source, h.names)
+	if h.router, err = newRouter(h.Cluster, h.names, h.logger); err != nil {
 		return err
 	}
-	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), &clockWatch{host: h}
+	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
 	return nil
 }
 
@@ -140,11 +147,13 @@ func (h *Host) closeClients() {
 	if h.reader != nil {
 		h.reader.Close()
 	}
-	all := append([]*kgo.Client{h.effects, h.status, h.journal, h.admin}, h.old...)
-	if h.router != nil {
-		all = append(all, h.router.cl)
+	if h.adm != nil {
+		h.adm.Close()
 	}
-	for _, cl := range all {
+	if h.router != nil {
+		h.router.cl.Close()
+	}
+	for _, cl := range append([]Producer{h.effects, h.status, h.journal}, h.old...) {
 		if cl != nil {
 			cl.Close()
 		}
@@ -153,20 +162,20 @@ func (h *Host) closeClients() {
 
 // journalClient is the client for journals. One that data loss has stopped is
 // replaced: it fails every append, of any partition, for ever (J1).
-func (h *Host) journalClient() *kgo.Client {
+func (h *Host) journalClient() Producer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.journal
 }
 
 // replaceJournal makes a new journal client if the failed one is still in use.
-func (h *Host) replaceJournal(failed *kgo.Client) error {
+func (h *Host) replaceJournal(failed Producer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.journal != failed {
 		return nil
 	}
-	cl, err := kafka.NewJournalProducer(h.Kafka)
+	cl, err := h.Cluster.Journals()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type kafkaLog struct {
 	host    *Host
 	p       int32
 	box     *mailbox
-	journal *kgo.Client // of this reign
+	journal Producer // of this reign
 }
 
 var _ Log = (*kafkaLog)(nil)

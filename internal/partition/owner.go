@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -137,6 +135,8 @@ func (e *BlockedError) Error() string { return e.Reason }
 // reign is one recovery and what follows it, up to its end. Nil means that the
 // partition was given up in order.
 func (o *Owner) reign(ctx context.Context) error {
+	ctx, broken := context.WithCancelCause(ctx)
+	defer broken(nil)
 	// Until the partition is claimed there is nothing to end gracefully.
 	before, stop := context.WithCancel(ctx)
 	defer stop()
@@ -147,7 +147,7 @@ func (o *Owner) reign(ctx context.Context) error {
 		case <-before.Done():
 		}
 	}()
-	r, err := o.recover(ctx, before)
+	r, err := o.recover(ctx, before, broken)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (o *Owner) reign(ctx context.Context) error {
 type reign struct {
 	o      *Owner
 	host   *Host
-	txn    *kafka.Txn
+	txn    Txn
 	store  *store.Store
 	state  *storeState
 	proc   *Processor
@@ -179,6 +179,7 @@ type reign struct {
 	read   *reader
 	id     identity
 	place  journal.Place // in the journal: what is replayed
+	broken func(error)   // ends the reign: the store is worth nothing
 	span   span          // of the journal, as of the recovery
 	epochs []epochRow
 	began  time.Time
@@ -214,7 +215,5 @@ func (r *reign) close() {
 		}
 	}
 }
-
-func newLeaseID() string { return rand.Text() }
 
 func (o *Owner) String() string { return fmt.Sprintf("partition %d", o.p) }

@@ -21,6 +21,7 @@ type Config struct {
 	State      State
 	Log        Log
 	Clock      Clock
+	Flaws      Flaws
 	Stats      *Stats
 	Logger     *slog.Logger
 }

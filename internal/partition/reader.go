@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -12,12 +11,12 @@ import (
 
 // reader reads ranges of single partitions, for recovery.
 type reader struct {
-	cl  *kgo.Client
-	adm *kadm.Client
+	cl  LogReader
+	adm Admin
 }
 
-func newReader(c kafka.Config, adm *kadm.Client) (*reader, error) {
-	cl, err := kafka.NewLogReader(c)
+func newReader(c Cluster, adm Admin) (*reader, error) {
+	cl, err := c.Logs()
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +62,24 @@ func (r *reader) end(ctx context.Context, topic string, p int32) (int64, error) 
 	return end.Offset, nil
 }
 
+// poll waits for records for a while.
+func (r *reader) poll(ctx context.Context) (fetches kgo.Fetches, none bool) {
+	some, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	fetches = r.cl.PollFetches(some)
+	return fetches, some.Err() != nil
+}
+
+// reaches finds out whether a log still reaches an end that it had: one that
+// lost its tail since would be waited for in vain.
+func (r *reader) reaches(ctx context.Context, topic string, p int32, to int64) error {
+	end, err := r.end(ctx, topic, p)
+	if err == nil && end < to {
+		err = fmt.Errorf("reading %s/%d: it ended at %d and ends at %d now", topic, p, to, end)
+	}
+	return err
+}
+
 // read visits the records of [from, to) in order; control records are left out.
 func (r *reader) read(ctx context.Context, topic string, p int32, from, to int64, visit func(*kgo.Record) error) error {
 	if from >= to {
@@ -71,9 +88,15 @@ func (r *reader) read(ctx context.Context, topic string, p int32, from, to int64
 	r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(from)}})
 	defer r.cl.RemoveConsumePartitions(map[string][]int32{topic: {p}})
 	for next := from; next < to; {
-		fetches := r.cl.PollFetches(ctx)
+		fetches, none := r.poll(ctx)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("reading %s/%d: %w", topic, p, err)
+		}
+		if none {
+			if err := r.reaches(ctx, topic, p, to); err != nil {
+				return err
+			}
+			continue
 		}
 		for _, f := range fetches.Errors() {
 			if f.Topic == topic && f.Partition == p && !kafka.IsRetriable(f.Err) {

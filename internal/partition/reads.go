@@ -108,8 +108,11 @@ func (p *Processor) ask(q *events.Query) {
 	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds()})
 }
 
+// expired says whether nobody waits for an answer any more: by the clock of the
+// day, which the asker has too. Record time may be ahead of it for ever, after a
+// clock was once (J2).
 func (p *Processor) expired(q *events.Query) bool {
-	return q.Deadline > 0 && q.Deadline <= p.clock.now
+	return q.Deadline > 0 && q.Deadline <= p.clock.at.UnixMilli()
 }
 
 // answerQueries answers what has read far enough; the answers leave after the

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -18,7 +17,7 @@ const replayBatch = 512
 // recover fences older owners off (O1), loads the store or restores it (O4),
 // and replays the journal to its end.
 // The reign may send until ctx ends; the recovery itself ends with before.
-func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
+func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign, error) {
 	o.set(Recovering, 0, "")
 	select {
 	case o.host.recovering <- struct{}{}:
@@ -30,6 +29,7 @@ func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.broken = broken
 	if err := r.load(before); err != nil {
 		r.close()
 		return nil, err
@@ -39,11 +39,11 @@ func (o *Owner) recover(ctx, before context.Context) (*reign, error) {
 
 func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	h := o.host
-	txn, err := kafka.NewTxn(h.Kafka, o.p)
+	txn, err := h.Cluster.Txn(o.p)
 	if err != nil {
 		return nil, err
 	}
-	read, err := newReader(h.Kafka, h.adm)
+	read, err := newReader(h.Cluster, h.adm)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,9 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	r.log = &kafkaLog{ctx: send, host: h, p: o.p, journal: h.journalClient()}
 	r.box = newMailbox(r.log, &h.Settings)
 	r.log.box = r.box
+	if h.Flaws.LateFence {
+		return r, nil
+	}
 	if err := txn.Fence(before); err != nil { // O1: before anything is read
 		r.close()
 		return nil, err
@@ -88,7 +91,7 @@ func (r *reign) newProcessor() {
 	r.state = newStoreState(r.store, h.Settings.CacheBytes)
 	r.proc = NewProcessor(Config{
 		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
-		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock,
+		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
 		Stats: h.Stats, Logger: r.o.logger,
 	})
 	m := r.store.Marks()
@@ -125,7 +128,7 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	}
 	guard := r.store.Marks().Guard
 	b := &replayed{r: r}
-	place, err := r.host.reader.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to)}, func(e journal.Entry) error {
+	place, err := r.host.reader.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay}, func(e journal.Entry) error {
 		r.pending.Store(to - e.Mark.Offset - 1)
 		return b.add(e.Record, e.Mark, !guard.Position.Before(e.Record.Position))
 	})

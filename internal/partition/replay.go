@@ -125,6 +125,9 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 // open attempts that nobody has taken, or all of them (E1, E3).
 func (p *Processor) rerelease(s *store.Store, all bool) error {
 	var bad error
+	if p.Flaws.NoRerelease {
+		return nil
+	}
 	err := s.Scan(rows.Key{Table: rows.Outbox}, func(k rows.Key, value []byte) bool {
 		row := &outboxRow{}
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {

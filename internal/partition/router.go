@@ -23,7 +23,7 @@ const queriesLook = 30 * time.Second
 // is read happens in its goroutine, between two polls: what was fetched before
 // is never delivered after.
 type router struct {
-	cl     *kgo.Client
+	cl     LogReader
 	names  topics.Names
 	logger *slog.Logger
 
@@ -34,8 +34,8 @@ type router struct {
 	boxes map[int32]*mailbox // the router's goroutine only
 }
 
-func newRouter(c kafka.Config, names topics.Names, logger *slog.Logger) (*router, error) {
-	cl, err := kafka.NewLogReader(c)
+func newRouter(c Cluster, names topics.Names, logger *slog.Logger) (*router, error) {
+	cl, err := c.Logs()
 	if err != nil {
 		return nil, err
 	}

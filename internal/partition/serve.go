@@ -8,6 +8,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // lastEffects bounds the wait for effects at a graceful end.
@@ -28,8 +30,8 @@ func (r *reign) serve(ctx context.Context) error {
 	r.o.logger.Info("the partition is owned", "epoch", r.proc.epoch, "took", time.Since(r.began).Round(time.Millisecond))
 	err := r.loop(ctx)
 	switch {
-	case ctx.Err() != nil: // lost: write nothing (O5)
-		return nil
+	case ctx.Err() != nil: // lost, or without a store: write nothing (O5)
+		return broken(ctx)
 	case errors.Is(err, errRevoked):
 		return r.leave(ctx)
 	case errors.Is(err, errDeposed):
@@ -45,12 +47,25 @@ func (r *reign) serve(ctx context.Context) error {
 	return err
 }
 
+// broken is why a reign ended by itself, or nil if it was ended.
+func broken(ctx context.Context) error {
+	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
+		return why
+	}
+	return nil
+}
+
 // start seeks the inputs, releases what is not known to be out, and begins.
 func (r *reign) start(ctx context.Context) error {
 	p := r.proc
 	p.tick()
 	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
 	r.seekInputs()
+	if r.host.Flaws.CommittedPositions {
+		if err := r.seekCommitted(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.inspectInputs(ctx); err != nil {
 		return err
 	}
@@ -64,6 +79,12 @@ func (r *reign) start(ctx context.Context) error {
 		return err
 	}
 	p.timers.next = p.clock.now
+	if p.Flaws.NoTimers {
+		rows.Scan(p.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
+			p.timers.idle[k] = struct{}{}
+			return true
+		})
+	}
 	next := [logs]int64{}
 	for _, s := range inputs {
 		next[s] = p.inputs[s].next
@@ -102,6 +123,17 @@ func (r *reign) seekInputs() {
 	}
 }
 
+// seekCommitted is the flaw CommittedPositions.
+func (r *reign) seekCommitted(ctx context.Context) error {
+	committed, err := r.host.adm.FetchOffsets(ctx, r.host.names.PlannerGroup())
+	for _, s := range inputs {
+		l := &r.proc.inputs[s]
+		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
+		l.next, l.durable = at.At, at.At
+	}
+	return err
+}
+
 var (
 	errRevoked = errors.New("the partition was revoked")
 	errDeposed = errors.New("a newer owner has fenced this one")
@@ -120,6 +152,9 @@ func (r *reign) loop(ctx context.Context) error {
 			return errRevoked
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		if r.o.revoked.Load() { // whatever else there is
+			return errRevoked
 		}
 		r.box.take(&batch)
 		if err := r.proc.Step(&batch); err != nil {

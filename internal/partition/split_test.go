@@ -51,9 +51,9 @@ func TestC3ALargeCheckpointIsSplitByWorkflow(t *testing.T) {
 // markers counts the markers in the changelog of partition 0.
 func (r *rig) markers() int {
 	r.t.Helper()
-	read, err := newReader(r.cluster.Config, kadm.NewClient(r.cluster.Admin(r.t)))
+	read, err := newReader(kafkaCluster{r.cluster.Config}, kadm.NewClient(r.cluster.Admin(r.t)))
 	r.must(err)
-	defer r.cluster.Close(read.cl)
+	defer r.cluster.Close(read.cl.(*kgo.Client))
 	ctx := context.Background()
 	log, err := read.spanOf(ctx, r.names.State(), 0)
 	r.must(err)

@@ -3,9 +3,11 @@ package partition
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
@@ -122,5 +124,25 @@ func TestAJournalThatLostItsTailBlocksThePartition(t *testing.T) {
 		if at := b.await(Blocked); at.Why == "" {
 			t.Error("the partition repaired itself silently")
 		}
+	})
+}
+
+// A log may lose its tail between the question where it ends and the reading.
+func TestReadingALogThatLostItsTailEnds(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		r.send("w", "start", `{"definition":"counter"}`)
+		cluster := kafkaCluster{r.cluster.Config}
+		adm, err := cluster.Admin()
+		r.must(err)
+		read, err := newReader(cluster, adm)
+		r.must(err)
+		n := 0
+		err = read.read(context.Background(), r.names.Commands(), 0, 0, 5, func(*kgo.Record) error { n++; return nil })
+		if err == nil || n != 1 {
+			t.Errorf("%d records of five that were expected are read: %v", n, err)
+		}
+		synctest.Wait()
+		read.close()
+		adm.Close()
 	})
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -26,8 +27,11 @@ func newCompactions(limit int) *compactions {
 	return c
 }
 
-// join makes the scheduler of one more database.
-func (c *compactions) join() pebble.CompactionScheduler { return &compactor{all: c} }
+// join makes the scheduler of one more database, which gets no right any more
+// once it is rotten: Pebble tries a compaction that fails again at once, for ever.
+func (c *compactions) join(rotten *atomic.Bool) pebble.CompactionScheduler {
+	return &compactor{all: c, rotten: rotten}
+}
 
 // compactor is a database's part of compactions, and the handle of each of its
 // compactions. Pebble calls TrySchedule with the database's lock held, so no
@@ -35,6 +39,7 @@ func (c *compactions) join() pebble.CompactionScheduler { return &compactor{all:
 type compactor struct {
 	all     *compactions
 	db      pebble.DBForCompaction
+	rotten  *atomic.Bool
 	running int
 	left    bool
 }
@@ -77,7 +82,7 @@ func (m *compactor) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 
 // take reserves the right to run one compaction; the lock is held.
 func (m *compactor) take() bool {
-	if m.left || m.all.running >= m.all.limit || m.running >= m.db.GetAllowedWithoutPermission() {
+	if m.left || m.rotten.Load() || m.all.running >= m.all.limit || m.running >= m.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	m.all.running++

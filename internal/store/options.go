@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -29,13 +30,18 @@ type Options struct {
 	FS     FS      // nil: the operating system's
 	Shared *Shared // nil: caches of its own, small
 
-	MemTableBytes int64        // 0: 4 MiB
+	MemTableBytes int64        // 0: 8 MiB
 	Logger        *slog.Logger // nil: silent
+
+	// Broken is called, perhaps more than once and from any goroutine, when the
+	// store turns out to be worth nothing: what is on its disk is corrupt, or
+	// cannot be written. Its owner closes it soon. nil: nobody asks.
+	Broken func(error)
 }
 
 // pebble are the settings of the database, with the reason for each that is
-// not the default.
-func (o Options) pebble() *pebble.Options {
+// not the default. rotten tells of corruption.
+func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          o.FS,
 		DisableWAL:                  true, // rebuildable: the journal is the log
@@ -50,7 +56,7 @@ func (o Options) pebble() *pebble.Options {
 		LBaseMaxBytes:               16 << 20,
 	}
 	LogTo(p, o.Logger)
-	p.Experimental.CompactionScheduler = o.Shared.compactions.join()
+	p.Experimental.CompactionScheduler = o.Shared.compactions.join(rotten)
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
 	}

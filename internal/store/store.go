@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,6 +17,8 @@ type Store struct {
 	own   *Shared // made here, closed here
 	marks Marks
 	dirty *dirtySet
+
+	rotten atomic.Bool // it is worth nothing any more
 
 	key, value []byte // reused by every write
 }
@@ -39,7 +42,9 @@ func Open(o Options) (*Store, error) {
 		o.Shared = s.own
 	}
 	s.opts = o
-	db, err := pebble.Open(o.Dir, o.pebble())
+	p := o.pebble(&s.rotten)
+	p.EventListener = &pebble.EventListener{DataCorruption: s.corrupted, BackgroundError: s.broke}
+	db, err := pebble.Open(o.Dir, p)
 	if err != nil {
 		s.closeOwn()
 		return nil, fmt.Errorf("opening the store in %s: %w", o.Dir, err)
@@ -57,6 +62,27 @@ func (s *Store) load() error {
 	}
 	return s.loadDirty()
 }
+
+// corrupted is told of bytes that are not what was written. Who reads them gets
+// an error; by default Pebble would end the process, and every later one.
+func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
+	s.broke(fmt.Errorf("%s is corrupt: %w", info.Path, info.Details))
+}
+
+// broke is told of what fails in the background: Pebble tries it again at once,
+// and for ever. The store is given up instead; it can be made again.
+func (s *Store) broke(err error) {
+	if s.rotten.Swap(true) {
+		return
+	}
+	s.opts.Logger.Error("the store is given up", "dir", s.opts.Dir, "error", err)
+	if s.opts.Broken != nil {
+		s.opts.Broken(fmt.Errorf("the store in %s: %w", s.opts.Dir, err))
+	}
+}
+
+// errRotten is what a corrupt store answers, so that its owner gives it up.
+var errRotten = errors.New("the store is broken")
 
 // Wipe discards the store in a directory. It must not be open.
 func Wipe(fs vfs.FS, dir string) error {
@@ -87,8 +113,11 @@ func (s *Store) Flush() error {
 // Close flushes and closes the store. A snapshot in flight ends with it; its
 // Each must have returned.
 func (s *Store) Close() error {
-	err := errors.Join(s.db.Flush(), s.shut())
-	if err != nil {
+	var err error
+	if !s.rotten.Load() {
+		err = s.db.Flush()
+	}
+	if err = errors.Join(err, s.shut()); err != nil {
 		return fmt.Errorf("closing the store: %w", err)
 	}
 	return nil
@@ -110,6 +139,9 @@ func (s *Store) shut() error {
 	}
 	err = errors.Join(err, s.db.Close())
 	s.closeOwn()
+	if s.rotten.Load() { // or the next one would meet it again
+		err = errors.Join(err, Discard(s.opts))
+	}
 	return err
 }
 

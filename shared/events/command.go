@@ -2,6 +2,8 @@ package events
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 )
 
 // Command is what a client or another system asks of a workflow or partition.
@@ -139,6 +141,9 @@ type ReplayPartition struct {
 	Cursor string `json:"cursor"`
 	By
 }
+
+// CommandNames are the names of all commands, ascending.
+func CommandNames() []string { return slices.Sorted(maps.Keys(bodies)) }
 
 // Names of all commands, and how each body is made.
 var bodies = map[string]func() CommandBody{

@@ -78,6 +78,15 @@ func Numbers() []int {
 	return all
 }
 
+// Names are the names of all events, by number.
+func Names() []string {
+	var all []string
+	for _, n := range Numbers() {
+		all = append(all, kinds[n].name)
+	}
+	return all
+}
+
 // Name is the event's name in the journal and the history.
 func Name(e Event) string { return kinds[e.number()].name }
 

@@ -2,7 +2,6 @@ package equivalence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing/synctest"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -30,11 +30,11 @@ func (w *world) audit() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.must(checkCommands(sent, journals))
+	w.must(workload.CheckCommands(sent, journals))
 	for _, records := range journals {
-		w.must(w.checkConduct(records))
+		w.must(workload.CheckConduct(w.plan, w.ledger, len(w.faults.takers) == 0, records))
 	}
-	w.must(errors.Join(w.ledger.bad...))
+	w.must(w.ledger.Complaints())
 	w.tell(journals)
 }
 
@@ -66,7 +66,7 @@ func (w *world) visit(what string, fs *vfs.MemFS) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
-	for !owns(p, w.plan.partitions) {
+	for !owns(p, w.plan.Partitions) {
 		select {
 		case err := <-ended:
 			w.t.Fatalf("%s: the planner does not own all partitions, it has %+v: %v", what, p.Partitions(), err)
@@ -100,9 +100,11 @@ func (w *world) compareStores(what string, fs *vfs.MemFS) {
 		w.t.Fatal(err)
 	}
 	for p, records := range journals {
-		have, err := read(fs, plannerDir(0, p), workflowTables)
+		have, err := workload.Read(fs, plannerDir(0, p), workload.WorkflowTables)
 		w.must(err)
-		w.must(compare(fmt.Sprintf("%s, partition %d", what, p), fold(int32(p), records), have))
+		want, err := workload.Fold(secret, int32(p), records)
+		w.must(err)
+		w.must(workload.Compare(fmt.Sprintf("%s, partition %d", what, p), want, have))
 	}
 }
 

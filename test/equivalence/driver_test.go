@@ -9,44 +9,37 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
 )
-
-// results are what a workflow came to, as its client sees it.
-type results struct {
-	status      string
-	outputs     map[string]json.RawMessage
-	productions map[string][]json.RawMessage
-	counts      client.Counts
-	run         string
-}
 
 // drive runs a workflow as its client does: it starts it, does its deeds, and
 // waits until the workflow has come to rest for good.
-func (w *world) drive(wf *workflow, id string) (results, error) {
+func (w *world) drive(wf *workload.Workflow, id string) (workload.Results, error) {
 	ctx, cancel := w.within()
 	defer cancel()
-	if err := pause(ctx, wf.begin); err != nil {
-		return results{}, err
+	if err := pause(ctx, wf.Begin); err != nil {
+		return workload.Results{}, err
 	}
 	var repeats sync.WaitGroup
 	defer repeats.Wait()
-	for i, life := range wf.lives {
+	for i, life := range wf.Lives {
 		if err := w.live(ctx, wf, id, i, life, &repeats); err != nil {
-			return results{}, fmt.Errorf("life %d: %w", i, err)
+			return workload.Results{}, fmt.Errorf("life %d: %w", i, err)
 		}
 	}
 	if err := w.startWorkflow(ctx, wf, id, "start", &repeats); err != nil {
-		return results{}, fmt.Errorf("start: %w", err)
+		return workload.Results{}, fmt.Errorf("start: %w", err)
 	}
 	stop := w.completing(ctx, wf, id)
 	defer stop()
-	for i, m := range wf.more {
-		if err := pause(ctx, m.after); err != nil {
-			return results{}, err
+	for i, m := range wf.More {
+		if err := pause(ctx, m.After); err != nil {
+			return workload.Results{}, err
 		}
 		if err := w.do(ctx, id, fmt.Sprintf("%s-deed-%d", id, i), m, &repeats); err != nil {
-			return results{}, fmt.Errorf("deed %d: %w", i, err)
+			return workload.Results{}, fmt.Errorf("deed %d: %w", i, err)
 		}
 	}
 	return w.rest(ctx, id)
@@ -65,7 +58,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // live is an earlier run under the same id, that is deleted in the middle.
-func (w *world) live(ctx context.Context, wf *workflow, id string, number int, life time.Duration, repeats *sync.WaitGroup) error {
+func (w *world) live(ctx context.Context, wf *workload.Workflow, id string, number int, life time.Duration, repeats *sync.WaitGroup) error {
 	if err := w.startWorkflow(ctx, wf, id, fmt.Sprintf("life-%d", number), repeats); err != nil {
 		return err
 	}
@@ -82,27 +75,27 @@ func (w *world) live(ctx context.Context, wf *workflow, id string, number int, l
 }
 
 // startWorkflow starts it, and again under the same key some time later.
-func (w *world) startWorkflow(ctx context.Context, wf *workflow, id, key string, repeats *sync.WaitGroup) error {
-	definition := wf.graph.source()
-	if wf.named {
-		if _, err := w.client.Define(ctx, wf.graph.name, []byte(definition)); err != nil {
+func (w *world) startWorkflow(ctx context.Context, wf *workload.Workflow, id, key string, repeats *sync.WaitGroup) error {
+	definition := wf.Graph.Source()
+	if wf.Named {
+		if _, err := w.client.Define(ctx, wf.Graph.Name, []byte(definition)); err != nil {
 			return err
 		}
-		definition = wf.graph.name
+		definition = wf.Graph.Name
 	}
 	start := func() (*client.Run, error) {
 		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-" + key)}
-		if wf.run != nil {
-			opts = append(opts, client.RunOptions(wf.run))
+		if wf.Run != nil {
+			opts = append(opts, client.RunOptions(wf.Run))
 		}
-		return w.client.Start(ctx, definition, wf.start, opts...)
+		return w.client.Start(ctx, definition, wf.Start, opts...)
 	}
 	run, err := start()
 	if err != nil {
 		return err
 	}
 	repeats.Go(func() {
-		if pause(ctx, 2*wf.begin) != nil {
+		if pause(ctx, 2*wf.Begin) != nil {
 			return
 		}
 		again, err := start()
@@ -113,17 +106,17 @@ func (w *world) startWorkflow(ctx context.Context, wf *workflow, id, key string,
 	return nil
 }
 
-func (w *world) do(ctx context.Context, id, key string, m deed, repeats *sync.WaitGroup) error {
+func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats *sync.WaitGroup) error {
 	c := w.client
-	switch m.what {
-	case feed:
+	switch m.What {
+	case workload.Feed:
 		in := func() error {
-			_, err := c.Input(ctx, id, m.input, client.InputOptions{Key: key})
+			_, err := c.Input(ctx, id, m.Input, client.InputOptions{Key: key})
 			return err
 		}
-		if m.again > 0 {
+		if m.Again > 0 {
 			repeats.Go(func() {
-				if err := pause(ctx, m.again); err == nil {
+				if err := pause(ctx, m.Again); err == nil {
 					if err := in(); err != nil {
 						w.t.Errorf("input %s, repeated: %v", key, err)
 					}
@@ -131,18 +124,18 @@ func (w *world) do(ctx context.Context, id, key string, m deed, repeats *sync.Wa
 			})
 		}
 		return in()
-	case checkpoint:
+	case workload.Checkpoint:
 		_, err := c.Checkpoint(ctx, id, client.Why{})
 		return err
-	case pauseAndResume:
+	case workload.PauseAndResume:
 		if _, err := c.Pause(ctx, id, client.Why{}); err != nil {
 			return err
 		}
-		if err := pause(ctx, m.after); err != nil {
+		if err := pause(ctx, m.After); err != nil {
 			return err
 		}
-	case stopAndResume:
-		if err := w.halt(ctx, id, m.after); err != nil {
+	case workload.StopAndResume:
+		if err := w.halt(ctx, id, m.After); err != nil {
 			return err
 		}
 	}
@@ -175,36 +168,36 @@ const mostRetries = 200
 
 // rest waits until the workflow has come to rest; where it failed, what failed
 // is tried again.
-func (w *world) rest(ctx context.Context, id string) (results, error) {
+func (w *world) rest(ctx context.Context, id string) (workload.Results, error) {
 	for tries := 0; ; tries++ {
 		got, err := w.client.Run(id).Wait(ctx)
 		if err != nil {
-			return results{}, fmt.Errorf("waiting: %w\n%s", err, w.explain(id))
+			return workload.Results{}, fmt.Errorf("waiting: %w\n%s", err, w.explain(id))
 		}
 		switch got.Status {
 		case "idle", "completed":
 			return w.look(ctx, id, got)
 		case "failed":
 			if tries >= mostRetries {
-				return results{}, fmt.Errorf("it fails again and again: %+v", got.Failure)
+				return workload.Results{}, fmt.Errorf("it fails again and again: %+v", got.Failure)
 			}
 			if _, err := w.client.Retry(ctx, id, client.RetryOptions{}); err != nil {
-				return results{}, fmt.Errorf("retry: %w", err)
+				return workload.Results{}, fmt.Errorf("retry: %w", err)
 			}
 		default:
-			return results{}, fmt.Errorf("it rests %s", got.Status)
+			return workload.Results{}, fmt.Errorf("it rests %s", got.Status)
 		}
 	}
 }
 
 // look reads everything that a client can see of a workflow at rest.
-func (w *world) look(ctx context.Context, id string, got *client.Workflow) (results, error) {
-	r := results{status: got.Status, counts: got.Counts, run: got.Run}
+func (w *world) look(ctx context.Context, id string, got *client.Workflow) (workload.Results, error) {
+	r := workload.Results{Status: got.Status, Counts: events.Counts(got.Counts), Run: got.Run}
 	err := persist(ctx, func(ctx context.Context) error {
 		all, err := w.client.Results(ctx, id)
 		if err == nil {
-			r.outputs = all.Results
-			r.productions, err = w.client.Productions(ctx, id)
+			r.Outputs = all.Results
+			r.Productions, err = w.client.Productions(ctx, id)
 		}
 		return err
 	})

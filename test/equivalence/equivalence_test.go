@@ -4,11 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
 var (
@@ -38,14 +39,14 @@ func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64)) {
 }
 
 // driveAll runs all workflows of the plan under their ids with a prefix.
-func (w *world) driveAll(prefix string) []results {
-	all := make([]results, len(w.plan.workflows))
+func (w *world) driveAll(prefix string) []workload.Results {
+	all := make([]workload.Results, len(w.plan.Workflows))
 	var wg sync.WaitGroup
-	for i, wf := range w.plan.workflows {
+	for i, wf := range w.plan.Workflows {
 		wg.Go(func() {
 			var err error
-			if all[i], err = w.drive(wf, prefix+wf.id); err != nil {
-				w.t.Errorf("%s: %v", prefix+wf.id, err)
+			if all[i], err = w.drive(wf, prefix+wf.ID); err != nil {
+				w.t.Errorf("%s: %v", prefix+wf.ID, err)
 			}
 		})
 	}
@@ -53,70 +54,40 @@ func (w *world) driveAll(prefix string) []results {
 	return all
 }
 
-// check holds what a workflow came to against the oracle.
-func (wf *workflow) check(t *testing.T, got results) {
-	t.Helper()
-	want := wf.graph.expected(wf.inputs())
-	for name, list := range want.productions {
-		have := []string{}
-		for _, v := range got.productions[name] {
-			have = append(have, string(v))
-		}
-		slices.Sort(have)
-		if !slices.Equal(have, list) {
-			t.Errorf("%s: %s produced %v, want %v", wf.id, name, have, list)
-		}
-	}
-	if len(got.productions) != len(want.productions) {
-		t.Errorf("%s: %d components have productions, want %d", wf.id, len(got.productions), len(want.productions))
-	}
-	for name, may := range want.outputs {
-		if !slices.Contains(may, string(got.outputs[name])) {
-			t.Errorf("%s: output %s is %s, want one of %v", wf.id, name, got.outputs[name], may)
-		}
-	}
-	if got.counts.Completed != want.completed || got.counts.Skipped != want.skipped {
-		t.Errorf("%s: %d completed and %d skipped runnables, want %d and %d", wf.id, got.counts.Completed, got.counts.Skipped, want.completed, want.skipped)
-	}
-	if c := got.counts; c.Ready+c.Waiting+c.Active+c.Failed+c.Cancelled > 0 {
-		t.Errorf("%s rests %s with %+v", wf.id, got.status, c)
-	}
-}
-
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
-	eachSeed(t, 15, func(t *testing.T, seed uint64) { equivalent(t, newPlan(seed), faults{}) })
+	eachSeed(t, 15, func(t *testing.T, seed uint64) { equivalent(t, workload.NewPlan(seed), faults{}) })
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
 	eachSeed(t, 50, func(t *testing.T, seed uint64) {
-		d := newDice(seed)
-		equivalent(t, newPlan(seed), faults{planners: [][]fate{d.plannerFates(d.between(1, 4))}})
+		d := workload.NewDice(seed)
+		equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
 	})
 }
 
 func TestKilledTakersChangeNothing(t *testing.T) {
 	eachSeed(t, 30, func(t *testing.T, seed uint64) {
-		d := newDice(seed)
-		equivalent(t, newPlan(seed), faults{takers: [][]fate{d.takerFates(d.between(1, maxKills/2)), d.takerFates(d.IntN(maxKills / 2))}})
+		d := workload.NewDice(seed)
+		equivalent(t, workload.NewPlan(seed), faults{takers: [][]fate{takerFates(d, d.Between(1, workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))}})
 	})
 }
 
 func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
 	eachSeed(t, 45, func(t *testing.T, seed uint64) {
-		d := newDice(seed)
-		equivalent(t, newPlan(seed), faults{
-			planners: [][]fate{d.plannerFates(d.between(1, 4))},
-			takers:   [][]fate{d.takerFates(d.IntN(maxKills / 2)), d.takerFates(d.IntN(maxKills / 2))},
+		d := workload.NewDice(seed)
+		equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
+			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))},
 		})
 	})
 }
 
 func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 	eachSeed(t, 30, func(t *testing.T, seed uint64) {
-		d := newDice(seed)
-		equivalent(t, newPlan(seed), faults{
-			planners: [][]fate{d.plannerFates(d.IntN(3))},
-			takers:   [][]fate{d.takerFates(d.IntN(maxKills / 2))},
+		d := workload.NewDice(seed)
+		equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{plannerFates(d, d.IntN(3))},
+			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2))},
 			repeats:  true,
 		})
 	})
@@ -124,10 +95,10 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 	eachSeed(t, 30, func(t *testing.T, seed uint64) {
-		d := newDice(seed)
-		equivalent(t, newPlan(seed), faults{
-			planners: [][]fate{d.plannerFates(d.between(0, 3)), d.plannerFates(d.between(1, 3))},
-			takers:   [][]fate{d.takerFates(d.IntN(maxKills / 2))},
+		d := workload.NewDice(seed)
+		equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
+			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2))},
 		})
 	})
 }
@@ -135,23 +106,23 @@ func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 // equivalent runs the plan undisturbed, then again under faults, and holds both
 // against the oracle, against each other, and against what journal and stores
 // say.
-func equivalent(t *testing.T, p *plan, f faults) {
+func equivalent(t *testing.T, p *workload.Plan, f faults) {
 	w := newWorld(t, p)
 	w.start(f)
-	calm := w.driveAll(calmly)
+	calm := w.driveAll(workload.Calmly)
 	close(w.chaos)
 	end := func() {}
 	if f.repeats {
-		end = w.repeat(p.seed)
+		end = w.repeat(p.Seed)
 	}
 	got := w.driveAll("")
 	end()
 	w.stop()
-	for i, wf := range p.workflows {
-		wf.check(t, calm[i])
-		wf.check(t, got[i])
-		if calm[i].status != got[i].status {
-			t.Errorf("%s rests %s, undisturbed %s", wf.id, got[i].status, calm[i].status)
+	for i, wf := range p.Workflows {
+		w.must(wf.Check(calm[i]))
+		w.must(wf.Check(got[i]))
+		if calm[i].Status != got[i].Status {
+			t.Errorf("%s rests %s, undisturbed %s", wf.ID, got[i].Status, calm[i].Status)
 		}
 	}
 	if !t.Failed() {

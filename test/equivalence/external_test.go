@@ -9,14 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
 // completing completes, until it is stopped, what waits for its client. The
 // first attempt of each third runnable fails.
-func (w *world) completing(ctx context.Context, wf *workflow, id string) (stop func()) {
-	external := func(c *component) bool { return c.acts.external }
-	if !slices.ContainsFunc(wf.graph.components, external) {
+func (w *world) completing(ctx context.Context, wf *workload.Workflow, id string) (stop func()) {
+	external := func(c *workload.Component) bool { return c.Acts.External }
+	if !slices.ContainsFunc(wf.Graph.Components, external) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -42,8 +43,8 @@ func (w *world) completeAll(ctx context.Context, id string) error {
 		return err
 	}
 	for i, r := range open.Items {
-		c := w.plan.component(id, r.Component)
-		if !c.acts.external {
+		c := w.plan.Component(id, r.Component)
+		if !c.Acts.External {
 			continue
 		}
 		err := w.complete(ctx, c, r, i%3 == 0 && r.Attempt == 1)
@@ -54,15 +55,15 @@ func (w *world) completeAll(ctx context.Context, id string) error {
 	return nil
 }
 
-func (w *world) complete(ctx context.Context, c *component, r client.Runnable, fail bool) error {
+func (w *world) complete(ctx context.Context, c *workload.Component, r client.Runnable, fail bool) error {
 	if fail {
 		_, err := w.client.Fail(ctx, r.Token, client.AttemptError{Type: "temporary", Message: "it may work the next time"})
 		return err
 	}
-	weight, err := c.weightOf(r.Input)
+	weight, err := c.WeightOf(r.Input)
 	if err != nil {
 		return err
 	}
-	_, err = w.client.Complete(ctx, r.Token, json.RawMessage(fmt.Sprint(c.compute(weight))))
+	_, err = w.client.Complete(ctx, r.Token, json.RawMessage(fmt.Sprint(c.Compute(weight))))
 	return err
 }

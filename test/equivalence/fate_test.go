@@ -1,9 +1,10 @@
 package equivalence
 
-import "time"
+import (
+	"time"
 
-// maxKills bounds how often takers are killed in one run.
-const maxKills = 4
+	"github.com/heddle-run/heddle/internal/sim/workload"
+)
 
 // fate is how one incarnation of a process ends.
 type fate struct {
@@ -33,25 +34,25 @@ type faults struct {
 }
 
 // plannerFates draws how planners end.
-func (d dice) plannerFates(n int) []fate {
+func plannerFates(d workload.Dice, n int) []fate {
 	var all []fate
 	for range n {
-		f := fate{how: pick(d, atRequest, atRequest, atRequest, atTime, inOrder), unsynced: pick(d, 0, 50, 100), wiped: d.one(5)}
-		f.requests, f.after = 1+d.IntN(1<<d.IntN(10)), d.one(2)
-		f.lives, f.down = d.millis(0, 15000), d.millis(0, 3000)
+		f := fate{how: workload.Pick(d, atRequest, atRequest, atRequest, atTime, inOrder), unsynced: workload.Pick(d, 0, 50, 100), wiped: d.One(5)}
+		f.requests, f.after = 1+d.IntN(1<<d.IntN(10)), d.One(2)
+		f.lives, f.down = d.Millis(0, 15000), d.Millis(0, 3000)
 		all = append(all, f)
 	}
 	return all
 }
 
-func (d dice) takerFates(n int) []fate {
+func takerFates(d workload.Dice, n int) []fate {
 	var all []fate
 	for range n {
-		f := fate{how: pick(d, atRequest, atTime, atTime, inOrder, cutOff), after: d.one(2)}
+		f := fate{how: workload.Pick(d, atRequest, atTime, atTime, inOrder, cutOff), after: d.One(2)}
 		f.requests = 1 + d.IntN(1<<d.IntN(7))
-		f.lives, f.down = d.millis(0, 12000), d.millis(0, 9000)
+		f.lives, f.down = d.Millis(0, 12000), d.Millis(0, 9000)
 		if f.how == cutOff { // perhaps for longer than its silence is suffered
-			f.down = d.millis(0, 30_000)
+			f.down = d.Millis(0, 30_000)
 		}
 		all = append(all, f)
 	}

@@ -2,17 +2,14 @@ package equivalence
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -23,7 +20,7 @@ func (w *world) journals(ctx context.Context) ([][]*events.Record, error) {
 		return nil, err
 	}
 	defer r.Close()
-	all := make([][]*events.Record, w.plan.partitions)
+	all := make([][]*events.Record, w.plan.Partitions)
 	for p := range all {
 		_, err := r.Read(ctx, journal.Range{Partition: int32(p), To: journal.Now}, func(e journal.Entry) error {
 			all[p] = append(all[p], e.Record)
@@ -63,45 +60,8 @@ func (w *world) commands(ctx context.Context) (map[string]bool, error) {
 		}
 		fetches.EachRecord(func(k *kgo.Record) {
 			left--
-			ids[commandID(k)] = true
+			ids[workload.CommandID(k)] = true
 		})
 	}
 	return ids, nil
-}
-
-func commandID(k *kgo.Record) string {
-	var id, source string
-	for _, h := range k.Headers {
-		switch h.Key {
-		case events.HeaderID:
-			id = string(h.Value)
-		case events.HeaderSource:
-			source = string(h.Value)
-		}
-	}
-	return string(k.Key) + "\x00" + source + "\x00" + id
-}
-
-// checkCommands holds that every command that the topic took is decided by
-// exactly one record.
-func checkCommands(sent map[string]bool, journals [][]*events.Record) error {
-	decided := map[string]int{}
-	for _, records := range journals {
-		for _, rec := range records {
-			if rec.Input.Source == events.FromCommands {
-				decided[rec.Workflow+"\x00"+rec.ID]++
-			}
-		}
-	}
-	var errs []error
-	for _, id := range slices.Sorted(maps.Keys(sent)) {
-		if n := decided[id]; n != 1 {
-			errs = append(errs, fmt.Errorf("the command %q has %d records", strings.ReplaceAll(id, "\x00", " "), n))
-		}
-		delete(decided, id)
-	}
-	for _, id := range slices.Sorted(maps.Keys(decided)) {
-		errs = append(errs, fmt.Errorf("nobody sent %q", strings.ReplaceAll(id, "\x00", " ")))
-	}
-	return errors.Join(errs...)
 }

@@ -79,7 +79,7 @@ func (w *world) planner(slot, number int, f *fate) bool {
 func (w *world) plannerConfig(slot int, fs *vfs.MemFS) plannerd.Config {
 	return plannerd.Config{
 		Kafka: w.cluster.Config, DataDir: dataDir(slot), FS: fs, Instance: dataDir(slot),
-		TokenKey: secret, Partition: w.plan.settings, Logger: w.logger,
+		TokenKey: secret, Partition: w.plan.Settings, Logger: w.logger,
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *world) remains(fs *vfs.MemFS, slot, number int, f *fate) *vfs.MemFS {
 	if f.wiped {
 		return vfs.NewCrashableMem()
 	}
-	rng := rand.New(rand.NewPCG(w.plan.seed, uint64(slot*100+number)))
+	rng := rand.New(rand.NewPCG(w.plan.Seed, uint64(slot*100+number)))
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: f.unsynced, RNG: rng})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
 // copied marks a record that repeat has written.
@@ -28,14 +29,14 @@ func (w *world) repeat(seed uint64) (end func()) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	d := newDice(seed)
+	d := workload.NewDice(seed)
 	running.Go(func() {
 		for ctx.Err() == nil {
 			tail.PollFetches(ctx).EachRecord(func(k *kgo.Record) {
-				if len(k.Headers) > 0 && k.Headers[len(k.Headers)-1].Key == copied || !d.one(3) {
+				if len(k.Headers) > 0 && k.Headers[len(k.Headers)-1].Key == copied || !d.One(3) {
 					return
 				}
-				after := d.millis(0, 20_000)
+				after := d.Millis(0, 20_000)
 				running.Go(func() { w.again(ctx, out, k, after) })
 			})
 		}

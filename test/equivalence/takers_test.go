@@ -32,8 +32,8 @@ func (w *world) taker(slot, number int, f *fate) (again bool) {
 		Kafka: w.cluster.Config, Name: name, Channel: "test", Logger: w.logger,
 		Heartbeat: 3 * time.Second, DrainLimit: time.Second,
 		Pools: []taker.Pool{{
-			Queues: []string{topics.DefaultQueue, "orders"}, Slots: w.plan.slots,
-			Lookup: func(string) (taker.Handler, bool) { return w.plan.work(w.ledger, name), true },
+			Queues: []string{topics.DefaultQueue, "orders"}, Slots: w.plan.Slots,
+			Lookup: func(string) (taker.Handler, bool) { return work(w.plan, w.ledger, name), true },
 		}},
 	}
 	c.Kafka.Dialer = wire.DialContext

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -22,11 +23,11 @@ var secret = events.Key("equivalence-secret")
 // world is one deployment in the calling test's bubble.
 type world struct {
 	t       *testing.T
-	plan    *plan
+	plan    *workload.Plan
 	faults  faults
 	cluster *brokertest.Cluster
 	client  *client.Client
-	ledger  *ledger
+	ledger  *workload.Ledger
 	logger  *slog.Logger
 	began   time.Time
 
@@ -40,16 +41,16 @@ type world struct {
 	killedPlanners, killedTakers int
 }
 
-func newWorld(t *testing.T, p *plan) *world {
+func newWorld(t *testing.T, p *workload.Plan) *world {
 	t.Helper()
 	w := &world{
-		t: t, plan: p, ledger: newLedger(), chaos: make(chan struct{}), over: make(chan struct{}), began: time.Now(),
+		t: t, plan: p, ledger: workload.NewLedger(), chaos: make(chan struct{}), over: make(chan struct{}), began: time.Now(),
 		logger: slog.New(slog.DiscardHandler),
 	}
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {
 		w.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	w.cluster = brokertest.StartInBubble(t, topics.Options{Partitions: p.partitions, Queues: []string{"orders"}})
+	w.cluster = brokertest.StartInBubble(t, topics.Options{Partitions: p.Partitions, Queues: []string{"orders"}})
 	var err error
 	if w.client, err = client.New(client.Options{Kafka: w.cluster.Config}); err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func (w *world) start(f faults) {
 		}
 		w.wg.Go(func() { w.planners(slot, fates) })
 	}
-	for slot := range w.plan.takers {
+	for slot := range w.plan.Takers {
 		var fates []fate
 		if slot < len(f.takers) {
 			fates = f.takers[slot]

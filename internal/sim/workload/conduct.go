@@ -1,4 +1,4 @@
-package equivalence
+package workload
 
 import (
 	"errors"
@@ -11,27 +11,27 @@ import (
 // conduct follows the journal of one partition and holds every record against
 // what a runnable and a workflow may do (properties 5 and 6).
 type conduct struct {
-	plan   *plan
-	ledger *ledger
+	Plan   *Plan
+	ledger *Ledger
 	steady bool // takers: nothing is lost, nothing runs out of time that does not hang
 	runs   map[string]*run
 	time   int64
-	errs   []error
+	Errs   []error
 }
 
 // run is a workflow as its records tell it.
 type run struct {
-	id        events.RunID
-	wf        *workflow
+	ID        events.RunID
+	wf        *Workflow
 	runnables map[events.RunnableID]*attempts
 	active    int
-	inputs    map[events.FactID]bool // settled?
+	Inputs    map[events.FactID]bool // settled?
 	cancelled bool
 }
 
 // attempts is a runnable as its records tell it.
 type attempts struct {
-	component *component
+	Component *Component
 	last      uint32 // attempt
 	open      bool
 	ended     string
@@ -40,40 +40,52 @@ type attempts struct {
 	late      int // attempts that ran out of time
 }
 
-func (w *world) checkConduct(records []*events.Record) error {
-	c := &conduct{plan: w.plan, ledger: w.ledger, steady: len(w.faults.takers) == 0, runs: map[string]*run{}}
+// CheckConduct holds the records of a partition against the plan. steady: no
+// taker was ever disturbed.
+func CheckConduct(p *Plan, l *Ledger, steady bool, records []*events.Record) error {
+	c := &conduct{Plan: p, ledger: l, steady: steady, runs: map[string]*run{}}
 	for _, rec := range records {
 		if rec.Time < c.time {
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
 		}
 		c.time = rec.Time
 		for _, e := range rec.Events {
-			c.event(rec, e)
+			c.contained(rec, e)
 		}
 	}
 	for id, r := range c.runs {
 		r.end(id, c)
 	}
-	return errors.Join(c.errs...)
+	return errors.Join(c.Errs...)
+}
+
+// contained follows an event; one that makes no sense at all is a failure too.
+func (c *conduct) contained(rec *events.Record, e events.Event) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.fail(rec, "%s cannot follow what was before: %v", events.Name(e), v)
+		}
+	}()
+	c.event(rec, e)
 }
 
 func (c *conduct) fail(rec *events.Record, format string, args ...any) {
-	c.errs = append(c.errs, fmt.Errorf("record %s of %q: %s", rec.Position, rec.Workflow, fmt.Sprintf(format, args...)))
+	c.Errs = append(c.Errs, fmt.Errorf("record %s of %q: %s", rec.Position, rec.Workflow, fmt.Sprintf(format, args...)))
 }
 
 // end holds that nothing is left over.
 func (r *run) end(id string, c *conduct) {
 	if r.cancelled {
-		c.errs = append(c.errs, fmt.Errorf("%s is cancelled and not deleted", id))
+		c.Errs = append(c.Errs, fmt.Errorf("%s is cancelled and not deleted", id))
 	}
 	for n, a := range r.runnables {
 		if a.open || a.ended == "" {
-			c.errs = append(c.errs, fmt.Errorf("%s of %s: open %v, ended %q", n, id, a.open, a.ended))
+			c.Errs = append(c.Errs, fmt.Errorf("%s of %s: open %v, ended %q", n, id, a.open, a.ended))
 		}
 	}
-	for f, settled := range r.inputs {
+	for f, settled := range r.Inputs {
 		if !settled {
-			c.errs = append(c.errs, fmt.Errorf("input %s of %s is not settled", f, id))
+			c.Errs = append(c.Errs, fmt.Errorf("input %s of %s is not settled", f, id))
 		}
 	}
 }
@@ -86,24 +98,24 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 			c.fail(rec, "it starts again")
 		}
 		c.runs[rec.Workflow] = &run{
-			id: rec.Position, wf: c.plan.workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, inputs: map[events.FactID]bool{},
+			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{},
 		}
 	case *events.WorkflowDeleted:
 		delete(c.runs, rec.Workflow)
 	case *events.WorkflowCancelled:
 		r.cancelled = true
 	case *events.InputAccepted:
-		r.inputs[e.Fact] = false
+		r.Inputs[e.Fact] = false
 	case *events.InputSettled:
-		if r.inputs[e.Scope] {
+		if r.Inputs[e.Scope] {
 			c.fail(rec, "input %s settles again", e.Scope)
 		}
-		r.inputs[e.Scope] = true
+		r.Inputs[e.Scope] = true
 	case *events.RunnableReady:
 		if r.runnables[e.Runnable] != nil {
 			c.fail(rec, "%s is made again", e.Runnable)
 		}
-		r.runnables[e.Runnable] = newAttempts(r.wf.graph.components[e.Component])
+		r.runnables[e.Runnable] = newAttempts(r.wf.Graph.Components[e.Component])
 	default:
 		c.runnable(rec, r, e)
 	}
@@ -114,9 +126,9 @@ func cancels(rec *events.Record) bool {
 	return slices.ContainsFunc(rec.Events, func(e events.Event) bool { _, ok := e.(*events.WorkflowCancelled); return ok })
 }
 
-func newAttempts(of *component) *attempts {
+func newAttempts(of *Component) *attempts {
 	most, _ := of.policy["max_retries"].(int)
-	return &attempts{component: of, most: 1 + most}
+	return &attempts{Component: of, most: 1 + most}
 }
 
 func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
@@ -124,14 +136,14 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
 	case *events.RunnableCompleted:
-		c.executed(rec, r, e.Runnable, e.Executor)
+		c.Executed(rec, r, e.Runnable, e.Executor)
 		c.close(rec, r, e.Runnable, "completed")
 	case *events.RunnableFailed:
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
-		if a.late++; c.steady && a.late > a.component.acts.hangs {
-			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.component.acts.hangs)
+		if a.late++; c.steady && a.late > a.Component.Acts.Hangs {
+			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
 		}
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, "")
 	case *events.RunnableLost:
@@ -150,7 +162,7 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		}
 	case *events.RunnableRetried:
 		a := r.runnables[e.Runnable]
-		a.most, a.failures, a.ended = int(a.last)+newAttempts(a.component).most, 0, ""
+		a.most, a.failures, a.ended = int(a.last)+newAttempts(a.Component).most, 0, ""
 	case *events.TimerFired:
 		if e.Fact != 0 {
 			r.runnables[e.Runnable].ended = "completed"
@@ -167,10 +179,10 @@ func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispa
 		c.fail(rec, "attempt %d of %s: it may have %d", e.Attempt, e.Runnable, a.most)
 	}
 	a.last, a.open = e.Attempt, true
-	if !a.component.acts.external {
+	if !a.Component.Acts.External {
 		r.active++
 	}
-	if most, ok := r.wf.run["max_concurrency"].(int); ok && r.active > most {
+	if most, ok := r.wf.Run["max_concurrency"].(int); ok && r.active > most {
 		c.fail(rec, "%d attempts are active, max_concurrency is %d", r.active, most)
 	}
 }
@@ -181,8 +193,8 @@ func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, actio
 		a.ended = "skipped"
 		return
 	}
-	c.executed(rec, r, id, executor)
-	if a.failures++; a.failures > newAttempts(a.component).most {
+	c.Executed(rec, r, id, executor)
+	if a.failures++; a.failures > newAttempts(a.Component).most {
 		c.fail(rec, "%s fails %d times", id, a.failures)
 	}
 	ended := ""
@@ -199,19 +211,19 @@ func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended 
 		c.fail(rec, "%s ends %q without an open attempt (open %v, ended %q)", id, ended, a.open, a.ended)
 	}
 	a.open, a.ended = false, ended
-	if !a.component.acts.external {
+	if !a.Component.Acts.External {
 		r.active--
 	}
 }
 
-// executed holds that the very attempt that an outcome closes has run, where the
+// Executed holds that the very attempt that an outcome closes has run, where the
 // outcome says.
-func (c *conduct) executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
+func (c *conduct) Executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
 	a := r.runnables[id]
-	if a.component.acts.external {
+	if a.Component.Acts.External {
 		return
 	}
-	if !c.ledger.executed(attemptID{rec.Workflow, r.id, id, a.last}, executor) {
+	if !c.ledger.Executed(attemptID{rec.Workflow, r.ID, id, a.last}, executor) {
 		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", a.last, id, executor)
 	}
 }

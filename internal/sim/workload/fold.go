@@ -1,4 +1,4 @@
-package equivalence
+package workload
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
@@ -17,44 +15,64 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// content is rows by encoded key.
-type content map[string][]byte
+// Content is rows by encoded key.
+type Content map[string][]byte
 
 // workflowTables are the tables that the planner's machine keeps.
-var workflowTables = []rows.Table{
+var WorkflowTables = []rows.Table{
 	rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.Timer,
 	rows.Definition, rows.Pin,
 }
 
-// fold applies a journal from its beginning to nothing, with a planner that
-// knows no definition.
-func fold(p int32, records []*events.Record) content {
+// Fold applies a journal from its beginning to nothing, with a planner that
+// knows no definition. A record that cannot be applied is an error.
+func Fold(key events.Key, p int32, records []*events.Record) (all Content, err error) {
 	machine := planner.New(planner.Config{
-		Key: secret, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
+		Key: key, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
 	})
 	var state rows.Memory
+	var at events.Position
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("record %s of partition %d cannot be applied: %v", at, p, v)
+		}
+	}()
 	for _, rec := range records {
-		if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {
+		if !OfMachine(rec) {
 			continue
 		}
+		at = rec.Position
 		tx := rows.Begin(&state)
 		machine.Apply(tx, rec)
 		state.Commit(tx.Writes())
 	}
-	all := content{}
+	all = Content{}
 	for _, k := range state.Keys() {
 		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
 	}
-	return all
+	return all, nil
 }
 
-// read is what a closed store holds of some tables.
-func read(fs vfs.FS, dir string, tables []rows.Table) (content, error) {
+// OfMachine says whether a record is of its workflow, and not about an input
+// that the machine never saw, or the partition itself.
+func OfMachine(rec *events.Record) bool {
+	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {
+		return false
+	}
+	switch rec.Events[0].(type) {
+	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
+		return false
+	}
+	return true
+}
+
+// Read is what a closed store holds of some tables.
+func Read(fs store.FS, dir string, tables []rows.Table) (Content, error) {
 	s, err := store.Open(store.Options{Dir: dir, FS: fs})
 	if err != nil {
 		return nil, err
 	}
-	all := content{}
+	all := Content{}
 	for _, t := range tables {
 		err := s.ScanTable(t, func(k rows.Key, value []byte) bool {
 			all[string(k.Append(nil))] = bytes.Clone(value)
@@ -67,8 +85,8 @@ func read(fs vfs.FS, dir string, tables []rows.Table) (content, error) {
 	return all, s.Close()
 }
 
-// compare names the first rows that differ.
-func compare(what string, want, have content) error {
+// Compare names the first rows that differ.
+func Compare(what string, want, have Content) error {
 	keys := map[string]bool{}
 	for k := range want {
 		keys[k] = true

@@ -1,4 +1,4 @@
-package equivalence
+package workload
 
 import (
 	"encoding/json"
@@ -30,10 +30,10 @@ const (
 	otherwise // else
 )
 
-// component is one component of a random graph. Every fact of a step or an
+// Component is one component of a random graph. Every fact of a step or an
 // expression is a number; conditions and sleeps pass on what arrives.
-type component struct {
-	name   string
+type Component struct {
+	Name   string
 	kind   kind
 	join   join
 	arms   []arm
@@ -43,7 +43,7 @@ type component struct {
 	add    int64
 	breaks int64 // pure: an error where weight mod breaks is 0; 0: never
 	shaped shaping
-	acts   behaviour
+	Acts   behaviour
 	rests  time.Duration // sleep
 	policy map[string]any
 	shape  *shape // of the arriving value
@@ -75,7 +75,7 @@ const (
 // shape is what a value looks like: a number, or a list or object of shapes.
 type shape struct {
 	parts []part
-	named bool
+	Named bool
 }
 
 type part struct {
@@ -97,7 +97,7 @@ func (s *shape) expr(path string) string {
 	terms := make([]string, len(s.parts))
 	for i, p := range s.parts {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if s.named {
+		if s.Named {
 			at = path + "." + p.name
 		}
 		terms[i] = p.shape.expr(at)
@@ -149,7 +149,7 @@ func parse(raw json.RawMessage, s *shape) (any, error) {
 	case len(s.parts) == 0:
 		var n int64
 		return n, json.Unmarshal(raw, &n)
-	case s.named:
+	case s.Named:
 		return parseObject(raw, s)
 	}
 	var items []json.RawMessage

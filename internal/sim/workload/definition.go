@@ -1,27 +1,27 @@
-package equivalence
+package workload
 
 import (
 	"encoding/json"
 	"fmt"
 )
 
-// graph is a random workflow definition.
-type graph struct {
-	name       string
-	components []*component
-	outputs    map[string]string
+// Graph is a random workflow definition.
+type Graph struct {
+	Name       string
+	Components []*Component
+	Outputs    map[string]string
 	options    map[string]any
 }
 
-// source is the definition as JSON.
-func (g *graph) source() string {
+// Source is the definition as JSON.
+func (g *Graph) Source() string {
 	components := map[string]any{}
-	for _, c := range g.components {
-		components[c.name] = g.spec(c)
+	for _, c := range g.Components {
+		components[c.Name] = g.spec(c)
 	}
-	d := map[string]any{"name": g.name, "components": components}
-	if len(g.outputs) > 0 {
-		d["outputs"] = g.outputs
+	d := map[string]any{"name": g.Name, "components": components}
+	if len(g.Outputs) > 0 {
+		d["outputs"] = g.Outputs
 	}
 	if len(g.options) > 0 {
 		d["options"] = g.options
@@ -33,7 +33,7 @@ func (g *graph) source() string {
 	return string(b)
 }
 
-func (g *graph) spec(c *component) map[string]any {
+func (g *Graph) spec(c *Component) map[string]any {
 	out := map[string]any{}
 	g.wire(c, out)
 	if c.when != nil {
@@ -45,7 +45,7 @@ func (g *graph) spec(c *component) map[string]any {
 	weight := c.shape.expr("input")
 	switch c.kind {
 	case step:
-		out["step"] = c.acts.task()
+		out["step"] = c.Acts.task()
 		switch c.shaped {
 		case weighted:
 			out["input"] = weight
@@ -65,12 +65,12 @@ func (g *graph) spec(c *component) map[string]any {
 	return out
 }
 
-func (g *graph) wire(c *component, out map[string]any) {
+func (g *Graph) wire(c *Component, out map[string]any) {
 	arm := func(a arm) string {
 		if a.optional {
-			return g.components[a.parent].name + "?"
+			return g.Components[a.parent].Name + "?"
 		}
-		return g.components[a.parent].name
+		return g.Components[a.parent].Name
 	}
 	var all []string
 	byName := map[string]string{}

@@ -1,4 +1,4 @@
-package equivalence
+package workload
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 
 // expectation is what a workflow must come to, whatever happens on the way.
 type expectation struct {
-	productions map[string][]string // by component, sorted JSON
-	outputs     map[string][]string // possible latest values of each output; null if there is none
+	Productions map[string][]string // by component, sorted JSON
+	Outputs     map[string][]string // possible latest values of each output; null if there is none
 	completed   uint64
 	skipped     uint64
 }
@@ -18,58 +18,58 @@ type yielded struct {
 	passed []any // what arrived where the guard did not hold: for its else
 }
 
-// expected evaluates the graph topologically, input by input.
-func (g *graph) expected(inputs []int64) expectation {
-	e := expectation{productions: map[string][]string{}, outputs: map[string][]string{}}
-	for _, c := range g.components {
+// Expected evaluates the graph topologically, input by input.
+func (g *Graph) Expected(inputs []int64) expectation {
+	e := expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}}
+	for _, c := range g.Components {
 		if c.kind != condition {
-			e.productions[c.name] = []string{}
+			e.Productions[c.Name] = []string{}
 		}
 	}
 	latest := map[string][]string{}
 	for _, in := range inputs {
 		for i, y := range g.scope(in, &e) {
-			c := g.components[i]
+			c := g.Components[i]
 			for _, v := range y.facts {
-				latest[c.name] = append(latest[c.name], text(v))
+				latest[c.Name] = append(latest[c.Name], text(v))
 				if c.kind != condition {
-					e.productions[c.name] = append(e.productions[c.name], text(v))
+					e.Productions[c.Name] = append(e.Productions[c.Name], text(v))
 				}
 			}
 		}
 	}
-	for _, list := range e.productions {
+	for _, list := range e.Productions {
 		slices.Sort(list)
 	}
 	for name, component := range g.outs() {
-		e.outputs[name] = latest[component]
+		e.Outputs[name] = latest[component]
 		if len(latest[component]) == 0 {
-			e.outputs[name] = []string{"null"}
+			e.Outputs[name] = []string{"null"}
 		}
 	}
 	return e
 }
 
 // outs are the outputs: those declared, else the leaves.
-func (g *graph) outs() map[string]string {
-	if len(g.outputs) > 0 {
-		return g.outputs
+func (g *Graph) outs() map[string]string {
+	if len(g.Outputs) > 0 {
+		return g.Outputs
 	}
 	leaf := map[string]string{}
-	for _, c := range g.components {
-		leaf[c.name] = c.name
+	for _, c := range g.Components {
+		leaf[c.Name] = c.Name
 	}
-	for _, c := range g.components {
+	for _, c := range g.Components {
 		for _, a := range c.arms {
-			delete(leaf, g.components[a.parent].name)
+			delete(leaf, g.Components[a.parent].Name)
 		}
 	}
 	return leaf
 }
 
-func (g *graph) scope(in int64, e *expectation) []yielded {
-	out := make([]yielded, len(g.components))
-	for i, c := range g.components {
+func (g *Graph) scope(in int64, e *expectation) []yielded {
+	out := make([]yielded, len(g.Components))
+	for i, c := range g.Components {
 		for _, v := range c.arriving(in, out) {
 			c.activate(v, &out[i], e)
 		}
@@ -78,7 +78,7 @@ func (g *graph) scope(in int64, e *expectation) []yielded {
 }
 
 // arriving are the values that a component is activated with.
-func (c *component) arriving(in int64, before []yielded) []any {
+func (c *Component) arriving(in int64, before []yielded) []any {
 	switch c.join {
 	case root:
 		return []any{in}
@@ -96,7 +96,7 @@ func (c *component) arriving(in int64, before []yielded) []any {
 	return c.joined(before)
 }
 
-func (c *component) joined(before []yielded) []any {
+func (c *Component) joined(before []yielded) []any {
 	items := make([]any, len(c.arms))
 	fields := make(object, len(c.arms))
 	for i, a := range c.arms {
@@ -115,7 +115,7 @@ func (c *component) joined(before []yielded) []any {
 	return []any{items}
 }
 
-func (c *component) activate(v any, y *yielded, e *expectation) {
+func (c *Component) activate(v any, y *yielded, e *expectation) {
 	if c.when != nil && !c.when.holds(v) {
 		y.passed = append(y.passed, v)
 		return
@@ -135,15 +135,16 @@ func (c *component) activate(v any, y *yielded, e *expectation) {
 			e.skipped++
 			return
 		}
-		y.facts = append(y.facts, c.compute(weigh(v)))
+		y.facts = append(y.facts, c.Compute(weigh(v)))
 	case step:
-		if c.acts.hopeless {
+		if c.Acts.Hopeless {
 			e.skipped++
 			return
 		}
 		e.completed++
-		y.facts = append(y.facts, c.compute(weigh(v)))
+		y.facts = append(y.facts, c.Compute(weigh(v)))
 	}
 }
 
-func (c *component) compute(weight int64) int64 { return (weight*c.mul + c.add) % prime }
+// Compute is what a step or an expression makes of a weight.
+func (c *Component) Compute(weight int64) int64 { return (weight*c.mul + c.add) % prime }

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"time"
+
+	"github.com/heddle-run/heddle/internal/sim"
+)
+
+// simCmd runs seeds of the simulation.
+type simCmd struct {
+	Seed  uint64        `env:"-" default:"1" help:"The seed, or the first one of several."`
+	Seeds uint64        `env:"-" default:"1" help:"How many seeds, from the first one on."`
+	Steps int           `env:"-" default:"800" help:"Steps with faults; then everything has to come to rest."`
+	Lines int           `env:"-" default:"200" help:"Lines of a failing run's history that are printed."`
+	Every time.Duration `env:"-" default:"30s" help:"Between two lines about the progress."`
+}
+
+// Run implements the command.
+func (c *simCmd) Run(a *app) error {
+	return sim.Campaign{First: c.Seed, Count: c.Seeds, Steps: c.Steps, Lines: c.Lines, Every: c.Every}.Run(a.out)
+}

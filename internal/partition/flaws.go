@@ -1,0 +1,17 @@
+package partition
+
+// Flaws break the protections of the protocol one by one, so that a simulation
+// can show that it would notice. Only tests and internal/sim set any
+// (TestFlawsAreOfTestsOnly).
+type Flaws struct {
+	NoLedger           bool // a repeated command is decided again
+	EarlyEffects       bool // effects leave with the append of their record
+	LenientReplay      bool // replay takes records that are void (J1)
+	NoReadBack         bool // the takeover is not read back (O3)
+	LateFence          bool // the state is restored before older owners are fenced off (O1)
+	AnyStore           bool // a store is used again without proof (O4)
+	UnfencedCheckpoint bool // a deposed owner's checkpoint fences the newer one (C4)
+	CommittedPositions bool // inputs are read from the committed offsets (J3)
+	NoRerelease        bool // what is not known to be out is not released again (E1)
+	NoTimers           bool // timers that were armed before a recovery do not fire
+}

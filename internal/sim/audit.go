@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"fmt"
+	"testing/synctest"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// audit holds what a run has left against what must be.
+func (w *world) audit() {
+	for _, u := range w.users {
+		if err := u.wf.Check(u.results); err != nil {
+			w.fail("results: %w", err)
+		}
+	}
+	w.leaveInOrder()
+	journals := make([][]*events.Record, w.plan.Partitions)
+	for p := range journals {
+		journals[p] = w.lawful(int32(p))
+	}
+	w.auditJournals(journals)
+	w.auditStores("the last store", journals)
+	if !w.failed() {
+		w.restoreAll()
+		w.auditStores("the store restored from changelog and journal", journals)
+	}
+}
+
+// lawful are the records of a journal that count.
+func (w *world) lawful(p int32) []*events.Record {
+	var filter journal.Filter
+	var all []*events.Record
+	for _, k := range w.c.log(w.c.names.Journal(), p).visible() {
+		h, err := journal.ParseHeaders(k.Headers)
+		if err != nil || !h.Lawful(&filter) {
+			continue
+		}
+		rec, err := journal.Decode(k)
+		if err != nil {
+			w.fail("the journal of partition %d, offset %d: %w", p, k.Offset, err)
+			return all
+		}
+		all = append(all, rec)
+	}
+	return all
+}
+
+// leaveInOrder ends all planners in order, with everything written.
+func (w *world) leaveInOrder() {
+	w.note("everybody leaves")
+	if !w.until("everybody owns what it was given", w.owned) {
+		return
+	}
+	for slot, n := range w.nodes {
+		w.nodes[slot] = nil
+		n.leave()
+	}
+	w.until("all planners have ended", w.allEnded)
+}
+
+// owned says whether every partition is owned where the group gave it.
+func (w *world) owned() bool {
+	for p, slot := range w.owner {
+		o := w.nodes[slot].owners[int32(p)]
+		if o == nil || o.Status().State != partition.Owning {
+			return false
+		}
+	}
+	for slot, n := range w.nodes {
+		for p := range n.owners {
+			if w.owner[p] != slot {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// allEnded says whether all processes that were ended have ended.
+func (w *world) allEnded() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.leaving == 0
+}
+
+// until goes on until something holds.
+func (w *world) until(what string, holds func() bool) bool {
+	for range mostSteps {
+		if synctest.Wait(); holds() {
+			return true
+		}
+		w.step++
+		w.advance()
+	}
+	w.fail("it does not come to this: %s: %s", what, w.stuck())
+	return false
+}
+
+// restoreAll lets one planner with an empty disk own everything, and end in order.
+func (w *world) restoreAll() {
+	w.disks[0] = newDisk()
+	w.startNode(0, w.disks[0])
+	for p := range w.owner {
+		w.assign(int32(p), 0)
+	}
+	all := w.nodes
+	w.nodes = w.nodes[:1]
+	if w.until("one planner owns everything", w.owned) {
+		n := w.nodes[0]
+		w.nodes[0] = nil
+		w.nodes = all
+		n.leave()
+		w.until("it has ended", w.allEnded)
+	}
+	w.nodes = all
+}
+
+// auditStores holds the workflow rows of the last owners' stores against what
+// folding the journal gives (property 4).
+func (w *world) auditStores(what string, journals [][]*events.Record) {
+	for p, slot := range w.owner {
+		have, err := workload.Read(w.disks[slot], storeDir(int32(p)), workload.WorkflowTables)
+		if err != nil {
+			w.fail("%s of partition %d: %w", what, p, err)
+			continue
+		}
+		if w.disks[slot].rotted && len(have) == 0 {
+			continue
+		}
+		want, err := workload.Fold(secret, int32(p), journals[p])
+		if err != nil {
+			w.fail("%w", err)
+			continue
+		}
+		if err := workload.Compare(fmt.Sprintf("%s, partition %d", what, p), want, have); err != nil {
+			w.fail("%w", err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"testing/synctest"
+)
+
+// calmDown ends all faults: every planner runs, is heard, and knows what the
+// group gave it.
+func (w *world) calmDown() {
+	synctest.Wait()
+	w.calm = true
+	w.note("no more faults")
+	w.later = nil
+	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
+	for slot, n := range w.nodes {
+		w.skews[slot] = 0
+		if n == nil {
+			w.disks[slot].full.Store(false)
+			w.startNode(slot, w.disks[slot])
+			continue
+		}
+		n.fs.full.Store(false)
+		n.cutOff = false
+		n.mu.Lock()
+		n.skew = 0
+		n.mu.Unlock()
+		n.wake()
+	}
+	for p, slot := range w.owner {
+		for at, n := range w.nodes {
+			if at != slot && n.owners[int32(p)] != nil {
+				w.loseLater(n, int32(p), millis(rng, 0, 3000))
+			}
+		}
+		w.assign(int32(p), slot)
+	}
+}

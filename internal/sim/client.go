@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"context"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// clients are a process's clients: a partition.Cluster over the model.
+type clients struct{ n *node }
+
+// Names implements partition.Cluster.
+func (c clients) Names() (topics.Names, error) { return c.n.c.names, nil }
+
+// Journals implements partition.Cluster.
+func (c clients) Journals() (partition.Producer, error) {
+	return &producer{n: c.n, name: "journal", strict: true}, nil
+}
+
+// Effects implements partition.Cluster.
+func (c clients) Effects() (partition.Producer, error) {
+	return &producer{n: c.n, name: "effect"}, nil
+}
+
+// Summaries implements partition.Cluster.
+func (c clients) Summaries() (partition.Producer, error) {
+	return &producer{n: c.n, name: "summary"}, nil
+}
+
+// Logs implements partition.Cluster.
+func (c clients) Logs() (partition.LogReader, error) {
+	return &reader{n: c.n, at: map[place]*cursor{}}, nil
+}
+
+// Admin implements partition.Cluster.
+func (c clients) Admin() (partition.Admin, error) { return admin(c), nil }
+
+// Txn implements partition.Cluster.
+func (c clients) Txn(p int32) (partition.Txn, error) {
+	c.n.c.mu.Lock()
+	defer c.n.c.mu.Unlock()
+	return &txn{n: c.n, k: c.n.c.coordinator(c.n.c.names.PlannerTxn(p))}, nil
+}
+
+// Source implements partition.Cluster.
+func (c clients) Source() (journal.Source, error) { return source{admin(c)}, nil }
+
+// source is a journal.Source.
+type source struct{ admin }
+
+// OpenLog implements journal.Source.
+func (s source) OpenLog() (journal.Log, error) {
+	return &reader{n: s.n, at: map[place]*cursor{}}, nil
+}
+
+// admin is a partition.Admin.
+type admin struct{ n *node }
+
+// Close implements partition.Admin.
+func (admin) Close() {}
+
+func (a admin) list(ctx context.Context, what string, names []string, pick func(*log) int64) (kadm.ListedOffsets, error) {
+	out := kadm.ListedOffsets{}
+	err := a.n.ask(ctx, "offsets/"+names[0], question, nil, func() error {
+		for _, name := range names {
+			t := a.n.c.topics[name]
+			if t == nil {
+				return kerr.UnknownTopicOrPartition
+			}
+			out[name] = map[int32]kadm.ListedOffset{}
+			for p, l := range t.logs {
+				out[name][int32(p)] = kadm.ListedOffset{Topic: name, Partition: int32(p), Offset: pick(l), LeaderEpoch: l.epoch}
+			}
+		}
+		return nil
+	}, what)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ListStartOffsets implements partition.Admin.
+func (a admin) ListStartOffsets(ctx context.Context, names ...string) (kadm.ListedOffsets, error) {
+	return a.list(ctx, "starts", names, func(l *log) int64 { return l.start })
+}
+
+// ListEndOffsets implements partition.Admin.
+func (a admin) ListEndOffsets(ctx context.Context, names ...string) (kadm.ListedOffsets, error) {
+	return a.list(ctx, "ends", names, func(l *log) int64 { return l.end() })
+}
+
+// ListCommittedOffsets implements partition.Admin.
+func (a admin) ListCommittedOffsets(ctx context.Context, names ...string) (kadm.ListedOffsets, error) {
+	return a.list(ctx, "stable ends", names, func(l *log) int64 { return l.stable() })
+}
+
+// ListOffsetsAfterMilli implements partition.Admin.
+func (a admin) ListOffsetsAfterMilli(ctx context.Context, ms int64, names ...string) (kadm.ListedOffsets, error) {
+	return a.list(ctx, "offsets by time", names, func(l *log) int64 { return l.since(ms) })
+}
+
+// since is the first offset stamped at a time or later, or the end.
+func (l *log) since(ms int64) int64 {
+	for o := l.start; o < l.end(); o++ {
+		if l.at(o).rec.Timestamp.UnixMilli() >= ms {
+			return o
+		}
+	}
+	return l.end()
+}
+
+// FetchOffsets implements partition.Admin.
+func (a admin) FetchOffsets(ctx context.Context, group string) (kadm.OffsetResponses, error) {
+	out := kadm.OffsetResponses{}
+	err := a.n.ask(ctx, "offsets/"+group, question, nil, func() error {
+		for at, offset := range a.n.c.offsets[group] {
+			if out[at.topic] == nil {
+				out[at.topic] = map[int32]kadm.OffsetResponse{}
+			}
+			out[at.topic][at.partition] = kadm.OffsetResponse{Offset: kadm.Offset{Topic: at.topic, Partition: at.partition, At: offset}}
+		}
+		return nil
+	}, "committed offsets")
+	return out, err
+}
+
+// ListTopics implements partition.Admin.
+func (a admin) ListTopics(ctx context.Context, names ...string) (kadm.TopicDetails, error) {
+	m, err := a.Metadata(ctx, names...)
+	return m.Topics, err
+}
+
+// Metadata implements partition.Admin.
+func (a admin) Metadata(ctx context.Context, names ...string) (kadm.Metadata, error) {
+	m := kadm.Metadata{Cluster: "simulated", Topics: kadm.TopicDetails{}}
+	err := a.n.ask(ctx, "metadata", question, nil, func() error {
+		for name, t := range a.n.c.topics {
+			if len(names) > 0 && !slices.Contains(names, name) {
+				continue
+			}
+			d := kadm.TopicDetail{Topic: name, ID: t.id, Partitions: kadm.PartitionDetails{}}
+			for p := range t.logs {
+				d.Partitions[int32(p)] = kadm.PartitionDetail{Topic: name, Partition: int32(p)}
+			}
+			m.Topics[name] = d
+		}
+		return nil
+	}, "metadata")
+	return m, err
+}
+
+// reader is a partition.LogReader.
+type reader struct {
+	n      *node
+	at     map[place]*cursor // the cluster's lock guards it
+	closed bool
+}
+
+// cursor is how far a reader has read a log.
+type cursor struct {
+	next   int64
+	cuts   int // of the log that the reader has seen
+	paused bool
+}
+
+// AddConsumePartitions implements partition.LogReader.
+func (r *reader) AddConsumePartitions(partitions map[string]map[int32]kgo.Offset) {
+	r.n.c.mu.Lock()
+	defer r.n.c.mu.Unlock()
+	for topic, parts := range partitions {
+		for p, offset := range parts {
+			l := r.n.c.log(topic, p)
+			next := offset.EpochOffset().Offset
+			if topic == r.n.c.names.Queries() { // asked for by time
+				next = l.since(next)
+			}
+			r.at[place{topic, p}] = &cursor{next: next, cuts: len(l.cuts)}
+		}
+	}
+}
+
+// RemoveConsumePartitions implements partition.LogReader.
+func (r *reader) RemoveConsumePartitions(partitions map[string][]int32) {
+	r.each(partitions, func(at place) { delete(r.at, at) })
+}
+
+// PauseFetchPartitions implements partition.LogReader.
+func (r *reader) PauseFetchPartitions(partitions map[string][]int32) map[string][]int32 {
+	r.each(partitions, func(at place) { r.pause(at, true) })
+	return nil
+}
+
+// ResumeFetchPartitions implements partition.LogReader.
+func (r *reader) ResumeFetchPartitions(partitions map[string][]int32) {
+	r.each(partitions, func(at place) { r.pause(at, false) })
+}
+
+func (r *reader) pause(at place, paused bool) {
+	if c := r.at[at]; c != nil {
+		c.paused = paused
+	}
+}
+
+func (r *reader) each(partitions map[string][]int32, f func(place)) {
+	r.n.c.mu.Lock()
+	defer r.n.c.mu.Unlock()
+	for topic, parts := range partitions {
+		for _, p := range parts {
+			f(place{topic, p})
+		}
+	}
+}
+
+// Close implements partition.LogReader.
+func (r *reader) Close() {
+	r.n.c.mu.Lock()
+	r.closed = true
+	r.n.c.mu.Unlock()
+}
+
+// PollFetches implements partition.LogReader.
+func (r *reader) PollFetches(ctx context.Context) kgo.Fetches {
+	var got kgo.Fetches
+	err := r.n.ask(ctx, "poll", fetching, func() bool { return r.closed || len(r.some()) > 0 }, func() error {
+		got = r.fetch()
+		return nil
+	}, "poll")
+	if err != nil {
+		if err == errDead { // nothing is read, and nobody spins
+			<-ctx.Done()
+		}
+		return kgo.NewErrFetch(ctx.Err())
+	}
+	return got
+}
+
+// some are the places that have something to read, in order.
+func (r *reader) some() []place {
+	var all []place
+	for at, cur := range r.at {
+		if cur.paused {
+			continue
+		}
+		l := r.n.c.log(at.topic, at.partition)
+		records, next, err := l.fetch(cur.next, 1, cur.cuts)
+		if err != nil || len(records) > 0 || next > cur.next {
+			all = append(all, at)
+		}
+	}
+	slices.SortFunc(all, comparePlaces)
+	return all
+}
+
+// fetch reads from one of the places that have something.
+func (r *reader) fetch() kgo.Fetches {
+	all := r.some()
+	if r.closed || len(all) == 0 {
+		return kgo.NewErrFetch(kgo.ErrClientClosed)
+	}
+	at := all[r.n.c.rng.IntN(len(all))]
+	cur := r.at[at]
+	most := 1 << 20
+	if r.n.c.rng.IntN(3) == 0 {
+		most = 1 + r.n.c.rng.IntN(4)
+	}
+	records, next, err := r.n.c.log(at.topic, at.partition).fetch(cur.next, most, cur.cuts)
+	cur.next = next
+	part := kgo.FetchPartition{Partition: at.partition, Records: records, Err: err}
+	return kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: at.topic, Partitions: []kgo.FetchPartition{part}}}}}
+}
+
+// producer is a partition.Producer.
+type producer struct {
+	n       *node
+	name    string
+	strict  bool  // of journals: it stops for good on data loss
+	stopped error // the cluster's lock guards it
+}
+
+// Produce implements partition.Producer. Records of one key keep their order,
+// those of the journal all of them.
+func (p *producer) Produce(ctx context.Context, rec *kgo.Record, done func(*kgo.Record, error)) {
+	p.n.c.mu.Lock()
+	defer p.n.c.mu.Unlock()
+	if p.n.dead {
+		return // nothing comes of it
+	}
+	name := p.n.name + "/" + who(ctx) + "/" + p.name + "/" + rec.Topic
+	if !p.strict { // of one key only
+		name += "/" + string(rec.Key)
+	}
+	o := &op{what: "write", ctx: ctx}
+	o.exec = func() error {
+		if p.stopped != nil {
+			return p.stopped
+		}
+		at, offset, err := p.n.c.write(rec, nil)
+		rec.Partition, rec.Offset = at, offset
+		return err
+	}
+	o.done = func(err error) { done(rec, err) }
+	p.n.c.add(p.n, name, sending, o)
+	if p.strict {
+		p.n.c.streams[name].journal = p
+	}
+}
+
+// Close implements partition.Producer.
+func (p *producer) Close() {}

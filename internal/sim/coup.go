@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing/synctest"
+	"time"
+)
+
+// stageCoups begins the coups whose moment has come: an owner has appended
+// something that is still on its way.
+func (w *world) stageCoups() {
+	if len(w.coups) == 0 {
+		return
+	}
+	synctest.Wait()
+	w.c.mu.Lock()
+	s := w.someStream(w.coups[0], func(s *stream) bool {
+		return s.journal != nil && s.next() != nil && !s.owner.dead && !s.owner.silent()
+	})
+	w.c.mu.Unlock()
+	if s == nil {
+		return
+	}
+	for p, slot := range w.owner {
+		if slot == s.owner.slot && strings.Contains(s.name, "/"+partitionName(int32(p))+"/") {
+			w.note("a coup in %s of %s", partitionName(int32(p)), s.owner.name)
+			w.coup(s.owner, int32(p), w.coups[0])
+			w.coups = w.coups[1:]
+			return
+		}
+	}
+}
+
+// coup lets another planner take a partition over, by an operator's word, from an
+// owner that is alive, whose lease has not run out, and whose appends arrive
+// late: they are void, and acknowledged.
+func (w *world) coup(old *node, p int32, rng *rand.Rand) {
+	to := w.other(rng, old.slot)
+	if to == old.slot {
+		return
+	}
+	w.doubtful[p] = true
+	old.cutOff = true
+	w.at(millis(rng, 300, 4000), old.name+" is back", func() { old.cutOff = false })
+	w.assign(p, to)
+	w.operator("force_release", p, 0, map[string]any{"by": "an operator", "why": "to see what happens"})
+	w.loseLater(old, p, late(rng))
+	switch rng.IntN(3) {
+	case 0:
+		w.at(millis(rng, 1500, 9000), "the group gives it back", func() { w.assign(p, old.slot) })
+	case 1:
+		w.at(millis(rng, 1500, 6000), "the usurper loses its disk", func() { w.wipe(to, time.Second) })
+	}
+}
+
+// wipe kills a planner and starts it some time later on an empty disk.
+func (w *world) wipe(slot int, down time.Duration) {
+	n := w.nodes[slot]
+	if n == nil {
+		return
+	}
+	w.disks[slot], w.nodes[slot] = newDisk(), nil
+	n.kill()
+	w.at(down, "a planner starts again", func() { w.restart(slot) })
+}

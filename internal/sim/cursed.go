@@ -1,0 +1,23 @@
+package sim
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// curse is an input that the machine has a defect for.
+const curse = `"curse"`
+
+// cursed is a machine with a defect (J6).
+type cursed struct{ machine.Machine }
+
+// Decide implements machine.Machine.
+func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+	if in.Command != nil {
+		if feed, ok := in.Command.Body.(*events.FeedInput); ok && string(feed.Input) == curse {
+			panic("a cursed input")
+		}
+	}
+	return c.Machine.Decide(tx, at, now, in)
+}

@@ -1,0 +1,25 @@
+// Package sim runs whole planner clusters in a deterministic simulation: the
+// protocol code of package partition (owners, reigns, processors, checkpoints,
+// stores, the journal's reader) as it is, over a model of Kafka, of disks, of
+// clocks, of takers and of clients, under one scheduler that a seed drives.
+//
+// A run lives in a bubble of virtual time (testing/synctest). Everything that a
+// process asks of the cluster becomes an operation of a stream, whose name says
+// who asks for what. When nothing in the bubble can go on by itself, the
+// scheduler picks by the seed what comes next: one operation happens at the
+// cluster, one answer arrives, a taker moves, or time passes. As every stream has
+// a stable name and one thing happens at a time, the same seed gives the same
+// history.
+//
+// Faults are drawn from the seed before the run begins (fault.go). After the
+// given number of steps they end, and everything has to come to rest. Then the
+// run is audited (audit.go): results against an oracle, journals against the
+// conduct of workflows, answers against journals, stores against the folded
+// journal, and each workflow's history of commands for linearizability.
+//
+// log.go, cluster.go and coordinator.go are the model of Kafka; stream.go,
+// client.go and txn.go its clients; node.go and disk.go a planner's process and
+// machine; taker.go, caller.go, user.go and meddle.go who works with planners;
+// schedule.go, fault.go, faults_node.go, faults_log.go, membership.go and calm.go
+// what happens.
+package sim

@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// someStream is a stream with operations that has a property; nil if none has.
+func (w *world) someStream(rng *rand.Rand, is func(*stream) bool) *stream {
+	var all []*stream
+	for _, s := range w.c.sorted() {
+		if is(s) {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[rng.IntN(len(all))]
+}
+
+// failAppend lets the broker forget what a journal's producer has written: its
+// appends fail for good, the next one perhaps after it was written.
+func (w *world) failAppend(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	s := w.someStream(rng, func(s *stream) bool { return s.journal != nil && s.journal.stopped == nil && !s.owner.dead })
+	if s == nil {
+		return
+	}
+	if o := s.next(); o != nil && rng.IntN(2) == 0 {
+		_ = o.exec() // it is written all the same
+	}
+	s.journal.stopped = kerr.OutOfOrderSequenceNumber
+	for _, o := range s.asked {
+		if !o.executed {
+			o.executed, o.err = true, s.journal.stopped
+		}
+	}
+}
+
+// failEffect fails an effect, perhaps after it was written.
+func (w *world) failEffect(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	s := w.someStream(rng, func(s *stream) bool {
+		return s.kind == sending && s.journal == nil && s.owner != nil && !s.asked[0].executed
+	})
+	if s == nil {
+		return
+	}
+	o := s.asked[0]
+	if rng.IntN(2) == 0 {
+		_ = o.exec()
+	}
+	o.executed, o.err = true, kerr.NotLeaderForPartition
+}
+
+// loseReply loses a reply on its way to a caller.
+func (w *world) loseReply(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	s := w.someStream(rng, func(s *stream) bool {
+		return strings.HasSuffix(s.name, "/replies") && !s.asked[0].gone && s.asked[0].isReady()
+	})
+	if s != nil {
+		_ = s.asked[0].exec() // read, and given to nobody
+	}
+}
+
+// repeatInput writes a record of an input log again.
+func (w *world) repeatInput(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	for range 1 + rng.IntN(3) {
+		t, p := w.someInput(rng)
+		l := t.logs[p]
+		if l.start < l.end() {
+			rec := *l.at(l.start + rng.Int64N(l.end()-l.start)).rec
+			l.append(t, p, &rec, nil, time.Now())
+		}
+	}
+}
+
+func (w *world) someInput(rng *rand.Rand) (*topic, int32) {
+	t := w.c.topics[w.c.names.Inbox()]
+	if rng.IntN(2) == 0 {
+		t = w.c.topics[w.c.names.Commands()]
+	}
+	return t, int32(rng.IntN(len(t.logs)))
+}
+
+// truncateInput cuts the newest records off an input log.
+func (w *world) truncateInput(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	t, p := w.someInput(rng)
+	l := t.logs[p]
+	l.cut(max(l.start, l.end()-int64(1+rng.IntN(4))))
+}
+
+// expireInput removes the oldest records of an input log, read or not.
+func (w *world) expireInput(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	t, p := w.someInput(rng)
+	l := t.logs[p]
+	if l.end() > l.start {
+		l.expire(l.start + 1 + rng.Int64N(l.end()-l.start))
+	}
+}
+
+// abortTxn lets the cluster end a transaction that is open, and its producer begin anew.
+func (w *world) abortTxn(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	var open []*coordinator
+	for _, id := range sortedKeys(w.c.txns) {
+		if k := w.c.txns[id]; k.txn != nil {
+			open = append(open, k)
+		}
+	}
+	if len(open) > 0 {
+		w.c.initialize(open[rng.IntN(len(open))])
+	}
+}
+
+// poisonInput writes records that cannot be understood, belong elsewhere, have
+// no id, or are as large as a record may be.
+func (w *world) poisonInput(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	t, p := w.someInput(rng)
+	key := []byte(w.plan.Workflows[rng.IntN(len(w.plan.Workflows))].ID)
+	commands := t.name == w.c.names.Commands()
+	switch rng.IntN(4) {
+	case 0:
+		w.put(kafka.Placed(t.name, p, key, []byte("{no json")))
+	case 1: // to a partition that may be the wrong one
+		if l := t.logs[p]; l.start < l.end() {
+			rec := *l.at(l.start + rng.Int64N(l.end()-l.start)).rec
+			rec.Partition = int32(rng.IntN(len(t.logs)))
+			w.put(&rec)
+		}
+	case 2:
+		w.put(kafka.Keyed(t.name, key, make([]byte, smallRecord-len(key))))
+	case 3:
+		if commands { // a command without an id, that changes nothing
+			w.put(kafka.Placed(t.name, p, key, []byte(`{}`), kafka.Header(events.HeaderType, []byte(events.CommandType("checkpoint")))))
+		} else {
+			w.put(kafka.Keyed(t.name, key, events.EncodeInbox(&events.TaskOutcome{Token: []byte("not a token of ours"), Outcome: events.OutcomeCompleted})))
+		}
+	}
+}
+
+func (w *world) put(rec *kgo.Record) {
+	if err := w.c.put(rec); err != nil {
+		w.note("  %v", err)
+	}
+}

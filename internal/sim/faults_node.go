@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// someNode is a planner that runs; nil if there is none.
+func (w *world) someNode(rng *rand.Rand) *node {
+	var all []*node
+	for _, n := range w.nodes {
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[rng.IntN(len(all))]
+}
+
+// killNode kills a planner; its disk keeps all, what was synced, or nothing.
+func (w *world) killNode(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	w.kill(n, rng)
+	w.at(millis(rng, 0, 9000), "a planner starts again", func() { w.restart(n.slot) })
+	if rng.IntN(2) == 0 {
+		w.at(sessionTimeout, "the group misses "+n.name, func() {
+			if w.nodes[n.slot] == nil {
+				w.expelled(n, rng)
+			}
+		})
+	}
+}
+
+func (w *world) kill(n *node, rng *rand.Rand) {
+	left := newDisk()
+	switch rng.IntN(5) {
+	case 0:
+	case 1, 2:
+		left = n.fs.after(false)
+	default:
+		left = n.fs.after(true)
+	}
+	w.disks[n.slot], w.nodes[n.slot] = left, nil
+	n.kill()
+}
+
+// restart starts a planner that was killed.
+func (w *world) restart(slot int) {
+	if w.nodes[slot] != nil {
+		return
+	}
+	w.startNode(slot, w.disks[slot])
+	for p, at := range w.owner {
+		if at == slot {
+			w.assign(int32(p), slot)
+		}
+	}
+}
+
+// freezeNode stops a planner for a while, and wakes it after others have taken
+// over, or before.
+func (w *world) freezeNode(rng *rand.Rand) {
+	if n := w.someNode(rng); n != nil {
+		n.freeze()
+		w.silence(n, rng, n.wake)
+	}
+}
+
+// cutNode takes a planner's network away for a while.
+func (w *world) cutNode(rng *rand.Rand) {
+	if n := w.someNode(rng); n != nil {
+		n.cutOff = true
+		w.silence(n, rng, func() { n.cutOff = false })
+	}
+}
+
+func (w *world) silence(n *node, rng *rand.Rand, end func()) {
+	lasts := millis(rng, 100, 20_000)
+	if lasts > sessionTimeout {
+		w.at(sessionTimeout, "the group misses "+n.name, func() {
+			if w.nodes[n.slot] == n && n.silent() {
+				w.expelled(n, rng)
+			}
+		})
+	}
+	w.at(lasts, n.name+" is back", func() {
+		end()
+		w.back(n, millis(rng, 0, 4000))
+	})
+}
+
+// back lets a planner that was silent learn, a little later, what the group did.
+func (w *world) back(n *node, after time.Duration) {
+	if w.nodes[n.slot] != n {
+		return
+	}
+	for p, slot := range w.owner {
+		if slot != n.slot && n.owners[int32(p)] != nil {
+			w.loseLater(n, int32(p), after)
+		}
+	}
+	w.at(after, n.name+" hears from the group", func() {
+		if w.nodes[n.slot] == n {
+			n.learn(w.c.group.generation)
+		}
+	})
+}
+
+// skewClock sets a planner's clock off, or right again.
+func (w *world) skewClock(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	skew := time.Duration(0)
+	margin := int(w.settings().Complete().Margin / time.Millisecond)
+	switch rng.IntN(4) {
+	case 0, 1:
+		skew = millis(rng, -margin/2, margin/2)
+	case 2:
+		for p := range w.owner {
+			w.doubtful[int32(p)] = true
+		}
+		skew = millis(rng, -5*margin, 5*margin)
+	}
+	n.mu.Lock()
+	n.skew = skew
+	n.mu.Unlock()
+	w.skews[n.slot] = skew
+}
+
+// killTaker kills a taker; what it ran is forgotten.
+func (w *world) killTaker(rng *rand.Rand) {
+	if w.kills++; w.kills > 3 {
+		return
+	}
+	w.startTaker(rng.IntN(len(w.takers)))
+}
+
+// swapDisk kills a planner and starts it on an older state of its disk.
+func (w *world) swapDisk(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	old := n.fs.after(true)
+	w.at(millis(rng, 500, 15_000), n.name+" dies, and its disk is an older one", func() {
+		now := w.nodes[n.slot]
+		if now == nil {
+			return
+		}
+		w.nodes[n.slot] = nil
+		now.kill()
+		w.disks[n.slot] = old
+		w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
+	})
+}
+
+// rotDisk kills a planner and changes bytes on its disk.
+func (w *world) rotDisk(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	w.disks[n.slot] = n.fs.after(true)
+	w.disks[n.slot].rot(rng.IntN(2) == 0)
+	w.nodes[n.slot] = nil
+	n.kill()
+	w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
+}
+
+// fillDisk lets a planner find its disk full when it starts; later there is room.
+func (w *world) fillDisk(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	w.nodes[n.slot] = nil
+	n.kill()
+	disk := newDisk()
+	disk.full.Store(true)
+	w.disks[n.slot] = disk
+	w.restart(n.slot)
+	w.at(millis(rng, 500, 5000), "there is room on the disk again", func() { disk.full.Store(false) })
+}

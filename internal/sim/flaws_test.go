@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// flaws are the protections that are broken, one at a time, and within how many
+// seeds a run must fail for it.
+var flaws = []struct {
+	name   string
+	within uint64
+	flaws  partition.Flaws
+	kinds  []string // of faults that show it; nil: all
+}{
+	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil},
+	{"effects leave before their record counts", 100, partition.Flaws{EarlyEffects: true}, nil},
+	{"void records are replayed", 200, partition.Flaws{LenientReplay: true}, nil},
+	{"a takeover is not read back", 200, partition.Flaws{NoReadBack: true}, nil},
+	{"a state is restored before the fence", 200, partition.Flaws{LateFence: true}, []string{"move"}},
+	{"a stale store is used again", 200, partition.Flaws{AnyStore: true}, nil},
+	{"checkpoints are not fenced", 200, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
+	{"positions are taken from committed offsets", 100, partition.Flaws{CommittedPositions: true}, nil},
+	{"nothing is released again", 100, partition.Flaws{NoRerelease: true}, nil},
+	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil},
+}
+
+// This shows that the checkers can fail.
+func TestEveryFlawIsNoticed(t *testing.T) {
+	for _, f := range flaws {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := uint64(1); seed <= f.within; seed++ {
+				o := options(seed)
+				o.Flaws, o.Kinds = f.flaws, f.kinds
+				if f.kinds != nil {
+					o.Steps *= 2
+				}
+				if r := Run(o); r.Err != nil {
+					o.Flaws = partition.Flaws{}
+					if sound := Run(o); sound.Err != nil {
+						t.Errorf("seed %d fails without the flaw: %v", seed, sound.Err)
+					}
+					t.Logf("noticed with seed %d: %.300v", seed, r.Err)
+					return
+				}
+			}
+			t.Errorf("not noticed within %d seeds", f.within)
+		})
+	}
+}

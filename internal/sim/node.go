@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+var errDead = errors.New("the process is dead")
+
+// node is one process start of a planner: the real partition.Host and Owners
+// over the model. The scheduler's goroutine owns it, but for what says otherwise.
+type node struct {
+	w    *world
+	c    *cluster
+	slot int
+	name string // of the process start
+	host *partition.Host
+	fs   *disk
+
+	owners     map[int32]*partition.Owner
+	generation int32 // of the group, as the process knows it
+	leases     int
+	left       map[int32]int // owners that end, by partition
+	dead       bool          // the cluster's lock guards it
+	cutOff     bool          // nothing it asks is answered
+
+	mu   sync.Mutex
+	gate chan struct{} // closed when it wakes; nil: it is awake
+	skew time.Duration // of its clock
+
+	ending sync.WaitGroup
+}
+
+// start starts a planner on a disk.
+func (w *world) startNode(slot int, fs *disk) *node {
+	w.starts++
+	n := &node{
+		w: w, c: w.c, slot: slot, name: fmt.Sprintf("n%d.%d", slot, w.starts), fs: fs,
+		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, skew: w.skews[slot],
+	}
+	instance := fmt.Sprintf("n%d", slot)
+	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
+		Cluster: clients{n}, Partitions: w.plan.Partitions, Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, w.starts),
+		Settings: w.settings(), Machine: w.machine, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
+		Store:  func(p int32) store.Options { return store.Options{Dir: storeDir(p), FS: fs, Shared: w.shared} },
+		Flaws:  w.o.Flaws,
+		Member: n.member, Logger: w.logger.With("node", n.name), Stats: &w.stats,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("sim: starting a planner: %v", err))
+	}
+	n.host = host
+	w.nodes[slot] = n
+	w.c.group.members[n.name] = true
+	return n
+}
+
+func storeDir(p int32) string { return "store-" + partitionName(p) }
+
+func (w *world) settings() partition.Settings {
+	s := w.plan.Settings
+	s.RecordBytes = largeRecord - recordOverhead
+	return s
+}
+
+// recordOverhead is what key and headers of a journal record may take.
+const recordOverhead = 2 << 10
+
+func (w *world) machine(p int32) machine.Machine {
+	return &cursed{planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition})}
+}
+
+// Now implements partition.Clock. A frozen process gets no answer until it wakes.
+func (n *node) Now() time.Time {
+	for {
+		n.mu.Lock()
+		gate, skew := n.gate, n.skew
+		n.mu.Unlock()
+		if gate == nil {
+			return time.Now().Add(skew)
+		}
+		<-gate
+	}
+}
+
+// freeze stops the process as a debugger would.
+func (n *node) freeze() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.gate == nil {
+		n.gate = make(chan struct{})
+	}
+}
+
+func (n *node) wake() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.gate != nil {
+		close(n.gate)
+		n.gate = nil
+	}
+}
+
+func (n *node) frozen() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.gate != nil
+}
+
+// silent says whether nothing that it asks is answered now.
+func (n *node) silent() bool { return n.cutOff || n.frozen() }
+
+func (n *node) isDead() bool {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	return n.dead
+}
+
+func (n *node) leaseID() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leases++
+	return fmt.Sprintf("%s-lease-%d", n.name, n.leases)
+}
+
+// member is the membership that committed positions name.
+func (n *node) member() (string, int32) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.name, n.generation
+}
+
+func (n *node) learn(generation int32) {
+	n.mu.Lock()
+	n.generation = generation
+	n.mu.Unlock()
+}
+
+// own claims a partition.
+func (n *node) own(p int32) {
+	if n.owners[p] == nil {
+		n.owners[p] = n.host.Own(as(context.Background(), partitionName(p)), p)
+	}
+}
+
+// leaving says whether an older claim on a partition has not ended yet.
+func (n *node) leaving(p int32) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.left[p] > 0
+}
+
+// lose gives a partition up at once; revoke in order. then runs when it has ended.
+func (n *node) lose(p int32, then func()) {
+	n.give(p, then, func(o *partition.Owner) { o.Lose() })
+}
+
+func (n *node) revoke(p int32, then func()) {
+	n.give(p, then, func(o *partition.Owner) {
+		ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+		defer stop()
+		o.Revoke(ctx)
+	})
+}
+
+func (n *node) give(p int32, then func(), how func(*partition.Owner)) {
+	o := n.owners[p]
+	delete(n.owners, p)
+	n.mu.Lock()
+	n.left[p]++
+	n.mu.Unlock()
+	n.ending.Go(func() {
+		if o != nil {
+			how(o)
+		}
+		n.mu.Lock()
+		n.left[p]--
+		n.mu.Unlock()
+		if then != nil {
+			then()
+		}
+	})
+}
+
+// kill ends the process without a goodbye. What it had sent may still arrive.
+func (n *node) kill() {
+	n.c.mu.Lock()
+	n.dead = true
+	var waiting []func(error)
+	for _, s := range n.c.sorted() {
+		if s.owner != n {
+			continue
+		}
+		for _, o := range s.asked {
+			if o.done != nil && s.kind != sending {
+				waiting = append(waiting, o.done)
+			}
+			o.gone, o.done = true, nil
+		}
+	}
+	delete(n.c.group.members, n.name)
+	n.c.mu.Unlock()
+	n.wake()
+	for _, done := range waiting {
+		done(errDead)
+	}
+	for _, p := range n.owned() {
+		n.lose(p, nil)
+	}
+	n.close()
+}
+
+// close ends the process's clients once its owners have ended.
+func (n *node) close() {
+	n.w.mu.Lock()
+	n.w.leaving++
+	n.w.mu.Unlock()
+	n.w.ended.Go(func() {
+		n.ending.Wait()
+		n.c.mu.Lock()
+		delete(n.c.group.members, n.name)
+		n.c.mu.Unlock()
+		n.host.Close()
+		n.w.mu.Lock()
+		n.w.leaving--
+		n.w.mu.Unlock()
+	})
+}
+
+// leave ends the process in order.
+func (n *node) leave() {
+	for _, p := range n.owned() {
+		n.revoke(p, nil)
+	}
+	n.close()
+}
+
+var discard = slog.New(slog.DiscardHandler)
+
+// owned are the partitions that the process claims, in order.
+func (n *node) owned() []int32 { return slices.Sorted(maps.Keys(n.owners)) }

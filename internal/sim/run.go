@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// Options of a run. The same options give the same run.
+type Options struct {
+	Seed   uint64
+	Steps  int      // with faults; then everything has to come to rest
+	Faults []Fault  // nil: drawn from the seed
+	Kinds  []string // of faults that are drawn; nil: all
+	Flaws  partition.Flaws
+	Keep   bool         // the history's lines
+	Logger *slog.Logger // of the planners; nil: silent
+}
+
+// Result is what a run came to.
+type Result struct {
+	Seed    uint64
+	Err     error // what must not be, or nil
+	Steps   int
+	Took    time.Duration // of virtual time
+	Faults  []Fault       // that were meant
+	Digest  uint64        // of the history
+	History []string      // if kept
+	Covered Coverage
+}
+
+// Run runs a seed to its end.
+func Run(o Options) Result {
+	var r Result
+	bubble(func() { r = run(o) })
+	return r
+}
+
+// bubble runs f in virtual time. testing/synctest wants a test for that; nothing
+// else of it is used.
+func bubble(f func()) {
+	var t testing.T
+	synctest.Test(&t, func(*testing.T) { f() })
+}
+
+// mostSteps bounds the time in which everything has to come to rest.
+const mostSteps = 20_000
+
+func run(o Options) Result {
+	if o.Faults == nil {
+		o.Faults = drawFaults(o.Seed, o.Steps, o.Kinds)
+	}
+	w := newWorld(o)
+	w.start()
+	for w.step = 0; w.step < o.Steps && !w.failed(); w.step++ {
+		w.inject()
+		w.advance()
+	}
+	w.calmDown()
+	for w.busy() && !w.failed() {
+		if w.step++; w.step > o.Steps+mostSteps {
+			w.fail("after %v nothing comes to rest: %s", time.Since(w.began), w.stuck())
+		}
+		w.advance()
+	}
+	if !w.failed() {
+		w.audit()
+	}
+	w.shutdown()
+	return Result{Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults, Digest: w.history.digest, History: w.history.lines, Covered: w.coverage}
+}
+
+// stuck tells who still waits.
+func (w *world) stuck() string {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	text := fmt.Sprintf("%d at work", w.running)
+	for _, s := range w.c.sorted() {
+		text += fmt.Sprintf("\n  %s: %d", s.name, len(s.asked))
+	}
+	for slot, n := range w.nodes {
+		if n == nil {
+			continue
+		}
+		for p, o := range n.owners {
+			text += fmt.Sprintf("\n  n%d p%d: %+v", slot, p, o.Status())
+		}
+	}
+	return text
+}

@@ -1,0 +1,245 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+const (
+	grace = 2 * time.Second // of an attempt before its taker notifies
+	beat  = 3 * time.Second // between two heartbeats
+)
+
+// taker is a model of an executor: it keeps what takers promise (E2, E3) and has
+// no goroutine of its own. The scheduler moves it.
+type taker struct {
+	w       *world
+	slot    int
+	name    string
+	slots   int
+	at      map[place]int64      // read so far
+	settled map[string]time.Time // tokens
+	open    []*execution
+}
+
+// execution is an attempt that a taker runs.
+type execution struct {
+	workflow string
+	task     *events.Task
+	from     place
+	offset   int64
+	ends     time.Time // zero: never
+	began    time.Time
+	last     time.Time // heard of
+	notified bool
+	guarded  bool // the notification is acknowledged
+	how      events.InboxMessage
+	reported bool
+}
+
+func (w *world) startTaker(slot int) {
+	w.starts++
+	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, settled: map[string]time.Time{}}
+	w.takers[slot] = t
+}
+
+// places are the partitions of queues that a taker has.
+func (t *taker) places() []place {
+	var all []place
+	for _, q := range queues {
+		for p := range int32(queuePartitions) {
+			if (int(p)+len(q))%len(t.w.takers) == t.slot {
+				all = append(all, place{t.w.c.names.Tasks(q), p})
+			}
+		}
+	}
+	return all
+}
+
+// position is where a taker reads on: where its group has committed, at first.
+func (t *taker) position(at place) int64 {
+	if next, ok := t.at[at]; ok {
+		return next
+	}
+	queue, _ := t.w.c.names.Queue(at.topic)
+	return t.w.c.offsets[t.w.c.names.QueueGroup(queue)][at]
+}
+
+// moves are what a taker could do now. The cluster's lock is held.
+func (t *taker) moves(now time.Time) []move {
+	var all []move
+	if len(t.open) < t.slots {
+		for _, at := range t.places() {
+			l := t.w.c.log(at.topic, at.partition)
+			if t.position(at) < l.stable() {
+				all = append(all, move{t.name + " takes from " + at.String(), func() { t.take(at, l) }})
+			}
+		}
+	}
+	for _, e := range t.open {
+		switch {
+		case e.reported:
+		case !e.ends.IsZero() && !now.Before(e.ends):
+			all = append(all, move{t.name + " reports " + e.String(), func() { t.report(e) }})
+		case !e.notified && now.Sub(e.began) >= grace:
+			all = append(all, move{t.name + " notifies " + e.String(), func() { t.notify(e) }})
+		case e.notified && now.Sub(e.last) >= beat:
+			all = append(all, move{t.name + " beats " + e.String(), func() { t.heartbeat(e) }})
+		}
+	}
+	for _, at := range t.places() {
+		queue, _ := t.w.c.names.Queue(at.topic)
+		group := t.w.c.names.QueueGroup(queue)
+		if next := t.committable(at); next > t.w.c.offsets[group][at] {
+			all = append(all, move{t.name + " commits " + at.String(), func() { t.w.c.commit(group, at, next) }})
+		}
+	}
+	return all
+}
+
+// committable is how far a taker may commit: not past an attempt that neither
+// its outcome nor heartbeats guard (E3).
+func (t *taker) committable(at place) int64 {
+	next := t.position(at)
+	for _, e := range t.open {
+		if e.from == at && !e.guarded {
+			next = min(next, e.offset)
+		}
+	}
+	return next
+}
+
+func (t *taker) take(at place, l *log) {
+	rec := l.at(t.position(at)).rec
+	t.at[at] = rec.Offset + 1
+	task := &events.Task{}
+	if err := wire.Unmarshal(rec.Value, task); err != nil {
+		t.w.fail("a task cannot be read: %v", err)
+		return
+	}
+	t.w.published(rec, task)
+	now := time.Now()
+	if t.knows(task.Token, now) {
+		return
+	}
+	e := &execution{workflow: string(rec.Key), task: task, from: at, offset: rec.Offset, began: now, last: now}
+	t.open = append(t.open, e)
+	t.begin(e)
+}
+
+// recentFor is how long a taker knows what it has settled.
+const recentFor = 20 * time.Second
+
+// knows says whether a taker runs an attempt, or has settled it recently (E2).
+func (t *taker) knows(token []byte, now time.Time) bool {
+	for _, e := range t.open {
+		if bytes.Equal(e.task.Token, token) {
+			return true
+		}
+	}
+	at, ok := t.settled[string(token)]
+	return ok && now.Sub(at) < recentFor
+}
+
+// begin decides how an execution goes.
+func (t *taker) begin(e *execution) {
+	switch t.w.rng.IntN(60) {
+	case 0:
+		e.how, e.ends = t.outcome(e, events.OutcomeAbandoned), e.began // handed back before it began
+		return
+	case 1:
+		e.how, e.ends = t.outcome(e, events.OutcomeUnknownTask), e.began
+		return
+	}
+	c := t.w.plan.Component(e.workflow, e.task.Component)
+	before, err := t.w.ledger.Begin(e.workflow, e.task, t.name)
+	if c == nil || err != nil {
+		t.w.fail("attempt of %q, component %q: %v", e.workflow, e.task.Component, err)
+		return
+	}
+	o := t.outcome(e, events.OutcomeCompleted)
+	o.Started = e.began.UnixMilli()
+	e.how, e.ends = o, e.began.Add(c.Acts.Takes)
+	switch c.Acts.Ends(before) {
+	case workload.Succeeds:
+		if o.Result, err = c.Result(e.task.Input); err != nil {
+			t.w.fail("%s of %s: %v", e.task.Component, e.workflow, err)
+		}
+	case workload.Errs:
+		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: "temporary", Message: "it may work the next time"}
+	case workload.Crashes:
+		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: events.ErrorPanic, Message: "it may work the next time"}
+	case workload.Hangs:
+		e.ends = time.Time{}
+	}
+	if limit := time.Duration(e.task.Timeout) * time.Millisecond; limit > 0 && (e.ends.IsZero() || e.ends.After(e.began.Add(limit))) {
+		o.Outcome, o.Result, o.Error, e.ends = events.OutcomeTimedOut, nil, nil, e.began.Add(limit)
+	}
+}
+
+func (t *taker) outcome(e *execution, how events.Outcome) *events.TaskOutcome {
+	return &events.TaskOutcome{Token: e.task.Token, Outcome: how, Executor: t.name}
+}
+
+func (t *taker) report(e *execution) {
+	e.reported = true
+	if o := e.how.(*events.TaskOutcome); o.Started > 0 {
+		o.Finished = time.Now().UnixMilli()
+	}
+	t.say(e, e.how, func() {
+		for i, open := range t.open {
+			if open == e {
+				t.open = append(t.open[:i:i], t.open[i+1:]...)
+				t.settled[string(e.task.Token)] = time.Now()
+				break
+			}
+		}
+	})
+}
+
+func (t *taker) notify(e *execution) {
+	e.notified, e.last = true, time.Now()
+	t.say(e, &events.TaskNotified{Token: e.task.Token, Channel: "sim", Executor: t.name}, func() { e.guarded = true })
+}
+
+func (t *taker) heartbeat(e *execution) {
+	e.last = time.Now()
+	beat := &events.TaskHeartbeat{Token: e.task.Token}
+	if t.w.rng.IntN(3) == 0 {
+		beat.Details = json.RawMessage(fmt.Sprintf(`{"at":%d}`, e.last.UnixMilli()))
+	}
+	t.say(e, beat, func() {})
+}
+
+// say produces a report to the planner.
+func (t *taker) say(e *execution, m events.InboxMessage, acked func()) {
+	rec := kafka.Keyed(t.w.c.names.Inbox(), []byte(e.workflow), events.EncodeInbox(m))
+	o := &op{what: fmt.Sprintf("%T", m), exec: func() error { return t.w.c.put(rec) }}
+	o.done = func(err error) {
+		if err == nil && t.w.takers[t.slot] == t {
+			acked()
+		}
+	}
+	t.w.c.add(nil, "taker/"+t.name, sending, o)
+}
+
+// put writes a record of somebody who is not a planner.
+func (c *cluster) put(rec *kgo.Record) error {
+	_, _, err := c.write(rec, nil)
+	return err
+}
+
+func (e *execution) String() string {
+	return fmt.Sprintf("%s of %s, attempt %d", e.task.Component, e.workflow, e.task.Attempt)
+}
+
+func (p place) String() string { return fmt.Sprintf("%s/%d", p.topic, p.partition) }

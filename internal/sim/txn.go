@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+)
+
+// txn is a partition.Txn over the model: what kafka.Txn promises of a real one.
+type txn struct {
+	n         *node
+	k         *coordinator
+	epoch     int // 0: not fenced, or deposed
+	unsettled bool
+}
+
+// Fence implements partition.Txn.
+func (t *txn) Fence(ctx context.Context) error {
+	t.Close()
+	return t.ask(ctx, "fence", func() error { t.epoch = t.n.c.initialize(t.k); return nil })
+}
+
+// Close implements partition.Txn.
+func (t *txn) Close() { t.epoch, t.unsettled = 0, false }
+
+func (t *txn) ask(ctx context.Context, what string, exec func() error) error {
+	ready := func() bool { return t.k.ending == 0 } // CONCURRENT_TRANSACTIONS, asked again
+	return t.n.ask(ctx, t.k.id, txnStep, ready, exec, what)
+}
+
+// Run implements partition.Txn.
+func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Commit) error {
+	if t.epoch == 0 {
+		return t.fail(kafka.Deposed, "run", errors.New("not fenced"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, txnTimeout)
+	defer cancel()
+	epoch := t.epoch
+	if t.unsettled {
+		if err := t.ask(ctx, "settle", func() error { return t.n.c.finish(t.k, epoch, false) }); err != nil {
+			return t.fail(kafka.Failed, "settle", err)
+		}
+		t.unsettled = false
+	}
+	if err := t.produce(ctx, records); err != nil {
+		return t.abort(ctx, t.fail(kafka.Failed, "produce", err))
+	}
+	if commit != nil {
+		if err := t.ask(ctx, "positions", func() error { return t.n.c.stage(t.k, epoch, commit) }); err != nil {
+			return t.abort(ctx, t.fail(kafka.Failed, "commit positions", err))
+		}
+	}
+	if err := t.ask(ctx, "commit", func() error { return t.n.c.finish(t.k, epoch, true) }); err != nil {
+		t.unsettled = true
+		return t.fail(kafka.Unknown, "commit", err)
+	}
+	return nil
+}
+
+// produce writes the records, those of one topic at a time.
+func (t *txn) produce(ctx context.Context, records []*kgo.Record) error {
+	epoch := t.epoch
+	for len(records) > 0 {
+		n := 1
+		for n < len(records) && records[n].Topic == records[0].Topic {
+			n++
+		}
+		some := make([]*kgo.Record, n) // as they leave: their bytes are the caller's again when it gives up
+		for i, rec := range records[:n] {
+			c := *rec
+			c.Key, c.Value = bytes.Clone(rec.Key), bytes.Clone(rec.Value)
+			some[i] = &c
+		}
+		err := t.ask(ctx, "produce "+some[0].Topic, func() error {
+			for _, rec := range some {
+				if err := t.n.c.produce(t.k, epoch, rec); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, rec := range some {
+			records[i].Partition, records[i].Offset = rec.Partition, rec.Offset
+		}
+		records = records[n:]
+	}
+	return nil
+}
+
+func (t *txn) fail(o kafka.Outcome, doing string, err error) *kafka.TxnError {
+	switch {
+	case kafka.IsFenced(err):
+		o = kafka.Deposed
+		t.Close()
+	case kafka.IsMembership(err):
+		o = kafka.NotMember
+	case kafka.IsTooLarge(err):
+		o = kafka.TooLarge
+	}
+	return &kafka.TxnError{Outcome: o, Err: fmt.Errorf("transaction %s: %s: %w", t.k.id, doing, err)}
+}
+
+// abort ends the open transaction, also when the caller's context has ended.
+func (t *txn) abort(ctx context.Context, cause *kafka.TxnError) error {
+	if t.epoch == 0 {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txnTimeout)
+	defer cancel()
+	epoch := t.epoch
+	err := t.ask(ctx, "abort", func() error { return t.n.c.finish(t.k, epoch, false) })
+	switch {
+	case err == nil:
+		return cause
+	case kafka.IsFenced(err):
+		return t.fail(kafka.Deposed, "abort", err)
+	default:
+		t.unsettled = true
+		return cause
+	}
+}

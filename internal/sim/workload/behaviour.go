@@ -1,0 +1,154 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// behaviour is how the task of a step goes about its work. What it counts are
+// executions of a runnable, of whatever attempt: with more deliveries it
+// succeeds sooner, never later.
+type behaviour struct {
+	Takes    time.Duration // of work
+	Fails    int           // so many executions fail first
+	Panics   bool          // instead of returning an error
+	Hangs    int           // so many executions never end by themselves
+	Hopeless bool          // no execution succeeds
+	Halts    bool          // the policy gives up: it takes a retry by command
+	External bool          // nobody runs it: the client completes it by its token
+	Queue    string
+}
+
+func (b *behaviour) task() string {
+	if b.Queue != "" {
+		return b.Queue + ".work"
+	}
+	return "work"
+}
+
+// Ledger is what the tasks of a deployment remember, as the outside world does.
+type Ledger struct {
+	mu   sync.Mutex
+	runs map[string]int                // executions by runnable
+	ran  map[attemptID]map[string]bool // who executed an attempt
+	bad  []error                       // what no task may ever see
+}
+
+type attemptID struct {
+	Workflow string
+	Run      events.RunID
+	runnable events.RunnableID
+	attempt  uint32
+}
+
+// NewLedger is the memory of tasks that have not run yet.
+func NewLedger() *Ledger {
+	return &Ledger{runs: map[string]int{}, ran: map[attemptID]map[string]bool{}}
+}
+
+// Begin counts an execution and says how many there were before.
+func (l *Ledger) Begin(workflow string, task *events.Task, executor string) (before int, err error) {
+	t, err := events.PeekToken(task.Token)
+	if err != nil {
+		return 0, err
+	}
+	if t.Workflow != workflow || t.Attempt != task.Attempt {
+		return 0, fmt.Errorf("the token is of %s, attempt %d", t.Workflow, t.Attempt)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := attemptID{t.Workflow, t.Run, t.Runnable, t.Attempt}
+	if l.ran[id] == nil {
+		l.ran[id] = map[string]bool{}
+	}
+	l.ran[id][executor] = true
+	before = l.runs[task.IdempotencyKey]
+	l.runs[task.IdempotencyKey]++
+	return before, nil
+}
+
+// Complaints are what tasks saw that none may ever see.
+// Complain notes what no task may ever see.
+func (l *Ledger) Complaints() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.bad...)
+}
+
+// Complain notes what no task may ever see.
+func (l *Ledger) Complain(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bad = append(l.bad, err)
+}
+
+// Executed says whether an executor, or with "" anybody, ran an attempt.
+func (l *Ledger) Executed(id attemptID, executor string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ran[id][executor] || executor == "" && len(l.ran[id]) > 0
+}
+
+// end is how an execution ends.
+type end int
+
+// Ends of an execution.
+const (
+	Succeeds end = iota
+	Errs         // with an error that may pass
+	Crashes      // with a panic
+	Hangs        // never, by itself
+)
+
+// Ends says how an execution ends that follows so many others.
+func (b *behaviour) Ends(before int) end {
+	switch {
+	case before < b.Hangs:
+		return Hangs
+	case !b.Hopeless && before >= b.Hangs+b.Fails:
+		return Succeeds
+	case b.Panics:
+		return Crashes
+	}
+	return Errs
+}
+
+// Result is what a component makes of the input of its task.
+func (c *Component) Result(input json.RawMessage) (json.RawMessage, error) {
+	weight, err := c.WeightOf(input)
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(fmt.Sprint(c.Compute(weight))), nil
+}
+
+// Async says whether attempts may be published together with their record.
+func (c *Component) Async() bool { return c.policy["execution_mode"] == "async" }
+
+// WeightOf undoes what the definition did to the arriving value.
+func (c *Component) WeightOf(input json.RawMessage) (int64, error) {
+	s := c.shape
+	switch c.shaped {
+	case weighted:
+		s = number
+	case added:
+		var with struct {
+			Input json.RawMessage `json:"input"`
+			Add   int64           `json:"add"`
+		}
+		if err := json.Unmarshal(input, &with); err != nil || with.Add != c.add {
+			return 0, fmt.Errorf("input %s: want the parameter add: %d: %v", input, c.add, err)
+		}
+		input = with.Input
+	}
+	v, err := parse(input, s)
+	if err != nil {
+		return 0, fmt.Errorf("input %s: %w", input, err)
+	}
+	return weigh(v), nil
+}

@@ -1,0 +1,157 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// MaxKills bounds how often takers may be killed in one run: the policies of a
+// plan leave room for as many losses.
+const MaxKills = 4
+
+// Plan is everything that a seed decides: what runs, under which settings, and
+// what is done to it.
+type Plan struct {
+	Seed       uint64
+	Partitions int32
+	Settings   partition.Settings
+	Takers     int
+	Slots      int
+	Workflows  []*Workflow
+}
+
+// Workflow is one run of a random graph, with what its client does.
+type Workflow struct {
+	ID    string
+	Graph *Graph
+	Start int64 // the input that comes with the start
+	More  []Deed
+	Begin time.Duration
+	Run   map[string]any  // options given with the run
+	Lives []time.Duration // how long earlier runs under the same id live until they are deleted
+	Named bool            // the definition is registered and started by name
+}
+
+// Deed is one thing that a client does, some time after the one before.
+type Deed struct {
+	After time.Duration
+	What  deedKind
+	Input int64
+	Again time.Duration // sent again under the same id so much later; 0: once
+}
+
+type deedKind int
+
+// Kinds of deeds.
+const (
+	Feed deedKind = iota
+	PauseAndResume
+	StopAndResume
+	Checkpoint
+)
+
+// Inputs are all inputs of the workflow.
+func (wf *Workflow) Inputs() []int64 {
+	all := []int64{wf.Start}
+	for _, m := range wf.More {
+		if m.What == Feed {
+			all = append(all, m.Input)
+		}
+	}
+	return all
+}
+
+// calmly is the prefix of the ids of the undisturbed runs.
+const Calmly = "calm-"
+
+// Workflow is what runs under an id, calmly or not; nil if nothing does.
+func (p *Plan) Workflow(id string) *Workflow {
+	id = strings.TrimPrefix(id, Calmly)
+	for _, w := range p.Workflows {
+		if w.ID == id {
+			return w
+		}
+	}
+	return nil
+}
+
+// Component is a component of what runs under an id; nil if there is none.
+func (p *Plan) Component(workflowID, component string) *Component {
+	w := p.Workflow(workflowID)
+	if w == nil {
+		return nil
+	}
+	for _, c := range w.Graph.Components {
+		if c.Name == component {
+			return c
+		}
+	}
+	return nil
+}
+
+// NewPlan draws what runs; faults draws what is done to it.
+func NewPlan(seed uint64) *Plan {
+	d := NewDice(seed)
+	p := &Plan{Seed: seed, Partitions: int32(d.Between(1, 3)), Takers: d.Between(1, 2), Slots: Pick(d, 1, 2, 2, 3, 6)}
+	p.Settings = partition.Settings{
+		Lease:              Pick(d, 2*time.Second, 3*time.Second, 10*time.Second),
+		CheckpointInterval: Pick(d, 50*time.Millisecond, 200*time.Millisecond, time.Second),
+		LagRecords:         Pick(d, 0, uint64(20)),
+		Silence:            12 * time.Second,
+		Pending:            8 * time.Second,
+		NeverRunsTwice:     d.One(2),
+	}
+	if d.One(4) { // hardly any room to run ahead
+		p.Settings.InflightRecords, p.Settings.QueueRecords = d.Between(1, 6), d.Between(1, 6)
+	}
+	if d.One(3) { // hardly any cache
+		p.Settings.CacheBytes = d.Between(1, 4) << 10
+	}
+	for i := range d.Between(1, 3) {
+		p.Workflows = append(p.Workflows, d.workflow(i))
+	}
+	return p
+}
+
+func (d Dice) workflow(i int) *Workflow {
+	halting := d.One(4)
+	w := &Workflow{ID: fmt.Sprintf("w%d-%d", i, d.IntN(1000)), Start: int64(d.IntN(1000)), Begin: d.Millis(0, 500)}
+	w.Graph = d.Graph(fmt.Sprintf("g%d", i), halting)
+	w.Graph.options = map[string]any{
+		"checkpoint": Pick[any](d, "every_cycle", "every_cycle", map[string]any{"every_n": d.Between(1, 4)}, "on_complete", "manual"),
+	}
+	if d.One(2) {
+		w.Run = map[string]any{"max_concurrency": d.Between(1, 4)}
+	}
+	for d.One(3) {
+		w.Lives = append(w.Lives, d.Millis(0, 4000))
+	}
+	w.Named = d.One(3)
+	if d.One(4) {
+		w.Graph.options["close"] = "on_idle"
+		return w
+	}
+	for range d.Between(0, 3) {
+		w.More = append(w.More, Deed{After: d.Millis(0, 2500), What: Feed, Input: int64(d.IntN(1000)), Again: d.Again()})
+	}
+	for range d.Between(0, 2) {
+		kinds := []deedKind{Checkpoint, PauseAndResume, StopAndResume}
+		if halting { // a halted workflow is neither paused nor resumed
+			kinds = kinds[:1]
+		}
+		at := d.IntN(len(w.More) + 1)
+		w.More = append(w.More[:at:at], append([]Deed{{After: d.Millis(0, 2500), What: Pick(d, kinds...), Again: d.Again()}}, w.More[at:]...)...)
+	}
+	return w
+}
+
+// Again is when a client sends a command a second time.
+func (d Dice) Again() time.Duration {
+	if d.One(3) {
+		return d.Millis(1, 8000)
+	}
+	return 0
+}

@@ -1,0 +1,51 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Results are what a workflow came to, as its client sees it.
+type Results struct {
+	Status      string
+	Outputs     map[string]json.RawMessage
+	Productions map[string][]json.RawMessage
+	Counts      events.Counts
+	Run         string
+}
+
+// Check holds what a workflow came to against the oracle.
+func (wf *Workflow) Check(got Results) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	want := wf.Graph.Expected(wf.Inputs())
+	for name, list := range want.Productions {
+		have := []string{}
+		for _, v := range got.Productions[name] {
+			have = append(have, string(v))
+		}
+		slices.Sort(have)
+		if !slices.Equal(have, list) {
+			bad("%s: %s produced %v, want %v", wf.ID, name, have, list)
+		}
+	}
+	if len(got.Productions) != len(want.Productions) {
+		bad("%s: %d components have productions, want %d", wf.ID, len(got.Productions), len(want.Productions))
+	}
+	for name, may := range want.Outputs {
+		if !slices.Contains(may, string(got.Outputs[name])) {
+			bad("%s: output %s is %s, want one of %v", wf.ID, name, got.Outputs[name], may)
+		}
+	}
+	if got.Counts.Completed != want.completed || got.Counts.Skipped != want.skipped {
+		bad("%s: %d completed and %d skipped runnables, want %d and %d", wf.ID, got.Counts.Completed, got.Counts.Skipped, want.completed, want.skipped)
+	}
+	if c := got.Counts; c.Ready+c.Waiting+c.Active+c.Failed+c.Cancelled > 0 {
+		bad("%s rests %s with %+v", wf.ID, got.Status, c)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+var secret = events.Key("simulation-secret")
+
+// world is one run: a cluster, planners, takers and users under one scheduler.
+type world struct {
+	o      Options
+	plan   *workload.Plan
+	c      *cluster
+	rng    *rand.Rand // of the scheduler's choices
+	logger *slog.Logger
+	ledger *workload.Ledger
+	shared *store.Shared
+	stats  partition.Stats
+	began  time.Time
+
+	nodes    []*node // by slot; nil: it is down
+	disks    []*disk
+	skews    []time.Duration
+	takers   []*taker
+	owner    []int // of partitions: the slot that the group gave it to; -1: none
+	starts   int
+	orders   int            // of operators
+	kills    int            // of takers
+	doubtful map[int32]bool // partitions whose lease may not have excluded another
+
+	users   []*user
+	working sync.WaitGroup // users and what they do later
+	running int            // of them, under mu
+	stop    context.CancelFunc
+	ctx     context.Context
+	ended   sync.WaitGroup // processes that end
+
+	step      int
+	calm      bool // no more faults
+	later     []due
+	coups     []*rand.Rand // that wait for their moment
+	history   history
+	answering func() // what the move at hand tells a client
+
+	defs map[string][]byte
+
+	coverage Coverage
+
+	mu      sync.Mutex
+	leaving int // processes that end
+	ticks   int64
+	calls   []*call
+	tasks   []taskSeen
+	errs    []error
+}
+
+// due is something that the scheduler does at a time.
+type due struct {
+	at   time.Time
+	what string
+	do   func()
+}
+
+// taskSeen is a task record as a taker met it.
+type taskSeen struct {
+	workflow string
+	token    events.Token
+	early    bool
+}
+
+func newWorld(o Options) *world {
+	rng := rand.New(rand.NewPCG(o.Seed, 0x736368656475))
+	w := &world{o: o, plan: workload.NewPlan(o.Seed), rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]bool{}}
+	if w.logger == nil {
+		w.logger = discard
+	}
+	w.history.keep, w.coverage = o.Keep, NewCoverage()
+	w.c = newCluster(w.plan.Partitions, rng)
+	w.shared = store.NewShared(1 << 20)
+	w.ctx, w.stop = context.WithCancel(context.Background())
+	planners := 2 + rng.IntN(3)
+	for range planners {
+		w.disks, w.skews, w.nodes = append(w.disks, newDisk()), append(w.skews, 0), append(w.nodes, nil)
+	}
+	for range w.plan.Partitions {
+		w.owner = append(w.owner, -1)
+	}
+	w.takers = make([]*taker, w.plan.Takers)
+	for _, wf := range w.plan.Workflows {
+		d, err := definition.Parse([]byte(wf.Graph.Source()))
+		if err != nil {
+			panic(fmt.Sprintf("sim: a drawn definition: %v", err))
+		}
+		w.defs[wf.Graph.Name] = d.Canonical()
+	}
+	return w
+}
+
+// definition resolves what runs start by name.
+func (w *world) definition(ref string) ([]byte, bool) {
+	d, ok := w.defs[ref]
+	return d, ok
+}
+
+// fail notes what must not be.
+func (w *world) fail(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.errs) < 20 {
+		w.errs = append(w.errs, fmt.Errorf(format, args...))
+	}
+}
+
+func (w *world) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.errs) > 0
+}
+
+// start starts everybody.
+func (w *world) start() {
+	for slot := range w.nodes {
+		w.startNode(slot, w.disks[slot])
+	}
+	for slot := range w.takers {
+		w.startTaker(slot)
+	}
+	for p := range w.owner {
+		w.assign(int32(p), w.rng.IntN(len(w.nodes)))
+	}
+	for _, wf := range w.plan.Workflows {
+		u := &user{caller: w.caller("user-" + wf.ID), wf: wf}
+		w.users = append(w.users, u)
+		w.work(func() {
+			if err := u.drive(w.ctx); err != nil && w.ctx.Err() == nil {
+				w.fail("the user of %s: %w", wf.ID, err)
+			}
+		})
+	}
+	w.work(func() { w.meddle(w.ctx) })
+}
+
+// work runs something that has to end before the run is over.
+func (w *world) work(f func()) {
+	w.mu.Lock()
+	w.running++
+	w.mu.Unlock()
+	w.working.Go(func() {
+		defer func() {
+			w.mu.Lock()
+			w.running--
+			w.mu.Unlock()
+		}()
+		f()
+	})
+}
+
+// soon does something some time later, before the run is over.
+func (w *world) soon(after time.Duration, f func(ctx context.Context) error) {
+	w.work(func() {
+		if pause(w.ctx, after) != nil {
+			return
+		}
+		if err := f(w.ctx); err != nil && w.ctx.Err() == nil {
+			w.fail("later: %w", err)
+		}
+	})
+}
+
+// busy says whether users still wait for something.
+func (w *world) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running > 0
+}
+
+// published notes a task that a taker met.
+func (w *world) published(rec *kgo.Record, task *events.Task) {
+	t, err := secret.Open(task.Token)
+	if err != nil || t.Workflow != string(rec.Key) {
+		w.fail("the task of %s, attempt %d, has no token of its own: %v", rec.Key, task.Attempt, err)
+		return
+	}
+	c := w.plan.Component(t.Workflow, task.Component)
+	w.tasks = append(w.tasks, taskSeen{t.Workflow, t, c != nil && c.Async()})
+}
+
+// at does something at a time of its own.
+func (w *world) at(after time.Duration, what string, do func()) {
+	w.later = append(w.later, due{time.Now().Add(after), what, do})
+}
+
+// shutdown ends everybody; nothing is left running.
+func (w *world) shutdown() {
+	w.stop()
+	for _, n := range w.nodes {
+		if n != nil {
+			n.kill()
+		}
+	}
+	w.working.Wait()
+	w.ended.Wait()
+	w.shared.Close()
+}
+
+func (w *world) err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.Join(w.errs...)
+}

@@ -1,0 +1,54 @@
+package equivalence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/internal/taker"
+)
+
+var errTemporary = errors.New("it may work the next time")
+
+// work is the one task: it finds its component and does what that one does.
+func work(p *workload.Plan, l *workload.Ledger, executor string) taker.HandlerFunc {
+	return func(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+		c := p.Component(a.Workflow, a.Spec.Component)
+		before, err := l.Begin(a.Workflow, &a.Spec, executor)
+		if c == nil || err != nil {
+			err := fmt.Errorf("attempt of %q, component %q: %w", a.Workflow, a.Spec.Component, err)
+			l.Complain(err)
+			return nil, err
+		}
+		result, err := perform(ctx, c, a.Spec.Input, before)
+		if err != nil && !errors.Is(err, errTemporary) && ctx.Err() == nil {
+			l.Complain(fmt.Errorf("%s of %s: %w", c.Name, a.Workflow, err))
+		}
+		return result, err
+	}
+}
+
+// perform executes a task that was executed so many times before.
+func perform(ctx context.Context, c *workload.Component, input json.RawMessage, before int) (json.RawMessage, error) {
+	result, err := c.Result(input)
+	if err != nil {
+		return nil, err
+	}
+	how := c.Acts.Ends(before)
+	if how == workload.Hangs {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	if pause(ctx, c.Acts.Takes) != nil {
+		return nil, context.Cause(ctx)
+	}
+	switch how {
+	case workload.Crashes:
+		panic(errTemporary)
+	case workload.Errs:
+		return nil, errTemporary
+	}
+	return result, nil
+}
