@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -234,7 +235,7 @@ func (r *reader) PollFetches(ctx context.Context) kgo.Fetches {
 		return nil
 	}, "poll")
 	if err != nil {
-		if err == errDead { // nothing is read, and nobody spins
+		if errors.Is(err, errDead) { // nothing is read, and nobody spins
 			<-ctx.Done()
 		}
 		return kgo.NewErrFetch(ctx.Err())

@@ -48,7 +48,7 @@ func bubble(f func()) {
 }
 
 // mostSteps bounds the time in which everything has to come to rest.
-const mostSteps = 20_000
+const mostSteps = 40_000
 
 func run(o Options) Result {
 	if o.Faults == nil {

@@ -18,7 +18,7 @@ type move struct {
 // advance lets one thing happen: an operation at the cluster or its answer, a
 // step of a taker, or time.
 func (w *world) advance() {
-	time.Sleep(1) // no two answers at one time: what they set off does not meet
+	time.Sleep(time.Nanosecond) // no two answers at one time: what they set off does not meet
 	synctest.Wait()
 	w.overdue()
 	w.c.mu.Lock()

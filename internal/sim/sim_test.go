@@ -13,7 +13,7 @@ import (
 var (
 	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
 	seeds   = flag.Int("seeds", 60, "how many seeds each test runs")
-	steps   = flag.Int("steps", 600, "with faults")
+	steps   = flag.Int("steps", 800, "with faults")
 	flaw    = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
 )

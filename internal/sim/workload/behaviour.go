@@ -136,13 +136,14 @@ func (c *Component) WeightOf(input json.RawMessage) (int64, error) {
 	switch c.shaped {
 	case weighted:
 		s = number
+	case plain:
 	case added:
 		var with struct {
 			Input json.RawMessage `json:"input"`
 			Add   int64           `json:"add"`
 		}
 		if err := json.Unmarshal(input, &with); err != nil || with.Add != c.add {
-			return 0, fmt.Errorf("input %s: want the parameter add: %d: %v", input, c.add, err)
+			return 0, fmt.Errorf("input %s: want the parameter add: %d", input, c.add)
 		}
 		input = with.Input
 	}

@@ -49,6 +49,7 @@ func (g *Graph) spec(c *Component) map[string]any {
 		switch c.shaped {
 		case weighted:
 			out["input"] = weight
+		case plain:
 		case added:
 			out["params"] = map[string]any{"add": c.add}
 		}
@@ -79,6 +80,7 @@ func (g *Graph) wire(c *Component, out map[string]any) {
 		byName[a.name] = arm(a)
 	}
 	switch c.join {
+	case root:
 	case single:
 		out["after"] = all[0]
 	case list:

@@ -111,6 +111,7 @@ func (g *Graph) arriving(c *Component) *shape {
 			s.parts = append(s.parts, part{a.name, a.optional, g.yields(a.parent)})
 		}
 		return s
+	case root, single:
 	case anyOf:
 		for _, a := range c.arms[1:] { // one shape for all: else numbers only
 			if g.yields(a.parent) != g.yields(c.arms[0].parent) {

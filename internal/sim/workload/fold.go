@@ -18,7 +18,7 @@ import (
 // Content is rows by encoded key.
 type Content map[string][]byte
 
-// workflowTables are the tables that the planner's machine keeps.
+// WorkflowTables are the tables that the planner's machine keeps.
 var WorkflowTables = []rows.Table{
 	rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.Timer,
 	rows.Definition, rows.Pin,
@@ -102,7 +102,10 @@ func Compare(what string, want, have Content) error {
 			continue
 		}
 		key, err := rows.ParseKey([]byte(k))
-		errs = append(errs, fmt.Errorf("%s: row %v (%v) is %q (%v), want %q (%v)", what, key, err, b, inHave, a, inWant))
+		if err != nil {
+			errs = append(errs, err)
+		}
+		errs = append(errs, fmt.Errorf("%s: row %v is %q (%v), want %q (%v)", what, key, b, inHave, a, inWant))
 		if len(errs) == 5 {
 			break
 		}

@@ -154,7 +154,7 @@ func parse(raw json.RawMessage, s *shape) (any, error) {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil || len(items) != len(s.parts) {
-		return nil, fmt.Errorf("%s is no list of %d: %v", raw, len(s.parts), err)
+		return nil, fmt.Errorf("%s is no list of %d", raw, len(s.parts))
 	}
 	out := make([]any, len(items))
 	for i := range items {
@@ -169,7 +169,7 @@ func parse(raw json.RawMessage, s *shape) (any, error) {
 func parseObject(raw json.RawMessage, s *shape) (any, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || len(fields) != len(s.parts) {
-		return nil, fmt.Errorf("%s is no object of %d fields: %v", raw, len(s.parts), err)
+		return nil, fmt.Errorf("%s is no object of %d fields", raw, len(s.parts))
 	}
 	out := object{}
 	for _, p := range s.parts {

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// expectation is what a workflow must come to, whatever happens on the way.
-type expectation struct {
+// Expectation is what a workflow must come to, whatever happens on the way.
+type Expectation struct {
 	Productions map[string][]string // by component, sorted JSON
 	Outputs     map[string][]string // possible latest values of each output; null if there is none
 	completed   uint64
@@ -19,8 +19,8 @@ type yielded struct {
 }
 
 // Expected evaluates the graph topologically, input by input.
-func (g *Graph) Expected(inputs []int64) expectation {
-	e := expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}}
+func (g *Graph) Expected(inputs []int64) Expectation {
+	e := Expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}}
 	for _, c := range g.Components {
 		if c.kind != condition {
 			e.Productions[c.Name] = []string{}
@@ -67,7 +67,7 @@ func (g *Graph) outs() map[string]string {
 	return leaf
 }
 
-func (g *Graph) scope(in int64, e *expectation) []yielded {
+func (g *Graph) scope(in int64, e *Expectation) []yielded {
 	out := make([]yielded, len(g.Components))
 	for i, c := range g.Components {
 		for _, v := range c.arriving(in, out) {
@@ -92,6 +92,7 @@ func (c *Component) arriving(in int64, before []yielded) []any {
 			all = append(all, before[a.parent].facts...)
 		}
 		return all
+	case list, named:
 	}
 	return c.joined(before)
 }
@@ -115,7 +116,7 @@ func (c *Component) joined(before []yielded) []any {
 	return []any{items}
 }
 
-func (c *Component) activate(v any, y *yielded, e *expectation) {
+func (c *Component) activate(v any, y *yielded, e *Expectation) {
 	if c.when != nil && !c.when.holds(v) {
 		y.passed = append(y.passed, v)
 		return

@@ -64,7 +64,7 @@ func (wf *Workflow) Inputs() []int64 {
 	return all
 }
 
-// calmly is the prefix of the ids of the undisturbed runs.
+// Calmly is the prefix of the ids of the undisturbed runs.
 const Calmly = "calm-"
 
 // Workflow is what runs under an id, calmly or not; nil if nothing does.
