@@ -70,9 +70,14 @@ func storeDir(p int32) string { return "store-" + partitionName(p) }
 
 func (w *world) settings() partition.Settings {
 	s := w.plan.Settings
+	s.WriteDelay = writeDelay
 	s.RecordBytes = largeRecord - recordOverhead
 	return s
 }
+
+// writeDelay is short: a store that is soon up to date is one that can soon be
+// wrong.
+const writeDelay = 200 * time.Millisecond
 
 // recordOverhead is what key and headers of a journal record may take.
 const recordOverhead = 2 << 10

@@ -12,16 +12,16 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
-	seeds   = flag.Int("seeds", 60, "how many seeds each test runs")
+	seeds   = flag.Int("seeds", 24, "how many seeds each test runs")
 	steps   = flag.Int("steps", 800, "with faults")
-	flaw    = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
+	broken  = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
 )
 
 func options(seed uint64) Options {
 	o := Options{Seed: seed, Steps: *steps, Keep: *show}
-	for _, f := range flaws {
-		if f.name == *flaw {
+	for _, f := range append(flaws, rare) {
+		if f.name == *broken {
 			o.Flaws, o.Kinds = f.flaws, f.kinds
 		}
 	}

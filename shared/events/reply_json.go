@@ -85,15 +85,15 @@ func (d *DefinitionRef) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-func (c *Counts) appendJSON(b []byte) []byte {
-	b = strconv.AppendUint(append(b, `{"ready":`...), c.Ready, 10)
-	b = strconv.AppendUint(append(b, `,"waiting":`...), c.Waiting, 10)
-	b = strconv.AppendUint(append(b, `,"active":`...), c.Active, 10)
-	b = strconv.AppendUint(append(b, `,"completed":`...), c.Completed, 10)
-	b = strconv.AppendUint(append(b, `,"failed":`...), c.Failed, 10)
-	b = strconv.AppendUint(append(b, `,"skipped":`...), c.Skipped, 10)
-	b = strconv.AppendUint(append(b, `,"suppressed":`...), c.Suppressed, 10)
-	b = strconv.AppendUint(append(b, `,"cancelled":`...), c.Cancelled, 10)
+func (n *Counts) appendJSON(b []byte) []byte {
+	b = strconv.AppendUint(append(b, `{"ready":`...), n.Ready, 10)
+	b = strconv.AppendUint(append(b, `,"waiting":`...), n.Waiting, 10)
+	b = strconv.AppendUint(append(b, `,"active":`...), n.Active, 10)
+	b = strconv.AppendUint(append(b, `,"completed":`...), n.Completed, 10)
+	b = strconv.AppendUint(append(b, `,"failed":`...), n.Failed, 10)
+	b = strconv.AppendUint(append(b, `,"skipped":`...), n.Skipped, 10)
+	b = strconv.AppendUint(append(b, `,"suppressed":`...), n.Suppressed, 10)
+	b = strconv.AppendUint(append(b, `,"cancelled":`...), n.Cancelled, 10)
 	return append(b, '}')
 }
 

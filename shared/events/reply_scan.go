@@ -46,15 +46,15 @@ func ScanStatus(s *scan.Scan) (t StatusText) {
 	return t
 }
 
-func (c *Counts) scan(s *scan.Scan) {
-	c.Ready = s.Natural(`,"counts":{"ready":`)
-	c.Waiting = s.Natural(`,"waiting":`)
-	c.Active = s.Natural(`,"active":`)
-	c.Completed = s.Natural(`,"completed":`)
-	c.Failed = s.Natural(`,"failed":`)
-	c.Skipped = s.Natural(`,"skipped":`)
-	c.Suppressed = s.Natural(`,"suppressed":`)
-	c.Cancelled = s.Natural(`,"cancelled":`)
+func (n *Counts) scan(s *scan.Scan) {
+	n.Ready = s.Natural(`,"counts":{"ready":`)
+	n.Waiting = s.Natural(`,"waiting":`)
+	n.Active = s.Natural(`,"active":`)
+	n.Completed = s.Natural(`,"completed":`)
+	n.Failed = s.Natural(`,"failed":`)
+	n.Skipped = s.Natural(`,"skipped":`)
+	n.Suppressed = s.Natural(`,"suppressed":`)
+	n.Cancelled = s.Natural(`,"cancelled":`)
 	s.Literal(`}`)
 }
 
