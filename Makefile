@@ -6,8 +6,9 @@ SHELL := bash
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
-# Packages whose goroutines meet; the rest is pure.
-RACE_PACKAGES ?= ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/...
+# Packages whose goroutines meet; the rest is pure, and the simulation's run one
+# at a time.
+RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -v internal/sim)
 FUZZ_COUNT ?= 200000x
 TORTURE_FLAGS ?=
 SEEDS ?= 350
