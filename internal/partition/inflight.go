@@ -26,32 +26,17 @@ type flight struct {
 type queue struct {
 	all   []*flight
 	bytes int
-	spare []*flight // to be used again
+	spare spares[flight]
 }
-
-// mostSpare bounds the flights that are kept for later.
-const mostSpare = 256
 
 // new is an empty flight, not in the queue.
-func (q *queue) new() *flight {
-	n := len(q.spare)
-	if n == 0 {
-		return &flight{}
-	}
-	f := q.spare[n-1]
-	q.spare = q.spare[:n-1]
-	return f
-}
+func (q *queue) new() *flight { return q.spare.take() }
 
-// done takes a flight that nothing refers to any more.
+// done takes a flight that nothing refers to any more; its lists are used again.
 func (q *queue) done(f *flight) {
-	if len(q.spare) >= mostSpare {
-		return
-	}
 	clear(f.tries)
 	clear(f.outs)
-	*f = flight{tries: f.tries[:0], outs: f.outs[:0]}
-	q.spare = append(q.spare, f)
+	q.spare.keep(f, flight{tries: f.tries[:0], outs: f.outs[:0]})
 }
 
 func (q *queue) len() int { return len(q.all) }

@@ -15,7 +15,7 @@ type watch struct {
 	open  map[attemptKey]*watched
 	next  int64                   // Unix ms of the next sweep
 	asked map[string][]attemptKey // queues whose offsets are asked for, and for whom
-	spare []*watched              // to be used again
+	spare spares[watched]
 }
 
 type attemptKey struct {
@@ -72,7 +72,7 @@ func (w *watch) note(t *try, now int64) {
 		return
 	}
 	if at == nil {
-		at = w.room()
+		at = w.spare.take()
 		w.open[k] = at
 	}
 	if at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
@@ -88,20 +88,9 @@ func (w *watch) note(t *try, now int64) {
 // close forgets an attempt, if it is known; nobody keeps what was known of it.
 func (w *watch) close(k attemptKey, at *watched) {
 	delete(w.open, k)
-	if at != nil && len(w.spare) < mostSpare {
-		*at = watched{}
-		w.spare = append(w.spare, at)
+	if at != nil {
+		w.spare.keep(at, watched{})
 	}
-}
-
-func (w *watch) room() *watched {
-	n := len(w.spare)
-	if n == 0 {
-		return &watched{}
-	}
-	at := w.spare[n-1]
-	w.spare = w.spare[:n-1]
-	return at
 }
 
 // out tells where the task record of an attempt is.
