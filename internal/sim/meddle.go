@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -153,7 +154,7 @@ func (m *meddler) stopped(ctx context.Context) error {
 		if err != nil || r.Refusal != nil || !strings.Contains(string(r.Body), `"stopping"`) {
 			break
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := workload.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}

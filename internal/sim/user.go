@@ -21,7 +21,7 @@ type user struct {
 
 // drive is the user's life.
 func (u *user) drive(ctx context.Context) error {
-	if err := pause(ctx, u.wf.Begin); err != nil {
+	if err := workload.Pause(ctx, u.wf.Begin); err != nil {
 		return err
 	}
 	for i, life := range u.wf.Lives {
@@ -33,7 +33,7 @@ func (u *user) drive(ctx context.Context) error {
 		return err
 	}
 	for i, d := range u.wf.More {
-		if err := pause(ctx, d.After); err != nil {
+		if err := workload.Pause(ctx, d.After); err != nil {
 			return err
 		}
 		if err := u.do(ctx, i, d); err != nil {
@@ -41,17 +41,6 @@ func (u *user) drive(ctx context.Context) error {
 		}
 	}
 	return u.rest(ctx)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // must is a command that is obeyed, or refused with one of the codes.
@@ -89,7 +78,7 @@ func (u *user) live(ctx context.Context, number int, life time.Duration) error {
 	if err := u.start(ctx, fmt.Sprintf("life-%d", number)); err != nil {
 		return err
 	}
-	if err := pause(ctx, life); err != nil {
+	if err := workload.Pause(ctx, life); err != nil {
 		return err
 	}
 	force := number%2 == 0
@@ -122,7 +111,7 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 		if _, err := u.must(ctx, "pause", key+"-pause", map[string]any{}, "invalid_state"); err != nil {
 			return err
 		}
-		if err := pause(ctx, d.After); err != nil {
+		if err := workload.Pause(ctx, d.After); err != nil {
 			return err
 		}
 	case workload.StopAndResume:
@@ -144,7 +133,7 @@ func (u *user) resume(ctx context.Context, key string) error {
 		case r.Refusal.Code == "invalid_state":
 			return nil // it has failed: resting retries
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := workload.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -183,7 +172,7 @@ func (u *user) rest(ctx context.Context) error {
 		if err := u.complete(ctx, n); err != nil {
 			return err
 		}
-		if err := pause(ctx, 300*time.Millisecond); err != nil {
+		if err := workload.Pause(ctx, 300*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -172,7 +172,7 @@ func (w *world) work(f func()) {
 // soon does something some time later, before the run is over.
 func (w *world) soon(after time.Duration, f func(ctx context.Context) error) {
 	w.work(func() {
-		if pause(w.ctx, after) != nil {
+		if workload.Pause(w.ctx, after) != nil {
 			return
 		}
 		if err := f(w.ctx); err != nil && w.ctx.Err() == nil {

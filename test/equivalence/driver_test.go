@@ -19,7 +19,7 @@ import (
 func (w *world) drive(wf *workload.Workflow, id string) (workload.Results, error) {
 	ctx, cancel := w.within()
 	defer cancel()
-	if err := pause(ctx, wf.Begin); err != nil {
+	if err := workload.Pause(ctx, wf.Begin); err != nil {
 		return workload.Results{}, err
 	}
 	var repeats sync.WaitGroup
@@ -35,7 +35,7 @@ func (w *world) drive(wf *workload.Workflow, id string) (workload.Results, error
 	stop := w.completing(ctx, wf, id)
 	defer stop()
 	for i, m := range wf.More {
-		if err := pause(ctx, m.After); err != nil {
+		if err := workload.Pause(ctx, m.After); err != nil {
 			return workload.Results{}, err
 		}
 		if err := w.do(ctx, id, fmt.Sprintf("%s-deed-%d", id, i), m, &repeats); err != nil {
@@ -45,24 +45,12 @@ func (w *world) drive(wf *workload.Workflow, id string) (workload.Results, error
 	return w.rest(ctx, id)
 }
 
-// pause sleeps, unless ctx ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // live is an earlier run under the same id, that is deleted in the middle.
 func (w *world) live(ctx context.Context, wf *workload.Workflow, id string, number int, life time.Duration, repeats *sync.WaitGroup) error {
 	if err := w.startWorkflow(ctx, wf, id, fmt.Sprintf("life-%d", number), repeats); err != nil {
 		return err
 	}
-	if err := pause(ctx, life); err != nil {
+	if err := workload.Pause(ctx, life); err != nil {
 		return err
 	}
 	if number%2 == 0 {
@@ -95,7 +83,7 @@ func (w *world) startWorkflow(ctx context.Context, wf *workload.Workflow, id, ke
 		return err
 	}
 	repeats.Go(func() {
-		if pause(ctx, 2*wf.Begin) != nil {
+		if workload.Pause(ctx, 2*wf.Begin) != nil {
 			return
 		}
 		again, err := start()
@@ -116,7 +104,7 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 		}
 		if m.Again > 0 {
 			repeats.Go(func() {
-				if err := pause(ctx, m.Again); err == nil {
+				if err := workload.Pause(ctx, m.Again); err == nil {
 					if err := in(); err != nil {
 						w.t.Errorf("input %s, repeated: %v", key, err)
 					}
@@ -131,7 +119,7 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 		if _, err := c.Pause(ctx, id, client.Why{}); err != nil {
 			return err
 		}
-		if err := pause(ctx, m.After); err != nil {
+		if err := workload.Pause(ctx, m.After); err != nil {
 			return err
 		}
 	case workload.StopAndResume:
@@ -157,7 +145,7 @@ func (w *world) halt(ctx context.Context, id string, drain time.Duration) error 
 		if err != nil || got.Status == "stopped" {
 			return err
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := workload.Pause(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for it to stop: %w", err)
 		}
 	}

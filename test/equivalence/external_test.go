@@ -23,7 +23,7 @@ func (w *world) completing(ctx context.Context, wf *workload.Workflow, id string
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for pause(ctx, 300*time.Millisecond) == nil {
+		for workload.Pause(ctx, 300*time.Millisecond) == nil {
 			if err := w.completeAll(ctx, id); err != nil && ctx.Err() == nil {
 				w.t.Errorf("completing %s: %v", id, err)
 				return

@@ -52,7 +52,7 @@ func (w *world) repeat(seed uint64) (end func()) {
 
 // again writes a record once more, as it was.
 func (w *world) again(ctx context.Context, out *kgo.Client, k *kgo.Record, after time.Duration) {
-	if pause(ctx, after) != nil {
+	if workload.Pause(ctx, after) != nil {
 		return
 	}
 	r := kafka.Placed(k.Topic, k.Partition, k.Key, k.Value, append(k.Headers[:len(k.Headers):len(k.Headers)], kafka.Header(copied, nil))...)

@@ -41,7 +41,7 @@ func perform(ctx context.Context, c *workload.Component, input json.RawMessage, 
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	if pause(ctx, c.Acts.Takes) != nil {
+	if workload.Pause(ctx, c.Acts.Takes) != nil {
 		return nil, context.Cause(ctx)
 	}
 	switch how {
