@@ -13,7 +13,7 @@ func (t *turn) change(id events.RunnableID) *runnable {
 
 func (t *turn) applyFact(e *events.FactProduced) {
 	t.h().NextFact = uint64(e.Fact)
-	t.tx.Create(factKey(t.wf, e.Fact), &fact{
+	t.keep(e.Fact, &fact{
 		Component: e.Component + 1, Scope: e.Scope, Parents: e.Parents, Depth: t.depth(e.Parents), Time: t.now, Value: e.Value,
 	})
 	t.output(e.Component, e.Fact)
@@ -147,7 +147,7 @@ func (t *turn) applyCompleted(e *events.RunnableCompleted) {
 	h.Completed++
 	h.Outcomes++
 	h.NextFact = uint64(e.Fact)
-	t.tx.Create(factKey(t.wf, e.Fact), &fact{
+	t.keep(e.Fact, &fact{
 		Component: r.Component + 1, Scope: r.Scope, Parents: r.Parents, Depth: r.Depth, Time: t.now, Value: e.Value,
 		Runnable: e.Runnable, Attempt: r.Attempt, Past: r.Past, Executor: e.Executor, Started: e.Started, Finished: e.Finished,
 	})
@@ -222,7 +222,7 @@ func (t *turn) applyFired(e *events.TimerFired) {
 	h := t.h()
 	h.Completed++
 	h.NextFact = uint64(e.Fact)
-	t.tx.Create(factKey(t.wf, e.Fact), &fact{
+	t.keep(e.Fact, &fact{
 		Component: r.Component + 1, Scope: r.Scope, Parents: r.Parents, Depth: r.Depth, Time: t.now,
 		Value: t.arrived(t.component(r.Component), r.Parents), Runnable: e.Runnable, Started: r.Created, Finished: t.now,
 	})

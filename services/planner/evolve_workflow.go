@@ -46,7 +46,7 @@ func (t *turn) applyInput(e *events.InputAccepted) {
 	if h.Status == Idle {
 		h.Status = Running
 	}
-	t.tx.Create(factKey(t.wf, e.Fact), &fact{Scope: e.Fact, Time: t.now, Value: e.Value})
+	t.keep(e.Fact, &fact{Scope: e.Fact, Time: t.now, Value: e.Value})
 	t.tx.Create(scopeKey(t.wf, e.Fact), &scope{Replace: e.Replace, Policies: e.Policies, Context: e.Context})
 	t.addWaiter()
 }
@@ -111,7 +111,7 @@ func (t *turn) applyWorkflowCancelled() {
 func (t *turn) applyDeleted() {
 	digest := t.setup().Digest
 	for _, table := range []rows.Table{
-		rows.Header, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed,
+		rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed,
 	} {
 		t.deleteTable(table)
 	}
@@ -126,6 +126,8 @@ func (t *turn) deleteTable(table rows.Table) {
 	switch table { // the rows' types differ
 	case rows.Header:
 		keys = append(keys, headerKey(t.wf), setupKey(t.wf))
+	case rows.Page:
+		rows.Scan(t.tx, from, func(k rows.Key, _ *factPage) bool { return collect(k) })
 	case rows.Fact:
 		rows.Scan(t.tx, from, func(k rows.Key, _ *fact) bool { return collect(k) })
 	case rows.Runnable:

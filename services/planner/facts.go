@@ -41,9 +41,6 @@ func (f *fact) Fields(c *wire.Codec) {
 	wire.Int(c, 12, "finished", &f.Finished)
 }
 
-// Touch implements rows.Touched.
-func (f *fact) Touch() uint64 { return uint64(f.Depth) + uint64(len(f.Executor)) }
-
 // runnable is one activation that has not completed.
 type runnable struct {
 	Component uint32
@@ -190,10 +187,6 @@ type latest struct{ Fact events.FactID }
 
 // Fields implements wire.Message.
 func (l *latest) Fields(c *wire.Codec) { wire.Int(c, 1, "fact", &l.Fact) }
-
-func factKey(wf string, id events.FactID) rows.Key {
-	return rows.Key{Table: rows.Fact, Workflow: wf, A: uint64(id)}
-}
 
 func runnableKey(wf string, id events.RunnableID) rows.Key {
 	return rows.Key{Table: rows.Runnable, Workflow: wf, A: uint64(id)}

@@ -88,7 +88,7 @@ func (t *turn) productions() map[string][]json.RawMessage {
 			all[c.Name] = []json.RawMessage{}
 		}
 	}
-	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf}, func(_ rows.Key, f *fact) bool {
+	t.eachFact(0, func(_ events.FactID, f *fact) bool {
 		if f.Component > 0 {
 			if c := t.component(f.Component - 1); c.Kind != definition.Condition {
 				all[c.Name] = append(all[c.Name], f.Value)
@@ -106,7 +106,7 @@ func (t *turn) graphStatus() map[string]any {
 		states[t.component(s.Component).Name] = "suppressed"
 		return true
 	})
-	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf}, func(_ rows.Key, f *fact) bool {
+	t.eachFact(0, func(_ events.FactID, f *fact) bool {
 		if f.Component > 0 {
 			states[t.component(f.Component-1).Name] = "completed"
 		}

@@ -86,8 +86,6 @@ func (t *turn) runnable(id events.RunnableID) *runnable {
 	return rows.Get[runnable](t.tx, runnableKey(t.wf, id))
 }
 
-func (t *turn) fact(id events.FactID) *fact { return rows.Get[fact](t.tx, factKey(t.wf, id)) }
-
 // usualEvents is how many events most records have: a completion, and what
 // follows from it.
 const usualEvents = 4

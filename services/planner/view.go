@@ -95,9 +95,9 @@ func (t *turn) facts(q *events.Query) (any, *events.Refusal) {
 		return nil, refusal
 	}
 	out := list{Items: []any{}, limit: limit}
-	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
+	t.eachFact(events.FactID(from), func(id events.FactID, f *fact) bool {
 		v := factView{
-			ID: events.FactID(k.A).String(), Value: f.Value, Parents: []string{}, Scope: f.Scope.String(),
+			ID: id.String(), Value: f.Value, Parents: []string{}, Scope: f.Scope.String(),
 			Depth: f.Depth, Time: events.Stamp(f.Time),
 		}
 		for _, p := range f.Parents {
@@ -111,7 +111,7 @@ func (t *turn) facts(q *events.Query) (any, *events.Refusal) {
 		if f.Runnable != 0 {
 			v.Runnable = f.Runnable.String()
 		}
-		return out.add(k.A, v)
+		return out.add(uint64(id), v)
 	})
 	return out, nil
 }
@@ -167,8 +167,8 @@ func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
 }
 
 func (t *turn) listCompleted(out *list, from uint64) {
-	rows.Scan(t.tx, rows.Key{Table: rows.Fact, Workflow: t.wf, A: from}, func(k rows.Key, f *fact) bool {
-		return f.Runnable == 0 || out.add(k.A, t.completedView(f))
+	t.eachFact(events.FactID(from), func(id events.FactID, f *fact) bool {
+		return f.Runnable == 0 || out.add(uint64(id), t.completedView(f))
 	})
 }
 

@@ -14,7 +14,7 @@ type Table uint8
 // Tables of a workflow (services/planner). Their keys begin with the workflow.
 const (
 	Header     Table = 1  // one per workflow
-	Fact       Table = 2  // A: fact
+	Fact       Table = 2  // A: fact; large ones only
 	Runnable   Table = 3  // A: runnable; open, failed, skipped and cancelled ones; watched by the partition
 	Join       Table = 4  // A: scope, B: component
 	Arm        Table = 5  // A: scope, B: component, C: arm
@@ -22,6 +22,7 @@ const (
 	Ready      Table = 7  // A: depth, B: runnable; the admission queue
 	Latest     Table = 8  // A: component
 	Suppressed Table = 9  // A: number; activations that were suppressed
+	Page       Table = 10 // A: number; facts that are small, many in a row
 	Timer      Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 )
 
