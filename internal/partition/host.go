@@ -59,6 +59,7 @@ type Host struct {
 	ends    *endsAsker
 	queues  *queueCounts
 	clock   *clockWatch
+	latest  *statuses
 
 	recovering chan struct{} // bounds the recoveries at a time
 
@@ -126,6 +127,7 @@ func (h *Host) connect() (err error) {
 		return err
 	}
 	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
+	h.latest = newStatuses(&h.Settings)
 	return nil
 }
 

@@ -40,7 +40,11 @@ func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
 func (l *kafkaLog) Produce(o *Outgoing) {
 	if o.Kind != machine.TaskEffect {
 		l.host.fillEffect(o)
-		l.send(o)
+		if o.Kind == machine.StatusEffect {
+			l.host.latest.put(l, o)
+			return
+		}
+		l.send(l.host.effects, o)
 		return
 	}
 	topic, ok := l.host.queues.topic(o.Queue)
@@ -55,7 +59,7 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 func (l *kafkaLog) task(o *Outgoing, t queueTopic) {
 	at := int32((uint64(l.p) + o.Spread) % uint64(t.partitions))
 	o.fill(t.name, at)
-	l.send(o)
+	l.send(l.host.effects, o)
 }
 
 // fill makes the Kafka record of an effect.
@@ -63,11 +67,7 @@ func (o *Outgoing) fill(topic string, partition int32) {
 	o.record = kgo.Record{Topic: topic, Partition: partition, Key: append(o.key[:0], o.Key...), Value: o.Value}
 }
 
-func (l *kafkaLog) send(o *Outgoing) {
-	client := l.host.effects
-	if o.Kind == machine.StatusEffect {
-		client = l.host.status
-	}
+func (l *kafkaLog) send(client Producer, o *Outgoing) {
 	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
 		switch {
 		case err == nil:

@@ -227,6 +227,7 @@ func (r *reign) drain(ctx context.Context) error {
 func (r *reign) settleEffects(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, lastEffects)
 	defer stop()
+	r.host.latest.flushAll()
 	var batch Batch
 	for r.proc.outside.records > 0 && ctx.Err() == nil {
 		select {
