@@ -62,6 +62,11 @@ func FuzzParseDuration(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		if v, err := expr.ParseNumber(s); err == nil && json.Valid([]byte(s)) {
+			if _, err := expr.Append(nil, v); err != nil {
+				t.Errorf("%q is %v: %v", s, v, err)
+			}
+		}
 		d, err := expr.ParseDuration(s)
 		if err != nil || d == math.MinInt64 {
 			return
