@@ -9,7 +9,7 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 # Packages whose goroutines meet; the rest is pure, and the simulation's run one
 # at a time.
 RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -v internal/sim)
-FUZZ_COUNT ?= 200000x
+FUZZ_TIME ?= 60s
 TORTURE_FLAGS ?=
 SEEDS ?= 350
 SIM_SEED ?= 1
@@ -97,12 +97,8 @@ bench: ## run the Go benchmarks of the parts; `heddle bench` measures the whole
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: fuzz
-fuzz: ## fuzz every decoder and parser for FUZZ_COUNT inputs each
-	@for pkg in $$(go list ./...); do \
-	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "== $$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ_COUNT); \
-	  done; \
-	done
+fuzz: ## fuzz every decoder and parser for FUZZ_TIME each; TestEveryDecoderIsFuzzed says what is
+	@internal/lint/fuzz $(FUZZ_TIME)
 
 .PHONY: clean
 clean: ## remove what make built

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -88,27 +89,32 @@ func (a *Asker) Produce(ctx context.Context, topic string, key, value []byte) er
 // acknowledged produces r and waits, for a record in flight too, at most until
 // ctx ends: what became of it is unknown then.
 func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
-	ctx, cancel := a.bounded(ctx)
-	defer cancel()
+	sending, cancel := a.bounded(ctx)
 	acked := make(chan error, 1)
-	a.producer.Produce(ctx, r, func(_ *kgo.Record, err error) { acked <- err })
+	a.producer.Produce(sending, r, func(_ *kgo.Record, err error) { acked <- err; cancel() })
+	select {
+	case <-ctx.Done():
+	case <-sending.Done():
+	}
 	select {
 	case err := <-acked:
 		if err != nil {
 			return unavailable(err)
 		}
 		return nil
-	case <-ctx.Done():
-		return unavailable(ctx.Err())
+	default:
+		return unavailable(cmp.Or(ctx.Err(), sending.Err()))
 	}
 }
 
-// bounded bounds the time that a record may wait for Kafka.
+// bounded bounds the time that a record may wait for Kafka. Nothing else ends
+// it: kgo fails with a record all that stand behind it in its batch, and those
+// are of others who ask.
 func (a *Asker) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.produceTimeout == 0 {
-		return ctx, func() {}
+		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, a.produceTimeout)
+	return context.WithTimeout(context.WithoutCancel(ctx), a.produceTimeout)
 }
 
 func (a *Asker) produce(ctx context.Context, c *Call, r *kgo.Record) {

@@ -196,7 +196,7 @@ func (b *Book) apply(key string, value []byte, at time.Time) error {
 	e.Registered = at
 	if old, ok := b.entries[key]; ok {
 		b.bytes -= len(old.Canonical)
-		b.byName[e.Name] = slices.DeleteFunc(b.byName[e.Name], func(d string) bool { return d == key })
+		b.byName[old.Name] = slices.DeleteFunc(b.byName[old.Name], func(d string) bool { return d == key })
 	}
 	b.bytes += len(value)
 	b.entries[key] = e

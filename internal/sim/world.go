@@ -58,6 +58,8 @@ type world struct {
 
 	defs map[string][]byte
 
+	strangers bool // there are workflows that the plan does not know
+
 	coverage Coverage
 
 	mu      sync.Mutex
@@ -83,8 +85,17 @@ type taskSeen struct {
 }
 
 func newWorld(o Options) *world {
-	rng := rand.New(rand.NewPCG(o.Seed, 0x736368656475))
-	w := &world{o: o, plan: workload.NewPlan(o.Seed), rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]bool{}}
+	rng := schedulerDice(o.Seed)
+	plan := workload.NewPlan(o.Seed)
+	return newWorldOf(o, plan, rng, 2+rng.IntN(3))
+}
+
+// schedulerDice draw the scheduler's choices.
+func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x736368656475)) }
+
+// newWorldOf is a world of a plan that need not be the seed's.
+func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
@@ -92,7 +103,6 @@ func newWorld(o Options) *world {
 	w.c = newCluster(w.plan.Partitions, rng)
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
-	planners := 2 + rng.IntN(3)
 	for range planners {
 		w.disks, w.skews, w.nodes = append(w.disks, newDisk()), append(w.skews, 0), append(w.nodes, nil)
 	}
@@ -133,6 +143,13 @@ func (w *world) failed() bool {
 
 // start starts everybody.
 func (w *world) start() {
+	w.startServices()
+	w.startUsers()
+	w.work(func() { w.meddle(w.ctx) })
+}
+
+// startServices starts planners and takers.
+func (w *world) startServices() {
 	for slot := range w.nodes {
 		w.startNode(slot, w.disks[slot])
 	}
@@ -142,6 +159,10 @@ func (w *world) start() {
 	for p := range w.owner {
 		w.assign(int32(p), w.rng.IntN(len(w.nodes)))
 	}
+}
+
+// startUsers starts the clients of the plan's workflows.
+func (w *world) startUsers() {
 	for _, wf := range w.plan.Workflows {
 		u := &user{caller: w.caller("user-" + wf.ID), wf: wf}
 		w.users = append(w.users, u)
@@ -151,7 +172,6 @@ func (w *world) start() {
 			}
 		})
 	}
-	w.work(func() { w.meddle(w.ctx) })
 }
 
 // work runs something that has to end before the run is over.

@@ -28,7 +28,7 @@ type rig struct {
 }
 
 // start runs a gateway; change alters its configuration.
-func start(t *testing.T, script asktest.Script, change ...func(*gateway.Config)) *rig {
+func start(t testing.TB, script asktest.Script, change ...func(*gateway.Config)) *rig {
 	t.Helper()
 	r := &rig{Cluster: brokertest.Start(t, topics.Options{Partitions: 2})}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)

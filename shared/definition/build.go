@@ -15,7 +15,7 @@ type builder struct {
 }
 
 func (b *builder) fail(path, message, fix string) {
-	b.errs = append(b.errs, Error{Path: path, Message: message, Fix: fix})
+	b.errs = collect(b.errs, Error{Path: path, Message: message, Fix: fix})
 }
 
 func (b *builder) build() {
@@ -32,7 +32,7 @@ func (b *builder) build() {
 		b.typed()
 	}
 	if b.errs == nil {
-		b.errs = append(b.errs, g.checkRules(g.Rules)...)
+		b.errs = collect(b.errs, g.checkRules(g.Rules)...)
 		b.ownRules()
 	}
 	if b.errs != nil {
@@ -197,7 +197,7 @@ func (b *builder) ownRules() {
 	for _, c := range b.graph.Components {
 		for i := range c.Rules {
 			if e, ok := c.Rules[i].CheckOwn(c.subject(nil)); !ok {
-				b.errs = append(b.errs, e)
+				b.errs = collect(b.errs, e)
 			}
 		}
 	}

@@ -7,3 +7,8 @@ type Error = policy.Error
 
 // Errors is everything that is wrong with a definition, in the order of the paths.
 type Errors = policy.Errors
+
+// collect adds errors while there are not too many already.
+func collect(errs Errors, more ...Error) Errors {
+	return append(errs, more[:min(len(more), max(0, policy.MaxErrors-len(errs)))]...)
+}

@@ -10,6 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // inputSchema is the JSON Schema of a definition's input.
@@ -31,6 +33,10 @@ func (g *Graph) AcceptInput(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, Errors{{Path: "input", Message: "is no JSON value: " + err.Error()}}
+	}
+	if !affordable(g.input.schema, v) {
+		return nil, Errors{{Path: "input", Message: fmt.Sprintf("takes more than %d steps to check", maxSchemaSteps),
+			Fix: "give less at once, or simplify the schema, which may visit the same value many times over"}}
 	}
 	changed := false
 	if g.input.defaults {
@@ -81,11 +87,14 @@ func schemaErrors(err error, path string) Errors {
 	var out Errors
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
+		if len(out) == policy.MaxErrors {
+			return
+		}
 		for _, cause := range e.Causes {
 			walk(cause)
 		}
 		if len(e.Causes) == 0 {
-			out = append(out, Error{Path: path + dotted(e.InstanceLocation), Message: e.ErrorKind.LocalizedString(printer)})
+			out = append(out, Error{Path: path + dotted(e.InstanceLocation), Message: shortened(e.ErrorKind.LocalizedString(printer))})
 		}
 	}
 	walk(ve)
@@ -100,7 +109,7 @@ func dotted(location []string) string {
 			b.WriteString("[" + part + "]")
 			continue
 		}
-		b.WriteString("." + part)
+		b.WriteString("." + shortened(part))
 	}
 	return b.String()
 }

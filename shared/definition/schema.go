@@ -39,7 +39,7 @@ func withSchema(errs Errors, root any) Errors {
 	for _, e := range schemaErrors(err, "") {
 		e.Path = strings.TrimPrefix(e.Path, ".")
 		if !related(ruled, e.Path) {
-			errs = append(errs, e)
+			errs = collect(errs, e)
 		}
 	}
 	return errs

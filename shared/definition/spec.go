@@ -38,7 +38,7 @@ type outputSpec struct{ path, name, component string }
 type reader struct{ errs Errors }
 
 func (r *reader) fail(path, message, fix string) {
-	r.errs = append(r.errs, Error{Path: path, Message: message, Fix: fix})
+	r.errs = collect(r.errs, Error{Path: path, Message: message, Fix: fix})
 }
 
 const (
@@ -127,7 +127,7 @@ func (r *reader) input(v any) *inputSchema {
 	object := r.object("input", v, "write input: {schema: {type: object}}")
 	for _, field := range sortedKeys(object) {
 		if field != "schema" {
-			r.fail("input."+field, "unknown field", "known is schema")
+			r.fail(join("input", field), "unknown field", "known is schema")
 		}
 	}
 	raw, ok := object["schema"]
@@ -149,9 +149,9 @@ func (r *reader) outputs(v any) []outputSpec {
 	object := r.object("outputs", v, "write outputs: {invoice: invoice}")
 	out := make([]outputSpec, 0, len(object)) // not nil: an empty object declares that there are none
 	for _, name := range sortedKeys(object) {
-		path := "outputs." + name
+		path := join("outputs", name)
 		if !nameShape.MatchString(name) {
-			r.fail(path, fmt.Sprintf("%q is no name", name), nameRule)
+			r.fail(path, fmt.Sprintf("%q is no name", shortened(name)), nameRule)
 		}
 		component, ok := object[name].(string)
 		if !ok {
@@ -174,7 +174,7 @@ func (r *reader) take(err error) {
 	switch err := err.(type) {
 	case nil:
 	case Errors:
-		r.errs = append(r.errs, err...)
+		r.errs = collect(r.errs, err...)
 	default:
 		panic("definition: an error without path: " + err.Error())
 	}
@@ -195,7 +195,7 @@ func (r *reader) program(path string, v any, compile func(string) (*expr.Program
 }
 
 // computed tells {"$": "expression"} from a literal. An object with "$" and more is neither.
-func (r *reader) computed(path string, v any) (p *expr.Program, is bool) {
+func (r *reader) computed(at *place, v any) (p *expr.Program, is bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, false
@@ -205,10 +205,10 @@ func (r *reader) computed(path string, v any) (p *expr.Program, is bool) {
 		return nil, false
 	}
 	if len(object) > 1 {
-		r.fail(path, `an object with "$" can have no other field`, expressionShape)
+		r.fail(at.String(), `an object with "$" can have no other field`, expressionShape)
 		return nil, true
 	}
-	return r.program(join(path, dollar), src, expr.Compile), true
+	return r.program(at.member(dollar).String(), src, expr.Compile), true
 }
 
 func show(v any) string {

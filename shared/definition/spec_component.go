@@ -32,7 +32,7 @@ func (r *reader) components(v any) []*part {
 	}
 	parts := make([]*part, 0, len(object))
 	for _, name := range sortedKeys(object) {
-		p := &part{path: "components." + name}
+		p := &part{path: join("components", name)}
 		p.Name = name
 		if !nameShape.MatchString(name) {
 			r.fail(p.path, fmt.Sprintf("%q is no name", name), nameRule)
@@ -176,7 +176,7 @@ func QueueOf(task string) string {
 
 func (r *reader) sleep(p *part, path string, v any, millis bool) {
 	p.Sleep.Millis = millis
-	if program, is := r.computed(path, v); is {
+	if program, is := r.computed(under(path), v); is {
 		p.Sleep.Expr = program
 		return
 	}
@@ -229,7 +229,7 @@ func (r *reader) params(path string, v any) *Params {
 	params := &Params{}
 	for i, name := range sortedKeys(object) {
 		at := join(path, name)
-		tree, dynamic := r.template(at, object[name])
+		tree, dynamic := r.template(under(at), object[name])
 		f := field{name: name}
 		if dynamic {
 			params.exprs = append(params.exprs, computedPart{i, tree})
@@ -244,22 +244,22 @@ func (r *reader) params(path string, v any) *Params {
 }
 
 // template compiles the expressions in a literal; dynamic tells whether there are any.
-func (r *reader) template(path string, v any) (_ any, dynamic bool) {
-	if p, is := r.computed(path, v); is {
+func (r *reader) template(at *place, v any) (_ any, dynamic bool) {
+	if p, is := r.computed(at, v); is {
 		return p, true
 	}
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			part, is := r.template(fmt.Sprintf("%s[%d]", path, i), v[i])
+			part, is := r.template(at.item(i), v[i])
 			out[i], dynamic = part, dynamic || is
 		}
 		return out, dynamic
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for _, k := range sortedKeys(v) {
-			part, is := r.template(join(path, k), v[k])
+			part, is := r.template(at.member(k), v[k])
 			out[k], dynamic = part, dynamic || is
 		}
 		return out, dynamic

@@ -111,7 +111,7 @@ func (r *reader) labels(path string, v any) []Label {
 		if !definitionShape.MatchString(name) {
 			r.fail(at, fmt.Sprintf("%q is no name of a label", name), labelRule)
 		}
-		if p, is := r.computed(at, object[name]); is {
+		if p, is := r.computed(under(at), object[name]); is {
 			l.Expr = p
 		} else {
 			l.Literal = r.literalLabel(at, name, object[name])

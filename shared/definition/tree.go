@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // Limits of a definition.
@@ -28,17 +29,19 @@ type tree struct {
 	nodes int
 }
 
-func (t *tree) fail(path, message, fix string) {
-	t.errs = append(t.errs, Error{Path: path, Message: message, Fix: fix})
+func (t *tree) fail(at *place, message, fix string) {
+	if len(t.errs) < policy.MaxErrors {
+		t.errs = append(t.errs, Error{Path: at.String(), Message: message, Fix: fix})
+	}
 }
 
 // enter counts a value against the limits.
-func (t *tree) enter(path string, depth int) error {
+func (t *tree) enter(at *place, depth int) error {
 	if t.nodes++; t.nodes > MaxNodes {
 		return fmt.Errorf("more than %d values", MaxNodes)
 	}
 	if depth > MaxDepth {
-		return fmt.Errorf("%s: nested deeper than %d", path, MaxDepth)
+		return fmt.Errorf("%s: nested deeper than %d", at, MaxDepth)
 	}
 	return nil
 }
@@ -72,7 +75,7 @@ func readTree(src []byte) (any, Errors) {
 func (t *tree) json(src []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(src))
 	d.UseNumber()
-	v, err := t.jsonValue(d, "", 0)
+	v, err := t.jsonValue(d, nil, 0)
 	if err != nil {
 		return nil, fmt.Errorf("not JSON at byte %d: %w", d.InputOffset(), err)
 	}
@@ -82,8 +85,8 @@ func (t *tree) json(src []byte) (any, error) {
 	return v, nil
 }
 
-func (t *tree) jsonValue(d *json.Decoder, path string, depth int) (any, error) {
-	if err := t.enter(path, depth); err != nil {
+func (t *tree) jsonValue(d *json.Decoder, at *place, depth int) (any, error) {
+	if err := t.enter(at, depth); err != nil {
 		return nil, err
 	}
 	token, err := d.Token()
@@ -93,23 +96,23 @@ func (t *tree) jsonValue(d *json.Decoder, path string, depth int) (any, error) {
 	switch v := token.(type) {
 	case json.Delim:
 		if v == '{' {
-			return t.jsonObject(d, path, depth)
+			return t.jsonObject(d, at, depth)
 		}
-		return t.jsonList(d, path, depth)
+		return t.jsonList(d, at, depth)
 	case json.Number:
 		n, err := expr.ParseNumber(v.String())
 		if err != nil {
-			t.fail(path, err.Error(), "write it as a text")
+			t.fail(at, shortened(err.Error()), "write it as a text")
 		}
 		return n, nil
 	}
 	return token, nil
 }
 
-func (t *tree) jsonList(d *json.Decoder, path string, depth int) (any, error) {
+func (t *tree) jsonList(d *json.Decoder, at *place, depth int) (any, error) {
 	out := []any{}
 	for d.More() {
-		v, err := t.jsonValue(d, fmt.Sprintf("%s[%d]", path, len(out)), depth+1)
+		v, err := t.jsonValue(d, at.item(len(out)), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +122,7 @@ func (t *tree) jsonList(d *json.Decoder, path string, depth int) (any, error) {
 	return out, err
 }
 
-func (t *tree) jsonObject(d *json.Decoder, path string, depth int) (any, error) {
+func (t *tree) jsonObject(d *json.Decoder, at *place, depth int) (any, error) {
 	out := map[string]any{}
 	for d.More() {
 		token, err := d.Token()
@@ -127,29 +130,29 @@ func (t *tree) jsonObject(d *json.Decoder, path string, depth int) (any, error) 
 			return nil, err
 		}
 		key := token.(string) // the decoder accepts nothing else here
-		v, err := t.jsonValue(d, join(path, key), depth+1)
+		v, err := t.jsonValue(d, at.member(key), depth+1)
 		if err != nil {
 			return nil, err
 		}
-		t.put(out, path, key, v)
+		t.put(out, at, key, v)
 	}
 	_, err := d.Token()
 	return out, err
 }
 
 // put adds a member, refusing a name that is there already.
-func (t *tree) put(object map[string]any, path, key string, v any) {
+func (t *tree) put(object map[string]any, at *place, key string, v any) {
 	if _, twice := object[key]; twice {
-		t.fail(join(path, key), "given twice", "rename or remove one")
+		t.fail(at.member(key), "given twice", "rename or remove one")
 	}
 	object[key] = v
 }
 
 func join(path, key string) string {
 	if path == "" {
-		return key
+		return shortened(key)
 	}
-	return path + "." + key
+	return path + "." + shortened(key)
 }
 
 // sortedKeys are the keys of an object in order.

@@ -2,7 +2,6 @@ package definition
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/heddle-run/heddle/shared/expr"
 )
@@ -76,21 +75,21 @@ func (b *builder) checkPart(p *part, input *expr.Type) {
 		return
 	}
 	for _, part := range p.Params.exprs {
-		b.checkTree(part.tree, input, p.path+".params."+p.Params.fields[part.index].name)
+		b.checkTree(part.tree, input, under(p.path+".params").member(p.Params.fields[part.index].name))
 	}
 }
 
-func (b *builder) checkTree(tree any, input *expr.Type, path string) {
+func (b *builder) checkTree(tree any, input *expr.Type, at *place) {
 	switch t := tree.(type) {
 	case *expr.Program:
-		b.check(t, input, join(path, dollar))
+		b.check(t, input, at.member(dollar).String())
 	case []any:
 		for i := range t {
-			b.checkTree(t[i], input, fmt.Sprintf("%s[%d]", path, i))
+			b.checkTree(t[i], input, at.item(i))
 		}
 	case map[string]any:
 		for _, k := range sortedKeys(t) {
-			b.checkTree(t[k], input, join(path, k))
+			b.checkTree(t[k], input, at.member(k))
 		}
 	}
 }

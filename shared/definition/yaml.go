@@ -1,12 +1,14 @@
 package definition
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
@@ -29,7 +31,7 @@ func (t *tree) yaml(src []byte) (v any, err error) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, fmt.Errorf("not YAML: %w", err)
+		return nil, errors.New("not YAML: " + shortened(yaml.FormatError(err, false, false))) // its Error shows the source, slowly
 	}
 	var body ast.Node
 	for _, doc := range file.Docs {
@@ -45,20 +47,24 @@ func (t *tree) yaml(src []byte) (v any, err error) {
 		return nil, errors.New("the definition is empty")
 	}
 	y := yamlTree{tree: t, anchors: map[string]any{}}
-	return y.value(body, "", 0)
+	return y.value(body, nil, 0)
 }
 
-// Limits of YAML source. The parser's time grows faster than its input with nesting and with the keys of an object, so
-// they are tighter than those of JSON.
+// Limits of YAML source. The library's time grows with the square of what it reads: with the lines of a quoted text (it
+// copies the rest of the source at each), with the keys of an object, with nesting. So they are tighter than those of JSON.
 const (
 	MaxYAML       = 512 << 10 // bytes
-	MaxYAMLTokens = 100_000
+	MaxYAMLTokens = 20_000
+	MaxYAMLWork   = 1 << 29 // lines times bytes
 )
 
 // yamlTokens splits the source and refuses, before it is parsed, what would take the parser too long.
 func yamlTokens(src []byte) (token.Tokens, error) {
 	if len(src) > MaxYAML {
 		return nil, fmt.Errorf("YAML of more than %d bytes; send JSON, or split the workflow", MaxYAML)
+	}
+	if (bytes.Count(src, []byte("\n"))+bytes.Count(src, []byte("\r")))*len(src) > MaxYAMLWork {
+		return nil, errors.New("YAML of too many lines for its length; send JSON, or split the workflow")
 	}
 	tokens := lexer.Tokenize(string(src))
 	if len(tokens) > MaxYAMLTokens {
@@ -90,67 +96,67 @@ type yamlTree struct {
 	anchors map[string]any
 }
 
-func (y *yamlTree) value(n ast.Node, path string, depth int) (any, error) {
-	if err := y.enter(path, depth); err != nil {
+func (y *yamlTree) value(n ast.Node, at *place, depth int) (any, error) {
+	if err := y.enter(at, depth); err != nil {
 		return nil, err
 	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		return y.object(n.Values, path, depth)
+		return y.object(n.Values, at, depth)
 	case *ast.MappingValueNode:
-		return y.object([]*ast.MappingValueNode{n}, path, depth)
+		return y.object([]*ast.MappingValueNode{n}, at, depth)
 	case *ast.SequenceNode:
-		return y.list(n, path, depth)
+		return y.list(n, at, depth)
 	case *ast.AnchorNode:
-		v, err := y.value(n.Value, path, depth)
+		v, err := y.value(n.Value, at, depth)
 		y.anchors[n.Name.GetToken().Value] = v
 		return v, err
 	case *ast.AliasNode:
-		return y.alias(n, path, depth)
+		return y.alias(n, at, depth)
 	case *ast.TagNode:
-		return y.tagged(n, path)
+		return y.tagged(n, at)
 	case *ast.LiteralNode:
 		return n.Value.Value, nil
 	case *ast.StringNode:
 		if kind := n.Token.Type; kind == token.SingleQuoteType || kind == token.DoubleQuoteType {
 			return n.Value, nil
 		}
-		return y.plain(n.Value, path), nil
+		return y.plain(n.Value, at), nil
 	case *ast.NullNode:
 		return nil, nil
 	case ast.ScalarNode:
-		return y.plain(n.GetToken().Value, path), nil
+		return y.plain(n.GetToken().Value, at), nil
 	case nil:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%s: this form of YAML is not supported", path)
+	return nil, fmt.Errorf("%s: this form of YAML is not supported", at)
 }
 
-func (y *yamlTree) object(members []*ast.MappingValueNode, path string, depth int) (any, error) {
+func (y *yamlTree) object(members []*ast.MappingValueNode, at *place, depth int) (any, error) {
 	out := make(map[string]any, len(members))
 	for _, m := range members {
-		k, err := y.value(m.Key, path, depth+1)
+		k, err := y.value(m.Key, at, depth+1)
 		if err != nil {
 			return nil, err
 		}
 		key, ok := k.(string)
 		if !ok || m.Key.IsMergeKey() {
-			y.fail(join(path, m.Key.GetToken().Value), "a key must be a text", "quote it")
+			y.fail(at.member(m.Key.GetToken().Value), "a key must be a text", "quote it")
 			continue
 		}
-		v, err := y.value(m.Value, join(path, key), depth+1)
+		v, err := y.value(m.Value, at.member(key), depth+1)
 		if err != nil {
 			return nil, err
 		}
-		y.put(out, path, key, v)
+		y.put(out, at, key, v)
 	}
 	return out, nil
 }
 
-func (y *yamlTree) list(n *ast.SequenceNode, path string, depth int) (any, error) {
+func (y *yamlTree) list(n *ast.SequenceNode, at *place, depth int) (any, error) {
 	out := make([]any, 0, len(n.Values))
 	for i, item := range n.Values {
-		v, err := y.value(item, fmt.Sprintf("%s[%d]", path, i), depth+1)
+		v, err := y.value(item, at.item(i), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -160,17 +166,17 @@ func (y *yamlTree) list(n *ast.SequenceNode, path string, depth int) (any, error
 }
 
 // alias repeats the value of an anchor, which counts against the limits as often as it is repeated.
-func (y *yamlTree) alias(n *ast.AliasNode, path string, depth int) (any, error) {
+func (y *yamlTree) alias(n *ast.AliasNode, at *place, depth int) (any, error) {
 	name := n.Value.GetToken().Value
 	v, ok := y.anchors[name]
 	if !ok {
-		return nil, fmt.Errorf("%s: unknown anchor %q", path, name)
+		return nil, fmt.Errorf("%s: unknown anchor %q", at, name)
 	}
-	return v, y.count(v, path, depth)
+	return v, y.count(v, at, depth)
 }
 
-func (y *yamlTree) count(v any, path string, depth int) error {
-	if err := y.enter(path, depth); err != nil {
+func (y *yamlTree) count(v any, at *place, depth int) error {
+	if err := y.enter(at, depth); err != nil {
 		return err
 	}
 	var parts []any
@@ -183,7 +189,7 @@ func (y *yamlTree) count(v any, path string, depth int) error {
 		}
 	}
 	for _, part := range parts {
-		if err := y.count(part, path, depth+1); err != nil {
+		if err := y.count(part, at, depth+1); err != nil {
 			return err
 		}
 	}
@@ -191,16 +197,16 @@ func (y *yamlTree) count(v any, path string, depth int) error {
 }
 
 // tagged reads a scalar with one of the core tags.
-func (y *yamlTree) tagged(n *ast.TagNode, path string) (any, error) {
+func (y *yamlTree) tagged(n *ast.TagNode, at *place) (any, error) {
 	scalar, ok := n.Value.(ast.ScalarNode)
 	if !ok {
-		return nil, fmt.Errorf("%s: the tag %s is not supported", path, n.Start.Value)
+		return nil, fmt.Errorf("%s: the tag %s is not supported", at, n.Start.Value)
 	}
 	text := scalar.GetToken().Value
 	if n.Start.Value == "!!str" {
 		return text, nil
 	}
-	v := y.plain(text, path)
+	v := y.plain(text, at)
 	_, isInt := v.(int64)
 	f, isFloat := v.(float64)
 	_, isBool := v.(bool)
@@ -212,7 +218,7 @@ func (y *yamlTree) tagged(n *ast.TagNode, path string) (any, error) {
 	case n.Start.Value == "!!float" && isInt:
 		return v, nil
 	}
-	return nil, fmt.Errorf("%s: the tag %s is not supported here", path, n.Start.Value)
+	return nil, fmt.Errorf("%s: the tag %s is not supported here", at, n.Start.Value)
 }
 
 var (
@@ -223,7 +229,7 @@ var (
 )
 
 // plain gives an unquoted scalar its type by the core schema.
-func (y *yamlTree) plain(s, path string) any {
+func (y *yamlTree) plain(s string, at *place) any {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
 		return nil
@@ -247,7 +253,7 @@ func (y *yamlTree) plain(s, path string) any {
 		return s
 	}
 	if err != nil {
-		y.fail(path, fmt.Sprintf("%s is not a finite number of 64 bit", s), "quote it to have a text")
+		y.fail(at, fmt.Sprintf("%s is not a finite number of 64 bit", shortened(s)), "quote it to have a text")
 	}
 	return v
 }

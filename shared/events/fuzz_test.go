@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
@@ -95,6 +96,7 @@ func FuzzScannedStartIsTheStart(f *testing.F) {
 	})
 }
 
+// A command says the same in each of its three forms, or is refused in each.
 func FuzzParseCommand(f *testing.F) {
 	f.Add("w", "", `{"command":"start","definition":"x","input":1}`)
 	f.Add("w", "heddle.command.input.v1", `{"input":{"a":[1]}}`)
@@ -110,6 +112,15 @@ func FuzzParseCommand(f *testing.F) {
 			t.Fatalf("an error without code or message: %+v", err)
 		case err == nil && (cmd.Body == nil || cmd.Name == "" || cmd.ID == "" || cmd.Workflow != workflow):
 			t.Fatalf("half a command: %+v", cmd)
+		case typ != "" && json.Valid([]byte(value)) && utf8.ValidString(typ):
+			structured, marshal := json.Marshal(map[string]any{"specversion": "1.0", "type": typ, "data": json.RawMessage(value)})
+			if marshal != nil {
+				t.Fatal(marshal)
+			}
+			same, wrong := events.ParseCommand([]byte(workflow), nil, structured, place)
+			if (wrong == nil) != (err == nil) || err == nil && (same.Name != cmd.Name || same.ID != cmd.ID) {
+				t.Fatalf("in headers %+v, %v; structured %+v, %v", cmd, err, same, wrong)
+			}
 		}
 	})
 }

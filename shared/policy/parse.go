@@ -13,6 +13,9 @@ import (
 // MaxRules bounds the rules of one list.
 const MaxRules = 1000
 
+// MaxErrors bounds what is said at once of what is wrong.
+const MaxErrors = 100
+
 // ParseRules reads a list of rules: [{match: …, max_retries: 3}, …]. path is where the list stands, for errors. Its
 // error is Errors with everything that is wrong: an unknown field or one that is not enforced is refused, never ignored.
 func ParseRules(raw json.RawMessage, path string) ([]Rule, error) {
@@ -37,7 +40,7 @@ func RulesOf(v any, path string) ([]Rule, error) {
 	for i, item := range list {
 		p := reader{path: fmt.Sprintf("%s[%d]", path, i)}
 		rules = append(rules, p.rule(item, true))
-		errs = append(errs, p.errs...)
+		errs = append(errs, p.errs[:min(len(p.errs), MaxErrors-len(errs))]...)
 	}
 	if errs != nil {
 		return nil, errs
@@ -65,7 +68,9 @@ type reader struct {
 }
 
 func (p *reader) fail(at, message, fix string) {
-	p.errs = append(p.errs, Error{p.path + at, message, fix})
+	if len(p.errs) < MaxErrors {
+		p.errs = append(p.errs, Error{p.path + at, message, fix})
+	}
 }
 
 func (p *reader) rule(v any, matched bool) Rule {

@@ -1,0 +1,53 @@
+package ask_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/ask/asktest"
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+)
+
+// Who hangs up takes nobody with it: kgo fails a batch with the context of its
+// first record, and records of others stand behind that.
+func TestWhoHangsUpFailsNobodyElse(t *testing.T) {
+	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
+	held, arrived := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	fake.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		once.Do(func() { close(arrived) })
+		fake.SleepControl(func() { <-held })
+		return nil, nil, false
+	})
+	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", ProduceTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	asked := func(ctx context.Context) *ask.Call {
+		call, err := a.Ask(ctx, ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return call
+	}
+	first := asked(within(t))
+	<-arrived // what follows waits in the client, in one batch
+	gone, hangUp := context.WithCancel(within(t))
+	asked(gone)
+	waits := []*ask.Call{first, asked(within(t)), asked(within(t))}
+	hangUp()
+	close(held)
+	asktest.Start(t, c.Config, asktest.Echo)
+	for i, call := range waits {
+		if _, err := call.Decided(within(t)); err != nil {
+			t.Errorf("question %d of those who wait failed: %v", i, err)
+		}
+	}
+}
