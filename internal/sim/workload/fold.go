@@ -24,6 +24,10 @@ var WorkflowTables = []rows.Table{
 	rows.Definition, rows.Pin,
 }
 
+// Tables are all tables that the journal decides: those of the machine, and
+// those of the partition log.
+var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime)
+
 // Fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition. A record that cannot be applied is an error.
 func Fold(key events.Key, p int32, records []*events.Record) (all Content, err error) {
@@ -105,10 +109,17 @@ func Compare(what string, want, have Content) error {
 		if err != nil {
 			errs = append(errs, err)
 		}
-		errs = append(errs, fmt.Errorf("%s: row %v is %q (%v), want %q (%v)", what, key, b, inHave, a, inWant))
+		errs = append(errs, fmt.Errorf("%s: row %+v\n  is   %s\n  want %s", what, key, rowText(b, inHave), rowText(a, inWant)))
 		if len(errs) == 5 {
 			break
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func rowText(value []byte, there bool) string {
+	if !there {
+		return "not there"
+	}
+	return wire.Text(value)
 }
