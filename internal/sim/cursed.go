@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"strings"
+
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -9,7 +11,10 @@ import (
 // curse is an input that the machine has a defect for.
 const curse = `"curse"`
 
-// cursed is a machine with a defect (J6).
+// jinxed begins the ids of workflows whose timers the machine has a defect for.
+const jinxed = "jinxed-"
+
+// cursed is a machine with defects (J6).
 type cursed struct{ machine.Machine }
 
 // Decide implements machine.Machine.
@@ -18,6 +23,9 @@ func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.I
 		if feed, ok := in.Command.Body.(*events.FeedInput); ok && string(feed.Input) == curse {
 			panic("a cursed input")
 		}
+	}
+	if in.Timer != nil && strings.HasPrefix(in.Workflow, jinxed) {
+		panic("a jinxed timer")
 	}
 	return c.Machine.Decide(tx, at, now, in)
 }

@@ -23,7 +23,7 @@ type meddler struct {
 // meddle is a meddler's life.
 func (w *world) meddle(ctx context.Context) {
 	m := &meddler{caller: w.caller("meddler"), wf: fmt.Sprintf("odd-%d", w.o.Seed%7)}
-	for _, deed := range []func(context.Context) error{m.nothingThere, m.badStarts, m.external, m.skipped, m.stopped, m.closed, m.cursed, m.large, m.operate} {
+	for _, deed := range []func(context.Context) error{m.nothingThere, m.badStarts, m.external, m.skipped, m.stopped, m.closed, m.cursed, m.large, m.operate, m.adorned, m.huge, m.jinxed} {
 		if err := deed(ctx); err != nil {
 			if ctx.Err() == nil {
 				w.fail("meddling: %w", err)

@@ -42,12 +42,13 @@ func Fold(key events.Key, p int32, records []*events.Record) (all Content, err e
 		}
 	}()
 	for _, rec := range records {
-		if !OfMachine(rec) {
-			continue
-		}
 		at = rec.Position
 		tx := rows.Begin(&state)
-		machine.Apply(tx, rec)
+		if OfMachine(rec) {
+			machine.Apply(tx, rec)
+		} else {
+			disarm(tx, rec)
+		}
 		state.Commit(tx.Writes())
 	}
 	all = Content{}
@@ -55,6 +56,19 @@ func Fold(key events.Key, p int32, records []*events.Record) (all Content, err e
 		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
 	}
 	return all, nil
+}
+
+// disarm deletes the timer that a defect was met at: it does not fire again.
+func disarm(tx *rows.Tx, rec *events.Record) {
+	for _, e := range rec.Events {
+		if q, ok := e.(*events.WorkflowQuarantined); ok && len(q.Timer) > 0 {
+			k, err := rows.ParseKey(q.Timer)
+			if err != nil {
+				panic(err)
+			}
+			tx.Delete(k)
+		}
+	}
 }
 
 // OfMachine says whether a record is of its workflow, and not about an input
