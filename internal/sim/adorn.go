@@ -46,14 +46,21 @@ func (m *meddler) adorned(ctx context.Context) error {
 		_, err := a.do(ctx, name, said(body))
 		return err
 	}
-	context1, policies := map[string]any{"off": 1}, []any{map[string]any{"match": map[string]any{"name": "b"}, "max_retries": 1}}
+	given := map[string]any{"off": 1}
+	policies := []any{map[string]any{"match": map[string]any{"name": "a"}, "execution_mode": "external", "on_failure": "halt"}}
 	start := map[string]any{
-		"definition": json.RawMessage(adornedOne), "input": 1, "context": context1, "policies": policies, "options": map[string]any{"max_concurrency": 3},
+		"definition": json.RawMessage(adornedOne), "input": 1, "context": given, "policies": policies, "options": map[string]any{"max_concurrency": 3},
 	}
 	if err := run(events.WaitDrained, "start", start); err != nil {
 		return err
 	}
-	if err := run("", "input", map[string]any{"input": 2, "context": context1, "policies": policies, "mode": "replace"}); err != nil {
+	if err := run("", "delete", map[string]any{"force": true}); err != nil { // who waits is told
+		return err
+	}
+	if err := run("", "start", start); err != nil {
+		return err
+	}
+	if err := run("", "input", map[string]any{"input": 2, "context": given, "policies": policies, "mode": "replace"}); err != nil {
 		return err
 	}
 	id, token, err := a.open(ctx)
@@ -70,9 +77,7 @@ func (m *meddler) adorned(ctx context.Context) error {
 		{"", "retry", map[string]any{"runnable": id, "input": 7}},
 		{"", "skip", map[string]any{"runnable": id}},
 		{"", "pause", map[string]any{}},
-		{"", "resume", map[string]any{"context": context1, "policies": policies}},
-		{"", "delete", map[string]any{"force": true}},
-		{"", "start", start},
+		{"", "resume", map[string]any{"context": given, "policies": policies}},
 		{"", "stop", map[string]any{"drain": "1ms"}},
 		{"", "cancel", map[string]any{}},
 		{"", "delete", map[string]any{}},

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// curse is an input that the machine has a defect for.
-const curse = `"curse"`
+// curse begins the inputs that the machine has a defect for.
+const curse = "curse"
 
 // jinxed begins the ids of workflows whose timers the machine has a defect for.
 const jinxed = "jinxed-"
@@ -20,7 +20,7 @@ type cursed struct{ machine.Machine }
 // Decide implements machine.Machine.
 func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
 	if in.Command != nil {
-		if feed, ok := in.Command.Body.(*events.FeedInput); ok && string(feed.Input) == curse {
+		if feed, ok := in.Command.Body.(*events.FeedInput); ok && strings.HasPrefix(string(feed.Input), `"`+curse) {
 			panic("a cursed input")
 		}
 	}

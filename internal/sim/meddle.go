@@ -178,7 +178,11 @@ func (m *meddler) cursed(ctx context.Context) error {
 	if err := m.start(ctx, anyOne); err != nil {
 		return err
 	}
-	if _, err := m.do(ctx, "input", map[string]any{"input": json.RawMessage(curse)}); err != nil {
+	if _, err := m.do(ctx, "input", map[string]any{"input": curse}); err != nil {
+		return err
+	}
+	large := curse + strings.Repeat("x", smallRecord-180) // with what is said about it, the dlq does not take it
+	if _, err := m.do(ctx, "input", map[string]any{"input": large}); err != nil {
 		return err
 	}
 	_, err := m.command(ctx, "input", m.wf, "odd-1", map[string]any{"input": 5})
