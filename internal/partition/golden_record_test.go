@@ -20,10 +20,6 @@ import (
 // goldenSteps are the steps with faults of a recorded run.
 const goldenSteps = 800
 
-// statesOfAJournal are how many states are kept of one: the last, and earlier
-// ones, in which much is open.
-const statesOfAJournal = 4
-
 // recordGolden records journals of simulated clusters until nothing is missing
 // in them.
 func recordGolden(t *testing.T) []*golden {
@@ -43,8 +39,9 @@ func recordGolden(t *testing.T) []*golden {
 		t.Fatalf("within %d seeds there was no\n%s", sim.EnoughSeeds, strings.Join(missing, "\n"))
 	}
 	all := needed(t, runs)
+	told := occurrences{}
 	for _, g := range all {
-		g.fold(t, g.cuts(), nil, func(behind int, have workload.Content) {
+		g.fold(t, g.cuts(t, told), nil, func(behind int, have workload.Content) {
 			state, err := newGoldenState(behind, have)
 			if err != nil {
 				t.Fatal(err)
@@ -84,15 +81,46 @@ func goldensOf(run sim.Result) []*golden {
 	return all
 }
 
-// cuts are behind which records states are kept.
-func (g *golden) cuts() []int {
+// cuts are behind which records states are kept: the last one, and the first one
+// of each event that told, the journals before, does not have. What comes later
+// may undo what an event has changed.
+func (g *golden) cuts(t *testing.T, told occurrences) []int {
+	t.Helper()
 	var all []int
-	for i := range statesOfAJournal {
-		if cut := len(g.records) * (i + 1) / statesOfAJournal; cut > 0 {
-			all = append(all, cut)
+	g.lawful(t, func(i int, rec *events.Record) {
+		before := len(told)
+		told.events(rec)
+		if rec != nil && len(told) > before {
+			all = append(all, i+1)
 		}
+	})
+	if end := len(g.records); end > 0 && !slices.Contains(all, end) {
+		all = append(all, end)
 	}
 	return all
+}
+
+// lawful visits the records of the journal in order; nil is a void one.
+func (g *golden) lawful(t *testing.T, visit func(i int, rec *events.Record)) {
+	t.Helper()
+	names, err := topics.NewNames("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var filter journal.Filter
+	for i := range g.records {
+		k := g.records[i].at(names, g.owner.Partition)
+		h, err := journal.ParseHeaders(k.Headers)
+		if err != nil || !h.Lawful(&filter) {
+			visit(i, nil)
+			continue
+		}
+		rec, err := journal.Decode(k)
+		if err != nil {
+			t.Fatalf("%s, record %d: %v", g.name, i, err)
+		}
+		visit(i, rec)
+	}
 }
 
 // occurrences are what occurs in journals: kinds of events, fields that are not
@@ -115,26 +143,21 @@ func (o occurrences) addAll(t *testing.T, journals []*golden) bool {
 // add adds what occurs in a journal.
 func (o occurrences) add(t *testing.T, g *golden) {
 	t.Helper()
-	names, err := topics.NewNames("")
-	if err != nil {
-		t.Fatal(err)
+	g.lawful(t, func(_ int, rec *events.Record) {
+		if o.events(rec); rec != nil {
+			o.fields(reflect.ValueOf(rec).Elem())
+		}
+	})
+}
+
+// events adds the kinds of events of a record; nil is a void one.
+func (o occurrences) events(rec *events.Record) {
+	if rec == nil {
+		o[void] = true
+		return
 	}
-	var filter journal.Filter
-	for i := range g.records {
-		k := g.records[i].at(names, g.owner.Partition)
-		h, err := journal.ParseHeaders(k.Headers)
-		if err != nil || !h.Lawful(&filter) {
-			o[void] = true
-			continue
-		}
-		rec, err := journal.Decode(k)
-		if err != nil {
-			t.Fatalf("%s, record %d: %v", g.name, i, err)
-		}
-		for _, e := range rec.Events {
-			o["event "+events.Name(e)] = true
-		}
-		o.fields(reflect.ValueOf(rec).Elem())
+	for _, e := range rec.Events {
+		o["event "+events.Name(e)] = true
 	}
 }
 
