@@ -18,16 +18,22 @@ func (w *world) audit() {
 		}
 	}
 	w.leaveInOrder()
-	journals := make([][]*events.Record, w.plan.Partitions)
-	for p := range journals {
-		journals[p] = w.lawful(int32(p))
-	}
+	journals := w.allLawful()
 	w.auditJournals(journals)
 	w.auditStores("the last store", journals)
 	if !w.failed() {
 		w.restoreAll()
-		w.auditStores("the store restored from changelog and journal", journals)
+		w.auditStores("the store restored from changelog and journal", w.allLawful())
 	}
+}
+
+// allLawful are the records of all journals that count, by partition.
+func (w *world) allLawful() [][]*events.Record {
+	all := make([][]*events.Record, w.plan.Partitions)
+	for p := range all {
+		all[p] = w.lawful(int32(p))
+	}
+	return all
 }
 
 // lawful are the records of a journal that count.

@@ -19,7 +19,8 @@ type caller struct {
 	w     *world
 	name  string // its address
 	asked int
-	read  int64 // of its log of replies
+	read  int64              // of its log of replies
+	more  []kgo.RecordHeader // of its commands
 }
 
 func (w *world) caller(name string) *caller { return &caller{w: w, name: name} }
@@ -41,6 +42,7 @@ func (u *caller) command(ctx context.Context, name, workflow, id string, body an
 		kafka.Header(events.HeaderType, []byte(events.CommandType(name))),
 		kafka.Header(events.HeaderReplyTo, []byte(u.name)), kafka.Header(events.HeaderReplyID, []byte(replyID)),
 	}
+	headers = append(headers, u.more...)
 	c := &call{workflow: workflow, what: name, id: id, body: value, began: u.w.tick()}
 	u.w.sent(c)
 	rec := func() *kgo.Record {

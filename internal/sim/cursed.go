@@ -1,23 +1,31 @@
 package sim
 
 import (
+	"strings"
+
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// curse is an input that the machine has a defect for.
-const curse = `"curse"`
+// curse begins the inputs that the machine has a defect for.
+const curse = "curse"
 
-// cursed is a machine with a defect (J6).
+// jinxed begins the ids of workflows whose timers the machine has a defect for.
+const jinxed = "jinxed-"
+
+// cursed is a machine with defects (J6).
 type cursed struct{ machine.Machine }
 
 // Decide implements machine.Machine.
 func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
 	if in.Command != nil {
-		if feed, ok := in.Command.Body.(*events.FeedInput); ok && string(feed.Input) == curse {
+		if feed, ok := in.Command.Body.(*events.FeedInput); ok && strings.HasPrefix(string(feed.Input), `"`+curse) {
 			panic("a cursed input")
 		}
+	}
+	if in.Timer != nil && strings.HasPrefix(in.Workflow, jinxed) {
+		panic("a jinxed timer")
 	}
 	return c.Machine.Decide(tx, at, now, in)
 }

@@ -23,7 +23,7 @@ type meddler struct {
 // meddle is a meddler's life.
 func (w *world) meddle(ctx context.Context) {
 	m := &meddler{caller: w.caller("meddler"), wf: fmt.Sprintf("odd-%d", w.o.Seed%7)}
-	for _, deed := range []func(context.Context) error{m.nothingThere, m.badStarts, m.external, m.skipped, m.stopped, m.closed, m.cursed, m.large, m.operate} {
+	for _, deed := range []func(context.Context) error{m.nothingThere, m.badStarts, m.external, m.skipped, m.stopped, m.closed, m.cursed, m.large, m.operate, m.adorned, m.huge, m.jinxed} {
 		if err := deed(ctx); err != nil {
 			if ctx.Err() == nil {
 				w.fail("meddling: %w", err)
@@ -178,7 +178,11 @@ func (m *meddler) cursed(ctx context.Context) error {
 	if err := m.start(ctx, anyOne); err != nil {
 		return err
 	}
-	if _, err := m.do(ctx, "input", map[string]any{"input": json.RawMessage(curse)}); err != nil {
+	if _, err := m.do(ctx, "input", map[string]any{"input": curse}); err != nil {
+		return err
+	}
+	large := curse + strings.Repeat("x", smallRecord-180) // with what is said about it, the dlq does not take it
+	if _, err := m.do(ctx, "input", map[string]any{"input": large}); err != nil {
 		return err
 	}
 	_, err := m.command(ctx, "input", m.wf, "odd-1", map[string]any{"input": 5})

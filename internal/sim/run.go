@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // Options of a run. The same options give the same run.
@@ -31,6 +34,9 @@ type Result struct {
 	Digest  uint64        // of the history
 	History []string      // if kept
 	Covered Coverage
+
+	Key      events.Key      // that sealed the tokens in the journals
+	Journals [][]*kgo.Record // by partition, as their readers see them: void records are among them
 }
 
 // Run runs a seed to its end.
@@ -71,7 +77,22 @@ func run(o Options) Result {
 		w.audit()
 	}
 	w.shutdown()
-	return Result{Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults, Digest: w.history.digest, History: w.history.lines, Covered: w.coverage}
+	return Result{
+		Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
+		Digest: w.history.digest, History: w.history.lines, Covered: w.coverage,
+		Key: secret, Journals: w.journals(),
+	}
+}
+
+// journals are the journals as they have become.
+func (w *world) journals() [][]*kgo.Record {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	all := make([][]*kgo.Record, w.plan.Partitions)
+	for p := range all {
+		all[p] = w.c.log(w.c.names.Journal(), int32(p)).visible()
+	}
+	return all
 }
 
 // stuck tells who still waits.

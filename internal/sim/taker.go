@@ -183,7 +183,7 @@ func (t *taker) begin(e *execution) {
 			t.w.fail("%s of %s: %v", e.task.Component, e.workflow, err)
 		}
 	case workload.Errs:
-		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: "temporary", Message: "it may work the next time"}
+		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: "temporary", Message: "it may work the next time", RetryAfterMs: 20}
 	case workload.Crashes:
 		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: events.ErrorPanic, Message: "it may work the next time"}
 	case workload.Hangs:

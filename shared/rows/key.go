@@ -41,6 +41,19 @@ const (
 	Dirty    Table = 71 // store bookkeeping; never in the changelog
 )
 
+var tableNames = map[Table]string{
+	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
+	Latest: "latest", Suppressed: "suppressed", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
+	Ledger: "ledger", Expiry: "expiry", Outbox: "outbox", Runtime: "runtime", Mark: "mark", Dirty: "dirty",
+}
+
+func (t Table) String() string {
+	if name, ok := tableNames[t]; ok {
+		return name
+	}
+	return fmt.Sprintf("table %d", uint8(t))
+}
+
 // timeFirst tables are ordered by A before the workflow.
 func timeFirst(t Table) bool { return t == Timer || t == Expiry || t == Outbox || t == Dirty }
 

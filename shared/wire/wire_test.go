@@ -212,6 +212,17 @@ func TestJSONShowsEveryField(t *testing.T) {
 	}
 }
 
+func TestTextShowsWhatNobodyKnows(t *testing.T) {
+	m := &outer{Small: 7, Signed: -1, Text: "a\"b", Blob: []byte{0xff, 0}, One: inner{Neg: -1}, Many: []inner{{Name: "x"}, {Name: strings.Repeat("y", 300)}}}
+	want := `{1: 7, 3: 18446744073709551615, 5: "a\"b", 6: ff00, 8: {2: 18446744073709551615}, 10: {1: "x"}, 10: {1: "` + strings.Repeat("y", 240) + `"… (300 bytes)}}`
+	if got := wire.Text(wire.Marshal(m)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := wire.Text([]byte{0x0a, 0x80}); got != "0a80" {
+		t.Errorf("half a field is shown as %s", got)
+	}
+}
+
 func TestSchemaNamesEveryField(t *testing.T) {
 	schema := wire.Schema("test.v1", &outer{})
 	for _, line := range []string{

@@ -24,6 +24,10 @@ var WorkflowTables = []rows.Table{
 	rows.Definition, rows.Pin,
 }
 
+// Tables are all tables that the journal decides: those of the machine, and
+// those of the partition log.
+var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime)
+
 // Fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition. A record that cannot be applied is an error.
 func Fold(key events.Key, p int32, records []*events.Record) (all Content, err error) {
@@ -38,12 +42,13 @@ func Fold(key events.Key, p int32, records []*events.Record) (all Content, err e
 		}
 	}()
 	for _, rec := range records {
-		if !OfMachine(rec) {
-			continue
-		}
 		at = rec.Position
 		tx := rows.Begin(&state)
-		machine.Apply(tx, rec)
+		if OfMachine(rec) {
+			machine.Apply(tx, rec)
+		} else {
+			disarm(tx, rec)
+		}
 		state.Commit(tx.Writes())
 	}
 	all = Content{}
@@ -51,6 +56,19 @@ func Fold(key events.Key, p int32, records []*events.Record) (all Content, err e
 		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
 	}
 	return all, nil
+}
+
+// disarm deletes the timer that a defect was met at: it does not fire again.
+func disarm(tx *rows.Tx, rec *events.Record) {
+	for _, e := range rec.Events {
+		if q, ok := e.(*events.WorkflowQuarantined); ok && len(q.Timer) > 0 {
+			k, err := rows.ParseKey(q.Timer)
+			if err != nil {
+				panic(err)
+			}
+			tx.Delete(k)
+		}
+	}
 }
 
 // OfMachine says whether a record is of its workflow, and not about an input
@@ -105,10 +123,17 @@ func Compare(what string, want, have Content) error {
 		if err != nil {
 			errs = append(errs, err)
 		}
-		errs = append(errs, fmt.Errorf("%s: row %v is %q (%v), want %q (%v)", what, key, b, inHave, a, inWant))
+		errs = append(errs, fmt.Errorf("%s: row %+v\n  is   %s\n  want %s", what, key, rowText(b, inHave), rowText(a, inWant)))
 		if len(errs) == 5 {
 			break
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func rowText(value []byte, there bool) string {
+	if !there {
+		return "not there"
+	}
+	return wire.Text(value)
 }
