@@ -79,13 +79,16 @@ func TuneLevels(p *pebble.Options) {
 
 // LogTo lets a database tell l what it has to say.
 func LogTo(p *pebble.Options, l *slog.Logger) {
-	p.Logger = logger{l}
-	p.EventListener = &pebble.EventListener{BackgroundError: logger{l}.background}
+	p.Logger = logger{l: l}
+	p.EventListener = &pebble.EventListener{BackgroundError: logger{l: l}.background}
 }
 
 // logger passes Pebble's log on. Pebble tells of every flush and compaction at
 // its info level: for us that is debugging.
-type logger struct{ l *slog.Logger }
+type logger struct {
+	l      *slog.Logger
+	failed func(error) // what a full or failing disk ends; nil: the process
+}
 
 func (l logger) Infof(format string, args ...any) {
 	l.l.Debug("pebble: " + fmt.Sprintf(format, args...))
@@ -94,8 +97,17 @@ func (l logger) Errorf(format string, args ...any) {
 	l.l.Error("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where going on could corrupt the database.
+// Fatalf is called where going on could corrupt the database: by a defect, or
+// because its list of tables (the MANIFEST) cannot be written. The latter comes
+// with an error, which Pebble returns once Fatalf has; the database is worth
+// nothing then, but its process is.
 func (l logger) Fatalf(format string, args ...any) {
+	for _, arg := range args {
+		if err, ok := arg.(error); ok && l.failed != nil {
+			l.failed(err)
+			return
+		}
+	}
 	panic("pebble: " + fmt.Sprintf(format, args...))
 }
 
