@@ -25,12 +25,18 @@ func (c *brokerCmd) Run(a *app) error {
 	if o.Addr == "" {
 		o.Addr, o.NextPort = devKafka, true
 	}
+	failed := make(chan error, 1)
+	o.Failed = func(err error) { failed <- err }
 	b, err := broker.Start(a, o)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "the broker is ready at %s\n\nTry: heddle topics apply --brokers %s --partitions 8\n", b.Addr(), b.Addr())
-	<-a.Done()
+	select {
+	case err := <-failed: // as if it were killed: there is nothing to close
+		return err
+	case <-a.Done():
+	}
 	fmt.Fprintln(a.out, "stopping")
 	return b.Close()
 }
