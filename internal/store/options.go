@@ -55,7 +55,7 @@ func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
 	}
-	LogTo(p, o.Logger)
+	LogTo(p, o.Logger, nil)
 	p.Experimental.CompactionScheduler = o.Shared.compactions.join(rotten)
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
@@ -77,9 +77,11 @@ func TuneLevels(p *pebble.Options) {
 	}
 }
 
-// LogTo lets a database tell l what it has to say.
-func LogTo(p *pebble.Options, l *slog.Logger) {
-	p.Logger = logger{l: l}
+// LogTo lets a database tell l what it has to say, and failed, from any
+// goroutine, that it is worth nothing any more because its disk did not take
+// what it must (nil: that ends the process).
+func LogTo(p *pebble.Options, l *slog.Logger, failed func(error)) {
+	p.Logger = logger{l: l, failed: failed}
 	p.EventListener = &pebble.EventListener{BackgroundError: logger{l: l}.background}
 }
 
