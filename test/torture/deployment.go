@@ -74,8 +74,11 @@ var planners = []struct {
 	{"planner-2", []string{"--never-runs-twice"}},
 }
 
-// plannerDisk is the size of a planner's disk in MiB.
-const plannerDisk = 256
+// Sizes in MiB, at most, of a planner's disk and of the gateway's.
+const (
+	plannerDisk = 128
+	viewDisk    = 64
+)
 
 // composeServices is the services as processes of their own over one broker,
 // which is not killed.
@@ -112,8 +115,11 @@ func (d *deployment) composeServices(ctx context.Context, o options) error {
 	if err := d.addService("readiness", nil, frailty{kill: 1, suspend: 1}, slices.Concat([]string{"readiness"}, common)); err != nil {
 		return err
 	}
-	gateway := slices.Concat([]string{"gateway", "--http", d.http, "--data", filepath.Join(d.dir, "gateway"), "--create-queues"}, common)
-	return d.add("gateway", "http://"+d.http, nil, frailty{kill: 2, suspend: 2}, gateway)
+	if disk, err = d.disk("gateway", min(viewDisk, o.diskMiB)); err != nil {
+		return err
+	}
+	gateway := slices.Concat([]string{"gateway", "--http", d.http, "--data", filepath.Join(d.dir, "gateway", "data"), "--create-queues"}, common)
+	return d.add("gateway", "http://"+d.http, disk, frailty{kill: 2, suspend: 2, disk: 1}, gateway)
 }
 
 // disk mounts a file system of so many MiB; without one it is a directory that

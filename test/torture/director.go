@@ -58,6 +58,7 @@ func (r *director) run(ctx context.Context, steps []step, failed <-chan error) e
 		case <-time.After(time.Until(next)):
 		}
 		if len(r.steps) > 0 {
+			r.catchUp(time.Since(next))
 			if err := r.next(); err != nil {
 				return err
 			}
@@ -77,6 +78,18 @@ func (r *director) run(ctx context.Context, steps []step, failed <-chan error) e
 
 // askEvery is how often readiness is asked for.
 const askEvery = 20 * time.Millisecond
+
+// tolerable is how late a step may be before those behind it are put off, too.
+const tolerable = 500 * time.Millisecond
+
+// catchUp puts off all steps when one is late, because the disk took long to
+// fill or this process did not run: done all at once they would try nothing.
+func (r *director) catchUp(late time.Duration) {
+	if late > tolerable {
+		r.d.diary.note("%s late: the rest of the plan is put off", late.Round(time.Millisecond))
+		r.began = r.began.Add(late)
+	}
+}
 
 // next does the next step.
 func (r *director) next() error {

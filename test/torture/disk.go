@@ -21,7 +21,7 @@ func newDisk(dir string, mib int) (*disk, error) {
 		return nil, fmt.Errorf("making a disk: %w", err)
 	}
 	if err := mount(dir, mib); err != nil {
-		return nil, fmt.Errorf("mounting a disk of %d MiB: %w", mib, err)
+		return nil, fmt.Errorf("mounting a tmpfs of %d MiB to fill (root may; --disk 0 does without full disks): %w", mib, err)
 	}
 	return &disk{dir: dir}, nil
 }
