@@ -91,9 +91,8 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, errors.Join(err, b.unlock())
 	}
 	b.addr = b.cluster.ListenAddrs()[0]
-	err := b.failure.serve(true)
+	err := b.failure.serve()
 	if err != nil { // the disk was full already when it started
-		b.failure.serve(false)
 		b.cluster.Close()
 		return nil, errors.Join(err, b.unlock())
 	}
@@ -130,11 +129,11 @@ func (b *Broker) Close() error {
 // closeCluster ends kfake and marks what it leaves as whole. One that has failed
 // waits for ever; its process is expected to end.
 func (b *Broker) closeCluster() error {
-	if err := b.failure.serve(false); err != nil {
+	if err := b.failure.end(); err != nil {
 		return err
 	}
 	b.cluster.Close()
-	if err := b.failure.serve(false); err != nil || b.opts.Dir == "" {
+	if err := b.failure.end(); err != nil || b.opts.Dir == "" {
 		return err
 	}
 	return markClean(b.opts.Dir)

@@ -43,12 +43,21 @@ func (f *failure) wrote(err error) {
 	select {} // for good: what is in memory is not what is on disk
 }
 
-// serve says whether failed writes are kept from being answered from now on, and
-// returns the failure that there has been.
-func (f *failure) serve(serving bool) error {
+// serve keeps failed writes from being answered from now on, unless there has
+// been one, which it returns.
+func (f *failure) serve() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.serving = serving
+	f.serving = f.err == nil
+	return f.err
+}
+
+// end says that nobody is answered any more, and returns the failure that there
+// has been.
+func (f *failure) end() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.serving = false
 	return f.err
 }
 

@@ -21,7 +21,8 @@ const (
 )
 
 // load is a `heddle bench` that keeps the deployment busy. Its figures mean
-// nothing here; what it started must end like everything else.
+// nothing here; what it started must end like everything else. It gives up when
+// it is begun while the deployment is dead, so the director begins it again.
 type load struct{ process *process }
 
 // startBench starts it; none is wanted when its concurrency is 0.
@@ -35,7 +36,7 @@ func startBench(o options, d *deployment) (load, error) {
 	}
 	args := []string{"bench", "--brokers", d.kafka, "--workload", benchWorkload, "--concurrency", strconv.Itoa(o.bench),
 		"--duration", min(o.duration, benchMost).String(), "-o", "json"}
-	p := &process{name: "bench", args: args, log: log, ended: make(chan ending, 1)}
+	p := &process{name: "bench", args: args, log: log, ended: d.endings}
 	return load{p}, p.start(d.binary)
 }
 
@@ -49,7 +50,7 @@ func (l load) finish() error {
 	select {
 	case <-l.process.done:
 	case <-time.After(benchDrain):
-		l.process.kill()
 	}
+	l.process.kill()
 	return l.process.log.Close()
 }

@@ -62,7 +62,7 @@ func (d *deployment) composeDev(_ context.Context, o options) error {
 	}
 	args := []string{"dev", "--data", filepath.Join(d.dir, "data", "dev"), "--http", d.http, "--kafka", d.kafka,
 		"--partitions", strconv.Itoa(partitions), "--log-level", "warn"}
-	return d.add("dev", "http://"+d.http, disk, frailty{kill: 20, suspend: 3, disk: 3}, args)
+	return d.add("dev", "http://"+d.http, disk, frailty{kill: 12, suspend: 3, disk: 4}, args)
 }
 
 // planners of the deployment of separate services, and what they promise.

@@ -53,7 +53,9 @@ func (r *director) run(ctx context.Context, steps []step, failed <-chan error) e
 		case err := <-failed:
 			return err
 		case e := <-r.d.endings:
-			r.ended(e)
+			if err := r.ended(e); err != nil {
+				return err
+			}
 			continue
 		case <-time.After(time.Until(next)):
 		}
@@ -137,13 +139,20 @@ func (r *director) do(s step) error {
 }
 
 // ended takes note of a process that has ended, and has it started again.
-func (r *director) ended(e ending) {
+func (r *director) ended(e ending) error {
 	p := e.of
 	if !p.running() || p.life != e.life {
-		return // it was killed
+		return nil // it was killed
 	}
 	lived := time.Since(p.started)
 	p.cmd = nil
+	who := slices.Index(r.d.processes, p)
+	if who < 0 { // the bench
+		if time.Since(r.began) > benchMost {
+			return nil
+		}
+		return p.start(r.d.binary)
+	}
 	r.ends++
 	what := fmt.Sprintf("%s ended by itself (%v) after %s: %s", p.name, e.err, lived.Round(time.Millisecond), p.lastWords())
 	if !r.excused(p, lived) {
@@ -151,7 +160,8 @@ func (r *director) ended(e ending) {
 		r.wrong = append(r.wrong, what)
 	}
 	r.d.diary.note("%s", what)
-	r.later(step{at: time.Since(r.began) + restartAfter, do: start, who: slices.Index(r.d.processes, p)})
+	r.later(step{at: time.Since(r.began) + restartAfter, do: start, who: who})
+	return nil
 }
 
 func (r *director) later(s step) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -160,10 +159,4 @@ func (p *process) defects() ([]string, error) {
 		}
 	}
 	return found, nil
-}
-
-// isExit says whether an error is a process's exit code or signal.
-func isExit(err error) bool {
-	var exit *exec.ExitError
-	return errors.As(err, &exit)
 }
