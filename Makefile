@@ -58,8 +58,14 @@ sim-long: build ## the same for hours: SIM_LONG_SEEDS seeds; go on with SIM_SEED
 	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_LONG_SEEDS) --every 1m
 
 .PHONY: torture
-torture: build ## kill -9 heddle dev again and again under load, then account for everything
-	go run ./test/torture $(TORTURE_FLAGS)
+torture: build ## kill, suspend and starve deployments under load, then account for everything (root: fills small disks)
+	go run ./test/torture --deployment dev $(TORTURE_FLAGS)
+	go run ./test/torture --deployment services --duration 90s --bench 0 $(TORTURE_FLAGS)
+
+.PHONY: torture-long
+torture-long: build ## the same for an hour
+	go run ./test/torture --deployment dev --duration 30m --rate 40 --disk 4096 --settle 10m $(TORTURE_FLAGS)
+	go run ./test/torture --deployment services --duration 30m --rate 40 --disk 4096 --settle 10m --bench 0 $(TORTURE_FLAGS)
 
 .PHONY: model
 model: ## check the model of the hand-over with Spin, and that its mutations fail

@@ -46,6 +46,7 @@ type cli struct {
 	Gateway   gatewayCmd   `cmd:"" group:"Services" help:"Run a gateway: the HTTP API."`
 	Readiness readinessCmd `cmd:"" group:"Services" help:"Run the readiness service: tells which partitions work."`
 	Topics    topicsCmd    `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
+	Broker    brokerCmd    `cmd:"" group:"Services" help:"Run the embedded broker alone, for services of this machine that come and go."`
 
 	Journal journalCmd `cmd:"" group:"Tools" help:"Show the journal's records."`
 	Bench   benchCmd   `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`

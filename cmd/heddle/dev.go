@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -60,6 +61,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 	o := dev.Options{
 		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions,
 		Services: c.Services, Rules: rules, Emit: c.AllowTopic, Logger: log.logger(a),
+		BrokerFailed: func(err error) { os.Exit(report(a.err, err)) },
 	}
 	for queue, s := range o.Services {
 		s.AllowPrivate = true // on this machine, as a rule

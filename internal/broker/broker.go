@@ -44,6 +44,13 @@ type Options struct {
 	Network *kfake.VirtualNetwork
 
 	Logger *slog.Logger // nil: silent
+
+	// Failed is called once when the broker cannot write to Dir. It has stopped
+	// serving then, as if it were killed: what it could not write must not be
+	// acknowledged, and what it has in memory is no longer what is on disk. A
+	// broker that is started on the directory goes on, once there is room. nil:
+	// nobody asks, and clients wait.
+	Failed func(error)
 }
 
 // Broker runs until it is closed.
@@ -55,6 +62,7 @@ type Broker struct {
 	lock    io.Closer // of Dir
 
 	client    *kgo.Client // of our own, for what only clients can ask
+	failure   failure
 	exclusive exclusive
 	stop      context.CancelFunc // ends maintenance
 	stopped   sync.WaitGroup
@@ -68,7 +76,7 @@ var ErrInUse = errors.New("the data directory is in use by another process")
 // Start opens the data directory, repairs what a crash left, and listens. The
 // context bounds the start only; the broker runs until Close.
 func Start(ctx context.Context, o Options) (*Broker, error) {
-	b := &Broker{opts: o, log: o.Logger}
+	b := &Broker{opts: o, log: o.Logger, failure: failure{tell: o.Failed}}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -83,7 +91,11 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, errors.Join(err, b.unlock())
 	}
 	b.addr = b.cluster.ListenAddrs()[0]
-	var err error
+	err := b.failure.serve()
+	if err != nil { // the disk was full already when it started
+		b.cluster.Close()
+		return nil, errors.Join(err, b.unlock())
+	}
 	if b.client, err = newClient(b.addr, o.Network); err != nil {
 		b.cluster.Close()
 		return nil, errors.Join(err, b.unlock())
@@ -109,13 +121,22 @@ func (b *Broker) Close() error {
 		b.stop()
 		b.stopped.Wait()
 		b.client.Close()
-		b.cluster.Close()
-		if b.opts.Dir != "" {
-			b.closeErr = markClean(b.opts.Dir)
-		}
-		b.closeErr = errors.Join(b.closeErr, b.unlock())
+		b.closeErr = errors.Join(b.closeCluster(), b.unlock())
 	})
 	return b.closeErr
+}
+
+// closeCluster ends kfake and marks what it leaves as whole. One that has failed
+// waits for ever; its process is expected to end.
+func (b *Broker) closeCluster() error {
+	if err := b.failure.end(); err != nil {
+		return err
+	}
+	b.cluster.Close()
+	if err := b.failure.end(); err != nil || b.opts.Dir == "" {
+		return err
+	}
+	return markClean(b.opts.Dir)
 }
 
 func (b *Broker) unlock() error {
@@ -185,7 +206,7 @@ func (b *Broker) options(port int) []kfake.Opt {
 		kfake.Ports(port),
 		kfake.ClusterID(newClusterID()), // a data directory keeps its first one
 		kfake.GroupMinSessionTimeout(minSession),
-		kfake.WithLogger(kfakeLogger{b.log}),
+		kfake.WithLogger(kfakeLogger{b.log, &b.failure}),
 		kfake.BrokerConfigs(map[string]string{
 			// Group settings that clients alter live in memory only and are
 			// gone after a crash: so the defaults are what topics.yaml wants.
@@ -211,19 +232,4 @@ func newClusterID() string {
 	var id [11]byte
 	rand.Read(id[:])
 	return "heddle-" + hex.EncodeToString(id[:])
-}
-
-type kfakeLogger struct{ l *slog.Logger }
-
-func (k kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
-	to := slog.LevelDebug
-	switch level {
-	case kfake.LogLevelNone, kfake.LogLevelDebug, kfake.LogLevelInfo:
-		return // kfake's info is a line per request
-	case kfake.LogLevelError:
-		to = slog.LevelError
-	case kfake.LogLevelWarn:
-		to = slog.LevelWarn
-	}
-	k.l.Log(context.Background(), to, "broker: "+fmt.Sprintf(format, args...))
 }

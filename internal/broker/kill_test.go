@@ -7,7 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,13 +23,14 @@ import (
 )
 
 // victimVariable makes the test binary a broker with writers that waits to be
-// killed; its value is the data directory and the generation.
+// killed; its value is the data directory, the generation, and how many bytes a
+// file may have, from when the writers start: 0 is no limit.
 const victimVariable = "HEDDLE_BROKER_VICTIM"
 
 func TestMain(m *testing.M) {
 	if v := os.Getenv(victimVariable); v != "" {
-		dir, generation, _ := strings.Cut(v, "|")
-		if err := victim(dir, generation); err != nil {
+		args := strings.Split(v, "|")
+		if err := victim(args[0], args[1], args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1)
@@ -45,7 +49,7 @@ func TestAKilledBrokerKeepsItsPromises(t *testing.T) {
 	promised := map[string]bool{}
 	var before map[string]int // the journal after the last kill
 	for generation := range 4 {
-		for _, v := range killed(t, dir, generation, time.Duration(150+rng.IntN(400))*time.Millisecond) {
+		for _, v := range killed(t, dir, generation, 0, time.Duration(150+rng.IntN(400))*time.Millisecond) {
 			promised[v] = true
 		}
 		image := t.TempDir()
@@ -63,6 +67,35 @@ func TestAKilledBrokerKeepsItsPromises(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Where it cannot write everything that it is asked to, it acknowledges nothing
+// more, and what it has acknowledged is there when it is started again.
+func TestABrokerWithoutRoomKeepsItsPromises(t *testing.T) {
+	for extra := range 8 {
+		dir, promised := t.TempDir(), map[string]bool{}
+		for _, v := range killed(t, dir, 0, 100_000+23*extra, 20*time.Second) {
+			promised[v] = true
+		}
+		c := brokertest.StartDir(t, dir, few)
+		journal, state := allValues(t, c, c.Topics.Journal()), allValues(t, c, c.Topics.State())
+		t.Logf("limit %d: %d promises, %d records", 100_000+23*extra, len(promised), len(journal))
+		if len(promised) == 0 {
+			t.Error("nothing was promised: nothing is proven")
+		}
+		checkPromises(t, promised, journal, state)
+		checkNextTransaction(t, c)
+	}
+}
+
+// limitFiles has writes that make a file longer fail, as those to a full disk do.
+func limitFiles(bytes string) error {
+	n, err := strconv.ParseUint(bytes, 10, 64)
+	if err != nil || n == 0 {
+		return err
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: n})
 }
 
 func checkPromises(t *testing.T, promised map[string]bool, journal, state map[string]int) {
@@ -115,10 +148,10 @@ func checkNextTransaction(t *testing.T, c *brokertest.Cluster) {
 }
 
 // killed runs a victim for a while and returns what it said was acknowledged.
-func killed(t *testing.T, dir string, generation int, after time.Duration) (lines []string) {
+func killed(t *testing.T, dir string, generation, limit int, after time.Duration) (lines []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", victimVariable, dir, generation))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d|%d", victimVariable, dir, generation, limit))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -144,9 +177,12 @@ func killed(t *testing.T, dir string, generation int, after time.Duration) (line
 	return lines
 }
 
-func victim(dir, generation string) error {
+func victim(dir, generation, limit string) error {
 	ctx := context.Background()
-	b, err := broker.Start(ctx, broker.Options{Dir: dir})
+	b, err := broker.Start(ctx, broker.Options{Dir: dir, Failed: func(err error) {
+		fmt.Fprintln(os.Stderr, "the victim:", err)
+		os.Exit(1)
+	}})
 	if err != nil {
 		return err
 	}
@@ -171,6 +207,9 @@ func victim(dir, generation string) error {
 		return err
 	}
 	if err := txn.Fence(ctx); err != nil {
+		return err
+	}
+	if err := limitFiles(limit); err != nil {
 		return err
 	}
 	fmt.Println("ready")

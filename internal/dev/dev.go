@@ -39,6 +39,11 @@ type Options struct {
 	Rules    executor.HTTPRules          // of http.request; loopback is always allowed
 	Emit     []string                    // topics that kafka.produce may write to
 
+	// BrokerFailed is called when the broker cannot write to its directory. It
+	// answers nobody any more, so services cannot be stopped in order: the
+	// process should end at once. nil: nobody asks.
+	BrokerFailed func(error)
+
 	Logger *slog.Logger // nil: silent
 }
 

@@ -41,7 +41,7 @@ func (d *Dev) open(ctx context.Context) (err error) {
 }
 
 func (d *Dev) startBroker(ctx context.Context) (*broker.Broker, error) {
-	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Logger: d.logger}
+	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Failed: d.options.BrokerFailed, Logger: d.logger}
 	if d.options.Memory {
 		o.Dir = ""
 	}

@@ -55,7 +55,7 @@ func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
 	}
-	LogTo(p, o.Logger)
+	LogTo(p, o.Logger, nil)
 	p.Experimental.CompactionScheduler = o.Shared.compactions.join(rotten)
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
@@ -77,15 +77,20 @@ func TuneLevels(p *pebble.Options) {
 	}
 }
 
-// LogTo lets a database tell l what it has to say.
-func LogTo(p *pebble.Options, l *slog.Logger) {
-	p.Logger = logger{l}
-	p.EventListener = &pebble.EventListener{BackgroundError: logger{l}.background}
+// LogTo lets a database tell l what it has to say, and failed, from any
+// goroutine, that it is worth nothing any more because its disk did not take
+// what it must (nil: that ends the process).
+func LogTo(p *pebble.Options, l *slog.Logger, failed func(error)) {
+	p.Logger = logger{l: l, failed: failed}
+	p.EventListener = &pebble.EventListener{BackgroundError: logger{l: l}.background}
 }
 
 // logger passes Pebble's log on. Pebble tells of every flush and compaction at
 // its info level: for us that is debugging.
-type logger struct{ l *slog.Logger }
+type logger struct {
+	l      *slog.Logger
+	failed func(error) // what a full or failing disk ends; nil: the process
+}
 
 func (l logger) Infof(format string, args ...any) {
 	l.l.Debug("pebble: " + fmt.Sprintf(format, args...))
@@ -94,8 +99,17 @@ func (l logger) Errorf(format string, args ...any) {
 	l.l.Error("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called where going on could corrupt the database.
+// Fatalf is called where going on could corrupt the database: by a defect, or
+// because its list of tables (the MANIFEST) cannot be written. The latter comes
+// with an error, which Pebble returns once Fatalf has; the database is worth
+// nothing then, but its process is.
 func (l logger) Fatalf(format string, args ...any) {
+	for _, arg := range args {
+		if err, ok := arg.(error); ok && l.failed != nil {
+			l.failed(err)
+			return
+		}
+	}
 	panic("pebble: " + fmt.Sprintf(format, args...))
 }
 

@@ -18,7 +18,8 @@ type Store struct {
 	marks Marks
 	dirty *dirtySet
 
-	rotten atomic.Bool // it is worth nothing any more
+	rotten atomic.Bool   // it is worth nothing any more
+	gone   chan struct{} // closed when it became so
 
 	key, value []byte // reused by every write
 }
@@ -27,7 +28,7 @@ type Store struct {
 // rebuilds its dirty set. A store that cannot be opened is worth nothing: Wipe
 // it and restore.
 func Open(o Options) (*Store, error) {
-	s := &Store{dirty: newDirtySet()}
+	s := &Store{dirty: newDirtySet(), gone: make(chan struct{})}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
@@ -43,6 +44,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s.opts = o
 	p := o.pebble(&s.rotten)
+	p.Logger = logger{l: o.Logger, failed: s.broke}
 	p.EventListener = &pebble.EventListener{DataCorruption: s.corrupted, BackgroundError: s.broke}
 	db, err := pebble.Open(o.Dir, p)
 	if err != nil {
@@ -75,6 +77,7 @@ func (s *Store) broke(err error) {
 	if s.rotten.Swap(true) {
 		return
 	}
+	close(s.gone)
 	s.opts.Logger.Error("the store is given up", "dir", s.opts.Dir, "error", err)
 	if s.opts.Broken != nil {
 		s.opts.Broken(fmt.Errorf("the store in %s: %w", s.opts.Dir, err))
@@ -113,12 +116,25 @@ func (s *Store) Flush() error {
 // Close flushes and closes the store. A snapshot in flight ends with it; its
 // Each must have returned.
 func (s *Store) Close() error {
-	var err error
-	if !s.rotten.Load() {
-		err = s.db.Flush()
-	}
-	if err = errors.Join(err, s.shut()); err != nil {
+	if err := errors.Join(s.flush(), s.shut()); err != nil {
 		return fmt.Errorf("closing the store: %w", err)
+	}
+	return nil
+}
+
+// flush writes what is in memory, unless that fails: Pebble would wait for room
+// on the disk for ever.
+func (s *Store) flush() error {
+	if s.rotten.Load() {
+		return nil
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-flushed:
+	case <-s.gone:
 	}
 	return nil
 }

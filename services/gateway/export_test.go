@@ -51,7 +51,7 @@ func MakeFormless(t *testing.T, dir string) {
 func formless(t *testing.T, dir string, rows map[string][]byte) []byte {
 	t.Helper()
 	o := &pebble.Options{}
-	store.LogTo(o, slog.New(slog.DiscardHandler))
+	store.LogTo(o, slog.New(slog.DiscardHandler), nil)
 	db, err := pebble.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,10 @@ type view struct {
 	logger *slog.Logger
 	stop   context.CancelFunc
 	done   chan struct{}
+
+	broken   chan struct{} // closed when the store is of no use any more
+	breaking sync.Once
+	why      error // valid once broken is closed
 
 	next   map[int32]int64 // by partition; the follower's own, as are those below
 	poll   []*kgo.Record   // room for the records of a poll
@@ -159,7 +164,7 @@ func (v *view) close() error {
 	v.stop()
 	<-v.done
 	v.cl.Close()
-	return errors.Join(v.db.Flush(), v.db.Close())
+	return v.closeStore()
 }
 
 // alive says whether the follower's loop turns.

@@ -21,20 +21,26 @@ type accountant struct {
 	kafka   *client.Client
 	http    *client.Client
 	book    *book
-	ran     executions
+	ran     *executions
+	service *reporter
+
+	unsettled []string // workflows that had not ended when settle gave up
 
 	starting, working   sync.WaitGroup
 	stopStart, stopWork context.CancelFunc
 	workErr             chan error
 }
 
-func newAccountant(ctx context.Context, c *child, o options) (*accountant, error) {
-	a := &accountant{options: o, brokers: []string{c.kafka}, book: newBook(), workErr: make(chan error, 1)}
+func newAccountant(ctx context.Context, d *deployment, o options) (*accountant, error) {
+	a := &accountant{options: o, brokers: d.brokers(), book: newBook(), ran: newExecutions(), workErr: make(chan error, 1)}
 	var err error
+	if a.service, err = newReporter(a.ran); err != nil {
+		return nil, err
+	}
 	if a.kafka, err = client.New(client.Options{Brokers: a.brokers, Source: "torture"}); err != nil {
 		return nil, err
 	}
-	if a.http, err = client.New(client.Options{URL: "http://" + c.http}); err != nil {
+	if a.http, err = client.New(client.Options{URL: "http://" + d.http}); err != nil {
 		return nil, err
 	}
 	if err := a.define(ctx); err != nil {
@@ -56,28 +62,18 @@ func (a *accountant) define(ctx context.Context) error {
 	if _, err := a.http.Define(ctx, "bench-"+benchWorkload, load.Definition); err != nil {
 		return err
 	}
-	_, err = a.http.Define(ctx, definitionName, []byte(definition))
+	_, err = a.http.Define(ctx, definitionName, a.service.definition())
 	return err
 }
 
+// close ends it; closing again does nothing.
 func (a *accountant) close() {
 	a.stopWork()
 	a.working.Wait()
 	// What is open in the clients is of no interest any more.
 	_ = a.kafka.Close()
 	_ = a.http.Close()
-}
-
-// watch lets d pass; it ends early with an error when the worker ends.
-func (a *accountant) watch(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case err := <-a.workErr:
-		return fmt.Errorf("the worker ended: %w", err)
-	case <-time.After(d):
-		return nil
-	}
+	_ = a.service.close()
 }
 
 // begin starts the clients; end stops them.

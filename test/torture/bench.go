@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os/exec"
 	"strconv"
 	"syscall"
 	"time"
@@ -15,46 +13,44 @@ const (
 
 	benchWorkload = "chain10"
 	benchSteps    = 10
+
+	// benchMost bounds it, so that a long run's disk has room for its records.
+	benchMost = time.Minute
+	// benchDrain is how long the bench's worker may take to finish its steps.
+	benchDrain = 40 * time.Second
 )
 
-// benchProcess is a `heddle bench` that keeps the deployment busy. Its figures
-// mean nothing here; what it started must end like everything else.
-type benchProcess struct {
-	cmd  *exec.Cmd
-	done chan error
-}
+// load is a `heddle bench` that keeps the deployment busy. Its figures mean
+// nothing here; what it started must end like everything else. It gives up when
+// it is begun while the deployment is dead, so the director begins it again.
+type load struct{ process *process }
 
-// startBench starts it; nil when none is wanted.
-func startBench(o options, c *child) (*benchProcess, error) {
+// startBench starts it; none is wanted when its concurrency is 0.
+func startBench(o options, d *deployment) (load, error) {
 	if o.bench == 0 {
-		return nil, nil
+		return load{}, nil
 	}
-	b := &benchProcess{done: make(chan error, 1)}
-	b.cmd = exec.Command(o.heddle, "bench", "--brokers", c.kafka, "--workload", benchWorkload,
-		"--concurrency", strconv.Itoa(o.bench), "--duration", "24h", "-o", "json")
-	b.cmd.Stdout, b.cmd.Stderr = c.log, c.log
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := b.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting heddle bench: %w", err)
+	log, err := openLog(d.dir, "bench")
+	if err != nil {
+		return load{}, err
 	}
-	go func() { b.done <- b.cmd.Wait() }()
-	return b, nil
+	args := []string{"bench", "--brokers", d.kafka, "--workload", benchWorkload, "--concurrency", strconv.Itoa(o.bench),
+		"--duration", min(o.duration, benchMost).String(), "-o", "json"}
+	p := &process{name: "bench", args: args, log: log, ended: d.endings}
+	return load{p}, p.start(d.binary)
 }
 
-// benchDrain is how long the bench's worker may take to finish its steps.
-const benchDrain = 40 * time.Second
-
-// stop interrupts it, so that its worker finishes what it has taken.
-func (b *benchProcess) stop() {
-	if b == nil {
-		return
+// finish interrupts it, so that its worker finishes what it has taken. How it
+// ends says nothing: its deployment was tortured.
+func (l load) finish() error {
+	if l.process == nil {
+		return nil
 	}
-	// A process that has ended by itself needs no signal.
-	_ = b.cmd.Process.Signal(syscall.SIGINT)
+	l.process.signal(syscall.SIGINT)
 	select {
-	case <-b.done: //nolint:errcheck // it was interrupted: how it ended says nothing
+	case <-l.process.done:
 	case <-time.After(benchDrain):
-		_ = b.cmd.Process.Kill()
-		<-b.done //nolint:errcheck // it was killed
 	}
+	l.process.kill()
+	return l.process.log.Close()
 }

@@ -13,8 +13,6 @@ type entry struct {
 type book struct {
 	mu      sync.Mutex
 	entries map[string]*entry
-	acked   int
-	ended   int
 }
 
 func newBook() *book { return &book{entries: map[string]*entry{}} }
@@ -30,26 +28,14 @@ func (b *book) enter(id string, n int) {
 func (b *book) acknowledge(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.entries[id]; !e.acked {
-		e.acked = true
-		b.acked++
-	}
+	b.entries[id].acked = true
 }
 
 // end notes that a workflow was seen to have ended.
 func (b *book) end(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.entries[id]; !e.ended {
-		e.ended = true
-		b.ended++
-	}
-}
-
-func (b *book) acknowledged() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.acked
+	b.entries[id].ended = true
 }
 
 func (b *book) isAcknowledged(id string) bool {

@@ -13,8 +13,15 @@ import (
 // story is what the journal says of one workflow.
 type story struct {
 	started, terminal, settled int
-	completed                  map[events.RunnableID]int
+	run                        string // of its last start: EPOCH.SEQ
+	completed                  map[events.RunnableID]completion
 	after                      int // events after the terminal one
+}
+
+// completion is how often a runnable completed, and with what at last.
+type completion struct {
+	times int
+	value string
 }
 
 // journalFacts are what the journal says of all workflows.
@@ -81,10 +88,13 @@ func (f *journalFacts) record(e journal.Entry) error {
 	}
 	r := f.runs[rec.Workflow]
 	if r == nil {
-		r = &story{completed: map[events.RunnableID]int{}}
+		r = &story{completed: map[events.RunnableID]completion{}}
 		f.runs[rec.Workflow] = r
 	}
 	for _, e := range rec.Events {
+		if _, ok := e.(*events.WorkflowStarted); ok {
+			r.run = fmt.Sprintf("%d.%d", rec.Position.Epoch, rec.Position.Seq)
+		}
 		r.event(e)
 	}
 	return nil
@@ -101,7 +111,7 @@ func (r *story) event(e events.Event) {
 	case *events.InputSettled:
 		r.settled++
 	case *events.RunnableCompleted:
-		r.completed[e.Runnable]++
+		r.completed[e.Runnable] = completion{r.completed[e.Runnable].times + 1, string(e.Value)}
 	case *events.WorkflowCompleted, *events.WorkflowCancelled, *events.WorkflowDeleted, *events.WorkflowFailed:
 		r.terminal++
 		return

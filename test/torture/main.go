@@ -1,13 +1,17 @@
-// Command torture kills `heddle dev` again and again while workflows run, and
-// then proves that nothing that was acknowledged was lost or done twice.
+// Command torture kills, suspends and starves the processes of a deployment
+// again and again while workflows run, and then proves that nothing that was
+// acknowledged was lost or done twice.
 //
-// It starts the heddle binary as a child on a directory of its own. Outside of
-// it, an accountant starts workflows over Kafka and HTTP and writes down which
-// starts were acknowledged, and a worker runs their steps. The child is killed
-// with SIGKILL at random moments, also while it starts, and started again on
-// the same data. In the end every workflow whose start was acknowledged must
-// have ended once, with the right result: the planners' answers and the journal
-// itself are compared with the accountant's book.
+// There are two deployments: `heddle dev`, where all dies at once, and the
+// services as processes of their own over one broker. Outside of them, an
+// accountant starts workflows over Kafka and HTTP and writes down which starts
+// were acknowledged, and runs their steps and writes down which. Random
+// processes are killed with SIGKILL at random moments, also while they start,
+// and started again; suspended for longer than their sessions and leases, so
+// that they wake when others have taken over; and the small disks that they
+// write to are filled and freed. In the end every workflow whose start was
+// acknowledged must have ended once, with the right result: the planners'
+// answers and the journal itself are compared with the accountant's book.
 package main
 
 import (
@@ -24,119 +28,124 @@ import (
 
 // options of a run.
 type options struct {
-	heddle   string        // the binary
-	kills    int           // how often
-	duration time.Duration // over which the kills are spread
-	seed     uint64        // of the moments and the inputs
-	clients  int           // starting at a time
-	rate     int           // starts per second
-	bench    int           // workflows at a time of a `heddle bench` beside the accountant; 0: none
-	settle   time.Duration // for what is open after the last kill
-	keep     bool          // the data directory
-	verbose  bool          // the child's log
+	heddle     string        // the binary
+	deployment string        // dev, services
+	duration   time.Duration // of the torture
+	every      time.Duration // mean time between two faults; 0: the deployment's
+	seed       uint64        // of the moments and the inputs
+	clients    int           // starting at a time
+	rate       int           // starts per second
+	bench      int           // workflows at a time of a `heddle bench` beside the accountant; 0: none
+	diskMiB    int           // size of the broker's disk; 0: no disk is filled
+	settle     time.Duration // for what is open after the last fault
+	keep       bool          // the directory
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.heddle, "heddle", "bin/heddle", "the heddle binary")
-	flag.IntVar(&o.kills, "kills", 20, "how often to kill")
-	flag.DurationVar(&o.duration, "duration", 45*time.Second, "time over which the kills are spread")
-	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the moments and inputs")
+	flag.StringVar(&o.deployment, "deployment", "dev", "dev: heddle dev; services: the services as processes over one broker")
+	flag.DurationVar(&o.duration, "duration", 45*time.Second, "how long")
+	flag.DurationVar(&o.every, "every", 2*time.Second, "mean time between two faults")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the faults, their moments and the inputs")
 	flag.IntVar(&o.clients, "clients", 24, "clients that start workflows")
-	flag.IntVar(&o.rate, "rate", 300, "workflows to start per second, at most")
-	flag.IntVar(&o.bench, "bench", 8, "workflows at a time of a heddle bench beside it; 0 for none")
-	flag.DurationVar(&o.settle, "settle", 2*time.Minute, "time for everything to end after the last kill")
-	flag.BoolVar(&o.keep, "keep", false, "keep the data directory")
-	flag.BoolVar(&o.verbose, "verbose", false, "show the child's log")
+	flag.IntVar(&o.rate, "rate", 100, "workflows to start per second, at most")
+	flag.IntVar(&o.bench, "bench", 1, "workflows at a time of a heddle bench beside it, for a minute at most; 0 for none")
+	flag.IntVar(&o.diskMiB, "disk", 256, "MiB of the broker's disk, a tmpfs, which needs root; 0: on the usual disk, and none is ever full")
+	flag.DurationVar(&o.settle, "settle", 2*time.Minute, "time for everything to end after the last fault")
+	flag.BoolVar(&o.keep, "keep", false, "keep the directory with logs and data")
 	flag.Parse()
+	if deployments[o.deployment] == nil {
+		fmt.Fprintf(os.Stderr, "torture: there is no deployment %q\n", o.deployment)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
 	stop()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "torture: seed %d: %v\n", o.seed, err)
+		fmt.Fprintf(os.Stderr, "torture: --deployment %s --seed %d: %v\n", o.deployment, o.seed, err)
 		os.Exit(1)
 	}
 }
 
+// run tortures a deployment in a directory of its own.
 func run(ctx context.Context, o options) (err error) {
 	dir, err := os.MkdirTemp("", "heddle-torture-")
 	if err != nil {
-		return fmt.Errorf("making a data directory: %w", err)
+		return fmt.Errorf("making a directory: %w", err)
 	}
-	defer func() {
-		if o.keep || err != nil {
-			fmt.Println("the data is kept in", dir)
-			return
-		}
-		err = os.RemoveAll(dir)
-	}()
-	fmt.Printf("seed %d: %d kills over %s\n", o.seed, o.kills, o.duration)
-	c, err := newChild(o, dir)
+	diary, err := newDiary(dir)
 	if err != nil {
 		return err
 	}
-	defer c.kill()
-	if err := c.start(); err != nil {
+	diary.note("deployment %s, seed %d, %s; logs are in %s", o.deployment, o.seed, o.duration, dir)
+	if o.diskMiB == 0 {
+		diary.note("NO DISK IS FILLED in this run: --disk 0 was asked for")
+	}
+	d := newDeployment(o, dir, diary)
+	defer func() { err = errors.Join(err, d.close(o.keep || err != nil)) }()
+	if err := d.compose(ctx, o); err != nil {
 		return err
 	}
-	if _, err := c.ready(ctx, time.Minute); err != nil {
+	director := newDirector(d)
+	if err := director.run(ctx, nil, nil); err != nil {
 		return err
 	}
-	a, err := newAccountant(ctx, c, o)
+	a, err := newAccountant(ctx, d, o)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	if err := torture(ctx, o, c, a); err != nil {
+	if err := torture(ctx, o, director, a); err != nil {
+		d.interrogate()
 		return err
 	}
 	if err := a.settle(ctx, o.settle); err != nil {
+		err = errors.Join(err, d.explain(ctx, a.unsettled))
+		d.interrogate()
 		return err
 	}
+	return judge(ctx, director, a)
+}
+
+// torture follows the plan while the accountant works, and leaves everything
+// running.
+func torture(ctx context.Context, o options, director *director, a *accountant) error {
+	a.begin(ctx)
+	defer a.end()
+	b, err := startBench(o, director.d)
+	if err != nil {
+		return err
+	}
+	steps := planned(rand.New(rand.NewPCG(o.seed, 1)), director.d.frailties, o.every, o.duration)
+	err = director.run(ctx, steps, a.workErr)
+	return errors.Join(err, b.finish())
+}
+
+// judge compares the books, stops everything in order, and prints the verdict.
+func judge(ctx context.Context, director *director, a *accountant) error {
 	verdict, err := a.verify(ctx)
 	if err != nil {
 		return err
 	}
-	verdict.print()
-	if err := c.stop(time.Minute); err != nil {
-		return fmt.Errorf("stopping the child in the end: %w", err)
+	for _, w := range director.wrong {
+		verdict.fail("", "%s", w)
 	}
-	return verdict.err()
-}
-
-// torture kills and restarts while the accountant works, and leaves the child
-// running.
-func torture(ctx context.Context, o options, c *child, a *accountant) error {
-	random := rand.New(rand.NewPCG(o.seed, 1))
-	mean := o.duration / time.Duration(max(o.kills, 1))
-	a.begin(ctx)
-	defer a.end()
-	b, err := startBench(o, c)
+	if err := director.d.explain(ctx, verdict.suspects); err != nil {
+		return err
+	}
+	a.close() // clients leave their groups before the broker stops
+	if err := director.d.stop(); err != nil {
+		verdict.fail("", "stopping in the end: %v", err)
+	}
+	defects, err := director.d.defects()
 	if err != nil {
 		return err
 	}
-	defer b.stop()
-	for n := 1; n <= o.kills; n++ {
-		// Anything from a kill right after the start to one in full work.
-		alive := time.Duration(random.Int64N(int64(2 * mean)))
-		if err := a.watch(ctx, alive); err != nil {
-			return err
-		}
-		c.kill()
-		began := time.Now()
-		if err := c.start(); err != nil {
-			return err
-		}
-		fmt.Printf("kill %2d of %d after %5.2fs: %5d workflows acknowledged so far\n", n, o.kills, alive.Seconds(), a.book.acknowledged())
-		if n%5 != 0 {
-			continue // the next kill may hit the start
-		}
-		took, err := c.ready(ctx, time.Minute)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("   ready again after %.2fs (%s since the kill)\n", took.Seconds(), time.Since(began).Round(time.Millisecond))
+	for _, defect := range defects {
+		verdict.fail("", "%s", defect)
 	}
-	_, err = c.ready(ctx, time.Minute)
-	return errors.Join(err, a.watch(ctx, mean))
+	director.print()
+	verdict.print()
+	return verdict.err()
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
+// unsettled is a workflow that has not ended, and why not.
+type unsettled struct{ id, why string }
+
 // settle waits until everything in the book that exists has ended.
 func (a *accountant) settle(ctx context.Context, limit time.Duration) error {
 	began := time.Now()
@@ -18,12 +21,15 @@ func (a *accountant) settle(ctx context.Context, limit time.Duration) error {
 	for {
 		open := a.look(ctx)
 		if len(open) == 0 {
-			fmt.Printf("everything has ended %s after the last kill\n", time.Since(began).Round(time.Millisecond))
+			fmt.Printf("everything has ended %s after the last fault\n", time.Since(began).Round(time.Millisecond))
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d workflows have not ended within %s, as %s", len(open), limit, open[0])
+			for _, u := range open {
+				a.unsettled = append(a.unsettled, u.id)
+			}
+			return fmt.Errorf("%d workflows have not ended within %s, as %s (%s)", len(open), limit, open[0].id, open[0].why)
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
@@ -34,17 +40,17 @@ const lookers = 32
 
 // look asks for everything that was not seen to have ended, and lists what has
 // not, and what of the acknowledged is unknown.
-func (a *accountant) look(ctx context.Context) []string {
+func (a *accountant) look(ctx context.Context) []unsettled {
 	ids := make(chan string)
 	var mu sync.Mutex
-	var open []string
+	var open []unsettled
 	var asking sync.WaitGroup
 	for range lookers {
 		asking.Go(func() {
 			for id := range ids {
 				if why := a.ask(ctx, id); why != "" {
 					mu.Lock()
-					open = append(open, id+" ("+why+")")
+					open = append(open, unsettled{id, why})
 					mu.Unlock()
 				}
 			}

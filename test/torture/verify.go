@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,24 +14,33 @@ import (
 
 // verdict is what the books say in the end.
 type verdict struct {
-	mu    sync.Mutex
-	wrong []string
+	mu       sync.Mutex
+	wrong    []string
+	suspects []string // workflows that something is wrong with
 
 	entered, acknowledged, ended, silent, benched int
-	executed                                      int64
-	steps                                         int64
+	steps, attempts, activations                  int
 	facts                                         *journalFacts
 }
 
-func (v *verdict) fail(format string, args ...any) {
+// fail notes what is wrong with a workflow, or with none of them.
+func (v *verdict) fail(id, format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+	what := fmt.Sprintf(format, args...)
+	if id != "" {
+		what = id + ": " + what
+		if !slices.Contains(v.suspects, id) {
+			v.suspects = append(v.suspects, id)
+		}
+	}
+	v.wrong = append(v.wrong, what)
 }
 
 // verify compares the book with the planners' answers and with the journal.
 func (a *accountant) verify(ctx context.Context) (*verdict, error) {
-	v := &verdict{executed: a.ran.n.Load()}
+	v := &verdict{}
+	v.attempts, v.activations = a.ran.total()
 	var err error
 	if v.facts, err = settledJournal(ctx, a.brokers, partitions, a.options.settle); err != nil {
 		return nil, err
@@ -48,13 +58,16 @@ func (a *accountant) verify(ctx context.Context) (*verdict, error) {
 		})
 	}
 	for id, e := range entries {
-		v.journal(id, e)
+		v.journal(id, e, a.ran)
 		if e.ended {
 			ids <- id
 		}
 	}
 	close(ids)
 	asking.Wait()
+	for _, key := range a.ran.again {
+		v.fail("", "the worker ran one attempt of %s twice", key)
+	}
 	for id, s := range v.facts.runs {
 		if !known[id] {
 			v.other(id, s)
@@ -66,7 +79,7 @@ func (a *accountant) verify(ctx context.Context) (*verdict, error) {
 // other checks a run that is not in the book: one of the bench's.
 func (v *verdict) other(id string, s *story) {
 	if !strings.HasPrefix(id, benchPrefix) {
-		v.fail("%s: in the journal, but nobody started it", id)
+		v.fail(id, "in the journal, but nobody started it")
 		return
 	}
 	v.benched++
@@ -74,7 +87,7 @@ func (v *verdict) other(id string, s *story) {
 }
 
 // journal compares one entry of the book with the journal.
-func (v *verdict) journal(id string, e entry) {
+func (v *verdict) journal(id string, e entry, ran *executions) {
 	v.entered++
 	if e.acked {
 		v.acknowledged++
@@ -82,7 +95,7 @@ func (v *verdict) journal(id string, e entry) {
 	r := v.facts.runs[id]
 	if r == nil || r.started == 0 {
 		if e.acked {
-			v.fail("%s: its start was acknowledged, but the journal does not know it", id)
+			v.fail(id, "its start was acknowledged, but the journal does not know it")
 		}
 		return
 	}
@@ -91,21 +104,34 @@ func (v *verdict) journal(id string, e entry) {
 		v.silent++
 	}
 	_, steps := expected(e.n)
-	v.steps += int64(steps)
+	v.steps += steps
 	v.once(id, r, steps)
+	v.executed(id, r, ran)
 }
 
 // once checks that everything that a run does happened once.
 func (v *verdict) once(id string, r *story, steps int) {
 	if r.started != 1 || r.terminal != 1 || r.settled != 1 || r.after != 0 {
-		v.fail("%s: started %d times, settled %d times, ended %d times, %d events after its end", id, r.started, r.settled, r.terminal, r.after)
+		v.fail(id, "started %d times, settled %d times, ended %d times, %d events after its end", r.started, r.settled, r.terminal, r.after)
 	}
 	if len(r.completed) != steps {
-		v.fail("%s: %d runnables completed, expected %d", id, len(r.completed), steps)
+		v.fail(id, "%d runnables completed, expected %d", len(r.completed), steps)
 	}
-	for runnable, times := range r.completed {
-		if times != 1 {
-			v.fail("%s: %s completed %d times", id, runnable, times)
+	for runnable, c := range r.completed {
+		if c.times != 1 {
+			v.fail(id, "%s completed %d times", runnable, c.times)
+		}
+	}
+}
+
+// executed checks that what completed has run, with the result that it has.
+func (v *verdict) executed(id string, s *story, ran *executions) {
+	for runnable, c := range s.completed {
+		e := ran.of(fmt.Sprintf("%s/%s/%s", id, s.run, runnable))
+		if e.times == 0 {
+			v.fail(id, "%s completed with %s, but nobody ran it", runnable, c.value)
+		} else if e.result != c.value {
+			v.fail(id, "%s completed with %s, but running it gave %q", runnable, c.value, e.result)
 		}
 	}
 }
@@ -116,12 +142,12 @@ func (v *verdict) answer(ctx context.Context, c *client.Client, id string, e ent
 	defer cancel()
 	got, err := c.Results(ctx, id)
 	if err != nil {
-		v.fail("%s: asking for its results: %v", id, err)
+		v.fail(id, "asking for its results: %v", err)
 		return
 	}
 	want, _ := expected(e.n)
 	if got.Status != "completed" || string(got.Results["end"]) != want {
-		v.fail("%s: started with %d it is %s with %s, expected %s", id, e.n, got.Status, got.Results["end"], want)
+		v.fail(id, "started with %d it is %s with %s, expected %s", e.n, got.Status, got.Results["end"], want)
 	}
 }
 
@@ -129,7 +155,7 @@ func (v *verdict) print() {
 	fmt.Printf("workflows: %d tried, %d acknowledged, %d ran (%d of them without an acknowledgement)\n",
 		v.entered, v.acknowledged, v.ended, v.silent)
 	fmt.Printf("           %d more of heddle bench\n", v.benched)
-	fmt.Printf("steps:     %d completed, %d attempts executed\n", v.steps, v.executed)
+	fmt.Printf("steps:     %d completed; %d attempts executed, of %d activations\n", v.steps, v.attempts, v.activations)
 	fmt.Printf("journal:   %d records, %d takeovers\n", v.facts.records, v.facts.takeovers)
 	for i, w := range v.wrong {
 		if i == 20 {

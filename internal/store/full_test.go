@@ -1,0 +1,127 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// filling is a disk on which, while it is full, nothing more is written to the
+// files whose names have the given part, whether they are open or new.
+type filling struct {
+	vfs.FS
+	full atomic.Bool
+}
+
+func newFilling(part string) *filling {
+	f := &filling{}
+	f.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch op.Kind {
+		case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+			if f.full.Load() && strings.Contains(op.Path, part) {
+				return syscall.ENOSPC
+			}
+		}
+		return nil
+	}))
+	return f
+}
+
+// Whatever file it is that a full disk does not take: the store is given up and
+// its owner told. The process goes on, and nothing is left in the way of the
+// next store once there is room.
+func TestAFullDiskIsTheEndOfTheStoreOnly(t *testing.T) {
+	for _, part := range []string{"MANIFEST", ".sst", ""} {
+		t.Run("no more "+part, func(t *testing.T) {
+			disk := newFilling(part)
+			broken := make(chan error, 1)
+			o := Options{Dir: "p0", FS: disk, Broken: func(err error) { broken <- err }}
+			s := openFilled(t, o)
+			disk.full.Store(true)
+			if err := s.Flush(); err != nil {
+				t.Error(err)
+			}
+			if err := <-broken; !strings.Contains(err.Error(), "no space left") {
+				t.Errorf("the owner is told %v", err)
+			}
+			if err := s.Commit(mark(2), nil); err == nil {
+				t.Error("a store that is given up takes a batch")
+			}
+			_ = s.Close() // it may fail, as it is what it is
+			disk.full.Store(false)
+			if err := Discard(o); err != nil {
+				t.Fatal(err)
+			}
+			if err := openFilled(t, o).Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// openFilled opens a new store with a row that is in memory only.
+func openFilled(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Marks(); !m.Applied.IsZero() {
+		t.Errorf("a new store says of itself %+v", m)
+	}
+	if err := s.Commit(mark(1), []Change{{Key: rows.Key{Table: rows.Fact, Workflow: "w"}, Row: &text{"x"}}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A store that finds no room when it is made or restored fails with an error.
+func TestNoRoomForANewStoreIsAnError(t *testing.T) {
+	for _, part := range []string{"MANIFEST", ".sst", ""} {
+		t.Run("no more "+part, func(t *testing.T) {
+			disk := newFilling(part)
+			o := Options{Dir: "p0", FS: disk}
+			disk.full.Store(true)
+			s, err := Open(o)
+			if err == nil {
+				err = restoreSome(s)
+				_ = s.Close() // it may fail, as it is what it is
+			}
+			if err == nil || !strings.Contains(err.Error(), "no space left") {
+				t.Errorf("making a store: %v", err)
+			}
+			disk.full.Store(false)
+			if err := Discard(o); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = Open(o); err != nil {
+				t.Fatal(err)
+			}
+			disk.full.Store(true)
+			if err = restoreSome(s); err == nil || !strings.Contains(err.Error(), "no space left") {
+				t.Errorf("restoring a store: %v", err)
+			}
+			_ = s.Close() // it may fail, as it is what it is
+		})
+	}
+}
+
+func restoreSome(s *Store) error {
+	r := s.Restorer()
+	r.limit = 1000
+	k := rows.Key{Table: rows.Fact, Workflow: "w"}
+	for k.A = range 500 {
+		if err := r.Put(k.Append(nil), wire.Marshal(&text{fmt.Sprint(k.A)})); err != nil {
+			return err
+		}
+	}
+	return r.Finish(Marks{Applied: mark(3)})
+}

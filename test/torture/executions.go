@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/heddle-run/heddle/sdk/task"
+)
+
+// executions is what ran: by workflow and activation, which the idempotency key
+// names, WORKFLOW/RUN/RUNNABLE.
+type executions struct {
+	mu     sync.Mutex
+	by     map[string]*execution
+	tokens map[string]bool // of attempts that the worker ran
+	times  int             // of all
+	again  []string        // activations of which one attempt ran twice in the worker
+}
+
+// execution is what ran of one activation.
+type execution struct {
+	times  int    // attempts, failed ones too
+	result string // of the last that succeeded
+}
+
+func newExecutions() *executions {
+	return &executions{by: map[string]*execution{}, tokens: map[string]bool{}}
+}
+
+// ran notes an attempt of the worker that succeeds.
+func (x *executions) ran(ctx context.Context, result int) int {
+	x.attempted(ctx)
+	x.note(task.IdempotencyKey(ctx), strconv.Itoa(result))
+	return result
+}
+
+// failed notes an attempt of the worker that fails.
+func (x *executions) failed(ctx context.Context) {
+	x.attempted(ctx)
+	x.note(task.IdempotencyKey(ctx), "")
+}
+
+// attempted notes an attempt's token: the worker, which lives through the whole
+// run, takes none twice (E2).
+func (x *executions) attempted(ctx context.Context) {
+	token := task.Token(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.tokens[token] {
+		x.again = append(x.again, task.IdempotencyKey(ctx))
+	}
+	x.tokens[token] = true
+}
+
+// note notes an execution; its result is empty when it failed.
+func (x *executions) note(key, result string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.by[key]
+	if e == nil {
+		e = &execution{}
+		x.by[key] = e
+	}
+	e.times++
+	x.times++
+	if result != "" {
+		e.result = result
+	}
+}
+
+// of is what ran of an activation.
+func (x *executions) of(key string) execution {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if e := x.by[key]; e != nil {
+		return *e
+	}
+	return execution{}
+}
+
+// total counts executions and the activations that they were of.
+func (x *executions) total() (times, activations int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.times, len(x.by)
+}
