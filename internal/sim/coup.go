@@ -35,7 +35,8 @@ func (w *world) stageCoups() {
 // coup lets another planner take a partition over, by an operator's word, from an
 // owner that is alive, whose lease has not run out, and whose appends arrive
 // late: they are void, and acknowledged. Once it is deposed it is back, a member
-// of the group like all, and does not know yet.
+// of the group like all, and does not know yet: the operator's word reaches it
+// late too.
 func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	to := w.other(rng, old.slot)
 	if to == old.slot {
@@ -50,6 +51,8 @@ func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	})
 	w.assign(p, to)
 	w.operator("force_release", p, 0, map[string]any{"by": "an operator", "why": "to see what happens"})
+	old.listen(place{w.c.names.Commands(), p}, false)
+	w.at(late(rng), old.name+" hears again", func() { old.listen(place{w.c.names.Commands(), p}, true) })
 	w.loseLater(old, p, late(rng))
 	switch rng.IntN(3) {
 	case 0:
@@ -57,6 +60,20 @@ func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	case 1: // what is left is what the last checkpoint says, whoever wrote it
 		w.when(w.committed(p, 2+rng.IntN(6)), millis(rng, 1500, 6000), "the usurper loses its disk", func() { w.wipe(to, time.Second) })
 	}
+}
+
+// listen lets a process read a log, or nothing of it: its leader does not answer.
+func (n *node) listen(at place, hears bool) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	n.deaf[at] = !hears
+}
+
+// hear lets a process read everything.
+func (n *node) hear() {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	clear(n.deaf)
 }
 
 // committed is when so many more transactions of a partition are committed:
