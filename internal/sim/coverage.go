@@ -46,7 +46,9 @@ var codes = []string{
 }
 
 // unreached is what the simulation does not bring about yet, with the reason.
-var unreached = map[string]string{
+var unreached = map[string]string{}
+
+var unreachedOld = map[string]string{
 	"RunnableSuppressed": "asked for by no definition that is drawn: conditions end in BranchNotTaken",
 }
 
