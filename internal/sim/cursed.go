@@ -9,6 +9,9 @@ import (
 // curse is an input that the machine has a defect for.
 const curse = `"curse"`
 
+// cursedQuery is a kind of query that it has one for, too.
+const cursedQuery = "curse"
+
 // cursed is a machine with a defect (J6).
 type cursed struct{ machine.Machine }
 
@@ -20,4 +23,12 @@ func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.I
 		}
 	}
 	return c.Machine.Decide(tx, at, now, in)
+}
+
+// Query implements machine.Machine.
+func (c *cursed) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
+	if q.Kind == cursedQuery {
+		panic("a cursed query")
+	}
+	return c.Machine.Query(tx, now, q)
 }

@@ -52,7 +52,7 @@ func (s existence) after(c *call) (existence, bool) {
 
 // understood are the refusals that do not look at the workflow.
 var understood = map[string]bool{
-	"missing_field": true, "invalid_field": true, "unknown_command": true, "conflict": true, "quarantined": true, "attempt_closed": true, "too_large": true, "expired": true,
+	"missing_field": true, "invalid_field": true, "unknown_command": true, "conflict": true, "not_json": true, "too_deep": true, "invalid_workflow_id": true, "internal_error": true, "unknown_query": true, "quarantined": true, "attempt_closed": true, "too_large": true, "expired": true,
 }
 
 // run is the run that an answer is about.
