@@ -168,7 +168,7 @@ func (p *Processor) takeDue() map[string]struct{} {
 // finished takes the outcome of a checkpoint in the owner's goroutine.
 func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	c.busy, c.result = false, err
-	if done := j.snap.Done(err == nil); done != nil {
+	if done := j.snap.Done(err == nil || p.Flaws.ForgetDirty); done != nil {
 		p.fail(done)
 		return
 	}

@@ -14,4 +14,5 @@ type Flaws struct {
 	CommittedPositions bool // inputs are read from the committed offsets (J3)
 	NoRerelease        bool // what is not known to be out is not released again (E1)
 	NoTimers           bool // timers that were armed before a recovery do not fire
+	ForgetDirty        bool // what a checkpoint was to write is clean, whatever became of it (C2)
 }

@@ -25,6 +25,7 @@ var flaws = []flaw{
 	{"positions are taken from committed offsets", 100, partition.Flaws{CommittedPositions: true}, nil},
 	{"nothing is released again", 100, partition.Flaws{NoRerelease: true}, nil},
 	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil},
+	{"what is dirty is forgotten", 100, partition.Flaws{ForgetDirty: true}, nil},
 	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
 }
 
