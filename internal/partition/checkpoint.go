@@ -2,12 +2,10 @@ package partition
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -170,7 +168,7 @@ func (p *Processor) takeDue() map[string]struct{} {
 // finished takes the outcome of a checkpoint in the owner's goroutine.
 func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	c.busy, c.result = false, err
-	if done := j.snap.Done(err == nil); done != nil {
+	if done := j.snap.Done(err == nil || p.Flaws.ForgetDirty); done != nil {
 		p.fail(done)
 		return
 	}
@@ -205,8 +203,7 @@ func (c *checkpointer) failed(p *Processor, j *job, err error) {
 		p.due[w] = struct{}{}
 	}
 	c.notBefore = time.Now().Add(retryPause)
-	var txn *kafka.TxnError
-	if errors.As(err, &txn) && txn.Outcome == kafka.Deposed {
+	if deposed(err) {
 		p.fail(errDeposed)
 		return
 	}

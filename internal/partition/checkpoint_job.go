@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"time"
 
@@ -121,12 +122,19 @@ func (j *job) transact(ctx context.Context, p part, replayFrom journal.Mark) err
 		kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), encodeMarker(j.marker(replayFrom))),
 		kafka.Placed(h.names.Authority(), j.r.o.p, []byte(strconv.Itoa(int(j.r.o.p))), record),
 	)
-	if h.Flaws.UnfencedCheckpoint {
-		if err := j.r.txn.Fence(ctx); err != nil {
-			return err
+	err = j.r.txn.Run(ctx, records, j.commit())
+	for h.Flaws.UnfencedCheckpoint && deposed(err) {
+		if err = j.r.txn.Fence(ctx); err == nil {
+			err = j.r.txn.Run(ctx, records, j.commit())
 		}
 	}
-	return j.r.txn.Run(ctx, records, j.commit())
+	return err
+}
+
+// deposed says of a transaction's error whether a newer owner has fenced it off.
+func deposed(err error) bool {
+	var txn *kafka.TxnError
+	return errors.As(err, &txn) && txn.Outcome == kafka.Deposed
 }
 
 // commit are the committed positions: the durable cursor, visible to lag tools.

@@ -10,8 +10,9 @@ type Flaws struct {
 	NoReadBack         bool // the takeover is not read back (O3)
 	LateFence          bool // the state is restored before older owners are fenced off (O1)
 	AnyStore           bool // a store is used again without proof (O4)
-	UnfencedCheckpoint bool // a deposed owner's checkpoint fences the newer one (C4)
+	UnfencedCheckpoint bool // who is fenced off fences back, and writes its checkpoint (C4)
 	CommittedPositions bool // inputs are read from the committed offsets (J3)
 	NoRerelease        bool // what is not known to be out is not released again (E1)
 	NoTimers           bool // timers that were armed before a recovery do not fire
+	ForgetDirty        bool // what a checkpoint was to write is clean, whatever became of it (C2)
 }

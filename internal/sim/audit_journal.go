@@ -80,6 +80,9 @@ func (w *world) auditCalls(decided map[string][]*events.Record) {
 	answers := map[string]*call{}
 	for _, c := range w.calls {
 		if c.id == "" {
+			if r := c.reply.Refusal; r != nil {
+				w.coverage.refusal(r.Code)
+			}
 			continue
 		}
 		w.coverage.command(c.what)

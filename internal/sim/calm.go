@@ -22,6 +22,7 @@ func (w *world) calmDown() {
 		}
 		n.fs.full.Store(false)
 		n.cutOff = false
+		n.hear()
 		n.mu.Lock()
 		n.skew = 0
 		n.mu.Unlock()

@@ -247,7 +247,7 @@ func (r *reader) PollFetches(ctx context.Context) kgo.Fetches {
 func (r *reader) some() []place {
 	var all []place
 	for at, cur := range r.at {
-		if cur.paused {
+		if cur.paused || r.n.deaf[at] {
 			continue
 		}
 		l := r.n.c.log(at.topic, at.partition)

@@ -17,6 +17,8 @@ type coordinator struct {
 	ending int          // marks of ended transactions that are not written yet
 	began  time.Time
 	staged func() // commits the positions of the open one
+
+	commits int // so many transactions were committed
 }
 
 // txnTimeout is when the cluster ends a transaction that nobody ends.
@@ -101,6 +103,9 @@ func (c *cluster) end(k *coordinator, commit bool) {
 	txn, staged := k.txn, k.staged
 	k.txn, k.staged = nil, nil
 	txn.open, txn.committed = false, commit
+	if commit {
+		k.commits++
+	}
 	for _, l := range txn.logs {
 		t, p := c.find(l)
 		k.ending++

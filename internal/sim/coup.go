@@ -34,7 +34,9 @@ func (w *world) stageCoups() {
 
 // coup lets another planner take a partition over, by an operator's word, from an
 // owner that is alive, whose lease has not run out, and whose appends arrive
-// late: they are void, and acknowledged.
+// late: they are void, and acknowledged. Once it is deposed it is back, a member
+// of the group like all, and does not know yet: the operator's word reaches it
+// late too.
 func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	to := w.other(rng, old.slot)
 	if to == old.slot {
@@ -42,16 +44,46 @@ func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	}
 	w.doubtful[p] = true
 	old.cutOff = true
-	w.at(millis(rng, 300, 4000), old.name+" is back", func() { old.cutOff = false })
+	deposed := w.committed(p, 1)
+	w.when(deposed, millis(rng, 300, 4000), old.name+" is back", func() {
+		old.cutOff = false
+		old.learn(w.c.group.generation)
+	})
 	w.assign(p, to)
 	w.operator("force_release", p, 0, map[string]any{"by": "an operator", "why": "to see what happens"})
+	old.listen(place{w.c.names.Commands(), p}, false)
+	w.at(late(rng), old.name+" hears again", func() { old.listen(place{w.c.names.Commands(), p}, true) })
 	w.loseLater(old, p, late(rng))
 	switch rng.IntN(3) {
 	case 0:
 		w.at(millis(rng, 1500, 9000), "the group gives it back", func() { w.assign(p, old.slot) })
-	case 1:
-		w.at(millis(rng, 1500, 6000), "the usurper loses its disk", func() { w.wipe(to, time.Second) })
+	case 1: // what is left is what the last checkpoint says, whoever wrote it
+		w.when(w.committed(p, 2+rng.IntN(6)), millis(rng, 1500, 6000), "the usurper loses its disk", func() { w.wipe(to, time.Second) })
 	}
+}
+
+// listen lets a process read a log, or nothing of it: its leader does not answer.
+func (n *node) listen(at place, hears bool) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	n.deaf[at] = !hears
+}
+
+// hear lets a process read everything.
+func (n *node) hear() {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	clear(n.deaf)
+}
+
+// committed is when so many more transactions of a partition are committed:
+// takeovers and checkpoints.
+func (w *world) committed(p int32, more int) func() bool {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	k := w.c.coordinator(w.c.names.PlannerTxn(p))
+	enough := k.commits + more
+	return func() bool { return k.commits >= enough } // only the scheduler commits
 }
 
 // wipe kills a planner and starts it some time later on an empty disk.

@@ -14,6 +14,9 @@ const curse = "curse"
 // jinxed begins the ids of workflows whose timers the machine has a defect for.
 const jinxed = "jinxed-"
 
+// cursedQuery is a kind of query that it has one for, too.
+const cursedQuery = "curse"
+
 // cursed is a machine with defects (J6).
 type cursed struct{ machine.Machine }
 
@@ -28,4 +31,12 @@ func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.I
 		panic("a jinxed timer")
 	}
 	return c.Machine.Decide(tx, at, now, in)
+}
+
+// Query implements machine.Machine.
+func (c *cursed) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
+	if q.Kind == cursedQuery {
+		panic("a cursed query")
+	}
+	return c.Machine.Query(tx, now, q)
 }

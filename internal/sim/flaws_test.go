@@ -25,12 +25,9 @@ var flaws = []flaw{
 	{"positions are taken from committed offsets", 100, partition.Flaws{CommittedPositions: true}, nil},
 	{"nothing is released again", 100, partition.Flaws{NoRerelease: true}, nil},
 	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil},
+	{"what is dirty is forgotten", 100, partition.Flaws{ForgetDirty: true}, nil},
+	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
 }
-
-// rare are protections whose lack is noticed too seldom for a test: of an
-// unfenced checkpoint one seed in some hundreds shows anything, and which one
-// moves with every change. They run by name (-flaw).
-var rare = flaw{"checkpoints are not fenced", 0, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}}
 
 // This shows that the checkers can fail.
 func TestEveryFlawIsNoticed(t *testing.T) {

@@ -23,7 +23,11 @@ type meddler struct {
 // meddle is a meddler's life.
 func (w *world) meddle(ctx context.Context) {
 	m := &meddler{caller: w.caller("meddler"), wf: fmt.Sprintf("odd-%d", w.o.Seed%7)}
-	for _, deed := range []func(context.Context) error{m.nothingThere, m.badStarts, m.external, m.skipped, m.stopped, m.closed, m.cursed, m.large, m.operate, m.adorned, m.huge, m.jinxed} {
+	deeds := []func(context.Context) error{m.nothingThere, m.badStarts, m.external, m.skipped, m.stopped, m.closed, m.cursed, m.large, m.operate, m.adorned, m.huge, m.jinxed}
+	if w.o.Seed%4 == 0 {
+		deeds = []func(context.Context) error{m.refused, m.cursed, m.asksBadly, m.large, m.operate}
+	}
+	for _, deed := range deeds {
 		if err := deed(ctx); err != nil {
 			if ctx.Err() == nil {
 				w.fail("meddling: %w", err)
@@ -42,8 +46,10 @@ const (
 // has become of those before; the coverage of a run says that all of it occurs.
 func (m *meddler) do(ctx context.Context, name string, body map[string]any) (events.Reply, error) {
 	m.n++
-	return m.command(ctx, name, m.wf, fmt.Sprintf("odd-%d", m.n), body)
+	return m.command(ctx, name, m.wf, m.id(), body)
 }
+
+func (m *meddler) id() string { return fmt.Sprintf("odd-%d", m.n) }
 
 // each gives commands without a body to speak of.
 func (m *meddler) each(ctx context.Context, names ...string) error {

@@ -31,9 +31,10 @@ type node struct {
 	owners     map[int32]*partition.Owner
 	generation int32 // of the group, as the process knows it
 	leases     int
-	left       map[int32]int // owners that end, by partition
-	dead       bool          // the cluster's lock guards it
-	cutOff     bool          // nothing it asks is answered
+	left       map[int32]int  // owners that end, by partition
+	dead       bool           // the cluster's lock guards it
+	cutOff     bool           // nothing it asks is answered
+	deaf       map[place]bool // what its readers get nothing of; the cluster's lock guards it
 
 	mu   sync.Mutex
 	gate chan struct{} // closed when it wakes; nil: it is awake
@@ -47,7 +48,7 @@ func (w *world) startNode(slot int, fs *disk) *node {
 	w.starts++
 	n := &node{
 		w: w, c: w.c, slot: slot, name: fmt.Sprintf("n%d.%d", slot, w.starts), fs: fs,
-		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, skew: w.skews[slot],
+		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, deaf: map[place]bool{}, skew: w.skews[slot],
 	}
 	instance := fmt.Sprintf("n%d", slot)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{

@@ -57,10 +57,20 @@ func bubble(f func()) {
 const mostSteps = 40_000
 
 func run(o Options) Result {
+	w := play(&o)
+	return Result{
+		Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
+		Digest: w.history.digest, History: w.history.lines, Covered: w.coverage,
+		Key: secret, Journals: w.journals(),
+	}
+}
+
+// play runs a world to its end and audits it. It draws the faults.
+func play(o *Options) *world {
 	if o.Faults == nil {
 		o.Faults = drawFaults(o.Seed, o.Steps, o.Kinds)
 	}
-	w := newWorld(o)
+	w := newWorld(*o)
 	w.start()
 	for w.step = 0; w.step < o.Steps && !w.failed(); w.step++ {
 		w.inject()
@@ -77,11 +87,7 @@ func run(o Options) Result {
 		w.audit()
 	}
 	w.shutdown()
-	return Result{
-		Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
-		Digest: w.history.digest, History: w.history.lines, Covered: w.coverage,
-		Key: secret, Journals: w.journals(),
-	}
+	return w
 }
 
 // journals are the journals as they have become.

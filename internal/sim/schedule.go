@@ -62,7 +62,7 @@ func (w *world) pass(idle bool) {
 func (w *world) overdue() {
 	now := time.Now()
 	for {
-		i := slices.IndexFunc(w.later, func(d due) bool { return !now.Before(d.at) })
+		i := slices.IndexFunc(w.later, func(d due) bool { return d.now(now) })
 		if i < 0 {
 			return
 		}

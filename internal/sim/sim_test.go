@@ -20,7 +20,7 @@ var (
 
 func options(seed uint64) Options {
 	o := Options{Seed: seed, Steps: *steps, Keep: *show}
-	for _, f := range append(flaws, rare) {
+	for _, f := range flaws {
 		if f.name == *broken {
 			o.Flaws, o.Kinds = f.flaws, f.kinds
 		}

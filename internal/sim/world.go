@@ -70,11 +70,17 @@ type world struct {
 	errs    []error
 }
 
-// due is something that the scheduler does at a time.
+// due is something that the scheduler does at a time, or at its moment if that
+// comes before.
 type due struct {
-	at   time.Time
-	what string
-	do   func()
+	at     time.Time
+	moment func() bool // nil: there is none
+	what   string
+	do     func()
+}
+
+func (d *due) now(now time.Time) bool {
+	return !now.Before(d.at) || d.moment != nil && d.moment()
 }
 
 // taskSeen is a task record as a taker met it.
@@ -221,7 +227,12 @@ func (w *world) published(rec *kgo.Record, task *events.Task) {
 
 // at does something at a time of its own.
 func (w *world) at(after time.Duration, what string, do func()) {
-	w.later = append(w.later, due{time.Now().Add(after), what, do})
+	w.later = append(w.later, due{time.Now().Add(after), nil, what, do})
+}
+
+// when does something at a moment, or some time later if it does not come.
+func (w *world) when(moment func() bool, atLast time.Duration, what string, do func()) {
+	w.later = append(w.later, due{time.Now().Add(atLast), moment, what, do})
 }
 
 // shutdown ends everybody; nothing is left running.

@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// account is what callers know of a workflow: the last answer that told of it.
+// It is the state of the sequential specification.
+type account struct {
+	run    string          // "": there is none of this id
+	status string          // as told; what the planner does by itself may follow
+	at     events.Position // of the record that the answer was as of
+}
+
+// alone is what a workflow may become without a command, as outcomes and timers
+// come in: the specification's internal steps, taken any number of times.
+var alone = map[string][]string{
+	"running":   {"running", "idle", "failed", "completed"},
+	"idle":      {"idle"},
+	"paused":    {"paused", "failed"},
+	"failed":    {"failed"},
+	"stopping":  {"stopping", "stopped"},
+	"stopped":   {"stopped"},
+	"completed": {"completed"},
+	"cancelled": {"cancelled"},
+}
+
+// becomes is what a command that is obeyed makes of a workflow, by what it was:
+// the states from which the planner may have gone on in the same record. What is
+// not here is refused or changes nothing.
+var becomes = map[string]map[string][]string{
+	"input":      {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
+	"pause":      {"running": {"paused"}, "idle": {"paused"}},
+	"resume":     {"paused": {"running"}, "stopped": {"running"}},
+	"stop":       {"running": {"stopping"}, "idle": {"stopping"}, "paused": {"stopping"}, "failed": {"stopping"}},
+	"cancel":     {"running": {"cancelled"}, "idle": {"cancelled"}, "paused": {"cancelled"}, "failed": {"cancelled"}, "stopping": {"cancelled"}, "stopped": {"cancelled"}},
+	"retry":      {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
+	"skip":       {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
+	"checkpoint": {"running": {"running"}, "idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
+	"complete":   {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
+	"fail":       {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
+	"heartbeat":  {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
+}
+
+// idles are the states in which a command changes nothing and says so.
+var idles = map[string][]string{
+	"pause": {"paused"}, "resume": {"running", "idle"}, "stop": {"stopping", "stopped"}, "cancel": {"cancelled"},
+	"heartbeat": {"running", "paused", "failed", "stopping", "stopped"},
+}
+
+// refuses are the states in which a refusal is lawful.
+var refuses = map[string]func(what, status string) bool{
+	"stopped": func(what, status string) bool {
+		return status == "stopping" || status == "stopped" && what != "resume"
+	},
+	"closed": func(what, status string) bool {
+		return status == "completed" || status == "cancelled" && what != "cancel"
+	},
+	"invalid_state":    func(_, status string) bool { return status == "failed" },
+	"not_closed":       func(_, status string) bool { return status != "completed" && status != "cancelled" },
+	"nothing_to_retry": func(_, status string) bool { return slices.Contains(open, status) && status != "failed" },
+	"nothing_to_skip":  func(_, status string) bool { return slices.Contains(open, status) },
+	"already_started":  func(what, _ string) bool { return what == "start" },
+	"attempt_closed":   func(string, string) bool { return true },
+}
+
+// open are the states that take commands to go on.
+var open = []string{"running", "idle", "paused", "failed"}
+
+// after is what is known after a call, if its answer is possible before it.
+func (a account) after(c *call) (account, bool) {
+	code := ""
+	if c.reply.Refusal != nil {
+		code = c.reply.Refusal.Code
+	}
+	switch {
+	case understood[code]:
+		return a, true
+	case unacceptable[code]: // what came with a start, or for a run
+		return a, (c.what == "start") == (a.run == "")
+	case code == "not_found":
+		return a, a.run == ""
+	case c.what == "delete" && code == "":
+		return a.deleted(c)
+	case c.what == "start" && code == "":
+		told, ok := c.told()
+		return told, ok && a.run == "" && a.at.Before(told.at) && slices.Contains(alone["running"], told.status)
+	case a.run == "":
+		return a, false
+	case len(c.what) > len(asking) && c.what[:len(asking)] == asking:
+		return a.asked(c)
+	}
+	return a.commanded(c, code)
+}
+
+const asking = "query "
+
+// asked is a read: it tells of the workflow as it was when it was asked, or
+// later (E6).
+func (a account) asked(c *call) (account, bool) {
+	told, ok := c.told()
+	switch {
+	case c.what != asking+"workflow":
+		return a, true
+	case !ok || told.run != a.run || told.at.Before(a.at):
+		return a, false
+	case told.at == a.at:
+		return told, told.status == a.status
+	}
+	return told, slices.Contains(alone[a.status], told.status)
+}
+
+func (a account) deleted(c *call) (account, bool) {
+	if c.reply.Result == events.ResultNoChange {
+		return a, a.run == ""
+	}
+	var body events.DeleteWorkflow
+	if json.Unmarshal(c.body, &body) != nil {
+		return a, false
+	}
+	return account{at: a.at}, a.run != "" && (body.Force || may(a.status, func(s string) bool { return s == "completed" || s == "cancelled" }))
+}
+
+// commanded is a decided command to a workflow that is there. Its answer tells
+// what has become of it.
+func (a account) commanded(c *call, code string) (account, bool) {
+	told, ok := c.told()
+	if !ok || told.run != a.run || !a.at.Before(told.at) {
+		return a, false
+	}
+	return told, may(a.status, func(before string) bool {
+		next := []string{before}
+		switch {
+		case code != "":
+			if lawful := refuses[code]; lawful == nil || !lawful(c.what, before) {
+				return false
+			}
+		case c.reply.Result == events.ResultNoChange:
+			if !slices.Contains(idles[c.what], before) {
+				return false
+			}
+		default:
+			next = becomes[c.what][before]
+		}
+		return slices.ContainsFunc(next, func(s string) bool { return slices.Contains(alone[s], told.status) })
+	})
+}
+
+// may says whether something holds in a state that a workflow can come to alone.
+func may(status string, holds func(string) bool) bool {
+	return slices.ContainsFunc(alone[status], holds)
+}
+
+// told is what an answer says of the workflow.
+func (c *call) told() (account, bool) {
+	var body struct{ Run, Status, Position string }
+	if len(c.reply.Body) == 0 || json.Unmarshal(c.reply.Body, &body) != nil || body.Run == "" {
+		return account{}, false
+	}
+	at, err := events.ParsePosition(body.Position)
+	return account{body.Run, body.Status, at}, err == nil
+}

@@ -1,0 +1,17 @@
+package events
+
+import "slices"
+
+// refusals are the codes of refusals and rejections, of commands, of queries and
+// of what cannot be read. They are stable: clients decide by them. A code that is
+// spelled elsewhere and missing here fails TestRefusalCodesAreInTheTable.
+var refusals = []string{
+	"already_started", "attempt_closed", "closed", "conflict", "expired", "internal_error", "invalid_command",
+	"invalid_cursor", "invalid_definition", "invalid_field", "invalid_input", "invalid_options", "invalid_policy",
+	"invalid_state", "invalid_workflow_id", "malformed", "missing_field", "not_closed", "not_found", "not_json",
+	"nothing_to_retry", "nothing_to_skip", "quarantined", "stopped", "too_deep", "too_large", "unknown_command",
+	"unknown_definition", "unknown_query", "wrong_partition",
+}
+
+// RefusalCodes are the codes that a planner's refusal may have, sorted.
+func RefusalCodes() []string { return slices.Clone(refusals) }
