@@ -55,6 +55,9 @@ func Idle(ctx context.Context, t Target, n int, o Options, progress func(done in
 			return err
 		}
 		f.StartedPS = round(float64(n)/time.Since(began).Seconds(), 1)
+		if err := rest(ctx); err != nil {
+			return err
+		}
 		after, err := settled(t)
 		if err != nil {
 			return err
@@ -126,6 +129,19 @@ func startMany(ctx context.Context, cl *client.Client, w Workload, n int, progre
 		return failed, fmt.Errorf("no workflow became idle; the first error: %w", *first.Load())
 	}
 	return int(bad.Load()), nil
+}
+
+// idleFor is how long nothing happens before the workflows are weighed: what the
+// last of them left on its way is written by then, and checkpointed.
+const idleFor = 5 * time.Second
+
+func rest(ctx context.Context) error {
+	select {
+	case <-time.After(idleFor):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // weight is what this process occupies.

@@ -15,7 +15,7 @@ const (
 	// defaultMemTable lets most rows that live shortly die before they reach a
 	// table. A partition has at most two memtables; they start at 256 KiB and
 	// grow with the load.
-	defaultMemTable = 8 << 20
+	defaultMemTable = 4 << 20
 
 	openFiles = 512 // per partition, a soft limit
 	blockSize = 16 << 10
@@ -30,7 +30,7 @@ type Options struct {
 	FS     FS      // nil: the operating system's
 	Shared *Shared // nil: caches of its own, small
 
-	MemTableBytes int64        // 0: 8 MiB
+	MemTableBytes int64        // 0: 4 MiB
 	Logger        *slog.Logger // nil: silent
 
 	// Broken is called, perhaps more than once and from any goroutine, when the
