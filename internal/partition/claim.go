@@ -58,27 +58,48 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var last []byte
+	var stamp int64
+	found := false
 	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
 		if string(k.Key) == strconv.Itoa(int(r.o.p)) {
-			last = k.Value
+			last, found = k.Value, true
+			stamp = max(stamp, k.Timestamp.UnixMilli())
 		}
 		return nil
 	})
-	if err != nil || last == nil {
+	if err != nil || !found {
 		return 0, err
 	}
-	var rec snapshot.Record
-	if err := json.Unmarshal(last, &rec); err != nil {
-		return 0, fmt.Errorf("reading the published lease: %w", err)
-	}
-	l, err := authority.FromPublished(rec.Authority)
-	if err != nil {
-		return 0, fmt.Errorf("reading the published lease: %w", err)
-	}
-	if l.Epoch == r.proc.lease.Epoch && l.Owner == r.proc.lease.Owner {
+	l, err := publishedLease(last)
+	switch {
+	case err != nil:
+		until := r.unreadUntil(stamp)
+		r.o.logger.Warn("the published lease is unreadable, it is waited out", "error", err, "until", time.UnixMilli(until))
+		return until, nil
+	case l.Epoch == r.proc.lease.Epoch && l.Owner == r.proc.lease.Owner:
 		return l.LeasedUntil, nil
 	}
 	return 0, nil
+}
+
+// unreadUntil bounds a lease whose last record cannot be read, and may not even
+// be of its owner: it was renewed for one lease time no later than the newest
+// stamp (Unix ms) of all records. One ahead of the clock is not believed: the
+// renewal was before the fence, and so before now.
+func (r *reign) unreadUntil(stamp int64) int64 {
+	return min(stamp, r.host.Clock.Now().UnixMilli()) + r.host.Settings.Lease.Milliseconds()
+}
+
+func publishedLease(value []byte) (authority.Lease, error) {
+	var rec snapshot.Record
+	if err := json.Unmarshal(value, &rec); err != nil {
+		return authority.Lease{}, fmt.Errorf("reading the published lease: %w", err)
+	}
+	l, err := authority.FromPublished(rec.Authority)
+	if err != nil {
+		return l, fmt.Errorf("reading the published lease: %w", err)
+	}
+	return l, nil
 }
 
 // await returns when the lease is free, expired by the clock, or need not be

@@ -1,7 +1,9 @@
 package partition
 
 import (
+	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -130,9 +132,9 @@ func (p *Processor) foldPositions(rec *events.Record) {
 func (p *Processor) foldPosition(e events.Event) {
 	switch e := e.(type) {
 	case *events.InputLogTruncated:
-		p.inputs[e.Log].jump(e.Generation, e.Resume)
+		p.input(e.Log).jump(e.Generation, e.Resume)
 	case *events.InputLost:
-		p.inputs[e.Log].jump(e.Generation, e.To)
+		p.input(e.Log).jump(e.Generation, e.To)
 	case *events.ReplayRequested:
 		if s, offset, ok := parseCursor(e.Cursor); ok {
 			p.inputs[s].jump(p.inputs[s].row.Generation, offset)
@@ -141,6 +143,15 @@ func (p *Processor) foldPosition(e events.Event) {
 		p.inputs[events.FromCommands].identify(e.CommandsID)
 		p.inputs[events.FromInbox].identify(e.InboxID)
 	}
+}
+
+// input is the input log that an event of the journal names. That another source
+// has a log is a defect of the record, which replay contains (J6).
+func (p *Processor) input(s events.Source) *inputLog {
+	if !slices.Contains(inputs[:], s) {
+		panic(fmt.Sprintf("source %d has no input log", s))
+	}
+	return &p.inputs[s]
 }
 
 func (l *inputLog) jump(generation uint32, next int64) {

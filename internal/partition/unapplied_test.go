@@ -2,6 +2,7 @@ package partition
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +118,54 @@ func TestJ6AQuarantineOfReplayIsInHistoryAndDLQ(t *testing.T) {
 				t.Errorf("%d quarantines, want one", n)
 			}
 		})
+	}
+}
+
+// An event about an input log that is none cannot be applied; nothing else of
+// the partition suffers from it.
+func TestJ6APositionOfNoInputLogIsQuarantinedOnce(t *testing.T) {
+	for _, source := range []events.Source{events.FromEngine, events.FromTimer, 200} {
+		for _, event := range []events.Event{
+			&events.InputLogTruncated{Log: source, Generation: 1, Resume: 7},
+			&events.InputLost{Log: source, Generation: 1, To: 7},
+		} {
+			t.Run(fmt.Sprintf("%s of %d", events.Name(event), source), func(t *testing.T) {
+				live := newModel(t, Settings{})
+				live.running("w")
+				last := live.record(len(live.journal) - 1).Position
+				bad := &events.Record{Position: events.Position{Epoch: last.Epoch, Seq: last.Seq + 1}, Time: live.now.UnixMilli(), Events: []events.Event{event}}
+				live.journal = append(live.journal, journal.Encode(bad, live.p.Names, 0))
+
+				next := newModel(t, Settings{})
+				next.replay(live, 0)
+				for s := range next.p.inputs {
+					if row := next.p.inputs[s].row; row.Generation != 0 || s == int(events.FromEngine) && row.Next != 0 {
+						t.Errorf("the position of source %d is %+v", s, row)
+					}
+				}
+				next.mustStep()
+				next.ack()
+				if len(next.journal) != 1 || next.names(0) != "WorkflowQuarantined " {
+					t.Fatalf("after the recovery there are %s, want one quarantine", next)
+				}
+				if e := next.record(0).Events[0].(*events.WorkflowQuarantined); !strings.Contains(e.Reason, bad.Position.String()) {
+					t.Errorf("the quarantine says %q, want it to name record %s", e.Reason, bad.Position)
+				}
+				next.command("b", "w", "input", `{"input":2}`)
+				next.mustStep()
+				next.ack()
+				if r := next.reply(0); r.Refusal != nil {
+					t.Errorf("a command behind it got %+v", r.Refusal)
+				}
+
+				live.journal = append(live.journal, next.journal...)
+				again := newModel(t, Settings{})
+				again.replay(live, 0)
+				again.mustStep()
+				if len(again.journal) != 0 {
+					t.Errorf("the second recovery appended %s", again.names(0))
+				}
+			})
+		}
 	}
 }

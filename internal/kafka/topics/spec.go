@@ -6,6 +6,7 @@ package topics
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,7 +197,7 @@ func (c *checker) group(path, name string, g fileGroup) groupSpec {
 		SessionTimeout: c.duration(path+".session_timeout", g.SessionTimeout),
 		Heartbeat:      c.duration(path+".heartbeat", g.Heartbeat),
 	}
-	if out.Heartbeat*3 > out.SessionTimeout {
+	if out.Heartbeat > out.SessionTimeout/3 {
 		c.failf(path+".heartbeat", "want at most a third of session_timeout")
 	}
 	return out
@@ -213,14 +214,22 @@ func (c *checker) partitions(path, s string) partitionRule {
 	return partitionRule{fixed: int32(n)}
 }
 
+const (
+	day      = 24 * time.Hour
+	mostDays = math.MaxInt64 / int64(day) // days that fit a duration
+)
+
 // duration reads a Go duration, or whole days as in 7d.
 func (c *checker) duration(path, s string) time.Duration {
 	var d time.Duration
 	var err error
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		var n int
-		n, err = strconv.Atoi(days)
-		d = time.Duration(n) * 24 * time.Hour
+		var n int64
+		if n, err = strconv.ParseInt(days, 10, 64); n > mostDays {
+			c.failf(path, "%q is longer than %dd", s, mostDays)
+			return 0
+		}
+		d = time.Duration(max(0, n)) * day
 	} else {
 		d, err = time.ParseDuration(s)
 	}
