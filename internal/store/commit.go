@@ -31,7 +31,7 @@ const batchBytes = 4 << 20
 // that it never reads through a Cache); no key comes twice. Each row is encoded
 // here and only here. After an error the store must be closed and opened again.
 func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) error {
-	if s.rotten.Load() {
+	if s.health.rotten.Load() {
 		return errRotten
 	}
 	b := s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(batchBytes))

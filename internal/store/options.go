@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -33,15 +32,15 @@ type Options struct {
 	MemTableBytes int64        // 0: 4 MiB
 	Logger        *slog.Logger // nil: silent
 
-	// Broken is called, perhaps more than once and from any goroutine, when the
+	// Broken is called, once and from any goroutine, when the
 	// store turns out to be worth nothing: what is on its disk is corrupt, or
 	// cannot be written. Its owner closes it soon. nil: nobody asks.
 	Broken func(error)
 }
 
 // pebble are the settings of the database, with the reason for each that is
-// not the default. rotten tells of corruption.
-func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
+// not the default and not of Watch.
+func (o Options) pebble() *pebble.Options {
 	p := &pebble.Options{
 		FS:                          o.FS,
 		DisableWAL:                  true, // rebuildable: the journal is the log
@@ -49,14 +48,10 @@ func (o Options) pebble(rotten *atomic.Bool) *pebble.Options {
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                openFiles,
 		FormatMajorVersion:          pebble.FormatTableFormatV6,
-		Cache:                       o.Shared.blocks,
-		FileCache:                   o.Shared.files,
 		L0CompactionThreshold:       16, // lookups are mostly answered by memory or filters
 		L0StopWritesThreshold:       64, // a restore may be far ahead of compaction
 		LBaseMaxBytes:               16 << 20,
 	}
-	LogTo(p, o.Logger, nil)
-	p.Experimental.CompactionScheduler = o.Shared.compactions.join(rotten)
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
 	}
@@ -77,19 +72,11 @@ func TuneLevels(p *pebble.Options) {
 	}
 }
 
-// LogTo lets a database tell l what it has to say, and failed, from any
-// goroutine, that it is worth nothing any more because its disk did not take
-// what it must (nil: that ends the process).
-func LogTo(p *pebble.Options, l *slog.Logger, failed func(error)) {
-	p.Logger = logger{l: l, failed: failed}
-	p.EventListener = &pebble.EventListener{BackgroundError: logger{l: l}.background}
-}
-
 // logger passes Pebble's log on. Pebble tells of every flush and compaction at
 // its info level: for us that is debugging.
 type logger struct {
 	l      *slog.Logger
-	failed func(error) // what a full or failing disk ends; nil: the process
+	failed func(error) // told of what a full or failing disk ends
 }
 
 func (l logger) Infof(format string, args ...any) {
@@ -105,12 +92,10 @@ func (l logger) Errorf(format string, args ...any) {
 // nothing then, but its process is.
 func (l logger) Fatalf(format string, args ...any) {
 	for _, arg := range args {
-		if err, ok := arg.(error); ok && l.failed != nil {
+		if err, ok := arg.(error); ok {
 			l.failed(err)
 			return
 		}
 	}
 	panic("pebble: " + fmt.Sprintf(format, args...))
 }
-
-func (l logger) background(err error) { l.l.Error("pebble: in the background", "error", err) }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -132,7 +131,7 @@ func (r *Restorer) table(records []restored) error {
 }
 
 func (o Options) pebbleWriter() sstable.WriterOptions {
-	p := o.pebble(new(atomic.Bool))
+	p := o.pebble()
 	p.EnsureDefaults()
 	return p.MakeWriterOptions(0, pebble.FormatTableFormatV6.MaxTableFormat())
 }

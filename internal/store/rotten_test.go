@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ func TestAStoreFoundRottenIsWiped(t *testing.T) {
 	if err := s.Commit(mark(1), []Change{{Key: rows.Key{Table: rows.Fact, Workflow: "w"}, Row: &text{"x"}}}); err != nil {
 		t.Fatal(err)
 	}
-	s.rotten.Store(true)
+	s.health.broke(errors.New("found so"))
 	if err := s.Commit(mark(2), nil); err == nil {
 		t.Error("a store that is known to be spoiled takes a batch")
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -18,8 +17,7 @@ type Store struct {
 	marks Marks
 	dirty *dirtySet
 
-	rotten atomic.Bool   // it is worth nothing any more
-	gone   chan struct{} // closed when it became so
+	health *Health
 
 	key, value []byte // reused by every write
 }
@@ -28,7 +26,7 @@ type Store struct {
 // rebuilds its dirty set. A store that cannot be opened is worth nothing: Wipe
 // it and restore.
 func Open(o Options) (*Store, error) {
-	s := &Store{dirty: newDirtySet(), gone: make(chan struct{})}
+	s := &Store{dirty: newDirtySet()}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
@@ -43,9 +41,8 @@ func Open(o Options) (*Store, error) {
 		o.Shared = s.own
 	}
 	s.opts = o
-	p := o.pebble(&s.rotten)
-	p.Logger = logger{l: o.Logger, failed: s.broke}
-	p.EventListener = &pebble.EventListener{DataCorruption: s.corrupted, BackgroundError: s.broke}
+	p := o.pebble()
+	s.health = Watch(p, o.Logger, o.Shared, s.broke)
 	db, err := pebble.Open(o.Dir, p)
 	if err != nil {
 		s.closeOwn()
@@ -65,19 +62,8 @@ func (s *Store) load() error {
 	return s.loadDirty()
 }
 
-// corrupted is told of bytes that are not what was written. Who reads them gets
-// an error; by default Pebble would end the process, and every later one.
-func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
-	s.broke(fmt.Errorf("%s is corrupt: %w", info.Path, info.Details))
-}
-
-// broke is told of what fails in the background: Pebble tries it again at once,
-// and for ever. The store is given up instead; it can be made again.
+// broke gives the store up; it can be made again.
 func (s *Store) broke(err error) {
-	if s.rotten.Swap(true) {
-		return
-	}
-	close(s.gone)
 	s.opts.Logger.Error("the store is given up", "dir", s.opts.Dir, "error", err)
 	if s.opts.Broken != nil {
 		s.opts.Broken(fmt.Errorf("the store in %s: %w", s.opts.Dir, err))
@@ -122,19 +108,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// flush writes what is in memory, unless that fails: Pebble would wait for room
-// on the disk for ever.
+// flush writes what is in memory, which nobody needs of a store that is given up.
 func (s *Store) flush() error {
-	if s.rotten.Load() {
-		return nil
-	}
-	flushed, err := s.db.AsyncFlush()
-	if err != nil {
+	if err := s.health.Flush(s.db); err != nil && s.health.Err() == nil {
 		return err
-	}
-	select {
-	case <-flushed:
-	case <-s.gone:
 	}
 	return nil
 }
@@ -155,7 +132,7 @@ func (s *Store) shut() error {
 	}
 	err = errors.Join(err, s.db.Close())
 	s.closeOwn()
-	if s.rotten.Load() { // or the next one would meet it again
+	if s.health.rotten.Load() { // or the next one would meet it again
 		err = errors.Join(err, Discard(s.opts))
 	}
 	return err

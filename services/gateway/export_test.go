@@ -51,7 +51,9 @@ func MakeFormless(t *testing.T, dir string) {
 func formless(t *testing.T, dir string, rows map[string][]byte) []byte {
 	t.Helper()
 	o := &pebble.Options{}
-	store.LogTo(o, slog.New(slog.DiscardHandler), nil)
+	shared := store.NewShared(1 << 20)
+	defer shared.Close()
+	store.Watch(o, slog.New(slog.DiscardHandler), shared, nil)
 	db, err := pebble.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)

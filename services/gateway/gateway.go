@@ -158,8 +158,7 @@ func (g *Gateway) closeClients() error {
 	return errors.Join(errs...)
 }
 
-// Run opens a gateway and serves until ctx ends, or until its view is broken and
-// another start must open it anew. It serves on ln and owns it;
+// Run opens a gateway and serves until ctx ends. It serves on ln and owns it;
 // nil means the configured address. ready is called with the address.
 func Run(ctx context.Context, cfg Config, ln net.Listener, ready func(net.Addr)) error {
 	if ln != nil {
@@ -177,15 +176,6 @@ func Run(ctx context.Context, cfg Config, ln net.Listener, ready func(net.Addr))
 			return errors.Join(err, g.Close())
 		}
 	}
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	go func() {
-		select {
-		case <-ctx.Done():
-		case <-g.view.broken:
-			end()
-		}
-	}()
 	stop := context.AfterFunc(ctx, g.endStreams)
 	defer stop()
 	ready(ln.Addr())

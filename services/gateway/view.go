@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/store"
 )
 
 // view is what lists are answered from: the newest status of every workflow, in
@@ -25,25 +28,41 @@ import (
 // offsets they are as of are written in one batch without a log, so a crash
 // loses both together.
 type view struct {
+	mu     sync.RWMutex // of db, health and away, which the follower changes and lists read
 	db     *pebble.DB
+	health *store.Health // of db; nil: there is none
+	away   bool          // it is being made again: no lists
+
+	dir    string
 	fs     vfs.FS // of the store; nil: the operating system's, or memory where no directory is named
+	lock   *pebble.Lock
 	cl     *kgo.Client
 	topic  string
 	logger *slog.Logger
+	begin  func(context.Context) error // compares the store with the topic
 	stop   context.CancelFunc
 	done   chan struct{}
 
-	broken   chan struct{} // closed when the store is of no use any more
-	breaking sync.Once
-	why      error // valid once broken is closed
-
-	next   map[int32]int64 // by partition; the follower's own, as are those below
+	// The follower's own:
+	next   map[int32]int64 // by partition
+	ends   map[int32]int64 // of the topic, as the store was opened
 	poll   []*kgo.Record   // room for the records of a poll
 	recent recent
 	room   changeRoom
+	spoilt error // why what is on the disk is to be removed
+	opened time.Time
+	wait   time.Duration // before the next opening
 
 	turned atomic.Int64 // Unix ms of the follower's last turn
 	rows   atomic.Int64 // status records taken since the start
+}
+
+func newView(fs vfs.FS, dir string, logger *slog.Logger) *view {
+	v := &view{
+		fs: fs, dir: dir, logger: logger, done: make(chan struct{}), next: map[int32]int64{}, wait: remakePause,
+	}
+	v.begin = v.goOn
+	return v
 }
 
 const (
@@ -57,11 +76,12 @@ func openView(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	v := &view{topic: names.Status(), logger: logger, done: make(chan struct{}), next: map[int32]int64{}}
+	v := newView(nil, dir, logger)
+	v.topic = names.Status()
 	if v.cl, err = kafka.NewPartitionConsumer(cfg); err != nil {
 		return nil, err
 	}
-	if err := v.open(ctx, dir); err != nil {
+	if err := v.open(ctx); err != nil {
 		v.cl.Close()
 		return nil, fmt.Errorf("open the view: %w", err)
 	}
@@ -72,19 +92,36 @@ func openView(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Lo
 	return v, nil
 }
 
-func (v *view) open(ctx context.Context, dir string) error {
-	if err := v.openStore(dir); err != nil {
+// open opens the store and goes to where it left off. A store that turns out to
+// be spoilt as it is read is made again.
+func (v *view) open(ctx context.Context) error {
+	if err := v.openStore(); err != nil {
 		return err
 	}
-	if err := v.begin(ctx); err != nil {
-		return errors.Join(err, v.db.Close())
+	err := v.begin(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if why := v.health.Err(); why != nil && !store.IsFull(why) {
+		v.dismiss()
+		if err = v.openStore(); err == nil {
+			err = v.begin(ctx)
+		}
+	}
+	if err != nil && v.db != nil {
+		err = errors.Join(err, v.shut())
+	}
+	return err
 }
 
-// begin compares the store with the topic and goes to where it left off; a
+// describeTimeout bounds the questions about the topic.
+const describeTimeout = 10 * time.Second
+
+// goOn compares the store with the topic and goes to where it left off; a
 // store of another topic or form is emptied.
-func (v *view) begin(ctx context.Context) error {
+func (v *view) goOn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
 	details, err := kadm.NewClient(v.cl).ListTopics(ctx, v.topic)
 	if err == nil {
 		err = details.Error()
@@ -99,10 +136,21 @@ func (v *view) begin(ctx context.Context) error {
 		return err
 	}
 	if !same {
+		v.logger.Info("the list's view is made from the whole topic: it is new, or of another topic or form", "dir", v.dir)
 		if err := v.reset(source); err != nil {
 			return err
 		}
 	}
+	ends, err := kadm.NewClient(v.cl).ListEndOffsets(ctx, v.topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("ask for the end of %s: %w", v.topic, err)
+	}
+	v.leave()
+	v.ends = map[int32]int64{}
+	ends.Each(func(o kadm.ListedOffset) { v.ends[o.Partition] = o.Offset })
 	places := map[int32]kgo.Offset{}
 	for p := range topic.Partitions {
 		if v.next[p], err = v.offset(p); err != nil {
@@ -115,6 +163,13 @@ func (v *view) begin(ctx context.Context) error {
 	}
 	v.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{v.topic: places})
 	return nil
+}
+
+// leave ends the reading of before.
+func (v *view) leave() {
+	before := slices.Collect(maps.Keys(v.next))
+	v.cl.RemoveConsumePartitions(map[string][]int32{v.topic: before})
+	clear(v.next)
 }
 
 // viewFormat is the form of the store's rows; one of another form is made again.

@@ -20,29 +20,58 @@ func (v *view) follow(ctx context.Context) {
 	defer close(v.done)
 	for ctx.Err() == nil {
 		v.turned.Store(time.Now().UnixMilli())
-		polling, cancel := context.WithTimeout(ctx, viewStuck/4)
-		fetches := v.cl.PollFetches(polling)
-		cancel()
+		if v.health == nil || v.health.Err() != nil {
+			v.remake(ctx)
+			continue
+		}
+		fetches, idle := v.fetch(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		for _, e := range fetches.Errors() {
-			if !errors.Is(e.Err, context.DeadlineExceeded) {
+			if !isPollEnd(e.Err) {
 				v.mend(ctx, e.Partition, e.Err)
 			}
 		}
 		v.keep(ctx, fetches)
+		v.settled(idle)
 		if fetches.NumRecords() >= busy {
 			pause(ctx, gather)
 		}
 	}
 }
 
+// fetch polls until there is something, for a while, or until the store breaks.
+// idle is not nil when the while is over and there was nothing.
+func (v *view) fetch(ctx context.Context) (_ kgo.Fetches, idle error) {
+	polling, cancel := context.WithTimeout(ctx, viewStuck/4)
+	defer cancel()
+	gone := v.health.Gone()
+	go func() {
+		select {
+		case <-gone:
+			cancel()
+		case <-polling.Done():
+		}
+	}()
+	fetches := v.cl.PollFetches(polling)
+	if errors.Is(polling.Err(), context.DeadlineExceeded) && fetches.NumRecords() == 0 {
+		idle = polling.Err()
+	}
+	return fetches, idle
+}
+
+// isPollEnd says whether a poll has no records because it was ended.
+func isPollEnd(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
 // keep takes a poll, however often that fails: the next one would let its
 // records be forgotten. Meanwhile the loop does not turn, so a store that stays
-// broken shows in liveness, and a new process opens it anew.
+// unreadable shows in liveness. One that is of no use any more is opened anew
+// and read on from what it holds.
 func (v *view) keep(ctx context.Context, fetches kgo.Fetches) {
-	for err := v.take(fetches); err != nil && ctx.Err() == nil; err = v.take(fetches) {
+	for err := v.take(fetches); err != nil && ctx.Err() == nil && v.health.Err() == nil; err = v.take(fetches) {
 		v.logger.Error("writing the view", "error", err)
 		pause(ctx, time.Second)
 	}

@@ -26,12 +26,13 @@ func TestAFullDiskIsTheEndOfTheViewOnly(t *testing.T) {
 	closeTestView(t, v)
 	v = openTestViewOn(t, fs, "view")
 	takeAll(t, v, statusRecords(t, 2, "1.2"))
+	health := v.health
 	full.Store(true)
 	if err := v.closeStore(); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("the view on a full disk ends with %v", err)
 	}
-	<-v.broken
-	if err := v.why; !strings.Contains(err.Error(), "no space left") {
+	<-health.Gone()
+	if err := health.Err(); !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("the gateway is told %v", err)
 	}
 	full.Store(false)

@@ -27,7 +27,22 @@ type filter struct {
 const maxScanned = 20_000
 
 // list is one page, newest first, and the cursor of the next; empty at the end.
+// While the view is made again there is none: it would lack workflows.
 func (v *view) list(f filter) ([]json.RawMessage, string, error) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.away || v.health.Err() != nil {
+		return nil, "", errRemade
+	}
+	items, next, err := v.page(f)
+	if err != nil && v.health.Err() != nil {
+		err = errRemade // this page has met it
+	}
+	return items, next, err
+}
+
+// page is one that is read from the store as it is.
+func (v *view) page(f filter) ([]json.RawMessage, string, error) {
 	prefix := f.prefix()
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end(prefix)})
 	if err != nil {

@@ -26,8 +26,8 @@ func openTestView(t testing.TB, dir string) *view {
 
 func openTestViewOn(t testing.TB, fs vfs.FS, dir string) *view {
 	t.Helper()
-	v := &view{fs: fs, logger: slog.New(slog.DiscardHandler), next: map[int32]int64{}}
-	if err := v.openStore(dir); err != nil {
+	v := newView(fs, dir, slog.New(slog.DiscardHandler))
+	if err := v.openStore(); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -39,7 +39,7 @@ func closeTestView(t testing.TB, v *view) {
 	if err := v.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.db.Close(); err != nil {
+	if err := v.shut(); err != nil {
 		t.Fatal(err)
 	}
 }

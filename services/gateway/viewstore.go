@@ -18,46 +18,100 @@ const (
 	viewCache = 8<<20 + 2*viewMemTable
 )
 
-// openStore opens Pebble; an empty dir means in memory.
-func (v *view) openStore(dir string) error {
+// openStore opens Pebble; an empty dir means in memory. What cannot be opened is
+// removed and made again, but neither what another process uses nor for want of
+// room.
+func (v *view) openStore() error {
+	fs := v.fs
+	switch {
+	case v.dir == "":
+		fs = vfs.NewMem()
+	case fs == nil:
+		fs = vfs.Default
+	}
+	if err := fs.MkdirAll(v.dir, 0o755); err != nil {
+		return err
+	}
+	lock, err := pebble.LockDirectory(v.dir, fs)
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", v.dir, err)
+	}
+	if err := v.openLocked(fs, lock); err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	v.lock = lock
+	return nil
+}
+
+func (v *view) openLocked(fs vfs.FS, lock *pebble.Lock) error {
+	if v.spoilt == nil {
+		err := v.openPebble(fs, lock)
+		if err == nil || store.IsFull(err) {
+			return err
+		}
+		v.logger.Error("the list's view cannot be opened and is made again", "dir", v.dir, "error", err)
+		v.spoilt = err
+	}
+	if err := store.Clear(fs, v.dir); err != nil {
+		return errors.Join(v.spoilt, err)
+	}
+	v.spoilt = nil
+	return v.openPebble(fs, lock)
+}
+
+func (v *view) openPebble(fs vfs.FS, lock *pebble.Lock) error {
 	o := &pebble.Options{
 		DisableWAL:            true, // rebuildable: the topic is the log
 		FormatMajorVersion:    pebble.FormatTableFormatV6,
 		MemTableSize:          viewMemTable,
-		CacheSize:             viewCache,
 		L0CompactionThreshold: 8, // of most workflows nothing is read but filters
-		FS:                    v.fs,
+		FS:                    fs,
+		Lock:                  lock,
 	}
 	store.TuneLevels(o) // most workflows that are looked up are new
-	v.broken = make(chan struct{})
-	store.LogTo(o, v.logger, v.broke)
-	if dir == "" {
-		o.FS = vfs.NewMem()
+	shared := store.NewShared(viewCache)
+	defer shared.Close() // an open store keeps it alive
+	if err := probe(fs, v.dir); err != nil {
+		return err
 	}
-	var err error
-	v.db, err = pebble.Open(dir, o)
-	return err
-}
-
-// broke is told that the disk did not take what the store must write: it is of
-// no use any more, but one that is opened anew goes on where it left off.
-func (v *view) broke(err error) {
-	v.breaking.Do(func() {
-		v.why = fmt.Errorf("the view cannot be written: %w", err)
-		close(v.broken)
-	})
+	health := store.Watch(o, v.logger, shared, nil)
+	db, err := pebble.Open(v.dir, o)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.db, v.health, v.recent = db, health, recent{}
+	return nil
 }
 
 // closeStore writes what is in memory, unless the store is broken: Pebble would
 // wait for room on the disk for ever.
 func (v *view) closeStore() error {
-	flushed, err := v.db.AsyncFlush()
-	if err == nil {
-		select {
-		case <-flushed:
-		case <-v.broken:
-			err = v.why
-		}
+	if v.db == nil {
+		return nil
 	}
-	return errors.Join(err, v.db.Close())
+	return errors.Join(v.health.Flush(v.db), v.shut())
+}
+
+// shut closes the store as it is.
+func (v *view) shut() error {
+	err := errors.Join(v.db.Close(), v.lock.Close())
+	v.db = nil
+	return err
+}
+
+// probe finds out whether there is room for anything: Pebble, as it opens, tries
+// what it cannot write again at once, for ever.
+func probe(fs vfs.FS, dir string) error {
+	name := fs.PathJoin(dir, "temporary.room")
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 1<<20))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), fs.Remove(name))
 }
