@@ -1,0 +1,7 @@
+package equivalence
+
+// enoughSeeds are the seeds of one test over which everything that is not
+// excused has to occur.
+const enoughSeeds = 60
+
+var unreached = map[string]string{}
