@@ -35,6 +35,7 @@ type Config struct {
 	TLS    *tls.Config    // nil: plain text
 	SASL   sasl.Mechanism // nil: none
 	Logger *slog.Logger   // nil: silent
+	Hook   kgo.Hook       // nil: none. Tests see what their clients write and read.
 }
 
 // Names are the names under the configured prefix.
@@ -82,6 +83,9 @@ func (c Config) base(names topics.Names, role string) []kgo.Opt {
 		opts = append(opts, kgo.Dialer(c.Dialer))
 	} else {
 		opts = append(opts, kgo.DialTimeout(dialTimeout))
+	}
+	if c.Hook != nil {
+		opts = append(opts, kgo.WithHooks(c.Hook))
 	}
 	if c.TLS != nil {
 		opts = append(opts, kgo.DialTLSConfig(c.TLS))

@@ -1,11 +1,12 @@
 package sim
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/calls"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -18,7 +19,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 	for p, records := range journals {
 		var planned []*events.Record
 		for _, rec := range records {
-			w.coverage.record(rec)
+			w.coverage.Record(rec)
 			positions[at(p, rec.Position)] = true
 			if rec.ID != "" {
 				key := rec.Workflow + "\x00" + rec.ID
@@ -77,37 +78,32 @@ func (w *world) auditInputs(p int, records []*events.Record) {
 // auditCalls holds that every command that was answered is decided by exactly
 // one lawful record, and that repetitions got the first answer.
 func (w *world) auditCalls(decided map[string][]*events.Record) {
-	answers := map[string]*call{}
+	answers := calls.Answers{}
 	for _, c := range w.calls {
-		if c.id == "" {
-			if r := c.reply.Refusal; r != nil {
-				w.coverage.refusal(r.Code)
+		if c.ID == "" {
+			if r := c.Reply.Refusal; r != nil {
+				w.coverage.Refusal(r.Code)
 			}
 			continue
 		}
-		w.coverage.command(c.what)
-		key := c.workflow + "\x00sim\x00" + c.id
+		w.coverage.Command(c.What)
+		key := c.Workflow + "\x00sim\x00" + c.ID
 		records := once(decided[key])
-		if r := c.reply.Refusal; c.ended > 0 && r != nil {
-			w.coverage.refusal(r.Code)
+		if r := c.Reply.Refusal; c.Ended > 0 && r != nil {
+			w.coverage.Refusal(r.Code)
 			if len(records) == 0 { // one that is not understood, or too old, or a conflict, has no id in its record
 				continue
 			}
 		}
-		if len(records) > 1 || len(records) == 0 && c.ended > 0 {
-			w.fail("the command %s %q (%s) has %d records, its answer is %s", c.what, c.id, c.workflow, len(records), replyText(c.reply))
+		if len(records) > 1 || len(records) == 0 && c.Ended > 0 {
+			w.fail("the command %s %q (%s) has %d records, its answer is %s", c.What, c.ID, c.Workflow, len(records), calls.ReplyText(c.Reply))
 			continue
 		}
-		if c.ended == 0 {
+		if c.Ended == 0 {
 			continue
 		}
-		first := answers[key]
-		if first == nil {
-			answers[key] = c
-			continue
-		}
-		if a, b := w.answerOf(first), w.answerOf(c); a != b && string(first.body) == string(c.body) {
-			w.fail("the command %s %q of %s was answered with %s and with %s", c.what, c.id, c.workflow, a, b)
+		if err := answers.Hold(c, w.verdict); err != nil {
+			w.fail("answers: %w", err)
 		}
 	}
 }
@@ -121,23 +117,41 @@ func once(records []*events.Record) []*events.Record {
 	return records
 }
 
-// answerOf is what all answers to one command have in common. Of what an owner
-// says whose records are void already, only the verdict is the same.
-func (w *world) answerOf(c *call) string {
-	r := c.reply
-	r.ID, r.Command = "", "" // one made again after a takeover does not know its command
-	if w.doubtful[kafka.PartitionFor([]byte(c.workflow), w.plan.Partitions)] {
-		r.Body = nil
+// verdict is what all answers to one command have in common. Of what an owner
+// says whose records are void already, the body is not.
+func (w *world) verdict(c *calls.Call) string {
+	if !w.inDoubt(c.Workflow) {
+		return c.Verdict()
 	}
-	return replyText(r)
+	told := *c
+	told.Reply.Body = nil
+	return told.Verdict()
 }
 
-func replyText(r events.Reply) string {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err.Error()
+func (w *world) inDoubt(workflow string) bool {
+	return w.doubtful[kafka.PartitionFor([]byte(workflow), w.plan.Partitions)]
+}
+
+// auditHistories holds each workflow's calls, as its callers saw them, against
+// the specification.
+func (w *world) auditHistories() {
+	histories := w.histories()
+	for _, id := range sortedKeys(histories) {
+		if err := histories[id].Check(); err != nil {
+			w.fail("linearizability: %w", err)
+		}
 	}
-	return string(b)
+}
+
+// histories are the calls by workflow. What owners say who do not know yet that
+// an operator has deposed them is left out, and what partitions are told.
+func (w *world) histories() map[string]calls.History {
+	all := calls.Histories(w.calls)
+	maps.DeleteFunc(all, func(id string, _ calls.History) bool {
+		_, order := partitionOf(id)
+		return order || w.inDoubt(id)
+	})
+	return all
 }
 
 // present adds the records that are in a journal and void. An owner whose lease

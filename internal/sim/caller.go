@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/calls"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -43,7 +44,7 @@ func (u *caller) command(ctx context.Context, name, workflow, id string, body an
 		kafka.Header(events.HeaderReplyTo, []byte(u.name)), kafka.Header(events.HeaderReplyID, []byte(replyID)),
 	}
 	headers = append(headers, u.more...)
-	c := &call{workflow: workflow, what: name, id: id, body: value, began: u.w.tick()}
+	c := &calls.Call{Workflow: workflow, What: name, ID: id, Body: value, Began: u.w.tick()}
 	u.w.sent(c)
 	rec := func() *kgo.Record {
 		if p, ok := partitionOf(workflow); ok {
@@ -53,7 +54,7 @@ func (u *caller) command(ctx context.Context, name, workflow, id string, body an
 	}
 	r, err := u.until(ctx, replyID, rec)
 	if err == nil {
-		c.reply, c.ended = r, u.w.tick()
+		c.Reply, c.Ended = r, u.w.tick()
 	}
 	return r, err
 }
@@ -68,14 +69,14 @@ func partitionOf(workflow string) (p int32, ok bool) {
 func (u *caller) query(ctx context.Context, q events.Query) (events.Reply, error) {
 	u.asked++
 	q.ReplyTo = events.ReplyTo{Address: u.name, ID: fmt.Sprintf("%s-%d", u.name, u.asked)}
-	c := &call{workflow: q.Workflow, what: "query " + q.Kind, began: u.w.tick()}
+	c := &calls.Call{Workflow: q.Workflow, What: calls.Asking + q.Kind, Began: u.w.tick()}
 	rec := func() *kgo.Record {
 		q.Deadline = time.Now().Add(patience).UnixMilli()
 		return kafka.Keyed(u.w.c.names.Queries(), []byte(q.Workflow), wire.Marshal(&q))
 	}
 	r, err := u.until(ctx, q.ReplyTo.ID, rec)
 	if err == nil {
-		c.reply, c.ended = r, u.w.tick()
+		c.Reply, c.Ended = r, u.w.tick()
 		u.w.sent(c)
 	}
 	return r, err
@@ -151,14 +152,6 @@ func (u *caller) next(ctx context.Context) (events.Reply, error) {
 	}
 }
 
-// call is a question with its answer, as its caller saw it.
-type call struct {
-	workflow, what, id string
-	body               []byte
-	began, ended       int64 // ticks; ended is 0 while it is not answered
-	reply              events.Reply
-}
-
 // tick counts what callers begin and see: their order in a history.
 func (w *world) tick() int64 {
 	w.mu.Lock()
@@ -167,7 +160,7 @@ func (w *world) tick() int64 {
 	return w.ticks
 }
 
-func (w *world) sent(c *call) {
+func (w *world) sent(c *calls.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls = append(w.calls, c)

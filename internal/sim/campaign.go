@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
 // Campaign is a range of seeds.
@@ -23,7 +25,7 @@ const EnoughSeeds = 300
 // Run runs the seeds, several at a time. It prints every failure, shrunk, and
 // where to go on, and returns an error if there was any.
 func (c Campaign) Run(out io.Writer) error {
-	r := running{Campaign: c, next: c.First, covered: NewCoverage(), began: time.Now(), out: out}
+	r := running{Campaign: c, next: c.First, covered: workload.NewCoverage(), began: time.Now(), out: out}
 	r.told = r.began
 	var wg sync.WaitGroup
 	for range min(uint64(runtime.GOMAXPROCS(0)), c.Count) {
@@ -31,7 +33,7 @@ func (c Campaign) Run(out io.Writer) error {
 	}
 	wg.Wait()
 	r.tell()
-	if missing := r.covered.Missing(); c.Count >= EnoughSeeds && len(missing) > 0 {
+	if missing := r.covered.Missing(unreached); c.Count >= EnoughSeeds && len(missing) > 0 {
 		return fmt.Errorf("%d seeds failed; in none there was: %s", r.failed, strings.Join(missing, ", "))
 	}
 	if r.failed > 0 {
@@ -47,7 +49,7 @@ type running struct {
 	mu           sync.Mutex
 	next         uint64
 	done, failed int
-	covered      Coverage
+	covered      workload.Coverage
 	began, told  time.Time
 }
 

@@ -16,7 +16,7 @@
 // run is audited (audit.go): results against an oracle, journals against the
 // conduct of workflows, answers against journals, stores against the folded
 // journal, and each workflow's history of commands and reads for
-// linearizability (linear_spec.go).
+// linearizability (package calls).
 //
 // log.go, cluster.go and coordinator.go are the model of Kafka; stream.go,
 // client.go and txn.go its clients; node.go and disk.go a planner's process and

@@ -1,96 +1,14 @@
 package sim
 
 import (
-	"encoding/json"
-	"fmt"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/heddle-run/heddle/internal/sim/calls"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// answered is a call with what it was told of run 1.2.
-func answered(what, result, status, position string) *call {
-	return &call{what: what, reply: events.Reply{Result: result, Body: told("1.2", status, position)}}
-}
-
-// refusedWith is a call that was refused by a workflow that is there.
-func refusedWith(what, code, status, position string) *call {
-	c := answered(what, events.ResultRefused, status, position)
-	c.reply.Refusal = &events.Refusal{Code: code}
-	return c
-}
-
-func told(run, status, position string) json.RawMessage {
-	return json.RawMessage(fmt.Sprintf(`{"run":%q,"status":%q,"position":%q}`, run, status, position))
-}
-
-func deletion(body string) *call {
-	return &call{what: "delete", body: []byte(body), reply: events.Reply{Result: "done"}}
-}
-
-// one makes a history of calls, one after the other.
-func one(calls ...*call) []porcupine.Operation {
-	var all []porcupine.Operation
-	for i, c := range calls {
-		all = append(all, porcupine.Operation{ClientId: i, Input: c, Call: int64(2 * i), Return: int64(2*i + 1)})
-	}
-	return all
-}
-
-// beside lets the last two calls of a history overlap.
-func beside(h []porcupine.Operation) []porcupine.Operation {
-	h[len(h)-1].Call = h[len(h)-2].Call
-	return h
-}
-
-// What the specification refuses is what no planner may answer, whatever order
-// the calls took effect in (property of document 9: nothing acknowledged is
-// missing; E6).
-func TestHistoriesThatCannotBeAreRefused(t *testing.T) {
-	start := answered("start", "done", "running", "1.2")
-	paused := answered("pause", "done", "paused", "1.3")
-	missed := &call{what: "query workflow", reply: events.Reply{Refusal: &events.Refusal{Code: "not_found"}}}
-	for _, c := range []struct {
-		name    string
-		history []porcupine.Operation
-		lawful  bool
-	}{
-		{"a life", one(start, paused, answered("input", "done", "paused", "1.5"), answered("resume", "done", "running", "1.6"),
-			answered("query workflow", "done", "idle", "1.9"), answered("cancel", "done", "cancelled", "1.10"),
-			refusedWith("input", "closed", "cancelled", "1.11"), deletion(`{}`), missed), true},
-		{"a read that misses what was answered before", one(start, missed), false},
-		{"a read beside a start", beside(one(start, missed)), true},
-		{"a read of an older record", one(start, paused, answered("query workflow", "done", "running", "1.2")), false},
-		{"a read of an older record beside what made it old", beside(one(start, paused, answered("query workflow", "done", "running", "1.2"))), true},
-		{"a read of the same record that tells another state", one(start, paused, answered("query workflow", "done", "failed", "1.3")), false},
-		{"a workflow that goes on by itself while it is paused", one(start, paused, answered("query workflow", "done", "running", "1.7")), false},
-		{"a pause that is lost", one(start, paused, answered("pause", "done", "paused", "1.5")), false},
-		{"a pause that was there", one(start, paused, answered("pause", "no_change", "paused", "1.5")), true},
-		{"a pause of a workflow that has failed by then", one(start, refusedWith("pause", "invalid_state", "failed", "1.5")), true},
-		{"a failure that is told of and gone", one(start, refusedWith("pause", "invalid_state", "failed", "1.5"), answered("query workflow", "done", "idle", "1.8")), false},
-		{"a refusal that no state explains", one(start, paused, refusedWith("input", "stopped", "paused", "1.4")), false},
-		{"a stop that ends while a resume waits", one(start, answered("stop", "done", "stopping", "1.3"), refusedWith("resume", "stopped", "stopping", "1.4"),
-			answered("resume", "done", "running", "1.8")), true},
-		{"a resume of what was never stopped", one(start, answered("resume", "done", "running", "1.3")), false},
-		{"two commands decided by one record", one(start, paused, answered("cancel", "done", "cancelled", "1.3")), false},
-		{"a start beside another that was obeyed", one(start, answered("start", "done", "running", "1.4")), false},
-		{"a second start", one(start, refusedWith("start", "already_started", "running", "1.4")), true},
-		{"a deletion of an open run", one(start, paused, deletion(`{}`)), false},
-		{"a deletion of a run that may have completed", one(start, deletion(`{}`)), true},
-		{"a forced deletion", one(start, deletion(`{"force":true}`)), true},
-		{"a run that comes back from its deletion", one(start, deletion(`{"force":true}`), answered("query workflow", "done", "running", "1.2")), false},
-		{"nothing to retry in a workflow that has failed", one(start, answered("query workflow", "done", "failed", "1.5"), refusedWith("retry", "nothing_to_retry", "failed", "1.6")), false},
-	} {
-		if porcupine.CheckOperations(commanding, c.history) != c.lawful {
-			t.Errorf("%s: taken for lawful: %v", c.name, !c.lawful)
-		}
-	}
-}
-
 // recorded are the histories of a seed's run.
-func recorded(seed uint64) (h map[string][]porcupine.Operation) {
+func recorded(seed uint64) (h map[string]calls.History) {
 	bubble(func() {
 		o := options(seed)
 		h = play(&o).histories()
@@ -106,16 +24,14 @@ func TestADoctoredHistoryIsRefused(t *testing.T) {
 		all := recorded(seed)
 		for _, id := range sortedKeys(all) {
 			h := all[id]
-			for i, op := range h {
-				c := *op.Input.(*call)
-				if c.what != "pause" && c.what != "stop" || c.reply.Result != events.ResultDone {
+			for i, c := range h {
+				if c.What != "pause" && c.What != "stop" || c.Reply.Result != events.ResultDone {
 					continue
 				}
-				bad := append([]porcupine.Operation(nil), h...)
-				c.reply.Body = told("999.1", "paused", "999.2")
-				bad[i].Input = &c
-				if doctored++; porcupine.CheckOperations(commanding, bad) {
-					t.Errorf("seed %d: a %s of %s that tells of another run is taken for lawful", seed, c.what, id)
+				other := *c
+				other.Reply.Body = []byte(`{"run":"999.1","status":"paused","position":"999.2"}`)
+				if doctored++; h.With(i, other).Check() == nil {
+					t.Errorf("seed %d: a %s of %s that tells of another run is taken for lawful", seed, c.What, id)
 				}
 			}
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/shared/events"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
 // Options of a run. The same options give the same run.
@@ -33,7 +35,7 @@ type Result struct {
 	Faults  []Fault       // that were meant
 	Digest  uint64        // of the history
 	History []string      // if kept
-	Covered Coverage
+	Covered workload.Coverage
 
 	Key      events.Key      // that sealed the tokens in the journals
 	Journals [][]*kgo.Record // by partition, as their readers see them: void records are among them

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
 var (
@@ -37,7 +39,7 @@ func TestSeedsComeToRest(t *testing.T) {
 	if *oneSeed > 0 {
 		first, n = *oneSeed, 1
 	}
-	covered := NewCoverage()
+	covered := workload.NewCoverage()
 	var mu sync.Mutex
 	t.Run("seeds", func(t *testing.T) {
 		for seed := first; seed < first+n; seed++ {
@@ -56,7 +58,7 @@ func TestSeedsComeToRest(t *testing.T) {
 			})
 		}
 	})
-	if missing := covered.Missing(); n >= EnoughSeeds && len(missing) > 0 {
+	if missing := covered.Missing(unreached); n >= EnoughSeeds && len(missing) > 0 {
 		t.Errorf("within %d seeds there was no %s", n, strings.Join(missing, ", "))
 	}
 }

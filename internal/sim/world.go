@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/calls"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/definition"
@@ -60,12 +61,12 @@ type world struct {
 
 	strangers bool // there are workflows that the plan does not know
 
-	coverage Coverage
+	coverage workload.Coverage
 
 	mu      sync.Mutex
 	leaving int // processes that end
 	ticks   int64
-	calls   []*call
+	calls   []*calls.Call
 	tasks   []taskSeen
 	errs    []error
 }
@@ -105,7 +106,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	if w.logger == nil {
 		w.logger = discard
 	}
-	w.history.keep, w.coverage = o.Keep, NewCoverage()
+	w.history.keep, w.coverage = o.Keep, workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())

@@ -11,12 +11,12 @@ import (
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
-	"github.com/heddle-run/heddle/shared/events"
 )
 
-// audit holds the journal against the conduct of workflows, and the stores
-// against the journal, once all processes have ended.
-func (w *world) audit() {
+// audit holds the journal against the conduct of workflows, the stores against
+// the journal, and what the client was told against the specification, once all
+// processes have ended. It returns what has occurred.
+func (w *world) audit() workload.Coverage {
 	w.t.Helper()
 	w.visit("the last store", w.disk(0))
 	w.visit("the store restored from changelog and journal", vfs.NewCrashableMem())
@@ -35,22 +35,12 @@ func (w *world) audit() {
 		w.must(workload.CheckConduct(w.plan, w.ledger, len(w.faults.takers) == 0, records))
 	}
 	w.must(w.ledger.Complaints())
-	w.tell(journals)
-}
-
-// tell logs how much a seed has put to the test.
-func (w *world) tell(journals [][]*events.Record) {
-	counts := map[string]int{}
-	for _, records := range journals {
-		for _, rec := range records {
-			for _, e := range rec.Events {
-				counts[events.Name(e)]++
-			}
-		}
-	}
+	w.auditCalls(sent)
+	covered := w.covered(journals)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.t.Logf("%v of virtual time; killed: %d planners, %d takers; events: %v", time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedTakers, counts)
+	w.t.Logf("%v of virtual time; killed: %d planners, %d takers; occurred: %v", time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedTakers, covered)
+	return covered
 }
 
 // visit starts a planner on a disk, ends it in order when it owns everything,

@@ -4,7 +4,8 @@
 // out must be what an oracle computes and what the undisturbed run gave; the
 // journal must hold every acknowledged command once and every end of a runnable
 // once; and folding the journal must give the rows of the live store, byte by
-// byte.
+// byte. What the client was told must be linearizable, and over enough seeds all
+// must have occurred that the workload can bring about (coverage_test.go).
 //
 // A failing seed is printed; go test ./test/equivalence -seed N runs it again,
 // -seeds N (or HEDDLE_SEEDS) sets how many seeds run. A seed decides what is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,8 +18,9 @@ var (
 	seeds   = flag.Int("seeds", 0, "how many seeds each test runs; 0: HEDDLE_SEEDS, else a few")
 )
 
-// eachSeed runs f in a bubble of its own for every seed.
-func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64)) {
+// eachSeed runs f in a bubble of its own for every seed. Over enough seeds all
+// must have occurred that the workload can bring about.
+func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64) workload.Coverage) {
 	t.Helper()
 	if n, err := strconv.Atoi(os.Getenv("HEDDLE_SEEDS")); err == nil && n > 0 {
 		few = n
@@ -30,10 +32,22 @@ func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64)) {
 	if *seeds > 0 {
 		few = *seeds
 	}
+	occurred := workload.NewCoverage()
+	var mu sync.Mutex
+	t.Cleanup(func() { // after all seeds
+		if missing := occurred.Missing(unreached); few >= enoughSeeds && len(missing) > 0 {
+			t.Errorf("within %d seeds there was no %s", few, strings.Join(missing, ", "))
+		}
+	})
 	for seed := first; seed < first+uint64(few); seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { f(t, seed) })
+			synctest.Test(t, func(t *testing.T) {
+				covered := f(t, seed)
+				mu.Lock()
+				defer mu.Unlock()
+				occurred.Add(covered)
+			})
 		})
 	}
 }
@@ -55,27 +69,29 @@ func (w *world) driveAll(prefix string) []workload.Results {
 }
 
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
-	eachSeed(t, 15, func(t *testing.T, seed uint64) { equivalent(t, workload.NewPlan(seed), faults{}) })
+	eachSeed(t, 15, func(t *testing.T, seed uint64) workload.Coverage {
+		return equivalent(t, workload.NewPlan(seed), faults{})
+	})
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
-	eachSeed(t, 50, func(t *testing.T, seed uint64) {
+	eachSeed(t, 50, func(t *testing.T, seed uint64) workload.Coverage {
 		d := workload.NewDice(seed)
-		equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
+		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
 	})
 }
 
 func TestKilledTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 30, func(t *testing.T, seed uint64) {
+	eachSeed(t, 30, func(t *testing.T, seed uint64) workload.Coverage {
 		d := workload.NewDice(seed)
-		equivalent(t, workload.NewPlan(seed), faults{takers: [][]fate{takerFates(d, d.Between(1, workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))}})
+		return equivalent(t, workload.NewPlan(seed), faults{takers: [][]fate{takerFates(d, d.Between(1, workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))}})
 	})
 }
 
 func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 45, func(t *testing.T, seed uint64) {
+	eachSeed(t, 45, func(t *testing.T, seed uint64) workload.Coverage {
 		d := workload.NewDice(seed)
-		equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
 			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))},
 		})
@@ -83,9 +99,9 @@ func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
 }
 
 func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
-	eachSeed(t, 30, func(t *testing.T, seed uint64) {
+	eachSeed(t, 30, func(t *testing.T, seed uint64) workload.Coverage {
 		d := workload.NewDice(seed)
-		equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.IntN(3))},
 			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2))},
 			repeats:  true,
@@ -94,9 +110,9 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 }
 
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
-	eachSeed(t, 30, func(t *testing.T, seed uint64) {
+	eachSeed(t, 30, func(t *testing.T, seed uint64) workload.Coverage {
 		d := workload.NewDice(seed)
-		equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
 			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2))},
 		})
@@ -105,8 +121,8 @@ func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 
 // equivalent runs the plan undisturbed, then again under faults, and holds both
 // against the oracle, against each other, and against what journal and stores
-// say.
-func equivalent(t *testing.T, p *workload.Plan, f faults) {
+// say. It returns what has occurred.
+func equivalent(t *testing.T, p *workload.Plan, f faults) workload.Coverage {
 	w := newWorld(t, p)
 	w.start(f)
 	calm := w.driveAll(workload.Calmly)
@@ -125,7 +141,8 @@ func equivalent(t *testing.T, p *workload.Plan, f faults) {
 			t.Errorf("%s rests %s, undisturbed %s", wf.ID, got[i].Status, calm[i].Status)
 		}
 	}
-	if !t.Failed() {
-		w.audit()
+	if t.Failed() {
+		return workload.NewCoverage()
 	}
+	return w.audit()
 }

@@ -27,6 +27,7 @@ type world struct {
 	faults  faults
 	cluster *brokertest.Cluster
 	client  *client.Client
+	asked   *recorder // what the client asked and was told
 	ledger  *workload.Ledger
 	logger  *slog.Logger
 	began   time.Time
@@ -51,8 +52,11 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 		w.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	w.cluster = brokertest.StartInBubble(t, topics.Options{Partitions: p.Partitions, Queues: []string{"orders"}})
+	w.asked = newRecorder(w.cluster.Topics)
+	watched := w.cluster.Config
+	watched.Hook = w.asked
 	var err error
-	if w.client, err = client.New(client.Options{Kafka: w.cluster.Config}); err != nil {
+	if w.client, err = client.New(client.Options{Kafka: watched}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

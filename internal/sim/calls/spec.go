@@ -1,11 +1,22 @@
-package sim
+package calls
 
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
+
+// understood are the refusals that do not look at the workflow.
+var understood = map[string]bool{
+	"missing_field": true, "invalid_field": true, "unknown_command": true, "conflict": true, "not_json": true, "too_deep": true, "invalid_workflow_id": true, "internal_error": true, "unknown_query": true, "quarantined": true, "too_large": true, "expired": true,
+}
+
+// unacceptable are the refusals of what a command brings along.
+var unacceptable = map[string]bool{
+	"invalid_definition": true, "unknown_definition": true, "invalid_options": true, "invalid_policy": true, "invalid_input": true,
+}
 
 // account is what callers know of a workflow: the last answer that told of it.
 // It is the state of the sequential specification.
@@ -71,39 +82,37 @@ var refuses = map[string]func(what, status string) bool{
 var open = []string{"running", "idle", "paused", "failed"}
 
 // after is what is known after a call, if its answer is possible before it.
-func (a account) after(c *call) (account, bool) {
+func (a account) after(c *Call) (account, bool) {
 	code := ""
-	if c.reply.Refusal != nil {
-		code = c.reply.Refusal.Code
+	if c.Reply.Refusal != nil {
+		code = c.Reply.Refusal.Code
 	}
 	switch {
 	case understood[code]:
 		return a, true
 	case unacceptable[code]: // what came with a start, or for a run
-		return a, (c.what == "start") == (a.run == "")
+		return a, (c.What == "start") == (a.run == "")
 	case code == "not_found":
 		return a, a.run == ""
-	case c.what == "delete" && code == "":
+	case c.What == "delete" && code == "":
 		return a.deleted(c)
-	case c.what == "start" && code == "":
+	case c.What == "start" && code == "":
 		told, ok := c.told()
 		return told, ok && a.run == "" && a.at.Before(told.at) && slices.Contains(alone["running"], told.status)
 	case a.run == "":
 		return a, false
-	case len(c.what) > len(asking) && c.what[:len(asking)] == asking:
+	case strings.HasPrefix(c.What, Asking):
 		return a.asked(c)
 	}
 	return a.commanded(c, code)
 }
 
-const asking = "query "
-
 // asked is a read: it tells of the workflow as it was when it was asked, or
 // later (E6).
-func (a account) asked(c *call) (account, bool) {
+func (a account) asked(c *Call) (account, bool) {
 	told, ok := c.told()
 	switch {
-	case c.what != asking+"workflow":
+	case c.What != Asking+"workflow":
 		return a, true
 	case !ok || told.run != a.run || told.at.Before(a.at):
 		return a, false
@@ -113,12 +122,12 @@ func (a account) asked(c *call) (account, bool) {
 	return told, slices.Contains(alone[a.status], told.status)
 }
 
-func (a account) deleted(c *call) (account, bool) {
-	if c.reply.Result == events.ResultNoChange {
+func (a account) deleted(c *Call) (account, bool) {
+	if c.Reply.Result == events.ResultNoChange {
 		return a, a.run == ""
 	}
 	var body events.DeleteWorkflow
-	if json.Unmarshal(c.body, &body) != nil {
+	if json.Unmarshal(c.Body, &body) != nil {
 		return a, false
 	}
 	return account{at: a.at}, a.run != "" && (body.Force || may(a.status, func(s string) bool { return s == "completed" || s == "cancelled" }))
@@ -126,7 +135,7 @@ func (a account) deleted(c *call) (account, bool) {
 
 // commanded is a decided command to a workflow that is there. Its answer tells
 // what has become of it.
-func (a account) commanded(c *call, code string) (account, bool) {
+func (a account) commanded(c *Call, code string) (account, bool) {
 	told, ok := c.told()
 	if !ok || told.run != a.run || !a.at.Before(told.at) {
 		return a, false
@@ -135,15 +144,15 @@ func (a account) commanded(c *call, code string) (account, bool) {
 		next := []string{before}
 		switch {
 		case code != "":
-			if lawful := refuses[code]; lawful == nil || !lawful(c.what, before) {
+			if lawful := refuses[code]; lawful == nil || !lawful(c.What, before) {
 				return false
 			}
-		case c.reply.Result == events.ResultNoChange:
-			if !slices.Contains(idles[c.what], before) {
+		case c.Reply.Result == events.ResultNoChange:
+			if !slices.Contains(idles[c.What], before) {
 				return false
 			}
 		default:
-			next = becomes[c.what][before]
+			next = becomes[c.What][before]
 		}
 		return slices.ContainsFunc(next, func(s string) bool { return slices.Contains(alone[s], told.status) })
 	})
@@ -155,9 +164,9 @@ func may(status string, holds func(string) bool) bool {
 }
 
 // told is what an answer says of the workflow.
-func (c *call) told() (account, bool) {
+func (c *Call) told() (account, bool) {
 	var body struct{ Run, Status, Position string }
-	if len(c.reply.Body) == 0 || json.Unmarshal(c.reply.Body, &body) != nil || body.Run == "" {
+	if len(c.Reply.Body) == 0 || json.Unmarshal(c.Reply.Body, &body) != nil || body.Run == "" {
 		return account{}, false
 	}
 	at, err := events.ParsePosition(body.Position)
