@@ -51,6 +51,15 @@ func (p *Processor) release(o *Outgoing) {
 	p.Log.Produce(o)
 }
 
+// releaseAgain lets an effect out that was released and not sent in time (E5).
+func (p *Processor) releaseAgain(o *Outgoing) {
+	if !p.leased() {
+		p.outside.held = append(p.outside.held, o)
+		return
+	}
+	p.Log.Produce(o)
+}
+
 // releaseEarly lets the tasks of mode async out with the append of their record.
 func (p *Processor) releaseEarly(f *flight) {
 	for _, o := range f.outs {

@@ -100,13 +100,20 @@ func (s *statuses) flushAll() {
 	s.flush(func(*summary) bool { return true })
 }
 
-// flush sends within the lock, so that no newer summary overtakes.
+// flush sends within the lock, so that no newer summary overtakes. One that is
+// late by more than it should have waited goes back to its owner, who looks at
+// the lease again: the process may have stood still (E5).
 func (s *statuses) flush(due func(*summary) bool) {
+	late := time.Now().Add(-s.delay)
 	n := 0
 	for n < len(s.order) && due(s.order[n]) {
 		w := s.order[n]
 		delete(s.waiting, w.out.Key)
-		w.log.send(w.log.host.status, w.out)
+		if o := w.out; w.due.Before(late) {
+			w.log.box.do(func(p *Processor) { p.releaseAgain(o) })
+		} else {
+			w.log.send(w.log.host.status, o)
+		}
 		s.order[n] = nil
 		n++
 	}

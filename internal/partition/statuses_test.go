@@ -82,3 +82,29 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 		})
 	}
 }
+
+// A process that stood still while a summary waited asks the lease again: only
+// its owner may send it then (E5).
+func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settings := Settings{}.Complete()
+		out := &taken{}
+		s := newStatuses(&settings)
+		box := newMailbox(nil, &settings)
+		l := &kafkaLog{ctx: t.Context(), host: &Host{status: out, latest: s}, box: box}
+		for w := range statusesAtOnce + 1 {
+			o := &Outgoing{Key: fmt.Sprint(w), Decided: events.Position{Epoch: 1, Seq: 1}}
+			o.fill("status", 0)
+			s.put(l, o)
+		}
+		s.mu.Lock()
+		s.order[0].due = time.Now().Add(-2 * s.delay)
+		s.mu.Unlock()
+		s.flushDue()
+		var b Batch
+		box.take(&b)
+		if len(out.records) != statusesAtOnce || len(b.Commands) != 1 {
+			t.Errorf("%d were sent, %d went back", len(out.records), len(b.Commands))
+		}
+	})
+}
