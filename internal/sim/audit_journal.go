@@ -30,7 +30,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 		}
 		w.auditInputs(p, records)
 		if err := workload.CheckConduct(w.plan, w.ledger, false, planned); err != nil {
-			w.fail("conduct: %w", err)
+			w.failAbout(ofPartition(int32(p)), "conduct: %w", err)
 		}
 	}
 	if err := w.ledger.Complaints(); err != nil {
@@ -63,7 +63,7 @@ func (w *world) auditInputs(p int, records []*events.Record) {
 		if rec.Input.Offset < next[k] && again[s] > 0 {
 			again[s]-- // asked for; what was decided meanwhile is read again too
 		} else if rec.Input.Offset < next[k] {
-			w.fail("partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next",
+			w.failAbout(ofPartition(int32(p)), "partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next",
 				p, rec.Position, s, rec.Input.Offset, k.generation, next[k])
 		}
 		next[k] = rec.Input.Offset + 1
@@ -95,7 +95,7 @@ func (w *world) auditCalls(decided map[string][]*events.Record) {
 			}
 		}
 		if len(records) > 1 || len(records) == 0 && c.ended > 0 {
-			w.fail("the command %s %q (%s) has %d records, its answer is %s", c.what, c.id, c.workflow, len(records), replyText(c.reply))
+			w.failAbout(w.workflow(c.workflow), "the command %s %q (%s) has %d records, its answer is %s", c.what, c.id, c.workflow, len(records), replyText(c.reply))
 			continue
 		}
 		if c.ended == 0 {
@@ -107,7 +107,7 @@ func (w *world) auditCalls(decided map[string][]*events.Record) {
 			continue
 		}
 		if a, b := w.answerOf(first), w.answerOf(c); a != b && string(first.body) == string(c.body) {
-			w.fail("the command %s %q of %s was answered with %s and with %s", c.what, c.id, c.workflow, a, b)
+			w.failAbout(w.workflow(c.workflow), "the command %s %q of %s was answered with %s and with %s", c.what, c.id, c.workflow, a, b)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (w *world) auditTasks(positions map[string]bool) {
 	for _, t := range w.tasks {
 		p := int(kafka.PartitionFor([]byte(t.workflow), w.plan.Partitions))
 		if !t.early && !positions[at(p, t.token.Decided)] {
-			w.fail("a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
+			w.failAbout(w.workflow(t.workflow), "a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
 		}
 	}
 }

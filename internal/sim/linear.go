@@ -39,7 +39,7 @@ func (w *world) auditHistories() {
 	histories := w.histories()
 	for _, id := range sortedKeys(histories) {
 		if !porcupine.CheckOperations(commanding, histories[id]) {
-			w.fail("the calls of %s have no order that explains their answers:%s", id, describe(histories[id]))
+			w.failAbout(w.workflow(id), "the calls of %s have no order that explains their answers:%s", id, describe(histories[id]))
 		}
 	}
 }

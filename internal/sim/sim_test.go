@@ -45,7 +45,7 @@ func TestSeedsComeToRest(t *testing.T) {
 				t.Parallel()
 				r := Run(options(seed))
 				for _, line := range r.History {
-					fmt.Println(line)
+					fmt.Println(line.Text)
 				}
 				if r.Err != nil {
 					t.Errorf("seed %d after %d steps, %v: %v\nfaults: %v", seed, r.Steps, r.Took, r.Err, r.Faults)
@@ -69,7 +69,7 @@ func TestARunIsDecidedByItsSeed(t *testing.T) {
 		a, b := Run(o), Run(o)
 		for i := range a.History {
 			if i >= len(b.History) || a.History[i] != b.History[i] {
-				t.Errorf("seed %d, line %d: %s\nthen: %s", seed, i, a.History[i], append(b.History, "nothing")[min(i, len(b.History))])
+				t.Errorf("seed %d, line %d: %s\nthen: %s", seed, i, a.History[i].Text, append(b.History, Line{Text: "nothing"})[min(i, len(b.History))].Text)
 				break
 			}
 		}
