@@ -63,7 +63,7 @@ func TestAFailureIsToldInFewLines(t *testing.T) {
 		if len(some)*5 > len(small.History) {
 			t.Errorf("%d of %d lines are shown", len(some), len(small.History))
 		}
-		for _, part := range []string{small.About.Workflow, "heddle.journal", "the group gives " + small.About.Partition, "decides"} {
+		for _, part := range []string{small.About.Workflow, small.About.Partition, "the group gives " + small.About.Partition, "decides"} {
 			if !strings.Contains(out.String(), part) {
 				t.Errorf("nothing is told of %q", part)
 			}
