@@ -189,8 +189,7 @@ func (w *world) fillDisk(rng *rand.Rand) {
 		n.kill()
 		disk = newDisk()
 		w.disks[n.slot] = disk
-		disk.full.Store(true)
-		w.restart(n.slot)
+		w.at(time.Millisecond, "a planner starts on a full disk", func() { w.restart(n.slot) }) // not while the old process ends
 	}
 	disk.full.Store(true)
 	w.tell(n.about(), "  the disk of %s is full", slotName(n.slot))

@@ -64,7 +64,9 @@ func (w *world) startNode(slot int, fs *disk) *node {
 	n.host = host
 	w.nodes[slot] = n
 	w.tell(n.about(), "  %s starts", n.name)
-	w.c.group.members[n.name] = true
+	w.c.mu.Lock()
+	w.c.group.members[n.name] = true // an older process may be ending
+	w.c.mu.Unlock()
 	return n
 }
 
