@@ -47,7 +47,7 @@ func (w *world) lawful(p int32) []*events.Record {
 		}
 		rec, err := journal.Decode(k)
 		if err != nil {
-			w.fail("the journal of partition %d, offset %d: %w", p, k.Offset, err)
+			w.failAbout(ofPartition(p), "the journal of partition %d, offset %d: %w", p, k.Offset, err)
 			return all
 		}
 		all = append(all, rec)
@@ -131,7 +131,7 @@ func (w *world) auditStores(what string, journals [][]*events.Record) {
 	for p, slot := range w.owner {
 		have, err := workload.Read(w.disks[slot], storeDir(int32(p)), workload.WorkflowTables)
 		if err != nil {
-			w.fail("%s of partition %d: %w", what, p, err)
+			w.failAbout(ofPartition(int32(p)), "%s of partition %d: %w", what, p, err)
 			continue
 		}
 		if w.disks[slot].rotted && len(have) == 0 {
@@ -139,11 +139,11 @@ func (w *world) auditStores(what string, journals [][]*events.Record) {
 		}
 		want, err := workload.Fold(secret, int32(p), journals[p])
 		if err != nil {
-			w.fail("%w", err)
+			w.failAbout(ofPartition(int32(p)), "%w", err)
 			continue
 		}
 		if err := workload.Compare(fmt.Sprintf("%s, partition %d", what, p), want, have); err != nil {
-			w.fail("%w", err)
+			w.failAbout(ofPartition(int32(p)), "%w", err)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 		}
 		w.auditInputs(p, records)
 		if err := workload.CheckConduct(w.plan, w.ledger, false, planned); err != nil {
-			w.fail("conduct: %w", err)
+			w.failAbout(ofPartition(int32(p)), "conduct: %w", err)
 		}
 	}
 	if err := w.ledger.Complaints(); err != nil {
@@ -64,7 +64,7 @@ func (w *world) auditInputs(p int, records []*events.Record) {
 		if rec.Input.Offset < next[k] && again[s] > 0 {
 			again[s]-- // asked for; what was decided meanwhile is read again too
 		} else if rec.Input.Offset < next[k] {
-			w.fail("partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next",
+			w.failAbout(ofPartition(int32(p)), "partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next",
 				p, rec.Position, s, rec.Input.Offset, k.generation, next[k])
 		}
 		next[k] = rec.Input.Offset + 1
@@ -96,14 +96,14 @@ func (w *world) auditCalls(decided map[string][]*events.Record) {
 			}
 		}
 		if len(records) > 1 || len(records) == 0 && c.Ended > 0 {
-			w.fail("the command %s %q (%s) has %d records, its answer is %s", c.What, c.ID, c.Workflow, len(records), calls.ReplyText(c.Reply))
+			w.failAbout(w.workflow(c.Workflow), "the command %s %q (%s) has %d records, its answer is %s", c.What, c.ID, c.Workflow, len(records), calls.ReplyText(c.Reply))
 			continue
 		}
 		if c.Ended == 0 {
 			continue
 		}
 		if err := answers.Hold(c, w.verdict); err != nil {
-			w.fail("answers: %w", err)
+			w.failAbout(w.workflow(c.Workflow), "answers: %w", err)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (w *world) auditHistories() {
 	histories := w.histories()
 	for _, id := range sortedKeys(histories) {
 		if err := histories[id].Check(); err != nil {
-			w.fail("linearizability: %w", err)
+			w.failAbout(w.workflow(id), "linearizability: %w", err)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (w *world) auditTasks(positions map[string]bool) {
 	for _, t := range w.tasks {
 		p := int(kafka.PartitionFor([]byte(t.workflow), w.plan.Partitions))
 		if !t.early && !positions[at(p, t.token.Decided)] {
-			w.fail("a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
+			w.failAbout(w.workflow(t.workflow), "a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
 		}
 	}
 }

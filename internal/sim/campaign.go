@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -16,6 +17,7 @@ type Campaign struct {
 	First, Count uint64
 	Steps        int
 	Lines        int           // of a failing history that are printed
+	All          bool          // the lines about others and noise too
 	Every        time.Duration // between two lines about the progress; 0: none
 }
 
@@ -81,7 +83,7 @@ func (r *running) note(got Result, small *Result) {
 	if small != nil {
 		r.failed++
 		fmt.Fprintf(r.out, "seed %d fails (heddle sim --seed %d --steps %d): %v\n", got.Seed, got.Seed, r.Steps, got.Err)
-		Describe(r.out, *small, r.Lines)
+		Describe(r.out, *small, r.Lines, r.All)
 	}
 	if r.Every > 0 && time.Since(r.told) >= r.Every {
 		r.told = time.Now()
@@ -95,26 +97,19 @@ func (r *running) tell() {
 }
 
 // Describe prints a run that failed: its faults, what is wrong, and the end of
-// its history.
-func Describe(out io.Writer, r Result, lines int) {
+// its history: of what concerns the failure, or of everything.
+func Describe(out io.Writer, r Result, lines int, all bool) {
 	fmt.Fprintf(out, "shrunk to %d faults: %v\nafter %d steps and %v: %v\n", len(r.Faults), r.Faults, r.Steps, r.Took, r.Err)
-	h := readable(r.History)
+	h := r.History
+	if !all {
+		h = Concerning(r.About, h)
+		fmt.Fprintf(out, "%d of %d lines concern %s (--all prints all):\n", len(h), len(r.History), cmp.Or(r.About.String(), "the failure, which names nobody"))
+	}
 	if cut := len(h) - lines; cut > 0 {
 		fmt.Fprintf(out, "… %d lines before\n", cut)
 		h = h[cut:]
 	}
 	for _, line := range h {
-		fmt.Fprintln(out, line)
+		fmt.Fprintln(out, line.Text)
 	}
-}
-
-// readable leaves out the passing of time and idle polls.
-func readable(history []string) []string {
-	var all []string
-	for _, line := range history {
-		if !strings.HasSuffix(line, " pass") && !strings.Contains(line, "/host/poll") {
-			all = append(all, line)
-		}
-	}
-	return all
 }

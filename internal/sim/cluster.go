@@ -26,6 +26,8 @@ type cluster struct {
 	group      group
 	streams    map[string]*stream
 	rng        *rand.Rand // of the scheduler
+
+	wrote func(rec *kgo.Record, p int32, offset int64) // is told of every record; nil: nobody is
 }
 
 // place is a partition of a topic.
@@ -113,7 +115,11 @@ func (c *cluster) write(rec *kgo.Record, txn *transaction) (int32, int64, error)
 	if txn != nil && !txn.in(l) {
 		txn.logs = append(txn.logs, l)
 	}
-	return p, l.append(t, p, rec, txn, time.Now()), nil
+	offset := l.append(t, p, rec, txn, time.Now())
+	if c.wrote != nil {
+		c.wrote(rec, p, offset)
+	}
+	return p, offset, nil
 }
 
 func (t *transaction) in(l *log) bool {

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // disk is the file system of a planner's machine: it outlives processes, and may
-// lose what was not synced, be full, or hold other bytes than were written.
+// lose what was not synced, be full, or hold other bytes than were written. While
+// it is full, it takes neither new files nor writes to those that are open.
 type disk struct {
 	*vfs.MemFS
 	full   atomic.Bool
@@ -32,9 +34,67 @@ func (d *disk) after(all bool) *disk {
 // Create implements vfs.FS.
 func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if d.full.Load() {
-		return nil, syscall.ENOSPC
+		return nil, refused()
 	}
-	return d.MemFS.Create(name, category)
+	f, err := d.MemFS.Create(name, category)
+	return d.written(f, err)
+}
+
+// ReuseForWrite implements vfs.FS.
+func (d *disk) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.MemFS.ReuseForWrite(from, to, category)
+	return d.written(f, err)
+}
+
+// OpenReadWrite implements vfs.FS.
+func (d *disk) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.MemFS.OpenReadWrite(name, category, opts...)
+	return d.written(f, err)
+}
+
+func (d *disk) written(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &written{f, d}, nil
+}
+
+// written is a file that is open for writing.
+type written struct {
+	vfs.File
+	on *disk
+}
+
+// Write implements vfs.File. A full disk takes the first half: a write that
+// fails may have left something.
+func (f *written) Write(b []byte) (int, error) {
+	if !f.on.full.Load() {
+		return f.File.Write(b)
+	}
+	n, err := f.File.Write(b[:len(b)/2])
+	if err == nil {
+		err = refused()
+	}
+	return n, err
+}
+
+// WriteAt implements vfs.File, as Write.
+func (f *written) WriteAt(b []byte, at int64) (int, error) {
+	if !f.on.full.Load() {
+		return f.File.WriteAt(b, at)
+	}
+	n, err := f.File.WriteAt(b[:len(b)/2], at)
+	if err == nil {
+		err = refused()
+	}
+	return n, err
+}
+
+// refused is the answer of a full disk. It takes its time: Pebble tries a flush
+// again at once, and virtual time stands still while anybody is at work.
+func refused() error {
+	time.Sleep(time.Millisecond)
+	return syscall.ENOSPC
 }
 
 // rot changes bytes in all tables, or in what says which tables there are.

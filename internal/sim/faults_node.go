@@ -75,6 +75,7 @@ func (w *world) freezeNode(rng *rand.Rand) {
 func (w *world) cutNode(rng *rand.Rand) {
 	if n := w.someNode(rng); n != nil {
 		n.cutOff = true
+		w.tell(n.about(), "  %s has no network", n.name)
 		w.silence(n, rng, func() { n.cutOff = false })
 	}
 }
@@ -132,6 +133,7 @@ func (w *world) skewClock(rng *rand.Rand) {
 	n.skew = skew
 	n.mu.Unlock()
 	w.skews[n.slot] = skew
+	w.tell(n.about(), "  the clock of %s is off by %v", n.name, skew)
 }
 
 // killTaker kills a taker; what it ran is forgotten.
@@ -174,17 +176,22 @@ func (w *world) rotDisk(rng *rand.Rand) {
 	w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
 }
 
-// fillDisk lets a planner find its disk full when it starts; later there is room.
+// fillDisk fills the disk of a planner that runs, or lets one find a new disk
+// full when it starts; later there is room.
 func (w *world) fillDisk(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
 	}
-	w.nodes[n.slot] = nil
-	n.kill()
-	disk := newDisk()
+	disk := n.fs
+	if rng.IntN(3) == 0 {
+		w.nodes[n.slot] = nil
+		n.kill()
+		disk = newDisk()
+		w.disks[n.slot] = disk
+		w.at(time.Millisecond, "a planner starts on a full disk", func() { w.restart(n.slot) }) // not while the old process ends
+	}
 	disk.full.Store(true)
-	w.disks[n.slot] = disk
-	w.restart(n.slot)
-	w.at(millis(rng, 500, 5000), "there is room on the disk again", func() { disk.full.Store(false) })
+	w.tell(n.about(), "  the disk of %s is full", slotName(n.slot))
+	w.at(millis(rng, 500, 5000), "there is room on the disk of "+slotName(n.slot)+" again", func() { disk.full.Store(false) })
 }

@@ -15,6 +15,7 @@ const sessionTimeout = 6 * time.Second
 // assign gives a partition to a planner, as far as the group can.
 func (w *world) assign(p int32, slot int) {
 	w.owner[p] = slot
+	w.tell(Subject{Partition: partitionName(p), Planner: slotName(slot)}, "  the group gives %s to %s", partitionName(p), slotName(slot))
 	w.c.mu.Lock()
 	w.c.group.generation++
 	generation := w.c.group.generation

@@ -50,7 +50,7 @@ func (w *world) startNode(slot int, fs *disk) *node {
 		w: w, c: w.c, slot: slot, name: fmt.Sprintf("n%d.%d", slot, w.starts), fs: fs,
 		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, deaf: map[place]bool{}, skew: w.skews[slot],
 	}
-	instance := fmt.Sprintf("n%d", slot)
+	instance := slotName(slot)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
 		Cluster: clients{n}, Partitions: w.plan.Partitions, Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, w.starts),
 		Settings: w.settings(), Machine: w.machine, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
@@ -63,9 +63,15 @@ func (w *world) startNode(slot int, fs *disk) *node {
 	}
 	n.host = host
 	w.nodes[slot] = n
-	w.c.group.members[n.name] = true
+	w.tell(n.about(), "  %s starts", n.name)
+	w.c.mu.Lock()
+	w.c.group.members[n.name] = true // an older process may be ending
+	w.c.mu.Unlock()
 	return n
 }
+
+// slotName is the name of the planner of a slot, whichever process it is now.
+func slotName(slot int) string { return fmt.Sprintf("n%d", slot) }
 
 func storeDir(p int32) string { return "store-" + partitionName(p) }
 
@@ -102,6 +108,7 @@ func (n *node) Now() time.Time {
 
 // freeze stops the process as a debugger would.
 func (n *node) freeze() {
+	n.w.tell(n.about(), "  %s is frozen", n.name)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.gate == nil {
@@ -169,10 +176,12 @@ func (n *node) leaving(p int32) bool {
 
 // lose gives a partition up at once; revoke in order. then runs when it has ended.
 func (n *node) lose(p int32, then func()) {
+	n.w.tell(n.aboutPartition(p), "  %s loses %s at once", n.name, partitionName(p))
 	n.give(p, then, func(o *partition.Owner) { o.Lose() })
 }
 
 func (n *node) revoke(p int32, then func()) {
+	n.w.tell(n.aboutPartition(p), "  %s gives %s up in order", n.name, partitionName(p))
 	n.give(p, then, func(o *partition.Owner) {
 		ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 		defer stop()
@@ -201,6 +210,7 @@ func (n *node) give(p int32, then func(), how func(*partition.Owner)) {
 
 // kill ends the process without a goodbye. What it had sent may still arrive.
 func (n *node) kill() {
+	n.w.tell(n.about(), "  %s is killed", n.name)
 	n.c.mu.Lock()
 	n.dead = true
 	var waiting []func(error)

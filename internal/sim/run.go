@@ -34,7 +34,8 @@ type Result struct {
 	Took    time.Duration // of virtual time
 	Faults  []Fault       // that were meant
 	Digest  uint64        // of the history
-	History []string      // if kept
+	About   Subject       // of Err, as far as it is known
+	History []Line        // if kept
 	Covered workload.Coverage
 
 	Key      events.Key      // that sealed the tokens in the journals
@@ -61,7 +62,7 @@ const mostSteps = 40_000
 func run(o Options) Result {
 	w := play(&o)
 	return Result{
-		Seed: o.Seed, Err: w.err(), Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
+		Seed: o.Seed, Err: w.err(), About: w.about, Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
 		Digest: w.history.digest, History: w.history.lines, Covered: w.coverage,
 		Key: secret, Journals: w.journals(),
 	}

@@ -11,8 +11,11 @@ import (
 
 // move is something that may happen next.
 type move struct {
-	what string
-	do   func()
+	what     string
+	workflow string // that it is for; "": it is not said
+	stream   *stream
+	noise    bool
+	do       func()
 }
 
 // advance lets one thing happen: an operation at the cluster or its answer, a
@@ -30,7 +33,7 @@ func (w *world) advance() {
 		return
 	}
 	m := moves[w.rng.IntN(len(moves))]
-	w.note("%s (of %d)", m.what, len(moves))
+	w.history.add(w.step, time.Since(w.began), w.aboutMove(m), m.noise, "%s (of %d)", m.what, len(moves))
 	after := w.do(m)
 	w.c.mu.Unlock()
 	if after != nil {
@@ -54,7 +57,7 @@ func (w *world) pass(idle bool) {
 	case r == 9:
 		d = time.Duration(50+w.rng.IntN(400)) * time.Millisecond
 	}
-	w.note("%v pass", d)
+	w.history.add(w.step, time.Since(w.began), Subject{}, true, "%v pass", d)
 	time.Sleep(d)
 }
 
@@ -102,7 +105,7 @@ func (w *world) streamMoves(s *stream) []move {
 	var all []move
 	first := s.asked[0]
 	if first.executed && (first.gone || !silent) {
-		all = append(all, move{fmt.Sprintf("%s #%d is answered: %v", s.name, s.done+1, first.err), func() { w.answer(s) }})
+		all = append(all, move{what: fmt.Sprintf("%s #%d is answered: %v", s.name, s.done+1, first.err), stream: s, noise: first.err == nil, do: func() { w.answer(s) }})
 	}
 	next := s.next()
 	if next == nil || !next.isReady() || silent && s.kind != sending && s.kind != txnStep {
@@ -111,7 +114,7 @@ func (w *world) streamMoves(s *stream) []move {
 	if silent && !next.gone && w.rng.IntN(20) > 0 { // most of what it sends waits with it
 		return all
 	}
-	return append(all, move{fmt.Sprintf("%s #%d %s", s.name, s.done+1+slices.Index(s.asked, next), next.what), func() { w.happen(s, next) }})
+	return append(all, move{what: fmt.Sprintf("%s #%d %s", s.name, s.done+1+slices.Index(s.asked, next), next.what), stream: s, noise: s.quiet() || s.kind == sending || s.kind == internal || next.partial(), do: func() { w.happen(s, next) }})
 }
 
 // next is the first operation that has not happened.
@@ -133,7 +136,7 @@ func (w *world) happen(s *stream, o *op) {
 		o.executed = true
 	}
 	if o.err != nil {
-		w.note("  %v", o.err)
+		w.noteOf(w.aboutMove(move{stream: s}), "  %v: %s, %s", o.err, s.name, o.what)
 	}
 	if s.asked[0] == o && (o.gone || s.kind == fetching || w.rng.IntN(4) > 0 && !(s.owner != nil && s.owner.silent())) {
 		w.answer(s)
@@ -154,7 +157,19 @@ func (w *world) answer(s *stream) {
 
 // note writes a line of the history.
 func (w *world) note(format string, args ...any) {
-	w.history.add(w.step, time.Since(w.began), format, args...)
+	w.noteOf(Subject{}, format, args...)
+}
+
+// noteOf writes a line about somebody.
+func (w *world) noteOf(about Subject, format string, args ...any) {
+	w.history.add(w.step, time.Since(w.began), about, false, format, args...)
+}
+
+// tell writes a line that follows from others, for readers.
+func (w *world) tell(about Subject, format string, args ...any) {
+	if w.history.keep {
+		w.history.tell(w.step, time.Since(w.began), about, fmt.Sprintf(format, args...))
+	}
 }
 
 func comparePlaces(a, b place) int {

@@ -47,7 +47,7 @@ func TestSeedsComeToRest(t *testing.T) {
 				t.Parallel()
 				r := Run(options(seed))
 				for _, line := range r.History {
-					fmt.Println(line)
+					fmt.Println(line.Text)
 				}
 				if r.Err != nil {
 					t.Errorf("seed %d after %d steps, %v: %v\nfaults: %v", seed, r.Steps, r.Took, r.Err, r.Faults)
@@ -69,14 +69,15 @@ func TestARunIsDecidedByItsSeed(t *testing.T) {
 		o := options(seed)
 		o.Keep = true
 		a, b := Run(o), Run(o)
+		if a.Digest == b.Digest { // of what was chosen; what replies of one owner say may change places
+			continue
+		}
 		for i := range a.History {
 			if i >= len(b.History) || a.History[i] != b.History[i] {
-				t.Errorf("seed %d, line %d: %s\nthen: %s", seed, i, a.History[i], append(b.History, "nothing")[min(i, len(b.History))])
+				t.Errorf("seed %d, line %d: %s\nthen: %s", seed, i, a.History[i].Text, append(b.History, Line{Text: "nothing"})[min(i, len(b.History))].Text)
 				break
 			}
 		}
-		if a.Digest != b.Digest {
-			t.Errorf("seed %d gives %x and %x", seed, a.Digest, b.Digest)
-		}
+		t.Errorf("seed %d gives %x and %x", seed, a.Digest, b.Digest)
 	}
 }

@@ -81,7 +81,7 @@ func (t *taker) moves(now time.Time) []move {
 		for _, at := range t.places() {
 			l := t.w.c.log(at.topic, at.partition)
 			if t.position(at) < l.stable() {
-				all = append(all, move{t.name + " takes from " + at.String(), func() { t.take(at, l) }})
+				all = append(all, move{what: t.name + " takes from " + at.String(), noise: true, do: func() { t.take(at, l) }})
 			}
 		}
 	}
@@ -89,18 +89,18 @@ func (t *taker) moves(now time.Time) []move {
 		switch {
 		case e.reported:
 		case !e.ends.IsZero() && !now.Before(e.ends):
-			all = append(all, move{t.name + " reports " + e.String(), func() { t.report(e) }})
+			all = append(all, move{what: t.name + " reports " + e.String(), workflow: e.workflow, do: func() { t.report(e) }})
 		case !e.notified && now.Sub(e.began) >= grace:
-			all = append(all, move{t.name + " notifies " + e.String(), func() { t.notify(e) }})
+			all = append(all, move{what: t.name + " notifies " + e.String(), workflow: e.workflow, do: func() { t.notify(e) }})
 		case e.notified && now.Sub(e.last) >= beat:
-			all = append(all, move{t.name + " beats " + e.String(), func() { t.heartbeat(e) }})
+			all = append(all, move{what: t.name + " beats " + e.String(), workflow: e.workflow, do: func() { t.heartbeat(e) }})
 		}
 	}
 	for _, at := range t.places() {
 		queue, _ := t.w.c.names.Queue(at.topic)
 		group := t.w.c.names.QueueGroup(queue)
 		if next := t.committable(at); next > t.w.c.offsets[group][at] {
-			all = append(all, move{t.name + " commits " + at.String(), func() { t.w.c.commit(group, at, next) }})
+			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() { t.w.c.commit(group, at, next) }})
 		}
 	}
 	return all
@@ -132,6 +132,7 @@ func (t *taker) take(at place, l *log) {
 		return
 	}
 	e := &execution{workflow: string(rec.Key), task: task, from: at, offset: rec.Offset, began: now, last: now}
+	t.w.tell(t.w.workflow(e.workflow), "  %s begins %s", t.name, e)
 	t.open = append(t.open, e)
 	t.begin(e)
 }
@@ -171,7 +172,7 @@ func (t *taker) begin(e *execution) {
 	c := t.w.plan.Component(e.workflow, e.task.Component)
 	before, err := t.w.ledger.Begin(e.workflow, e.task, t.name)
 	if c == nil || err != nil {
-		t.w.fail("attempt of %q, component %q: %v", e.workflow, e.task.Component, err)
+		t.w.failAbout(t.w.workflow(e.workflow), "attempt of %q, component %q: %v", e.workflow, e.task.Component, err)
 		return
 	}
 	o := t.outcome(e, events.OutcomeCompleted)
@@ -180,7 +181,7 @@ func (t *taker) begin(e *execution) {
 	switch c.Acts.Ends(before) {
 	case workload.Succeeds:
 		if o.Result, err = c.Result(e.task.Input); err != nil {
-			t.w.fail("%s of %s: %v", e.task.Component, e.workflow, err)
+			t.w.failAbout(t.w.workflow(e.workflow), "%s of %s: %v", e.task.Component, e.workflow, err)
 		}
 	case workload.Errs:
 		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: "temporary", Message: "it may work the next time", RetryAfterMs: 20}

@@ -69,6 +69,7 @@ type world struct {
 	calls   []*calls.Call
 	tasks   []taskSeen
 	errs    []error
+	about   Subject // of the first error that has one
 }
 
 // due is something that the scheduler does at a time, or at its moment if that
@@ -108,6 +109,9 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	}
 	w.history.keep, w.coverage = o.Keep, workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
+	if o.Keep {
+		w.c.wrote = w.wrote
+	}
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for range planners {
@@ -137,8 +141,28 @@ func (w *world) definition(ref string) ([]byte, bool) {
 func (w *world) fail(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	err := fmt.Errorf(format, args...)
 	if len(w.errs) < 20 {
-		w.errs = append(w.errs, fmt.Errorf(format, args...))
+		w.errs = append(w.errs, err)
+	}
+	var known *workload.Complaint
+	if errors.As(err, &known) {
+		w.concerns(w.workflow(known.Workflow))
+	}
+}
+
+// failAbout notes what must not be, of a workflow or a partition.
+func (w *world) failAbout(about Subject, format string, args ...any) {
+	w.fail(format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.concerns(about)
+}
+
+// concerns notes what a failure is about: the first one that says so counts.
+func (w *world) concerns(about Subject) {
+	if w.about == (Subject{}) {
+		w.about = about
 	}
 }
 
@@ -175,7 +199,7 @@ func (w *world) startUsers() {
 		w.users = append(w.users, u)
 		w.work(func() {
 			if err := u.drive(w.ctx); err != nil && w.ctx.Err() == nil {
-				w.fail("the user of %s: %w", wf.ID, err)
+				w.failAbout(w.workflow(wf.ID), "the user of %s: %w", wf.ID, err)
 			}
 		})
 	}
@@ -219,7 +243,7 @@ func (w *world) busy() bool {
 func (w *world) published(rec *kgo.Record, task *events.Task) {
 	t, err := secret.Open(task.Token)
 	if err != nil || t.Workflow != string(rec.Key) {
-		w.fail("the task of %s, attempt %d, has no token of its own: %v", rec.Key, task.Attempt, err)
+		w.failAbout(w.workflow(string(rec.Key)), "the task of %s, attempt %d, has no token of its own: %v", rec.Key, task.Attempt, err)
 		return
 	}
 	c := w.plan.Component(t.Workflow, task.Component)

@@ -70,22 +70,22 @@ func (c *conduct) contained(rec *events.Record, e events.Event) {
 }
 
 func (c *conduct) fail(rec *events.Record, format string, args ...any) {
-	c.Errs = append(c.Errs, fmt.Errorf("record %s of %q: %s", rec.Position, rec.Workflow, fmt.Sprintf(format, args...)))
+	c.Errs = append(c.Errs, complain(rec.Workflow, "record %s of %q: %s", rec.Position, rec.Workflow, fmt.Sprintf(format, args...)))
 }
 
 // end holds that nothing is left over.
 func (r *run) end(id string, c *conduct) {
 	if r.cancelled {
-		c.Errs = append(c.Errs, fmt.Errorf("%s is cancelled and not deleted", id))
+		c.Errs = append(c.Errs, complain(id, "%s is cancelled and not deleted", id))
 	}
 	for n, a := range r.runnables {
 		if a.open || a.ended == "" {
-			c.Errs = append(c.Errs, fmt.Errorf("%s of %s: open %v, ended %q", n, id, a.open, a.ended))
+			c.Errs = append(c.Errs, complain(id, "%s of %s: open %v, ended %q", n, id, a.open, a.ended))
 		}
 	}
 	for f, settled := range r.Inputs {
 		if !settled {
-			c.Errs = append(c.Errs, fmt.Errorf("input %s of %s is not settled", f, id))
+			c.Errs = append(c.Errs, complain(id, "input %s of %s is not settled", f, id))
 		}
 	}
 }

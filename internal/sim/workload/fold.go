@@ -123,7 +123,7 @@ func Compare(what string, want, have Content) error {
 		if err != nil {
 			errs = append(errs, err)
 		}
-		errs = append(errs, fmt.Errorf("%s: row %+v\n  is   %s\n  want %s", what, key, rowText(b, inHave), rowText(a, inWant)))
+		errs = append(errs, complain(key.Workflow, "%s: row %+v\n  is   %s\n  want %s", what, key, rowText(b, inHave), rowText(a, inWant)))
 		if len(errs) == 5 {
 			break
 		}

@@ -3,7 +3,6 @@ package workload
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -21,7 +20,7 @@ type Results struct {
 // Check holds what a workflow came to against the oracle.
 func (wf *Workflow) Check(got Results) error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	bad := func(format string, args ...any) { errs = append(errs, complain(wf.ID, format, args...)) }
 	want := wf.Graph.Expected(wf.Inputs())
 	for name, list := range want.Productions {
 		have := []string{}
