@@ -3,6 +3,8 @@ package partition
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,11 +15,23 @@ import (
 )
 
 // taken is a Producer that keeps what it is given, and takes it at once.
-type taken struct{ records []*kgo.Record }
+type taken struct {
+	mu      sync.Mutex
+	records []*kgo.Record
+}
 
 func (p *taken) Produce(_ context.Context, r *kgo.Record, done func(*kgo.Record, error)) {
+	p.mu.Lock()
 	p.records = append(p.records, r)
+	p.mu.Unlock()
 	done(r, nil)
+}
+
+// all are the records so far.
+func (p *taken) all() []*kgo.Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.records)
 }
 
 func (p *taken) Close() {}
@@ -44,7 +58,7 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 				}
 			}
 			put(workflows-1, 1) // the broker refused it for a while
-			if n := len(out.records); n != statusesAtOnce {
+			if n := len(out.all()); n != statusesAtOnce {
 				t.Errorf("%d were sent at once", n)
 			}
 			if all {
@@ -54,7 +68,7 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 				synctest.Wait()
 			}
 			last := map[string]string{}
-			for _, r := range out.records {
+			for _, r := range out.all() {
 				if string(r.Value) < last[string(r.Key)] {
 					t.Errorf("of %s %s comes behind %s", r.Key, r.Value, last[string(r.Key)])
 				}
@@ -71,8 +85,8 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 			for _, p := range b.Produced {
 				once[p.Out] = true
 			}
-			if n := workflows*turns + 1; len(once) != n || len(b.Produced) != n || len(out.records) != statusesAtOnce+workflows {
-				t.Errorf("%d of %d count as out, in %d reports, of %d records", len(once), n, len(b.Produced), len(out.records))
+			if n := workflows*turns + 1; len(once) != n || len(b.Produced) != n || len(out.all()) != statusesAtOnce+workflows {
+				t.Errorf("%d of %d count as out, in %d reports, of %d records", len(once), n, len(b.Produced), len(out.all()))
 			}
 			time.Sleep(2 * s.delay) // what the timer finds is sent already
 			synctest.Wait()
@@ -103,8 +117,8 @@ func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 		s.flushDue()
 		var b Batch
 		box.take(&b)
-		if len(out.records) != statusesAtOnce || len(b.Commands) != 1 {
-			t.Errorf("%d were sent, %d went back", len(out.records), len(b.Commands))
+		if len(out.all()) != statusesAtOnce || len(b.Commands) != 1 {
+			t.Errorf("%d were sent, %d went back", len(out.all()), len(b.Commands))
 		}
 	})
 }

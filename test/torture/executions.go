@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/heddle-run/heddle/sdk/task"
 )
@@ -13,9 +15,9 @@ import (
 type executions struct {
 	mu     sync.Mutex
 	by     map[string]*execution
-	tokens map[string]bool // of attempts that the worker ran
-	times  int             // of all
-	again  []string        // activations of which one attempt ran twice in the worker
+	tokens map[string]time.Time // of attempts that the worker ran, and when it last did
+	times  int                  // of all
+	again  []string             // activations of which one attempt ran twice in the worker, too soon
 }
 
 // execution is what ran of one activation.
@@ -25,7 +27,7 @@ type execution struct {
 }
 
 func newExecutions() *executions {
-	return &executions{by: map[string]*execution{}, tokens: map[string]bool{}}
+	return &executions{by: map[string]*execution{}, tokens: map[string]time.Time{}}
 }
 
 // ran notes an attempt of the worker that succeeds.
@@ -41,16 +43,21 @@ func (x *executions) failed(ctx context.Context) {
 	x.note(task.IdempotencyKey(ctx), "")
 }
 
+// known is how long a worker that lives knows the attempts that it ended, less a
+// second: later its planner may want them run again, as the outcome may be lost
+// (E3, decision 0009).
+const known = 19 * time.Second
+
 // attempted notes an attempt's token: the worker, which lives through the whole
-// run, takes none twice (E2).
+// run, takes none twice while it knows them (E2).
 func (x *executions) attempted(ctx context.Context) {
-	token := task.Token(ctx)
+	token, now := task.Token(ctx), time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.tokens[token] {
-		x.again = append(x.again, task.IdempotencyKey(ctx))
+	if last, ran := x.tokens[token]; ran && now.Sub(last) < known {
+		x.again = append(x.again, fmt.Sprintf("%s, after %v", task.IdempotencyKey(ctx), now.Sub(last)))
 	}
-	x.tokens[token] = true
+	x.tokens[token] = now
 }
 
 // note notes an execution; its result is empty when it failed.

@@ -66,7 +66,7 @@ func (a *accountant) verify(ctx context.Context) (*verdict, error) {
 	close(ids)
 	asking.Wait()
 	for _, key := range a.ran.again {
-		v.fail("", "the worker ran one attempt of %s twice", key)
+		v.fail("", "the worker ran one attempt twice, of %s", key)
 	}
 	for id, s := range v.facts.runs {
 		if !known[id] {
