@@ -36,9 +36,11 @@ func Members(raw []byte) (map[string]json.RawMessage, error) {
 	err := eachMember(raw, func(key string, d *decoder) error {
 		d.space()
 		start := d.i
-		err := d.skip()
+		if err := d.skip(); err != nil {
+			return err
+		}
 		out[key] = raw[start:d.i:d.i]
-		return err
+		return nil
 	})
 	return out, err
 }
@@ -106,5 +108,6 @@ func (d *decoder) skipString() error {
 			d.i++
 		}
 	}
+	d.i = len(d.b) // a backslash at the end leads one further
 	return errEnd
 }
