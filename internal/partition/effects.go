@@ -43,21 +43,27 @@ func (p *Processor) release(o *Outgoing) {
 	o.sent = true
 	p.outside.records++
 	p.outside.bytes += o.size()
-	if !p.leased() {
-		p.outside.held = append(p.outside.held, o)
-		return
+	if !p.hold(o) {
+		p.done.released++
+		p.Log.Produce(o)
 	}
-	p.done.released++
-	p.Log.Produce(o)
 }
 
 // releaseAgain lets an effect out that was released and not sent in time (E5).
 func (p *Processor) releaseAgain(o *Outgoing) {
-	if !p.leased() {
-		p.outside.held = append(p.outside.held, o)
-		return
+	if !p.hold(o) {
+		p.Log.Produce(o)
 	}
-	p.Log.Produce(o)
+}
+
+// hold keeps an effect while the lease has not its margin, and says whether it
+// did (E5).
+func (p *Processor) hold(o *Outgoing) bool {
+	if p.leased() {
+		return false
+	}
+	p.outside.held = append(p.outside.held, o)
+	return true
 }
 
 // releaseEarly lets the tasks of mode async out with the append of their record.
