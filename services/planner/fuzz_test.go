@@ -14,11 +14,12 @@ import (
 func FuzzRows(f *testing.F) {
 	all := func() []wire.Message {
 		return []wire.Message{
-			&fact{}, &runnable{}, &join{}, &suppression{}, &scope{}, &latest{}, &header{}, &setup{}, &definitionRow{}, &pins{}, &present{},
+			&fact{}, &factPage{}, &runnable{}, &join{}, &suppression{}, &scope{}, &latest{}, &header{}, &setup{}, &definitionRow{}, &pins{}, &present{},
 		}
 	}
 	f.Add([]byte{})
 	f.Add(wire.Marshal(&latest{Fact: 3}))
+	f.Add(wire.Marshal(&factPage{Facts: []*fact{nil, {Depth: 1, Value: []byte(`1`)}, {}}}))
 	f.Add(wire.Marshal(&present{Since: 3}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		again := all()
