@@ -245,7 +245,7 @@ func transact(t *testing.T, c *brokertest.Cluster, topic string, value string) {
 	if err := cl.ProduceSync(t.Context(), kafka.Placed(topic, 0, []byte(value), []byte(value))).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+	if err := errors.Join(kafka.Published(t.Context(), cl), cl.EndTransaction(t.Context(), kgo.TryCommit)); err != nil {
 		t.Fatal(err)
 	}
 }

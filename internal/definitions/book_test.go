@@ -2,6 +2,7 @@ package definitions_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -108,7 +109,7 @@ func TestABookEndsBehindATransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
+	if err := errors.Join(kafka.Published(ctx, cl), cl.EndTransaction(ctx, kgo.TryCommit)); err != nil {
 		t.Fatal(err)
 	}
 	book, err := definitions.Open(ctx, c.Config)

@@ -94,7 +94,7 @@ func (l *log) transaction(r *events.Record) *kgo.Client {
 
 func (l *log) end(cl *kgo.Client, how kgo.TransactionEndTry) {
 	l.Helper()
-	if err := cl.EndTransaction(l.ctx, how); err != nil {
+	if err := errors.Join(kafka.Published(l.ctx, cl), cl.EndTransaction(l.ctx, how)); err != nil {
 		l.Fatal(err)
 	}
 }

@@ -149,7 +149,20 @@ func (t *Txn) produce(ctx context.Context, records []*kgo.Record) error {
 	if err := all.failed.Load(); err != nil {
 		return t.abort(ctx, t.fail(Failed, "produce", *err))
 	}
+	if err := Published(ctx, t.cl); err != nil {
+		return t.abort(ctx, t.fail(Failed, "produce", err))
+	}
 	return nil
+}
+
+// Published waits until kgo knows the partitions that were written to, all of
+// whose records are answered. At the first produce to a topic it sends the
+// waiting records before it publishes the topic's partitions; an EndTransaction
+// in between sees no partition that was written to, aborts instead of
+// committing, and returns nil (kgo 1.22, storePartitionsUpdate). Both happen
+// under one lock, which AbortBufferedRecords takes.
+func Published(ctx context.Context, cl *kgo.Client) error {
+	return cl.AbortBufferedRecords(ctx)
 }
 
 // answers waits for those to a number of records.

@@ -57,10 +57,11 @@ func StartDir(t testing.TB, dir string, o topics.Options) *Cluster {
 }
 
 // StartFake runs a bare kfake cluster until the test ends, for tests of what
-// other clusters refuse: ControlKey answers in the cluster's place.
-func StartFake(t testing.TB, o topics.Options) (*kfake.Cluster, *Cluster) {
+// other clusters refuse: ControlKey answers in the cluster's place. It has one
+// broker unless told.
+func StartFake(t testing.TB, o topics.Options, fo ...kfake.Opt) (*kfake.Cluster, *Cluster) {
 	t.Helper()
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
+	fake, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, fo...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
