@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/sim"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -31,25 +32,30 @@ func recordGolden(t *testing.T) []*golden {
 		if run.Err != nil {
 			t.Fatalf("seed %d: %v", seed, run.Err)
 		}
-		if journals := goldensOf(run); seen.addAll(t, journals) {
+		journals := goldensOf(run)
+		for _, g := range journals {
+			g.keepStates(t)
+		}
+		if seen.addAll(t, journals) {
 			runs = append(runs, journals)
 		}
 	}
 	if missing := seen.missing(); len(missing) > 0 {
 		t.Fatalf("within %d seeds there was no\n%s", sim.EnoughSeeds, strings.Join(missing, "\n"))
 	}
-	all := needed(t, runs)
-	told := occurrences{}
-	for _, g := range all {
-		g.fold(t, g.cuts(t, told), nil, func(behind int, have workload.Content) {
-			state, err := newGoldenState(behind, have)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.states = append(g.states, state)
-		})
-	}
-	return all
+	return needed(t, runs)
+}
+
+// keepStates folds the journal and keeps the states behind its cuts.
+func (g *golden) keepStates(t *testing.T) {
+	t.Helper()
+	g.fold(t, g.cuts(t), nil, func(behind int, have workload.Content) {
+		state, err := newGoldenState(behind, have)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.states = append(g.states, state)
+	})
 }
 
 // needed leaves out the runs in which nothing occurs that does not occur in a
@@ -82,11 +88,11 @@ func goldensOf(run sim.Result) []*golden {
 }
 
 // cuts are behind which records states are kept: the last one, and the first one
-// of each event that told, the journals before, does not have. What comes later
-// may undo what an event has changed.
-func (g *golden) cuts(t *testing.T, told occurrences) []int {
+// of each event. What comes later may undo what an event has changed.
+func (g *golden) cuts(t *testing.T) []int {
 	t.Helper()
 	var all []int
+	told := occurrences{}
 	g.lawful(t, func(i int, rec *events.Record) {
 		before := len(told)
 		told.events(rec)
@@ -124,7 +130,7 @@ func (g *golden) lawful(t *testing.T, visit func(i int, rec *events.Record)) {
 }
 
 // occurrences are what occurs in journals: kinds of events, fields that are not
-// empty, and void records.
+// empty, void records, and tables with rows in the states that are kept.
 type occurrences map[string]bool
 
 const void = "a void record"
@@ -148,7 +154,14 @@ func (o occurrences) add(t *testing.T, g *golden) {
 			o.fields(reflect.ValueOf(rec).Elem())
 		}
 	})
+	for _, s := range g.states {
+		for _, r := range s.Rows {
+			o[rowsOf(rows.Table(r.Key[0]))] = true
+		}
+	}
 }
+
+func rowsOf(t rows.Table) string { return fmt.Sprintf("rows of table %v", t) }
 
 // events adds the kinds of events of a record; nil is a void one.
 func (o occurrences) events(rec *events.Record) {
@@ -190,6 +203,9 @@ var unrecorded = map[string]string{}
 // missing is what of the present events occurs nowhere and should.
 func (o occurrences) missing() []string {
 	want := occurrences{void: true}
+	for _, table := range workload.Tables {
+		want[rowsOf(table)] = true
+	}
 	want.allFields(reflect.TypeFor[events.Record]())
 	for _, n := range events.Numbers() {
 		var e events.Envelope

@@ -8,17 +8,8 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-const (
-	expireEvery = 64  // records between two looks at old entries
-	expireMost  = 512 // entries forgotten at one look
-)
-
 func ledgerKey(workflow, id string) rows.Key {
 	return rows.Key{Table: rows.Ledger, Workflow: workflow, Sub: id}
-}
-
-func expiryKey(at int64, workflow, id string) rows.Key {
-	return rows.Key{Table: rows.Expiry, A: uint64(at), Workflow: workflow, Sub: id}
 }
 
 // remember writes the ledger entry of a record's input.
@@ -28,34 +19,7 @@ func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
 		entry.Answer = answerOf(r)
 	}
 	p.tx.Put(ledgerKey(rec.Workflow, rec.ID), entry)
-	p.tx.Put(expiryKey(rec.Time, rec.Workflow, rec.ID), &expiryRow{})
-}
-
-// forget drops entries that are older than the window: a place in the order of
-// records, so that replay forgets the same ones. An entry goes once the stamps
-// of the consumed commands have passed its time by the window.
-func (p *Processor) forget(rec *events.Record) {
-	if rec.Position.Seq%expireEvery != 0 {
-		return
-	}
-	horizon := p.horizon()
-	if horizon <= 0 {
-		return
-	}
-	var old []rows.Key
-	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, _ *expiryRow) bool {
-		if int64(k.A) >= horizon || len(old) == expireMost {
-			return false
-		}
-		old = append(old, k)
-		return true
-	})
-	for _, k := range old {
-		p.tx.Delete(k)
-		if e := rows.Get[ledgerRow](p.tx, ledgerKey(k.Workflow, k.Sub)); e != nil && e.Time == int64(k.A) {
-			p.tx.Delete(ledgerKey(k.Workflow, k.Sub))
-		}
-	}
+	rows.Change[expiryPage](p.tx, expiryKey(rec.Time)).add(rec.Workflow, rec.ID)
 }
 
 // horizon is the time (Unix ms) before which ledger entries may be forgotten.

@@ -116,12 +116,6 @@ func (a *answerRow) Fields(c *wire.Codec) {
 	c.JSON(4, "body", &a.Body)
 }
 
-// expiryRow orders ledger entries by age; its key says everything.
-type expiryRow struct{}
-
-// Fields implements wire.Message.
-func (*expiryRow) Fields(*wire.Codec) {}
-
 // outboxRow is an effect that is not known to be out (E1).
 type outboxRow struct {
 	Kind    machine.EffectKind

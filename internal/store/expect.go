@@ -3,7 +3,7 @@ package store
 import "github.com/heddle-run/heddle/shared/rows"
 
 // usual are the tables that most records of a workflow look into.
-var usual = [...]int{slot(rows.Header), slot(rows.Runnable), slot(rows.Page), slot(rows.Scope)}
+var usual = [...]int{slot(rows.Header), slot(rows.Runnable), slot(rows.Page)}
 
 // Expect says of which workflows the next records are. It changes nothing that
 // shows. Under load the rows of a workflow have left the processor's caches by

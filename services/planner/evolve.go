@@ -42,7 +42,7 @@ func (t *turn) apply(e events.Event) {
 	case *events.InputAccepted:
 		t.applyInput(e)
 	case *events.InputSettled:
-		rows.Change[scope](t.tx, scopeKey(t.wf, e.Scope)).Settled = true
+		t.endScope(e.Scope)
 	case *events.FactProduced:
 		t.applyFact(e)
 	case *events.RunnableReady:

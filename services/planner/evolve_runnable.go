@@ -20,13 +20,6 @@ func (t *turn) applyFact(e *events.FactProduced) {
 	t.closeJoin(e.Component, e.Scope)
 }
 
-// output remembers the newest fact of a component that results show.
-func (t *turn) output(component uint32, f events.FactID) {
-	if c := t.component(component); t.isOutput(c) {
-		t.tx.Put(latestKey(t.wf, c.Index), &latest{Fact: f})
-	}
-}
-
 func (t *turn) applyReady(e *events.RunnableReady) {
 	h := t.h()
 	h.NextRun = uint64(e.Runnable)
@@ -38,34 +31,6 @@ func (t *turn) applyReady(e *events.RunnableReady) {
 	t.tx.Create(readyKey(t.wf, e.Depth, e.Runnable), &present{Since: t.now})
 	t.opened(e.Scope)
 	t.closeJoin(e.Component, e.Scope)
-}
-
-// opened and closed count what is open in a scope. A step that ends and makes
-// the next one ready changes nothing there: the count is written once, when the
-// record is whole.
-func (t *turn) opened(s events.ScopeID) { t.count(s, 1) }
-
-func (t *turn) closed(s events.ScopeID) { t.count(s, -1) }
-
-func (t *turn) count(s events.ScopeID, by int64) {
-	for i := range t.openings {
-		if t.openings[i].scope == s {
-			t.openings[i].by += by
-			return
-		}
-	}
-	t.openings = append(t.openings, opening{s, by})
-}
-
-// writeOpen brings the counts of this record into the scopes' rows.
-func (t *turn) writeOpen() {
-	for i := range t.openings {
-		if o := &t.openings[i]; o.by != 0 {
-			sc := rows.Change[scope](t.tx, scopeKey(t.wf, o.scope))
-			sc.Open = uint64(int64(sc.Open) + o.by)
-			o.by = 0
-		}
-	}
 }
 
 func (t *turn) applyDispatched(e *events.RunnableDispatched) {

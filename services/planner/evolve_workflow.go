@@ -47,7 +47,7 @@ func (t *turn) applyInput(e *events.InputAccepted) {
 		h.Status = Running
 	}
 	t.keep(e.Fact, &fact{Scope: e.Fact, Time: t.now, Value: e.Value})
-	t.tx.Create(scopeKey(t.wf, e.Fact), &scope{Replace: e.Replace, Policies: e.Policies, Context: e.Context})
+	t.openScope(e)
 	t.addWaiter()
 }
 
@@ -141,7 +141,7 @@ func (t *turn) deleteTable(table rows.Table) {
 	case rows.Ready:
 		rows.Scan(t.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	case rows.Latest:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *latest) bool { return collect(k) })
+		rows.Scan(t.tx, from, func(k rows.Key, _ *latestRow) bool { return collect(k) })
 	case rows.Suppressed:
 		rows.Scan(t.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
 	default:

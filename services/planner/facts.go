@@ -164,30 +164,6 @@ func (s *suppression) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "scope", &s.Scope)
 }
 
-// scope is an input and how much of what descends from it is open.
-type scope struct {
-	Open     uint64
-	Settled  bool
-	Replace  bool
-	Policies json.RawMessage
-	Context  json.RawMessage
-}
-
-// Fields implements wire.Message.
-func (s *scope) Fields(c *wire.Codec) {
-	wire.Int(c, 1, "open", &s.Open)
-	c.Bool(2, "settled", &s.Settled)
-	c.Bool(3, "replace", &s.Replace)
-	c.JSON(4, "policies", &s.Policies)
-	c.JSON(5, "context", &s.Context)
-}
-
-// latest is the newest fact of an output.
-type latest struct{ Fact events.FactID }
-
-// Fields implements wire.Message.
-func (l *latest) Fields(c *wire.Codec) { wire.Int(c, 1, "fact", &l.Fact) }
-
 func runnableKey(wf string, id events.RunnableID) rows.Key {
 	return rows.Key{Table: rows.Runnable, Workflow: wf, A: uint64(id)}
 }
@@ -202,14 +178,6 @@ func joinKey(wf string, s events.ScopeID, component uint32) rows.Key {
 
 func armKey(wf string, s events.ScopeID, component, n uint32) rows.Key {
 	return rows.Key{Table: rows.Arm, Workflow: wf, A: uint64(s), B: uint64(component), C: uint64(n)}
-}
-
-func scopeKey(wf string, s events.ScopeID) rows.Key {
-	return rows.Key{Table: rows.Scope, Workflow: wf, A: uint64(s)}
-}
-
-func latestKey(wf string, component int) rows.Key {
-	return rows.Key{Table: rows.Latest, Workflow: wf, A: uint64(component)}
 }
 
 func suppressedKey(wf string, n uint64) rows.Key {

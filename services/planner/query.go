@@ -48,25 +48,6 @@ func (t *turn) answer(q *events.Query) (any, *events.Refusal) {
 	return nil, &events.Refusal{Code: "unknown_query", Path: "kind", Message: fmt.Sprintf("there is no query %q", q.Kind)}
 }
 
-// results are the latest values of the outputs; null where none was produced.
-func (t *turn) results() map[string]json.RawMessage {
-	all := make(map[string]json.RawMessage, len(t.graph().Outputs))
-	for _, o := range t.graph().Outputs {
-		all[o.Name] = t.result(o)
-	}
-	return all
-}
-
-// result is the latest value of an output; null where none was produced.
-func (t *turn) result(o definition.Output) json.RawMessage {
-	if l := rows.Get[latest](t.tx, latestKey(t.wf, o.Component)); l != nil {
-		if v := t.fact(l.Fact).Value; len(v) > 0 {
-			return v
-		}
-	}
-	return json.RawMessage("null")
-}
-
 func (t *turn) allResults() map[string][]json.RawMessage {
 	by := t.productions()
 	all := make(map[string][]json.RawMessage, len(t.graph().Outputs))

@@ -3,7 +3,6 @@ package planner
 import (
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // settle finds out, after every record, what has come to rest: inputs, and the
@@ -11,7 +10,7 @@ import (
 func (t *turn) settle() {
 	t.writeOpen()
 	for _, o := range t.openings {
-		if sc := rows.Get[scope](t.tx, scopeKey(t.wf, o.scope)); sc != nil && sc.Open == 0 && !sc.Settled {
+		if t.rested(o.scope) {
 			t.emit(&events.InputSettled{Scope: o.scope})
 		}
 	}
@@ -51,14 +50,4 @@ func (h *header) drained() bool {
 	default:
 		return false
 	}
-}
-
-// isOutput says whether results show the component.
-func (t *turn) isOutput(c *definition.Component) bool {
-	for _, o := range t.graph().Outputs {
-		if o.Component == c.Index {
-			return true
-		}
-	}
-	return false
 }

@@ -73,6 +73,8 @@ type header struct {
 	Waiters    []waiter // to be told when the workflow drains
 	Told       []waiter // told by the record Applied
 	Failure    *failure
+	Scopes     []openScope // by id
+	Latest     []latest    // of outputs, if they are few
 }
 
 // Fields implements wire.Message.
@@ -99,6 +101,8 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Repeated(c, 20, "waiters", &h.Waiters)
 	wire.Repeated(c, 21, "told", &h.Told)
 	wire.Optional(c, 22, "failure", &h.Failure)
+	wire.Repeated(c, 23, "scopes", &h.Scopes)
+	wire.Repeated(c, 24, "latest", &h.Latest)
 }
 
 // Touch implements rows.Touched.

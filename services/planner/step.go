@@ -6,7 +6,6 @@ import (
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // arm makes the runnable of a step and lines it up for admission. External
@@ -24,7 +23,7 @@ func (t *turn) arm(c *definition.Component, a activation) {
 // policyFor resolves the policy of an activation (document 4). A rule whose
 // expression fails does not match.
 func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
-	sc := rows.Get[scope](t.tx, scopeKey(t.wf, a.scope))
+	sc := t.given(a.scope)
 	given := definition.Given{
 		Input:     t.p.parsedRules(sc.Policies),
 		Workflow:  t.p.parsedRules(t.setup().Policies),
@@ -63,8 +62,8 @@ func queueOf(c *definition.Component, pol policy.Policy) string {
 // input's over the workflow's.
 func (t *turn) context(c *definition.Component, s events.ScopeID) json.RawMessage {
 	run := t.setup().Context
-	if sc := rows.Get[scope](t.tx, scopeKey(t.wf, s)); sc != nil && len(sc.Context) > 0 {
-		run = mergeObjects(run, sc.Context)
+	if over := t.given(s).Context; len(over) > 0 {
+		run = mergeObjects(run, over)
 	}
 	over, err := c.ContextOver(run)
 	if err != nil {

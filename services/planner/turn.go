@@ -28,12 +28,6 @@ type turn struct {
 	openings []opening    // scopes that this record touched
 }
 
-// opening is the change of what is open in a scope.
-type opening struct {
-	scope events.ScopeID
-	by    int64
-}
-
 // begin makes the planner's one turn ready for a record: it is reused, since a
 // step would else allocate one for each of its parts.
 func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *turn {

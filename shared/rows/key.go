@@ -34,7 +34,7 @@ const (
 
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
-	Expiry   Table = 67 // A: time (Unix ms), B: number; ledger entries by age
+	Expiry   Table = 67 // A: time (Unix ms / 64); names of ledger entries by age
 	Outbox   Table = 68 // A: epoch, B: seq, C: number
 	Runtime  Table = 69 // authority and counters
 	Mark     Table = 70 // store bookkeeping; never in the changelog

@@ -1,0 +1,83 @@
+package partition
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+const (
+	expireEvery = 64  // records between two looks at old entries
+	expireMost  = 512 // entries forgotten at one look, and those of the last page
+
+	// expirySpan is the time that a page of entries is about, as a power of two
+	// of ms. The number is in keys of rows: it stays.
+	expirySpan = 6
+)
+
+// expiryPage names the ledger entries of a span of time. Under load a row for
+// each of them would cost more than the entry.
+//
+// Versions of a page share their array: one is made from the other by appending
+// only, and there is no way back to an older one.
+type expiryPage struct{ Entries []entryName }
+
+// Fields implements wire.Message.
+func (e *expiryPage) Fields(c *wire.Codec) { wire.Repeated(c, 1, "entries", &e.Entries) }
+
+func (e *expiryPage) add(workflow, id string) {
+	e.Entries = append(e.Entries, entryName{workflow, id})
+}
+
+// entryName is what the key of a ledger entry says.
+type entryName struct{ Workflow, ID string }
+
+// Fields implements wire.Message.
+func (n *entryName) Fields(c *wire.Codec) {
+	wire.String(c, 1, "workflow", &n.Workflow)
+	wire.String(c, 2, "id", &n.ID)
+}
+
+// expiryKey is the page of a time (Unix ms).
+func expiryKey(at int64) rows.Key {
+	return rows.Key{Table: rows.Expiry, A: uint64(at) >> expirySpan}
+}
+
+// forget drops entries that are older than the window: a place in the order of
+// records, so that replay forgets the same ones. A page goes once the stamps of
+// the consumed commands have passed all of its times by the window.
+func (p *Processor) forget(rec *events.Record) {
+	if rec.Position.Seq%expireEvery != 0 {
+		return
+	}
+	horizon := p.horizon()
+	if horizon <= 0 {
+		return
+	}
+	var old []rows.Key
+	names := 0
+	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
+		if k.A >= uint64(horizon)>>expirySpan || names >= expireMost {
+			return false
+		}
+		old = append(old, k)
+		names += len(page.Entries)
+		return true
+	})
+	for _, k := range old {
+		p.forgetPage(k)
+	}
+}
+
+// forgetPage drops a page and the entries that it names, unless they were made
+// again since.
+func (p *Processor) forgetPage(k rows.Key) {
+	page := rows.Get[expiryPage](p.tx, k)
+	p.tx.Delete(k)
+	for _, n := range page.Entries {
+		at := ledgerKey(n.Workflow, n.ID)
+		if e := rows.Get[ledgerRow](p.tx, at); e != nil && expiryKey(e.Time) == k {
+			p.tx.Delete(at)
+		}
+	}
+}
