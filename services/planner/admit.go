@@ -16,6 +16,29 @@ type readyEntry struct {
 	id    events.RunnableID
 }
 
+// queue puts a runnable into the admission queue. Most leave it in the same
+// record: the row is written when the record is whole, or the queue is read.
+func (t *turn) queue(depth uint32, id events.RunnableID) {
+	t.queued = append(t.queued, readyEntry{depth, id})
+}
+
+// unqueue takes a runnable out of the admission queue.
+func (t *turn) unqueue(depth uint32, id events.RunnableID) {
+	if i := slices.Index(t.queued, readyEntry{depth, id}); i >= 0 {
+		t.queued = slices.Delete(t.queued, i, i+1)
+		return
+	}
+	t.tx.Delete(readyKey(t.wf, depth, id))
+}
+
+// writeQueue writes the rows of those that this record has queued.
+func (t *turn) writeQueue() {
+	for _, e := range t.queued {
+		t.tx.Create(readyKey(t.wf, e.depth, e.id), &present{Since: t.now})
+	}
+	t.queued = t.queued[:0]
+}
+
 // admit dispatches ready runnables in order while there is room. It says
 // whether something else has to travel because of it.
 func (t *turn) admit() bool {
@@ -44,6 +67,7 @@ func (t *turn) candidates() []readyEntry {
 		slices.SortFunc(t.fresh, func(a, b readyEntry) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.id, b.id)) })
 		return t.fresh[:min(len(t.fresh), room)]
 	}
+	t.writeQueue()
 	var queue []readyEntry
 	rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: t.wf}, func(k rows.Key, _ *present) bool {
 		queue = append(queue, readyEntry{uint32(k.A), events.RunnableID(k.B)})

@@ -28,7 +28,7 @@ func (t *turn) applyReady(e *events.RunnableReady) {
 		Component: e.Component, Scope: e.Scope, Parents: e.Parents, Depth: e.Depth, Policy: e.Policy,
 		Status: runReady, Created: t.now,
 	})
-	t.tx.Create(readyKey(t.wf, e.Depth, e.Runnable), &present{Since: t.now})
+	t.queue(e.Depth, e.Runnable)
 	t.opened(e.Scope)
 	t.closeJoin(e.Component, e.Scope)
 }
@@ -70,7 +70,7 @@ func (t *turn) leave(id events.RunnableID, r *runnable) {
 	switch r.Status {
 	case runReady:
 		h.Ready--
-		t.tx.Delete(readyKey(t.wf, r.Depth, id))
+		t.unqueue(r.Depth, id)
 	case runWaiting:
 		h.Waiting--
 		t.tx.Delete(timerKey(t.wf, r.Due, id, machine.TimerWake))
@@ -101,7 +101,7 @@ func (t *turn) disarm(id events.RunnableID, r *runnable) {
 func (t *turn) enqueue(id events.RunnableID, r *runnable) {
 	r.Status = runReady
 	t.h().Ready++
-	t.tx.Create(readyKey(t.wf, r.Depth, id), &present{Since: t.now})
+	t.queue(r.Depth, id)
 }
 
 // applyCompleted folds the runnable's row into its fact.

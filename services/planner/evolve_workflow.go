@@ -116,6 +116,7 @@ func (t *turn) applyDeleted() {
 		t.deleteTable(table)
 	}
 	t.unpin(digest)
+	t.queued, t.openings = t.queued[:0], t.openings[:0]
 	t.head, t.owned, t.set, t.g = nil, false, nil, nil
 }
 

@@ -32,6 +32,7 @@ func (t *turn) finish() {
 		return
 	}
 	t.writeOpen()
+	t.writeQueue()
 	h := t.h()
 	h.Applied, h.Updated = t.at, t.now
 	h.Told = nil

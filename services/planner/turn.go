@@ -25,6 +25,7 @@ type turn struct {
 
 	work     []arrival    // facts and deaths on their way along edges
 	fresh    []readyEntry // became ready in this turn
+	queued   []readyEntry // entered the admission queue, whose rows are not written yet
 	openings []opening    // scopes that this record touched
 }
 
@@ -32,7 +33,7 @@ type turn struct {
 // step would else allocate one for each of its parts.
 func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *turn {
 	t := &p.turn
-	*t = turn{p: p, tx: tx, at: at, now: now, wf: wf, work: t.work[:0], fresh: t.fresh[:0], openings: t.openings[:0]}
+	*t = turn{p: p, tx: tx, at: at, now: now, wf: wf, work: t.work[:0], fresh: t.fresh[:0], queued: t.queued[:0], openings: t.openings[:0]}
 	t.load()
 	return t
 }

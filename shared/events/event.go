@@ -121,6 +121,13 @@ func eventsField(c *wire.Codec, num int, list *[]Event) {
 		}
 		return
 	}
+	if c.Encoding() {
+		var e Envelope
+		for _, e.Event = range *list {
+			c.Element(num, &e)
+		}
+		return
+	}
 	all := make([]Envelope, len(*list))
 	for i, e := range *list {
 		all[i].Event = e

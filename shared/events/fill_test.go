@@ -120,6 +120,6 @@ func (r random) inbox() events.InboxMessage {
 func roots(s source) []wire.Message {
 	return []wire.Message{
 		filled(s, &events.Record{}), filled(s, &events.Inbox{}), filled(s, &events.Task{}),
-		filled(s, &events.TaskCancel{}), filled(s, &events.Query{}), filled(s, &events.Token{}),
+		filled(s, &events.TaskCancel{}), filled(s, &events.Query{}),
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"hash"
-
-	"github.com/heddle-run/heddle/shared/wire"
+	"math"
+	"unicode/utf8"
 )
 
 // Token names one attempt and fences its outcome: only the token of an open
@@ -20,13 +21,38 @@ type Token struct {
 	Decided  Position
 }
 
-// Fields implements wire.Message.
-func (t *Token) Fields(c *wire.Codec) {
-	wire.String(c, 1, "workflow", &t.Workflow)
-	wire.Nested(c, 2, "run", &t.Run)
-	wire.Int(c, 3, "runnable", &t.Runnable)
-	wire.Int(c, 4, "attempt", &t.Attempt)
-	wire.Nested(c, 5, "decided", &t.Decided)
+// numbers are what a sealed token has before the name of its workflow.
+func (t *Token) numbers() [6]uint64 {
+	return [...]uint64{t.Run.Epoch, t.Run.Seq, uint64(t.Runnable), uint64(t.Attempt), t.Decided.Epoch, t.Decided.Seq}
+}
+
+// append encodes t behind b: its numbers as varints, the workflow as it is. Every
+// step makes and reads one: there is nothing in it that says so.
+func (t *Token) append(b []byte) []byte {
+	for _, n := range t.numbers() {
+		b = binary.AppendUvarint(b, n)
+	}
+	return append(b, t.Workflow...)
+}
+
+// parse is the inverse of append.
+func (t *Token) parse(b []byte) error {
+	var n [6]uint64
+	for i := range n {
+		var size int
+		if n[i], size = binary.Uvarint(b); size <= 0 {
+			return ErrToken
+		}
+		b = b[size:]
+	}
+	if n[3] > math.MaxUint32 || len(b) == 0 || !utf8.Valid(b) {
+		return ErrToken
+	}
+	*t = Token{
+		Workflow: string(b), Run: RunID{Epoch: n[0], Seq: n[1]}, Runnable: RunnableID(n[2]), Attempt: uint32(n[3]),
+		Decided: Position{Epoch: n[4], Seq: n[5]},
+	}
+	return nil
 }
 
 // Key authenticates tokens: the deployment's secret, equal on all planners.
@@ -45,9 +71,8 @@ func (k Key) Open(sealed []byte) (Token, error) { return NewSealer(k).Open(seale
 
 // Sealer seals and opens tokens with one key. It belongs to one goroutine.
 type Sealer struct {
-	mac   hash.Hash
-	sum   [sha256.Size]byte
-	token Token // the one at work
+	mac hash.Hash
+	sum [sha256.Size]byte
 }
 
 // NewSealer makes a sealer of the deployment's key.
@@ -55,8 +80,7 @@ func NewSealer(k Key) *Sealer { return &Sealer{mac: hmac.New(sha256.New, k)} }
 
 // Seal encodes t behind its MAC.
 func (s *Sealer) Seal(t Token) []byte {
-	s.token = t
-	body := wire.Append(make([]byte, macSize, macSize+len(t.Workflow)+48), &s.token)
+	body := t.append(make([]byte, macSize, macSize+len(t.Workflow)+48))
 	copy(body, s.sign(body[macSize:]))
 	return body
 }
@@ -66,9 +90,7 @@ func (s *Sealer) Open(sealed []byte) (Token, error) {
 	if len(sealed) <= macSize || !hmac.Equal(sealed[:macSize], s.sign(sealed[macSize:])) {
 		return Token{}, ErrToken
 	}
-	s.token = Token{}
-	err := s.token.peek(sealed)
-	return s.token, err
+	return PeekToken(sealed)
 }
 
 func (s *Sealer) sign(body []byte) []byte {
@@ -80,18 +102,11 @@ func (s *Sealer) sign(body []byte) []byte {
 // PeekToken reads a sealed token without checking its MAC: enough to route it.
 func PeekToken(sealed []byte) (Token, error) {
 	var t Token
-	err := t.peek(sealed)
-	return t, err
-}
-
-func (t *Token) peek(sealed []byte) error {
 	if len(sealed) <= macSize {
-		return ErrToken
+		return t, ErrToken
 	}
-	if err := wire.Unmarshal(sealed[macSize:], t); err != nil || t.Workflow == "" {
-		return ErrToken
-	}
-	return nil
+	err := t.parse(sealed[macSize:])
+	return t, err
 }
 
 // TokenText is the one URL-safe string that a sealed token is for people.

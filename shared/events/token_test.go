@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"encoding/hex"
 	"errors"
 	"testing"
 
@@ -13,9 +14,14 @@ var key = events.Key("a deployment's secret")
 
 func tokens() *rapid.Generator[events.Token] {
 	return rapid.Custom(func(t *rapid.T) events.Token {
-		tok := *filled(random{t}, &events.Token{})
-		tok.Workflow = rapid.StringMatching(`[A-Za-z0-9._:/-]{1,40}`).Draw(t, "workflow")
-		return tok
+		number := func(name string) uint64 { return random{t}.integer(name) }
+		return events.Token{
+			Workflow: rapid.StringMatching(`[A-Za-z0-9._:/-]{1,40}`).Draw(t, "workflow"),
+			Run:      events.RunID{Epoch: number("run epoch"), Seq: number("run seq")},
+			Runnable: events.RunnableID(number("runnable")),
+			Attempt:  rapid.Uint32().Draw(t, "attempt"),
+			Decided:  events.Position{Epoch: number("epoch"), Seq: number("seq")},
+		}
 	})
 }
 
@@ -35,6 +41,15 @@ func TestATokenOpensToWhatWasSealed(t *testing.T) {
 			t.Fatalf("peeked %+v, %v", peeked, err)
 		}
 	})
+}
+
+// Takers hold tokens while their planners are replaced by later versions.
+func TestTheFormOfATokenStays(t *testing.T) {
+	const sealed = "634ac32226a204af93bb4ccdea51306f03ac02070204f0a2046f726465722d3432"
+	tok := events.Token{Workflow: "order-42", Run: events.RunID{Epoch: 3, Seq: 300}, Runnable: 7, Attempt: 2, Decided: events.Position{Epoch: 4, Seq: 70000}}
+	if got := hex.EncodeToString(key.Seal(tok)); got != sealed {
+		t.Errorf("sealed as %s, want %s", got, sealed)
+	}
 }
 
 func TestAChangedTokenDoesNotOpen(t *testing.T) {

@@ -184,6 +184,9 @@ func (c *Codec) varint(v uint64) {
 // Fail makes the decoding fail: for a message whose fields contradict each other.
 func (c *Codec) Fail(err error) { c.fail(err) }
 
+// Encoding says whether the fields are being written.
+func (c *Codec) Encoding() bool { return c.mode == encoding }
+
 // Decoding says whether the fields are being filled.
 func (c *Codec) Decoding() bool { return c.mode == decoding }
 

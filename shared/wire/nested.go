@@ -80,6 +80,10 @@ func Repeated[T any, P Pointer[T]](c *Codec, num int, name string, p *[]T) {
 	}
 }
 
+// Element writes one message of a list that the caller goes through itself. It is
+// for encoding only.
+func (c *Codec) Element(num int, m Message) { c.message(num, m) }
+
 // Strings visits a list of strings.
 func (c *Codec) Strings(num int, name string, p *[]string) {
 	switch c.mode {
