@@ -22,7 +22,7 @@ type benchCmd struct {
 	Slots       int           `env:"-" help:"Steps at a time; without it by the concurrency."`
 
 	Floor        bool `env:"-" help:"Measure the floor only: the same record flow with empty logic."`
-	CompareFloor bool `env:"-" help:"Measure the engine and the floor in one run, and print the ratio."`
+	CompareFloor bool `env:"-" help:"Measure the engine and the floor in three turns of a third of the duration, and print the turn with the middle ratio."`
 	Idle         int  `env:"-" placeholder:"N" help:"Start N workflows that become idle, and tell what they cost."`
 
 	Brokers    []string `placeholder:"HOST:PORT" help:"Kafka brokers of the deployment to measure; without it one of its own."`

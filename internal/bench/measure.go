@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,13 +90,44 @@ func (o Options) warmUp() time.Duration {
 	return max(time.Second, o.Duration/5)
 }
 
-// Compare measures the engine and then the floor in one run.
+const (
+	// turns is how often Compare measures the engine and the floor: machines
+	// change their speed within seconds.
+	turns = 3
+
+	// lull is the pause behind a measurement. What the engine has put off, a
+	// checkpoint or a compaction, would count against the floor.
+	lull = time.Second
+)
+
+// Compare measures the engine and the floor in turns, each for its part of the
+// duration, and returns the turn whose share of steps is the middle one.
 func Compare(ctx context.Context, t Target, o Options) (Figure, error) {
+	o.WarmUp, o.Duration = o.warmUp(), o.Duration/turns
+	var all []Figure
+	for range turns {
+		f, err := compareOnce(ctx, t, o)
+		if err != nil {
+			return f, err
+		}
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b Figure) int { return cmp.Compare(a.OfFloor, b.OfFloor) })
+	return all[turns/2], nil
+}
+
+func compareOnce(ctx context.Context, t Target, o Options) (Figure, error) {
 	f, err := Measure(ctx, t, o)
+	if err == nil {
+		err = pause(ctx, lull)
+	}
 	if err != nil {
 		return f, err
 	}
 	low, err := Floor(ctx, t, o)
+	if err == nil {
+		err = pause(ctx, lull)
+	}
 	if err != nil {
 		return f, fmt.Errorf("the floor: %w", err)
 	}

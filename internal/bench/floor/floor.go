@@ -6,7 +6,10 @@
 // The flow: a client produces a command; the planner of its partition consumes
 // it, appends a record to the journal, and once that is acknowledged produces
 // the task; a worker consumes the task and produces the outcome to the inbox;
-// the planner appends again, and so on; after the last step it replies.
+// the planner appends again, and so on; after the last step it replies, and tells
+// the workflow's status to a list view. Once a second it writes the rows that ended
+// workflows leave to the changelog. Transactions, consumer groups and leases are
+// the engine's own.
 package floor
 
 import (

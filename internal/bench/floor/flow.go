@@ -19,8 +19,9 @@ type flow struct {
 	rounds, width int
 	set           *topics.Set
 
-	client, planner, worker struct{ produce, consume *kgo.Client }
-	journal                 *kgo.Client
+	client, planner, worker  struct{ produce, consume *kgo.Client }
+	journal, summaries, rows *kgo.Client
+	view                     *kgo.Client
 
 	slots  []slot // one per workflow at a time
 	loops  []*loop
@@ -42,6 +43,8 @@ func (f *flow) open(c kafka.Config, concurrency int) error {
 		{&f.planner.produce, effects}, {&f.planner.consume, partition},
 		{&f.worker.produce, effects}, {&f.worker.consume, partition},
 		{&f.journal, func() (*kgo.Client, error) { return kafka.NewJournalProducer(c) }},
+		{&f.summaries, func() (*kgo.Client, error) { return kafka.NewSummaryProducer(c) }},
+		{&f.rows, effects}, {&f.view, partition},
 	} {
 		var err error
 		if *m.into, err = m.make(); err != nil {
@@ -66,6 +69,7 @@ func (f *flow) toEnds(ctx context.Context, c kafka.Config) error {
 		{f.client.consume, []string{f.set.Replies()}},
 		{f.planner.consume, []string{f.set.Commands(), f.set.Inbox()}},
 		{f.worker.consume, []string{f.set.Tasks(queue)}},
+		{f.view, []string{f.set.Status()}},
 	} {
 		ends, err := kadm.NewClient(admin).ListEndOffsets(ctx, consumer.topics...)
 		if err == nil {
@@ -87,6 +91,7 @@ func (f *flow) measure(ctx context.Context, o Options) ([]time.Duration, time.Du
 	f.tasks.Go(func() { f.poll(ctx, f.planner.consume, f.dispatch) })
 	f.tasks.Go(func() { f.poll(ctx, f.worker.consume, f.work) })
 	f.tasks.Go(func() { f.poll(ctx, f.client.consume, f.reply) })
+	f.tasks.Go(func() { f.poll(ctx, f.view, f.list) })
 	begin := time.Now().Add(o.WarmUp)
 	end := begin.Add(o.Duration)
 	runs := f.drive(ctx, begin, end)
@@ -141,7 +146,7 @@ func (f *flow) fault() error {
 func (f *flow) close() {
 	for _, cl := range []*kgo.Client{
 		f.client.produce, f.client.consume, f.planner.produce, f.planner.consume,
-		f.worker.produce, f.worker.consume, f.journal,
+		f.worker.produce, f.worker.consume, f.journal, f.summaries, f.rows, f.view,
 	} {
 		if cl != nil {
 			cl.Close()

@@ -25,7 +25,17 @@ const (
 	taskSize    = 225
 	outcomeSize = 190
 	replySize   = 695
+	statusSize  = 450
+	rowSize     = 350
 )
+
+// rowsOf is how many rows a workflow of so many steps leaves in the changelog: its
+// header, its set-up, the ledger entry of its command, and a page for each sixteen
+// of its facts. The engine writes some of them more than once.
+func rowsOf(steps int) int { return 3 + (steps+16)/16 }
+
+// checkpointEvery is how often rows are written.
+const checkpointEvery = time.Second
 
 type head struct{ slot, run, round, step uint32 }
 
@@ -119,6 +129,9 @@ func (f *flow) runSlot(ctx context.Context, i uint32, begin, end time.Time) (run
 type loop struct {
 	in   chan []*kgo.Record
 	open map[uint32]int // by slot: steps of the round that have not ended
+
+	ended   []head // whose rows are not written
+	written time.Time
 }
 
 func (f *flow) startLoops(ctx context.Context) {
@@ -144,6 +157,7 @@ func (f *flow) plan(ctx context.Context, l *loop, partition int32) {
 					f.decide(ctx, l, partition, r.Topic == f.set.Inbox(), h)
 				}
 			}
+			f.checkpoint(l, partition)
 		}
 	}
 }
@@ -161,6 +175,7 @@ func (f *flow) decide(ctx context.Context, l *loop, partition int32, outcome boo
 		h.round++
 	}
 	if int(h.round) == f.rounds {
+		l.ended = append(l.ended, h)
 		f.append(ctx, partition, h, f.answer)
 		return
 	}
@@ -194,6 +209,25 @@ func (f *flow) release(home int32, h head) {
 func (f *flow) answer(_ int32, h head) {
 	r := kafka.Placed(f.set.Replies(), int32(h.slot)%8, f.slots[h.slot].key, h.value(replySize))
 	f.planner.produce.Produce(context.Background(), r, f.sent)
+	s := kafka.Keyed(f.set.Status(), f.slots[h.slot].key, h.value(statusSize))
+	f.summaries.Produce(context.Background(), s, f.sent)
+}
+
+// checkpoint writes the rows of the workflows that have ended, when it is time.
+func (f *flow) checkpoint(l *loop, partition int32) {
+	now := time.Now()
+	if now.Sub(l.written) < checkpointEvery {
+		return
+	}
+	l.written = now
+	for _, h := range l.ended {
+		for i := range rowsOf(f.rounds * f.width) {
+			h.step = uint32(i)
+			r := kafka.Placed(f.set.State(), partition, f.slots[h.slot].key, h.value(rowSize))
+			f.rows.Produce(context.Background(), r, f.sent)
+		}
+	}
+	l.ended = l.ended[:0]
 }
 
 // work runs the empty step of each task.
@@ -210,6 +244,15 @@ func (f *flow) reply(_ string, _ int32, rs []*kgo.Record) {
 	for _, r := range rs {
 		if h, ok := headOf(r.Value); ok {
 			f.slots[h.slot].done <- h.run
+		}
+	}
+}
+
+// list is the list view.
+func (f *flow) list(_ string, _ int32, rs []*kgo.Record) {
+	for _, r := range rs {
+		if _, ok := headOf(r.Value); !ok {
+			f.fail(fmt.Errorf("floor: a status of %d bytes", len(r.Value)))
 		}
 	}
 }
