@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/heddle-run/heddle/internal/dev/devfile"
@@ -21,6 +23,7 @@ func FuzzFiles(f *testing.F) {
 		"services: [a, {b: c}]\nlog_level: {}\n",
 		"gateway: {api_key: ['me:read:00'], rate: .5, max_body: 1e3}\ndev: {partitions: null, memory: yes}\n",
 		"a: &a [x, *a]\n",
+		bomb,
 		`{"url":"http://127.0.0.1:4080","brokers":["127.0.0.1:4092"],"prefix":"heddle.","pid":1}`,
 		`{"url":":","pid":-1}`,
 		"name: x\ninput: {schema: {type: object, required: [a, b], properties: {a: {type: [string, 'null']}, b: {enum: [1]}}}}\ncomponents: {a: {expr: input}}\n",
@@ -48,6 +51,15 @@ func FuzzFiles(f *testing.F) {
 		}
 	})
 }
+
+// bomb is a setting of a few bytes that says a billion values.
+var bomb = func() string {
+	text := "services:\n  q0: &q0 {url: x}\n"
+	for i := range 9 {
+		text += fmt.Sprintf("  q%d: &q%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*q%d, ", i), 10))
+	}
+	return text
+}()
 
 // settled are the commands whose settings are read: a part of cli, which takes
 // long to make.

@@ -26,9 +26,10 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte("w"), append(task[:len(task):len(task)], 0x78, 1), cancel, int64(-1)) // of a newer planner
 	f.Add([]byte("other"), wire.Marshal(&events.Task{Token: token, Task: "a.b", Deadline: 1}), cancel[:3], int64(1)<<62)
 	f.Add([]byte(nil), task, wire.Marshal(&events.TaskCancel{Token: []byte("short")}), int64(0))
+	tk, log := without(f, 1) // takes long to make
+	c := tk.consumers[0]
 	f.Fuzz(func(t *testing.T, key, value, control []byte, at int64) {
-		tk, log := without(t, 1)
-		c := tk.consumers[0]
+		tk.ledger, c.partitions, log.reports = newLedger(1), map[int32]*partition{}, nil
 		assignment{c}.Assigned(t.Context(), c.topic, []int32{0})
 		tk.cancelled(&kgo.Record{Value: control, Timestamp: time.UnixMilli(at)})
 		record := func(offset int64) *kgo.Record {
