@@ -32,6 +32,7 @@ var untargeted = map[string]string{
 	"shared/snapshot":           "FuzzBoard of readinessd",
 	"services/readiness":        "FuzzBoard of readinessd",
 	"internal/authority":        "FuzzRows of internal/partition",
+	"internal/replay":           "FuzzRows of internal/partition",
 	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",
 	"internal/dev":              "a port and a key, of an operator",
 	"internal/dev/demo":         "events of its own workflows, as FuzzEvent of sdk/client has them",
