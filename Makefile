@@ -108,6 +108,10 @@ bench: ## run the Go benchmarks of the parts; `heddle bench` measures the whole
 fuzz: ## fuzz every decoder and parser for FUZZ_TIME each; TestEveryDecoderIsFuzzed says what is
 	@internal/lint/fuzz $(FUZZ_TIME)
 
+.PHONY: fuzz-keep
+fuzz-keep: ## after fuzzing: keep small inputs that reach more code in testdata/fuzz, which go test runs
+	@internal/lint/fuzz --keep
+
 .PHONY: clean
 clean: ## remove what make built
 	rm -rf bin coverage.out

@@ -114,8 +114,9 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 	return report(s.err, err)
 }
 
-func newParser(c *cli, file *settingsFile, s streams) (*kong.Kong, error) {
-	return kong.New(c,
+// newParser reads command lines of a grammar into it: a *cli, or part of one.
+func newParser(grammar any, file *settingsFile, s streams) (*kong.Kong, error) {
+	return kong.New(grammar,
 		kong.Name("heddle"),
 		kong.Description(about),
 		kong.Writers(s.out, s.err),

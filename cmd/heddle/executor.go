@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -79,12 +80,37 @@ func (m *serviceMap) Decode(ctx *kong.DecodeContext) error {
 	if text, ok := token.Value.(string); ok {
 		return m.add(text)
 	}
+	if err := plainServices(token.Value); err != nil {
+		return err
+	}
 	b, err := yaml.Marshal(token.Value)
 	if err != nil {
 		return fmt.Errorf("services: %w", err)
 	}
 	if err := yaml.UnmarshalWithOptions(b, (*map[string]executor.Service)(m), yaml.Strict()); err != nil {
 		return fmt.Errorf("services: %s", yaml.FormatError(err, false, false))
+	}
+	return nil
+}
+
+// plainServices refuses what nests deeper than fields of services: aliases of
+// lists of aliases would become as long as they say.
+func plainServices(v any) error {
+	services, ok := v.(map[string]any)
+	if !ok {
+		return errors.New("services: must be a mapping of queues")
+	}
+	for queue, service := range services {
+		fields, ok := service.(map[string]any)
+		if !ok {
+			return fmt.Errorf("services.%s: must be a mapping with a url", queue)
+		}
+		for name, field := range fields {
+			switch field.(type) {
+			case map[string]any, []any:
+				return fmt.Errorf("services.%s.%s: must be a single value", queue, name)
+			}
+		}
 	}
 	return nil
 }

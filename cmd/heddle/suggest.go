@@ -26,11 +26,10 @@ func sampleInput(def *definition.Definition) string {
 	if err := json.Unmarshal(def.Canonical(), &doc); err != nil {
 		return "--input '{}'" // a schema of another shape
 	}
-	samples := map[any]string{"string": "text", "integer": "1", "number": "1.5", "boolean": "true"}
 	var pairs []string
 	for _, name := range doc.Input.Schema.Required {
 		p := doc.Input.Schema.Properties[name]
-		sample, ok := samples[p.Type]
+		sample, ok := sampleOf(p.Type)
 		if len(p.Enum) > 0 {
 			sample, ok = fmt.Sprint(p.Enum[0]), true
 		}
@@ -43,4 +42,25 @@ func sampleInput(def *definition.Definition) string {
 		return "--input '{}'"
 	}
 	return strings.Join(pairs, " ")
+}
+
+// sampleOf is a value of a schema's type, or of one of its types.
+func sampleOf(schemaType any) (sample string, ok bool) {
+	types, several := schemaType.([]any)
+	if !several {
+		types = []any{schemaType}
+	}
+	for _, t := range types {
+		switch t {
+		case "string":
+			return "text", true
+		case "integer":
+			return "1", true
+		case "number":
+			return "1.5", true
+		case "boolean":
+			return "true", true
+		}
+	}
+	return "", false
 }

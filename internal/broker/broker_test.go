@@ -128,6 +128,32 @@ func TestATransactionOpenAtACrashIsAborted(t *testing.T) {
 	wantValues(t, twice, twice.Topics.Journal(), "a", "b", "c")
 }
 
+// A kill between the making of a segment and its first whole batch, while a
+// transaction of the segment before is open.
+func TestATransactionBeforeAnEmptySegmentIsAborted(t *testing.T) {
+	c := brokertest.StartDir(t, t.TempDir(), few)
+	journal := c.Topics.Journal()
+	produce(t, c, journal, "a")
+	open := transaction(t, c)
+	if err := open.ProduceSync(t.Context(), kafka.Placed(journal, 0, nil, []byte("void"))).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	image := t.TempDir()
+	if err := c.Broker.CrashImage(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+	rolled := filepath.Join(filepath.Dir(segmentOf(image, journal)), "2.dat")
+	if err := os.WriteFile(rolled, []byte("torn"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	after := brokertest.StartDir(t, image, few)
+	produce(t, after, journal, "b")
+	wantValues(t, after, journal, "a", "b")
+	transact(t, after, journal, "c")
+	again := crash(t, after)
+	wantValues(t, again, journal, "a", "b", "c")
+}
+
 func TestTheNextPortIsTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

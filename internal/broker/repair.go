@@ -27,6 +27,7 @@ import (
 //     commits later, and after the next kill that commit covers the dead
 //     records too.
 //   - Entries after a torn one in its own logs are never read again.
+//   - A damaged entry of an index counts as one outside of transactions.
 
 // repair makes a directory that was not closed in order fit to load.
 func repair(dir string, log *slog.Logger) error {
@@ -55,12 +56,14 @@ func repair(dir string, log *slog.Logger) error {
 // transactions it ended.
 func repairPartition(paths []string, log *slog.Logger) (map[int64]int16, error) {
 	open := map[int64]int16{}
+	var last batch // of all segments so far: the newest may have none yet
 	for i, path := range paths {
 		s, err := scan(path)
 		if err != nil {
 			return nil, err
 		}
 		for _, b := range s.batches {
+			last = b
 			if b.transactional {
 				open[b.producer] = b.producerEpoch
 			} else if b.control {
@@ -74,7 +77,7 @@ func repairPartition(paths []string, log *slog.Logger) (map[int64]int16, error) 
 			}
 		}
 		if i == len(paths)-1 && len(open) > 0 {
-			if err := s.abort(open, log); err != nil {
+			if err := s.abort(open, last, log); err != nil {
 				return nil, err
 			}
 		}
@@ -85,20 +88,20 @@ func repairPartition(paths []string, log *slog.Logger) (map[int64]int16, error) 
 	return open, nil
 }
 
-// abort appends a marker for each open transaction.
-func (s *segment) abort(open map[int64]int16, log *slog.Logger) error {
+// abort appends a marker for each open transaction. last is the batch before them.
+func (s *segment) abort(open map[int64]int16, last batch, log *slog.Logger) error {
 	f, err := os.OpenFile(s.path, os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	for _, producer := range slices.Sorted(maps.Keys(open)) {
 		log.Warn("broker: aborting a transaction that a crash left open", "segment", s.path, "producer", producer)
-		last := s.batches[len(s.batches)-1]
-		marker := abortMarker(last.next, last.epoch, producer, open[producer])
+		marker := abortMarker(max(last.next, baseOf(s.path)), last.epoch, producer, open[producer])
 		if _, err := f.Write(marker); err != nil {
 			return errors.Join(err, f.Close())
 		}
-		s.batches = append(s.batches, batchOf(marker))
+		last = batchOf(marker)
+		s.batches = append(s.batches, last)
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
@@ -122,9 +125,8 @@ func abortMarker(offset int64, leaderEpoch int32, producer int64, epoch int16) [
 }
 
 func (s *segment) fitIndex(log *slog.Logger) error {
-	index := s.index()
-	have, err := os.Stat(s.indexPath())
-	if err == nil && have.Size() == int64(len(index)) {
+	have, err := os.ReadFile(s.indexPath())
+	if err == nil && len(have) == len(s.batches)*indexEntrySize && wholeIndex(have) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +137,7 @@ func (s *segment) fitIndex(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(index)
+	_, err = f.Write(s.index())
 	return errors.Join(err, f.Sync(), f.Close())
 }
 

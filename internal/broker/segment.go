@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -54,7 +55,7 @@ func scan(path string) (segment, error) {
 		return segment{}, err
 	}
 	s := segment{path: path, size: info.Size()}
-	r := bufio.NewReaderSize(f, 1<<20)
+	r := bufio.NewReaderSize(f, int(min(s.size, 1<<20)))
 	var buf []byte
 	for {
 		buf, err = readBatch(r, buf, s.size-s.whole)
@@ -128,8 +129,21 @@ func (s *segment) index() []byte {
 		if b.transactional {
 			entry[14] = 1
 		}
-		entry[1] = byte(crc32.Checksum(entry[2:], castagnoli))
+		entry[1] = indexSum(entry)
 		index = append(index, entry...)
 	}
 	return index
+}
+
+// indexSum is the checksum of an entry.
+func indexSum(entry []byte) byte { return byte(crc32.Checksum(entry[2:], castagnoli)) }
+
+// wholeIndex says whether no entry of an index is damaged.
+func wholeIndex(index []byte) bool {
+	for entry := range slices.Chunk(index, indexEntrySize) {
+		if len(entry) < indexEntrySize || entry[0] != indexVersion || entry[1] != indexSum(entry) {
+			return false
+		}
+	}
+	return true
 }

@@ -23,13 +23,43 @@ var unfuzzed = map[string]string{
 	"shared/events.ScanDrained":    "FuzzReply of internal/ask",
 }
 
+// raw are the calls that take bytes or texts apart.
+var raw = regexp.MustCompile(`^(json\.(Unmarshal|NewDecoder)|yaml\.(Unmarshal.*|NewDecoder)|wire\.Unmarshal|strconv\.(Atoi|Parse.*)|hex\.Decode.*|binary\.(Uvarint|Varint|Read)|url\.Parse.*|netip\.Parse.*|time\.Parse.*)$`)
+
+// untargeted are the packages that take bytes or texts apart and have no fuzz
+// target, with what covers them.
+var untargeted = map[string]string{
+	"shared/snapshot":           "FuzzBoard of readinessd",
+	"services/readiness":        "FuzzBoard of readinessd",
+	"internal/authority":        "FuzzRows of internal/partition",
+	"internal/replay":           "FuzzRows of internal/partition",
+	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",
+	"internal/dev":              "a port and a key, of an operator",
+	"internal/dev/demo":         "events of its own workflows, as FuzzEvent of sdk/client has them",
+	"internal/kafka":            "numbers in settings of topics and brokers, from Kafka's administration",
+	"services/planner/plannerd": "numbers in settings of topics, from Kafka's administration",
+	"sdk/task":                  "encoding/json, into types of the user",
+	"sdk/worker":                "encoding/json, into types of the user",
+}
+
+// tooling says whether a package of that path reads only what it has written, or
+// what its operator has.
+func tooling(path string) bool {
+	for _, dir := range []string{"test", "examples", "internal/sim", "internal/bench"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return true
+		}
+	}
+	return strings.HasSuffix(path, "test")
+}
+
 // TestEveryDecoderIsFuzzed holds that the body of some fuzz target calls each
-// exported decoder of the repository, so that a new one is not forgotten.
-// Decoders that are not exported are reached through these, or stand beside a
-// target of their package.
+// exported decoder of the repository, so that a new one is not forgotten, and
+// that a package with a decoder of whatever name has a target.
 func TestEveryDecoderIsFuzzed(t *testing.T) {
 	root := filepath.Join("..", "..")
 	decoders, called := map[string]string{}, map[string]bool{}
+	decoding, targeted := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
@@ -42,14 +72,19 @@ func TestEveryDecoderIsFuzzed(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		dir = filepath.ToSlash(dir)
+		if !strings.HasSuffix(path, "_test.go") && takesApart(file) {
+			decoding[dir] = true
+		}
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
 			switch {
 			case !ok || f.Body == nil:
 			case strings.HasSuffix(path, "_test.go") && strings.HasPrefix(f.Name.Name, "Fuzz"):
 				callsOf(f.Body, filepath.Base(dir), called)
+				targeted[dir] = true
 			case !strings.HasSuffix(path, "_test.go") && f.Recv == nil && decoder.MatchString(f.Name.Name) && !strings.HasPrefix(dir, "test"):
-				decoders[filepath.ToSlash(dir)+"."+f.Name.Name] = filepath.Base(dir) + "." + f.Name.Name
+				decoders[dir+"."+f.Name.Name] = filepath.Base(dir) + "." + f.Name.Name
 			}
 		}
 		return nil
@@ -65,6 +100,16 @@ func TestEveryDecoderIsFuzzed(t *testing.T) {
 			t.Errorf("no fuzz target calls %s; write one, or say in unfuzzed what covers it", path)
 		}
 	}
+	for path := range decoding {
+		if !targeted[path] && !tooling(path) && untargeted[path] == "" {
+			t.Errorf("%s takes bytes or texts apart and has no fuzz target; write one, or say in untargeted what covers it", path)
+		}
+	}
+	for path := range untargeted {
+		if !decoding[path] || targeted[path] {
+			t.Errorf("untargeted names %s, which takes nothing apart or has a target", path)
+		}
+	}
 	for path := range unfuzzed {
 		if decoders[path] == "" {
 			t.Errorf("unfuzzed names %s, which is no decoder", path)
@@ -72,6 +117,18 @@ func TestEveryDecoderIsFuzzed(t *testing.T) {
 			t.Errorf("unfuzzed names %s, which a target calls", path)
 		}
 	}
+}
+
+// takesApart says whether a file has a call that is raw.
+func takesApart(file *ast.File) bool {
+	calls := map[string]bool{}
+	callsOf(file, "", calls)
+	for name := range calls {
+		if raw.MatchString(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // callsOf notes the functions that a body in a package calls, as package.Name.

@@ -50,6 +50,9 @@ func (t *Taker) result(a *Attempt) (json.RawMessage, error) {
 	if a.life.ended(a.started) {
 		return nil, context.Cause(&a.life)
 	}
+	if a.Spec.Task == "" { // not understood; a lookup may have a handler for whatever there is
+		return nil, ErrUnknownTask
+	}
 	h, ok := a.pool.Lookup(a.Spec.Task)
 	if !ok {
 		return nil, ErrUnknownTask

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-run/heddle/internal/taker"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // httpRequest is the task http.request.
@@ -86,12 +87,13 @@ func (h *httpRequest) Run(ctx context.Context, a *taker.Attempt) (json.RawMessag
 }
 
 func (p *requestParams) timeout() (time.Duration, error) {
-	d := time.Duration(p.TimeoutMs) * time.Millisecond
+	var given any = p.TimeoutMs
 	if p.Timeout != "" {
-		var err error
-		if d, err = expr.ParseDuration(p.Timeout); err != nil {
-			return 0, err
-		}
+		given = p.Timeout
+	}
+	d, err := policy.DurationOf(given, p.Timeout == "")
+	if err != nil {
+		return 0, err
 	}
 	switch {
 	case d < 0:

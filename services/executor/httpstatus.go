@@ -24,7 +24,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	var d time.Duration
 	if seconds, err := strconv.ParseInt(v, 10, 64); err == nil {
-		d = time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second
+		d = time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	} else if at, err := http.ParseTime(v); err == nil {
 		d = at.Sub(now)
 	}

@@ -1,0 +1,146 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/taker"
+)
+
+// Whatever stands in the input of a built-in task, in the URL of a service and
+// in the answer of a server, an attempt has a result that is JSON, is pending or
+// unknown, or has a failure.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []struct {
+		status         uint16
+		headers, input string
+		body           string
+	}{
+		{200, "Content-Type: application/json", `{"url":"http://server/","map":"input.body.a"}`, `{"a":[1]}`},
+		{202, "", `{"url":"http://server/x?y","method":"put","body":{"a":1},"timeout":"30s","headers":{"a":"b"}}`, ``},
+		{429, "Retry-After: 7", `{"url":"http://server","body":"text","expect":[200,"4xx"]}`, `{"type":"busy","message":"m","retryable":false,"details":[1]}`},
+		{503, "Retry-After: Fri, 18 Sep 2026 12:01:00 GMT", `{"url":"http://server","timeout_ms":9223372036854775807}`, "\xff\xfe"},
+		{503, "Retry-After: -9999999999", `{"url":"http://server","timeout_ms":-1}`, `{"retryable":true}`},
+		{302, "Location: http://elsewhere/", `{"url":"http://server","timeout_ms":18446744073710}`, ""},
+		{404, "", `{"url":"http://server","map":"1 +"}`, `{"type":"unknown_task"}`},
+		{200, "Content-Type: text/html; charset", `{"url":"ftp://server"}`, "<html>"},
+	} {
+		f.Add(s.status, s.headers, s.input, s.body)
+	}
+	f.Fuzz(func(t *testing.T, status uint16, headers, input, body string) {
+		server := answering{int(status), headers, body}
+		request := newRequest(t, HTTPRules{Hosts: []string{"server"}, MaxResponse: 1 << 10})
+		request.client.Transport = server
+		checkAnswer(t, request, attempt("http.request", input))
+		service := newService(t, "http://server/{task}")
+		service.client.Transport = server
+		checkAnswer(t, service, attempt(input, `1`))
+		checkURL(t, body, input)
+		checkWaits(t, server.header(), input)
+		checkProduced(t, input)
+	})
+}
+
+// checkAnswer runs an attempt and holds that it comes to one of the ends that
+// an attempt has.
+func checkAnswer(t *testing.T, h taker.Handler, a *taker.Attempt) {
+	t.Helper()
+	result, err := h.Run(t.Context(), a)
+	switch own, failed := errors.AsType[taker.Failure](err); {
+	case err == nil:
+		if len(result) > 0 && !json.Valid(result) {
+			t.Errorf("the result is %q", result)
+		}
+	case failed:
+		e := own.TaskError()
+		if e.Type == "" || e.Message == "" || e.RetryAfterMs < 0 || e.RetryAfterMs > maxRetryAfter.Milliseconds() || len(e.Details) > 0 && !json.Valid(e.Details) {
+			t.Errorf("the failure is %+v", e)
+		}
+	case !errors.Is(err, taker.ErrPending) && !errors.Is(err, taker.ErrUnknownTask) && !errors.Is(err, context.DeadlineExceeded):
+		t.Errorf("it ends with %v, which says nothing to the workflow", err)
+	}
+}
+
+// checkURL holds that no task chooses the host of a service.
+func checkURL(t *testing.T, service, task string) {
+	t.Helper()
+	h, err := newHTTPService("orders", Service{URL: service}, HTTPRules{})
+	if err != nil {
+		return
+	}
+	defer h.client.CloseIdleConnections()
+	one, err := url.Parse(h.of("one"))
+	asked, err2 := url.Parse(h.of(task))
+	if err != nil || err2 != nil || one.Host != asked.Host || one.Scheme != asked.Scheme {
+		t.Errorf("the task %q of %q is asked at %v, %v, %v", task, service, asked, err, err2)
+	}
+}
+
+// checkWaits holds that the times of others are what they say, or are refused.
+func checkWaits(t *testing.T, h http.Header, input string) {
+	t.Helper()
+	if seconds, err := strconv.ParseInt(h.Get("Retry-After"), 10, 64); err == nil {
+		want := min(max(seconds, 0), int64(maxRetryAfter/time.Second))
+		if got := retryAfter(h, time.Now()); got != time.Duration(want)*time.Second {
+			t.Errorf("to retry after %d s is to wait %v", seconds, got)
+		}
+	}
+	var p requestParams
+	if json.Unmarshal([]byte(input), &p) == nil && p.Timeout == "" && p.TimeoutMs != 0 {
+		if d, err := p.timeout(); err == nil && d.Milliseconds() != p.TimeoutMs {
+			t.Errorf("%d ms are taken for %v", p.TimeoutMs, d)
+		}
+	}
+}
+
+// checkProduced holds that no input of kafka.produce writes where it may not.
+func checkProduced(t *testing.T, input string) {
+	t.Helper()
+	k, err := newKafkaProduce(&Config{Kafka: kafka.Config{Brokers: []string{"127.0.0.1:1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := attempt("kafka.produce", input)
+	var p produceParams
+	if parameters(a, &p) == nil && k.check(p.Topic) == nil {
+		t.Errorf("%q may be written to: %v", p.Topic, p.record(a))
+	}
+	k.allowed = []string{"*"}
+	if k.check(p.Topic) == nil && strings.HasPrefix(p.record(a).Topic, k.names.Prefix()) {
+		t.Errorf("%q may be written to", p.Topic)
+	}
+}
+
+// answering is a server that answers all requests alike. headers are lines
+// NAME: VALUE.
+type answering struct {
+	status  int
+	headers string
+	body    string
+}
+
+func (s answering) header() http.Header {
+	h := http.Header{}
+	for line := range strings.SplitSeq(s.headers, "\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			h.Add(name, value)
+		}
+	}
+	return h
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		Request: r, Status: strconv.Itoa(s.status), StatusCode: s.status, Header: s.header(), Body: io.NopCloser(strings.NewReader(s.body)),
+	}, r.Context().Err()
+}
