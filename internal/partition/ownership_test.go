@@ -150,6 +150,37 @@ func TestO2AnUnreadablePublishedLeaseIsWaitedOut(t *testing.T) {
 	}
 }
 
+// A claimant whose own leases are shorter waits as long as those of the owner
+// last: nothing else bounds a renewal that it cannot read.
+func TestO2AnUnreadableLeaseLastsAsItsOwnersLeasesDo(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("store lost %t", lost), func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				p := r.partitionOf("w")
+				r.settings.Lease = 40 * time.Second
+				a := r.start("a", p)
+				a.await(Owning)
+				<-time.After(3 * time.Minute) // the lease is renewed, in authority only
+				a.kill()
+				killed := time.Now()
+				r.must(r.producer.ProduceSync(context.Background(),
+					kafka.Placed(r.names.Authority(), p, []byte(strconv.Itoa(int(p))), []byte("{"))).FirstErr())
+				r.settings.Lease = 5 * time.Second
+				name := "a"
+				if lost {
+					name = "b"
+				}
+				b := r.start(name, p)
+				defer b.leave()
+				b.await(Owning)
+				if waited := time.Since(killed); waited < 35*time.Second || waited > 45*time.Second {
+					t.Errorf("the successor waited %s for a lease of 40 s", waited)
+				}
+			})
+		})
+	}
+}
+
 func TestO2AnInstanceThatNeverRunsTwiceDoesNotWait(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.settings.NeverRunsTwice = true
