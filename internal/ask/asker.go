@@ -21,6 +21,9 @@ const (
 	// DefaultMaxWaiting bounds the questions that wait for a reply.
 	DefaultMaxWaiting = 1 << 16
 
+	// DefaultProduceTimeout is longer than brokers take to elect a leader.
+	DefaultProduceTimeout = time.Minute
+
 	// DefaultAskAgain is longer than a partition takes to change its owner
 	// without a crash.
 	DefaultAskAgain = 5 * time.Second
@@ -46,7 +49,7 @@ type Options struct {
 	Logger     *slog.Logger // nil: silent
 
 	// ProduceTimeout is how long a question may wait for Kafka before it is
-	// ErrUnavailable; 0: as long as its context.
+	// ErrUnavailable, also when its context has ended; 0: DefaultProduceTimeout.
 	ProduceTimeout time.Duration
 
 	// AskAgain is how long a reply that tells a decision may take before the
@@ -86,6 +89,9 @@ func Open(ctx context.Context, o Options) (*Asker, error) {
 	a := &Asker{
 		names: names, source: []byte(o.Source), address: []byte(rand.Text()), logger: o.Logger,
 		produceTimeout: o.ProduceTimeout, askAgain: o.AskAgain, maxWaiting: o.MaxWaiting, waiting: map[string]*Call{}, done: make(chan struct{}),
+	}
+	if a.produceTimeout == 0 {
+		a.produceTimeout = DefaultProduceTimeout
 	}
 	if a.askAgain <= 0 {
 		a.askAgain = DefaultAskAgain

@@ -98,6 +98,81 @@ func TestDrainedLooksForItselfWhenNoReplyComes(t *testing.T) {
 	}
 }
 
+// atRest answers queries for a workflow whose work was done long ago.
+func atRest(q *events.Query) events.Reply {
+	if q.Kind == "workflow" {
+		return asktest.Answer(`{"id":"w","status":"idle"}`)
+	}
+	return asktest.Answer(`{"status":"idle","results":{"out":7}}`)
+}
+
+// A refusal that comes before the answer to a look is the answer: the work that
+// is found at rest is another command's.
+func TestARefusalThatComesDuringALookIsHeeded(t *testing.T) {
+	for name, id := range map[string]string{"an id of its own": "", "an id of the caller's": "k"} {
+		t.Run(name, func(t *testing.T) {
+			c := brokertest.Start(t, topics.Options{})
+			var asked string
+			asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+				if q.Command != nil {
+					asked = q.Command.ReplyTo.ID
+					return nil
+				}
+				late := asktest.Refuse("closed", "it takes no input any more", "")
+				late.ID = asked
+				return []events.Reply{late, atRest(q.Query)}
+			})
+			a := open(t, c, 0)
+			call, err := a.AskEnd(within(t), ask.Command{Name: "input", Workflow: "w", ID: id, Body: []byte(`{"input":1}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer call.Close()
+			d, err := call.Drained(within(t), "w")
+			if refused, is := errors.AsType[*ask.RefusedError](err); !is || refused.Reply.Refusal.Code != "closed" {
+				t.Errorf("got %+v, %v; want the refusal", d, err)
+			}
+		})
+	}
+}
+
+// The answer to a repeated command can be lost with the owner that gives it. Who
+// waits for the end asks again before it takes the end of other work for that of
+// its own.
+func TestALostAnswerToARepetitionIsAskedForAgain(t *testing.T) {
+	for name, second := range map[string]events.Reply{
+		"done":    {Kind: events.ReplyDecided, Result: events.ResultDone},
+		"refused": asktest.Refuse("closed", "it takes no input any more", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := brokertest.Start(t, topics.Options{})
+			asked := 0 // the script runs in one goroutine
+			asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+				if q.Command == nil {
+					return []events.Reply{atRest(q.Query)}
+				}
+				if asked++; asked == 1 {
+					return nil
+				}
+				return []events.Reply{second}
+			})
+			a := open(t, c, 0)
+			call, err := a.AskEnd(within(t), ask.Command{Name: "input", Workflow: "w", ID: "k", Body: []byte(`{"input":1}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer call.Close()
+			d, err := call.Drained(within(t), "w")
+			if _, refused := errors.AsType[*ask.RefusedError](err); refused != (second.Refusal != nil) {
+				t.Errorf("got %+v, %v", d, err)
+			}
+			if err == nil && string(d.Results) != `{"out":7}` {
+				t.Errorf("the results are %s", d.Results)
+			}
+		})
+	}
+}
+
 func TestFailedWorkflowRestsOnlyWhenNothingIsActive(t *testing.T) {
 	for status, want := range map[string]bool{
 		"running": false, "paused": false, "stopping": false, "idle": true, "stopped": true, "completed": true, "cancelled": true, "failed": true,

@@ -20,6 +20,7 @@ type Call struct {
 	failed  chan error  // capacity 1: the record was not written, or the wait is over
 
 	repeatable bool // the command's id is the caller's
+	accepted   bool // a decision that is no refusal was told
 
 	command Command // asked again under its id
 	wait    string
@@ -89,8 +90,14 @@ func (c *Call) Decided(ctx context.Context) (events.Reply, error) {
 		if ctx.Err() != nil || !late(err) {
 			return r, err
 		}
-		c.asker.produce(ctx, c, c.asker.record(c.command, c.replyID, c.wait))
+		c.askAgain(ctx)
 	}
+}
+
+// askAgain sends the command again: under its id it is decided once, and its
+// first answer comes again.
+func (c *Call) askAgain(ctx context.Context) {
+	c.asker.produce(ctx, c, c.asker.record(c.command, c.replyID, c.wait))
 }
 
 // late says whether an error means that no reply has come in time, and not that

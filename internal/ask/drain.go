@@ -74,7 +74,9 @@ func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
 
 // WaitEnd waits for the end of the work that the command causes, at most until
 // ctx ends. It trusts the reply, and looks for itself now and then: a reply can
-// be lost, and a repeated command has none but its first answer.
+// be lost, and a repeated command has none but its first answer. What it finds at
+// rest may be the work of others, as long as nothing tells that this command was
+// not refused: so it asks again under the command's id.
 func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[W, R]) (End[W, R], error) {
 	var none End[W, R]
 	pause := firstLook
@@ -82,9 +84,9 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 		pause = firstLookAgain
 	}
 	for ; ; pause = min(2*pause, mostBetweenLook) {
-		some, cancel := context.WithTimeout(ctx, pause)
+		some, enough := context.WithTimeout(ctx, pause)
 		end, err := endReply(some, c, workflow, form)
-		cancel()
+		enough()
 		switch {
 		case err == nil:
 			return *end, nil
@@ -93,9 +95,21 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 		case !late(err):
 			return none, err
 		}
-		if d, done, err := c.asker.Look(ctx, workflow); done && err == nil {
+		d, done, err := c.asker.Look(ctx, workflow)
+		if !done || err != nil {
+			continue // the command is not decided yet, or nobody answers: go on waiting
+		}
+		past, cancel := context.WithCancel(ctx) // what is there already
+		cancel()
+		switch end, err := endReply(past, c, workflow, form); {
+		case err == nil:
+			return *end, nil
+		case !errors.Is(err, context.Canceled):
+			return none, err
+		case c.accepted:
 			return decodeEnd[W, R](d, workflow)
-		} // else the command is not decided yet, or nobody answers: go on waiting
+		}
+		c.askAgain(ctx)
 	}
 }
 
@@ -122,6 +136,7 @@ func endReply[W, R any](ctx context.Context, c *Call, workflow string, form Form
 		case err != nil:
 			return nil, fmt.Errorf("decode the end of %s: %w", workflow, err)
 		case r.Kind != events.ReplyDrained:
+			c.accepted = true
 		case r.Body == nil:
 			return nil, fmt.Errorf("the reply that tells the end of %s has no body", workflow)
 		default:

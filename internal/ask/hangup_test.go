@@ -17,6 +17,12 @@ import (
 // Who hangs up takes nobody with it: kgo fails a batch with the context of its
 // first record, and records of others stand behind that.
 func TestWhoHangsUpFailsNobodyElse(t *testing.T) {
+	for name, timeout := range map[string]time.Duration{"a timeout of its own": 20 * time.Second, "the default": 0} {
+		t.Run(name, func(t *testing.T) { hangUp(t, timeout) })
+	}
+}
+
+func hangUp(t *testing.T, timeout time.Duration) {
 	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
 	held, arrived := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -25,7 +31,7 @@ func TestWhoHangsUpFailsNobodyElse(t *testing.T) {
 		fake.SleepControl(func() { <-held })
 		return nil, nil, false
 	})
-	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", ProduceTimeout: 20 * time.Second})
+	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", ProduceTimeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +45,10 @@ func TestWhoHangsUpFailsNobodyElse(t *testing.T) {
 	}
 	first := asked(within(t))
 	<-arrived // what follows waits in the client, in one batch
-	gone, hangUp := context.WithCancel(within(t))
+	gone, cancel := context.WithCancel(within(t))
 	asked(gone)
 	waits := []*ask.Call{first, asked(within(t)), asked(within(t))}
-	hangUp()
+	cancel()
 	close(held)
 	asktest.Start(t, c.Config, asktest.Echo)
 	for i, call := range waits {

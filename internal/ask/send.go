@@ -31,8 +31,8 @@ func (a *Asker) Send(ctx context.Context, cmd Command) (string, error) {
 }
 
 // Ask produces a command whose decision is told; with drained, so is the end of
-// the work that it causes. It does not wait for Kafka. ctx bounds the record's
-// time in the producer.
+// the work that it causes. It does not wait for Kafka. The record is not
+// taken back when ctx ends.
 func (a *Asker) Ask(ctx context.Context, cmd Command, drained bool) (*Call, error) {
 	wait := ""
 	if drained {
@@ -107,13 +107,10 @@ func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
 	}
 }
 
-// bounded bounds the time that a record may wait for Kafka. Nothing else ends
-// it: kgo fails with a record all that stand behind it in its batch, and those
-// are of others who ask.
+// bounded bounds the time that a record may wait for Kafka, the same for all.
+// Nothing else ends it, whoever hangs up: with a record kgo fails all that stand
+// behind it for its partition, and those are of others who ask.
 func (a *Asker) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.produceTimeout == 0 {
-		return context.WithCancel(ctx)
-	}
 	return context.WithTimeout(context.WithoutCancel(ctx), a.produceTimeout)
 }
 

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -50,5 +52,44 @@ func TestAnOwnerGivesABrokenStoreUp(t *testing.T) {
 			t.Errorf("the sum is %d, want 7", got)
 		}
 		s.leave()
+	})
+}
+
+// A planner that starts on a full disk waits for room and says so; the store
+// that it left there is used again then.
+func TestAFullDiskAtTheStartIsWaitedOut(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		disk := &fullDisk{FS: r.fs}
+		r.fs = disk
+		r.adder()
+		a := r.start("a", 0)
+		r.counted("w", 3)
+		r.settled("w")
+		a.leave()
+		left, err := disk.List("a-0")
+		r.must(err)
+		disk.full.Store(true)
+		b := r.start("a", 0)
+		defer b.leave()
+		for range 30 {
+			<-time.After(time.Second)
+		}
+		if at := b.owners[0].Status(); at.State != Recovering || !strings.Contains(at.Why, "waiting for room on the disk") {
+			t.Errorf("on a full disk the partition is %+v", at)
+		}
+		kept, err := disk.List("a-0")
+		r.must(err)
+		slices.Sort(left)
+		if slices.Sort(kept); !slices.Equal(kept, left) {
+			t.Errorf("of the store %v is left, it was %v", kept, left)
+		}
+		disk.full.Store(false)
+		b.await(Owning)
+		if n := b.Stats.Replayed.Load(); n > 2 { // the release and the own takeover
+			t.Errorf("%d records were replayed over a proven store", n)
+		}
+		if sum := r.settled("w"); sum != 21 {
+			t.Errorf("the sum is %d, want 21", sum)
+		}
 	})
 }

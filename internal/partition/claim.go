@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,12 +59,10 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var last []byte
-	var stamp int64
 	found := false
 	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
 		if string(k.Key) == strconv.Itoa(int(r.o.p)) {
 			last, found = k.Value, true
-			stamp = max(stamp, k.Timestamp.UnixMilli())
 		}
 		return nil
 	})
@@ -73,9 +72,7 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 	l, err := publishedLease(last)
 	switch {
 	case err != nil:
-		until := r.unreadUntil(stamp)
-		r.o.logger.Warn("the published lease is unreadable, it is waited out", "error", err, "until", time.UnixMilli(until))
-		return until, nil
+		return r.unreadUntil(ctx, err)
 	case l.Epoch == r.proc.lease.Epoch && l.Owner == r.proc.lease.Owner:
 		return l.LeasedUntil, nil
 	}
@@ -83,11 +80,34 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 }
 
 // unreadUntil bounds a lease whose last record cannot be read, and may not even
-// be of its owner: it was renewed for one lease time no later than the newest
-// stamp (Unix ms) of all records. One ahead of the clock is not believed: the
-// renewal was before the fence, and so before now.
-func (r *reign) unreadUntil(stamp int64) int64 {
-	return min(stamp, r.host.Clock.Now().UnixMilli()) + r.host.Settings.Lease.Milliseconds()
+// be of its owner: it was renewed before the fence, and so before now, and a
+// renewal lasts as long as an acquisition of its owner does. That may be longer
+// than this claimant's own: settings differ while they are changed.
+func (r *reign) unreadUntil(ctx context.Context, why error) (int64, error) {
+	term, err := r.term(ctx)
+	if err != nil {
+		return 0, err
+	}
+	until := r.host.Clock.Now().UnixMilli() + max(term, r.host.Settings.Lease.Milliseconds())
+	r.o.logger.Warn("the published lease is unreadable, it is waited out", "error", why, "until", time.UnixMilli(until))
+	return until, nil
+}
+
+// term is how long (ms) a lease of the present owner lasts, by the record of its
+// acquisition. It is 0 if the journal does not reach back so far: then the
+// claimant's own setting, which all planners share but while it is changed, is
+// all that is known.
+func (r *reign) term(ctx context.Context) (int64, error) {
+	l := r.proc.lease
+	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == l.Epoch })
+	if i < 0 || r.epochs[i].Offset < r.span.Start {
+		return 0, nil
+	}
+	k, err := r.read.one(ctx, r.host.names.Journal(), r.o.p, r.epochs[i].Offset)
+	if err != nil || k == nil {
+		return 0, err
+	}
+	return l.LeasedUntil - k.Timestamp.UnixMilli(), nil
 }
 
 func publishedLease(value []byte) (authority.Lease, error) {

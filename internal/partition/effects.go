@@ -49,7 +49,8 @@ func (p *Processor) release(o *Outgoing) {
 	}
 }
 
-// releaseAgain lets an effect out that was released and not sent in time (E5).
+// releaseAgain lets an effect out that was released and could not be sent then
+// (E5).
 func (p *Processor) releaseAgain(o *Outgoing) {
 	if !p.hold(o) {
 		p.Log.Produce(o)

@@ -1,9 +1,7 @@
 package partition
 
 import (
-	"fmt"
 	"hash/crc32"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -118,23 +116,27 @@ func (p *Processor) aheadOfClock(stamp int64) bool {
 	return true
 }
 
-// foldPositions is what a record says about the positions of the input logs.
-func (p *Processor) foldPositions(rec *events.Record) {
+// foldPositions is what a record says about the positions of the input logs; a
+// *PositionError if that cannot be.
+func (p *Processor) foldPositions(rec *events.Record) error {
 	if s := rec.Input.Source; s == events.FromCommands || s == events.FromInbox {
 		p.inputs[s].row.consume(&rec.Input)
 		p.inputs[s].changed = true
 	}
 	for _, e := range rec.Events {
-		p.foldPosition(e)
+		if err := p.foldPosition(e); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (p *Processor) foldPosition(e events.Event) {
+func (p *Processor) foldPosition(e events.Event) error {
 	switch e := e.(type) {
 	case *events.InputLogTruncated:
-		p.input(e.Log).jump(e.Generation, e.Resume)
+		return p.truncated(e)
 	case *events.InputLost:
-		p.input(e.Log).jump(e.Generation, e.To)
+		return p.lostInputs(e)
 	case *events.ReplayRequested:
 		if s, offset, ok := parseCursor(e.Cursor); ok {
 			p.inputs[s].jump(p.inputs[s].row.Generation, offset)
@@ -143,15 +145,7 @@ func (p *Processor) foldPosition(e events.Event) {
 		p.inputs[events.FromCommands].identify(e.CommandsID)
 		p.inputs[events.FromInbox].identify(e.InboxID)
 	}
-}
-
-// input is the input log that an event of the journal names. That another source
-// has a log is a defect of the record, which replay contains (J6).
-func (p *Processor) input(s events.Source) *inputLog {
-	if !slices.Contains(inputs[:], s) {
-		panic(fmt.Sprintf("source %d has no input log", s))
-	}
-	return &p.inputs[s]
+	return nil
 }
 
 func (l *inputLog) jump(generation uint32, next int64) {

@@ -69,16 +69,36 @@ func (o *Outgoing) fill(topic string, partition int32) {
 
 func (l *kafkaLog) send(client Producer, o *Outgoing) {
 	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
-		switch {
-		case err == nil:
-			l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
-		case refused(err):
-			l.box.produced(Produced{Out: o, Err: err})
-		case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
-			l.host.logger.Warn("an effect could not be produced yet", "topic", r.Topic, "error", err)
-			time.AfterFunc(effectPause, func() { l.Produce(o) })
+		if !l.over(o, r, err) {
+			l.again(o)
 		}
 	})
+}
+
+// over reports the outcome of an effect. It returns false if there is none yet,
+// as the broker refused it, but not for good.
+func (l *kafkaLog) over(o *Outgoing, r *kgo.Record, err error) bool {
+	switch {
+	case err == nil:
+		l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
+	case refused(err):
+		l.box.produced(Produced{Out: o, Err: err})
+	case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
+		l.host.logger.Warn("an effect could not be produced yet", "topic", r.Topic, "error", err)
+		return false
+	}
+	return true
+}
+
+// again lets an effect out once more, a little later.
+func (l *kafkaLog) again(o *Outgoing) {
+	time.AfterFunc(effectPause, func() { l.letOutAgain(o) })
+}
+
+// letOutAgain asks the owner to let an effect out that was released before: the
+// lease may have lost its margin since (E5).
+func (l *kafkaLog) letOutAgain(o *Outgoing) {
+	l.box.do(func(p *Processor) { p.releaseAgain(o) })
 }
 
 // refused says whether the broker will never take a record (J4).

@@ -200,6 +200,7 @@ type reign struct {
 
 func (r *reign) close() {
 	r.end()
+	r.host.latest.forget(r.log)
 	r.host.router.stop(r.o.p, r.box)
 	r.check.wait()
 	r.beside.Wait()

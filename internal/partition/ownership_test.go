@@ -3,14 +3,12 @@ package partition
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -116,38 +114,6 @@ func TestO2AStaleMarkShortensNoWait(t *testing.T) {
 			t.Errorf("the successor waited %s for a lease of 10 s that was renewed", waited)
 		}
 	})
-}
-
-func TestO2AnUnreadablePublishedLeaseIsWaitedOut(t *testing.T) {
-	for _, c := range []struct {
-		name, value string
-		age         time.Duration
-	}{
-		{"no JSON", "{", 0},
-		{"a time that is none", `{"authority":{"owner":"a/1","leased_until":"soon"}}`, 0},
-		{"stamped before the lease", "{", 30 * 24 * time.Hour},
-		{"stamped ahead of the clock", "{", -30 * 24 * time.Hour},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
-				p := r.partitionOf("w")
-				a := r.start("a", p)
-				a.await(Owning)
-				<-time.After(30 * time.Second) // the lease is renewed, in authority only
-				a.kill()
-				killed := time.Now()
-				bad := kafka.Placed(r.names.Authority(), p, []byte(strconv.Itoa(int(p))), []byte(c.value))
-				bad.Timestamp = killed.Add(-c.age)
-				r.must(r.producer.ProduceSync(context.Background(), bad).FirstErr())
-				b := r.start("b", p)
-				defer b.leave()
-				b.await(Owning)
-				if waited := time.Since(killed); waited < 5*time.Second || waited > 11*time.Second {
-					t.Errorf("the successor waited %s for a lease of 10 s", waited)
-				}
-			})
-		})
-	}
 }
 
 func TestO2AnInstanceThatNeverRunsTwiceDoesNotWait(t *testing.T) {

@@ -104,9 +104,7 @@ func (q *queueCounts) release() bool {
 	waiting := len(q.parked) > 0
 	q.mu.Unlock()
 	for _, t := range ready {
-		if t.log.ctx.Err() == nil {
-			t.log.Produce(t.out)
-		}
+		t.log.letOutAgain(t.out)
 	}
 	return waiting
 }

@@ -70,7 +70,9 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		return nil, nil
 	}
 	outs = p.worthwhile(rec, p.conclude(nil, rec, ""))
-	p.foldPositions(rec)
+	if bad := p.foldPositions(rec); bad != nil {
+		panic(bad) // contained above
+	}
 	p.apply()
 	return outs, nil
 }

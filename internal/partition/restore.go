@@ -11,6 +11,7 @@ import (
 )
 
 // openStore opens a store that is proven, or makes one from the changelog (O4).
+// On a full disk that waits for room: what is there may be proven yet.
 func (r *reign) openStore(ctx context.Context) error {
 	opts := r.host.Store(r.o.p)
 	opts.Broken = r.broken
@@ -33,13 +34,24 @@ func (r *reign) openStore(ctx context.Context) error {
 		}
 		r.store = nil
 	}
+	if store.IsFull(err) {
+		return needsRoom(err)
+	}
 	if err := store.Discard(opts); err != nil {
 		return err
 	}
 	if r.store, err = store.Open(opts); err != nil {
-		return err
+		return needsRoom(err)
 	}
 	return r.restore(ctx)
+}
+
+// needsRoom says of the error of a full disk what its owner does about it.
+func needsRoom(err error) error {
+	if store.IsFull(err) {
+		return fmt.Errorf("waiting for room on the disk: %w", err)
+	}
+	return err
 }
 
 // prove reads the journal from the store's last checkpoint to its last applied

@@ -66,6 +66,7 @@ type Outgoing struct {
 	sent    bool // released, or waiting for the lease
 	out     bool // acknowledged, or refused for good
 	written bool // the store has its outbox row
+	passed  bool // a summary: a newer one took its place; the lock of statuses guards it
 
 	record kgo.Record // for a log of Kafka: room, as one is made for every step
 	key    [32]byte   // of record, mostly

@@ -1,8 +1,11 @@
 package partition
 
 import (
+	"maps"
 	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 const (
@@ -15,49 +18,46 @@ const (
 
 // statuses brings the summaries of workflows to their topic. A summary holds all
 // that those before it say, and the topic keeps the newest: under load a
-// workflow that ends soon is told of once instead of at every turn.
+// workflow that ends soon is told of once instead of at every turn. None is sent
+// behind a newer one of its workflow: a list that is made of the topic again
+// would show it for ever.
 type statuses struct {
 	delay time.Duration
 
-	mu      sync.Mutex
+	order   sync.Mutex // held while a summary is sent: no newer one overtakes
 	since   time.Time
-	sent    int                 // since then
-	waiting map[string]*summary // by workflow
-	order   []*summary          // the one that waits longest first
-	armed   bool                // a timer runs
+	sent    int        // since then
+	waiting []*summary // the one that waits longest first
+	armed   bool       // a timer runs
+
+	mu     sync.Mutex          // not held while one is sent: its outcome may come at once
+	newest map[string]*summary // of each workflow, until it is out
 }
 
-// summary is one on its way.
+// summary is one on its way. The lock of mu guards it, and that of order what it
+// sends and when.
 type summary struct {
-	log *kafkaLog
-	out *Outgoing
-	due time.Time
+	log   *kafkaLog
+	out   *Outgoing
+	due   time.Time
+	waits bool // to be sent
+	away  bool // not sent in time, or refused for a while: its owner lets it out again
 }
 
 func newStatuses(s *Settings) *statuses {
-	return &statuses{delay: min(statusDelay, s.Margin/4), waiting: map[string]*summary{}}
+	return &statuses{delay: min(statusDelay, s.Margin/4), newest: map[string]*summary{}}
 }
 
 // put sends a summary, now or a little later. A summary whose place another one
 // takes is out: who recovers finds the newer record behind its own and releases
-// that one's summary again.
+// that one's summary again. It is so before the newer one is, or a crash in
+// between would leave it in the outbox alone.
 func (s *statuses) put(l *kafkaLog, o *Outgoing) {
-	if log, old := s.enter(l, o); old != nil {
-		log.box.produced(Produced{Out: old})
-	}
-}
-
-// enter returns the summary that is not needed any more, if there is one.
-func (s *statuses) enter(l *kafkaLog, o *Outgoing) (*kafkaLog, *Outgoing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w := s.waiting[o.Key]; w != nil {
-		if o.Decided.Before(w.out.Decided) { // the broker refused it for a while
-			return l, o
-		}
-		log, old := w.log, w.out
-		w.log, w.out = l, o
-		return log, old
+	s.order.Lock()
+	defer s.order.Unlock()
+	w := s.enter(l, o)
+	if w == nil {
+		return
 	}
 	now := time.Now()
 	if now.Sub(s.since) >= s.delay {
@@ -65,20 +65,110 @@ func (s *statuses) enter(l *kafkaLog, o *Outgoing) (*kafkaLog, *Outgoing) {
 	}
 	if s.sent < statusesAtOnce {
 		s.sent++
-		l.send(l.host.status, o)
-		return nil, nil
+		s.send(w)
+		return
 	}
-	w := &summary{log: l, out: o, due: now.Add(s.delay)}
-	s.waiting[o.Key] = w
-	s.order = append(s.order, w)
+	s.wait(w, now)
+}
+
+// enter makes a summary the newest of its workflow. Nil means that it need not
+// be sent: one that waits is this one now, or a newer one took its place.
+func (s *statuses) enter(l *kafkaLog, o *Outgoing) *summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.newest[o.Key]
+	switch {
+	case o.passed:
+		return nil
+	case w == nil:
+	case w.out == o:
+		w.away = false
+		return w
+	case o.Decided.Before(w.out.Decided):
+		l.box.produced(Produced{Out: o})
+		return nil
+	case w.waits:
+		w.log.box.produced(Produced{Out: w.out})
+		w.log, w.out = l, o
+		return nil
+	default:
+		s.pass(w)
+	}
+	w = &summary{log: l, out: o}
+	s.newest[o.Key] = w
+	return w
+}
+
+// pass lets a newer summary take the place of one whose outcome is not known, or
+// that its owner is to let out again, which it need not any more.
+func (s *statuses) pass(w *summary) {
+	w.out.passed = true
+	if w.away {
+		w.log.box.produced(Produced{Out: w.out})
+	}
+}
+
+// wait keeps a summary for a newer one.
+func (s *statuses) wait(w *summary, now time.Time) {
+	s.mu.Lock()
+	w.waits = true
+	s.mu.Unlock()
+	w.due = now.Add(s.delay)
+	s.waiting = append(s.waiting, w)
 	s.arm(now)
-	return nil, nil
+}
+
+// send produces a summary within the order's lock.
+func (s *statuses) send(w *summary) {
+	l, o := w.log, w.out
+	l.host.status.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
+		switch {
+		case l.over(o, r, err):
+			s.done(w)
+		case s.refused(w):
+			l.again(o)
+		}
+	})
+}
+
+// done forgets a summary that is out.
+func (s *statuses) done(w *summary) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !w.out.passed {
+		delete(s.newest, w.out.Key)
+	}
+}
+
+// refused says whether a summary that the broker did not take is to be sent
+// again: not if a newer one was sent meanwhile.
+func (s *statuses) refused(w *summary) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.out.passed {
+		w.log.box.produced(Produced{Out: w.out})
+		return false
+	}
+	w.away = true
+	return true
+}
+
+// forget drops what is known of a reign that has ended: it sends nothing more.
+func (s *statuses) forget(l *kafkaLog) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.newest, func(_ string, w *summary) bool {
+		if w.log == l {
+			w.out.passed = true
+		}
+		return w.log == l
+	})
 }
 
 // flushDue sends what has waited long enough.
 func (s *statuses) flushDue() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.order.Lock()
+	defer s.order.Unlock()
 	now := time.Now()
 	s.armed = false
 	s.flush(func(w *summary) bool { return !w.due.After(now) })
@@ -87,37 +177,40 @@ func (s *statuses) flushDue() {
 
 // arm sees to it that a timer runs while something waits.
 func (s *statuses) arm(now time.Time) {
-	if !s.armed && len(s.order) > 0 {
+	if !s.armed && len(s.waiting) > 0 {
 		s.armed = true
-		time.AfterFunc(s.order[0].due.Sub(now), s.flushDue)
+		time.AfterFunc(s.waiting[0].due.Sub(now), s.flushDue)
 	}
 }
 
 // flushAll sends everything that waits.
 func (s *statuses) flushAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.order.Lock()
+	defer s.order.Unlock()
 	s.flush(func(*summary) bool { return true })
 }
 
-// flush sends within the lock, so that no newer summary overtakes. One that is
-// late by more than it should have waited goes back to its owner, who looks at
-// the lease again: the process may have stood still (E5).
+// flush sends what is due. One that is late by more than it should have waited
+// goes back to its owner, who looks at the lease again: the process may have
+// stood still (E5).
 func (s *statuses) flush(due func(*summary) bool) {
 	late := time.Now().Add(-s.delay)
 	n := 0
-	for n < len(s.order) && due(s.order[n]) {
-		w := s.order[n]
-		delete(s.waiting, w.out.Key)
-		if o := w.out; w.due.Before(late) {
-			w.log.box.do(func(p *Processor) { p.releaseAgain(o) })
+	for n < len(s.waiting) && due(s.waiting[n]) {
+		w := s.waiting[n]
+		s.mu.Lock()
+		w.waits, w.away = false, w.due.Before(late)
+		away := w.away
+		s.mu.Unlock()
+		if away {
+			w.log.letOutAgain(w.out)
 		} else {
-			w.log.send(w.log.host.status, o)
+			s.send(w)
 		}
-		s.order[n] = nil
+		s.waiting[n] = nil
 		n++
 	}
-	if s.order = s.order[n:]; len(s.order) == 0 {
-		s.order = nil
+	if s.waiting = s.waiting[n:]; len(s.waiting) == 0 {
+		s.waiting = nil
 	}
 }

@@ -3,15 +3,20 @@ package partition
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // taken is a Producer that keeps what it is given, and takes it at once.
@@ -90,8 +95,8 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 			}
 			time.Sleep(2 * s.delay) // what the timer finds is sent already
 			synctest.Wait()
-			if len(s.order) != 0 || len(s.waiting) != 0 || s.armed {
-				t.Errorf("%d still wait", len(s.order))
+			if len(s.waiting) != 0 || len(s.newest) != 0 || s.armed {
+				t.Errorf("%d still wait, %d are remembered", len(s.waiting), len(s.newest))
 			}
 		})
 	}
@@ -111,14 +116,225 @@ func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 			o.fill("status", 0)
 			s.put(l, o)
 		}
-		s.mu.Lock()
-		s.order[0].due = time.Now().Add(-2 * s.delay)
-		s.mu.Unlock()
+		s.order.Lock()
+		s.waiting[0].due = time.Now().Add(-2 * s.delay)
+		s.order.Unlock()
 		s.flushDue()
 		var b Batch
 		box.take(&b)
 		if len(out.all()) != statusesAtOnce || len(b.Commands) != 1 {
 			t.Errorf("%d were sent, %d went back", len(out.all()), len(b.Commands))
+		}
+	})
+}
+
+// desk is the way of one workflow's summaries: an owner, the statuses, and a
+// broker that answers when it is told.
+type desk struct {
+	t      *testing.T
+	s      *statuses
+	p      *Processor
+	log    *kafkaLog
+	broker *slowBroker
+	out    []uint64 // what counts as out
+	topic  []uint64 // what the broker has written, in its order
+}
+
+// slowBroker is a Producer whose records wait for their answers.
+type slowBroker struct {
+	mu      sync.Mutex
+	waiting []question
+}
+
+type question struct {
+	r    *kgo.Record
+	done func(*kgo.Record, error)
+}
+
+func (b *slowBroker) Produce(_ context.Context, r *kgo.Record, done func(*kgo.Record, error)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = append(b.waiting, question{r, done})
+}
+
+func (*slowBroker) Close() {}
+
+func newDesk(t *testing.T) *desk {
+	settings := Settings{}.Complete()
+	d := &desk{t: t, broker: &slowBroker{}, s: newStatuses(&settings)}
+	host := &Host{HostConfig: HostConfig{Settings: settings}, status: d.broker, effects: d.broker, latest: d.s, logger: slog.New(slog.DiscardHandler)}
+	host.queues = newQueueCounts(host)
+	d.log = &kafkaLog{ctx: t.Context(), host: host, box: newMailbox(nil, &settings)}
+	d.p = &Processor{Config: Config{Settings: settings, Log: d.log}, lease: authority.Lease{LeasedUntil: settings.Lease.Milliseconds()}}
+	return d
+}
+
+// put releases the summary of a record.
+func (d *desk) put(seq uint64) {
+	d.log.Produce(&Outgoing{Kind: machine.StatusEffect, Key: "w", Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}})
+}
+
+// answer lets the broker take, or refuse, the record that waits longest.
+func (d *desk) answer(err error) {
+	d.t.Helper()
+	if len(d.broker.waiting) == 0 {
+		d.t.Fatal("the broker is asked nothing")
+	}
+	q := d.broker.waiting[0]
+	d.broker.waiting = d.broker.waiting[1:]
+	if err == nil {
+		d.topic = append(d.topic, number(d.t, q.r.Value))
+	}
+	q.done(q.r, err)
+	d.turn()
+}
+
+// turn is a step of the owner.
+func (d *desk) turn() {
+	var b Batch
+	d.log.box.take(&b)
+	for _, r := range b.Produced {
+		d.out = append(d.out, number(d.t, r.Out.Value))
+	}
+	for _, do := range b.Commands {
+		do(d.p)
+	}
+}
+
+// settle lets all timers run that are due soon, and the owner step.
+func (d *desk) settle() {
+	for range 3 {
+		time.Sleep(effectPause)
+		synctest.Wait()
+		d.turn()
+	}
+}
+
+func number(t *testing.T, value []byte) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(string(value), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Whatever the broker refuses for a while, the newest summary is the last one
+// written, and each counts as out once. An older one counts no later than a
+// newer one: a crash in between leaves no old one in the outbox alone (E1).
+func TestARefusedSummaryNeverComesBehindANewerOne(t *testing.T) {
+	busy := kerr.TopicAuthorizationFailed
+	for name, c := range map[string]struct {
+		script func(d *desk)
+		topic  []uint64
+	}{
+		"nothing is newer": {func(d *desk) {
+			d.put(1)
+			d.answer(busy)
+			d.settle()
+			d.answer(nil)
+		}, []uint64{1}},
+		"a newer one is on its way": {func(d *desk) {
+			d.put(1)
+			d.put(2)
+			d.answer(busy)
+			d.settle()
+			d.answer(nil)
+		}, []uint64{2}},
+		"a newer one was written meanwhile": {func(d *desk) {
+			d.put(1)
+			d.answer(busy)
+			d.put(2)
+			d.answer(nil)
+			d.settle()
+		}, []uint64{2}},
+		"both are refused": {func(d *desk) {
+			d.put(1)
+			d.put(2)
+			d.answer(busy)
+			d.answer(busy)
+			d.settle()
+			d.answer(nil)
+		}, []uint64{2}},
+		"a newer one is refused in between": {func(d *desk) {
+			d.put(1)
+			d.answer(busy)
+			d.put(2)
+			d.answer(busy)
+			d.put(3)
+			d.settle()
+			d.answer(nil)
+		}, []uint64{3}},
+		"the lease has no margin when it comes again": {func(d *desk) {
+			d.put(1)
+			d.answer(busy)
+			d.p.clock.now = d.p.lease.LeasedUntil - 1
+			d.settle()
+			d.p.clock.now = 0
+			d.put(2)
+			d.answer(nil)
+			d.p.unhold()
+			d.settle()
+		}, []uint64{2}},
+		"the lease has no margin and nothing is newer": {func(d *desk) {
+			d.put(1)
+			d.answer(busy)
+			d.p.clock.now = d.p.lease.LeasedUntil - 1
+			d.settle()
+			d.p.clock.now = 0
+			d.p.unhold()
+			d.answer(nil)
+		}, []uint64{1}},
+		"the owner was asked because it is late": {func(d *desk) {
+			d.s.since, d.s.sent = time.Now(), statusesAtOnce
+			d.put(1)
+			d.s.waiting[0].due = time.Now().Add(-2 * d.s.delay)
+			d.s.flushDue()
+			d.s.sent = 0
+			d.put(2)
+			d.answer(nil)
+			d.settle()
+		}, []uint64{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				c.script(d)
+				d.settle()
+				if n := len(d.broker.waiting); n > 0 {
+					t.Errorf("%d more were sent, the first is %s", n, d.broker.waiting[0].r.Value)
+				}
+				last := c.topic[len(c.topic)-1]
+				if !slices.Equal(d.topic, c.topic) {
+					t.Errorf("the topic has %v, want %v", d.topic, c.topic)
+				}
+				var all []uint64
+				for n := range last {
+					all = append(all, n+1)
+				}
+				if !slices.Equal(d.out, all) {
+					t.Errorf("%v count as out, want %v", d.out, all)
+				}
+				if len(d.s.newest) > 0 {
+					t.Errorf("%d summaries are remembered that are out", len(d.s.newest))
+				}
+			})
+		})
+	}
+}
+
+// What a reign leaves behind is forgotten with it.
+func TestSummariesOfAReignAreForgottenWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.put(1)
+		d.answer(kerr.TopicAuthorizationFailed)
+		if len(d.s.newest) != 1 {
+			t.Errorf("%d are remembered while one waits", len(d.s.newest))
+		}
+		d.s.forget(d.log)
+		if len(d.s.newest) != 0 {
+			t.Errorf("%d are remembered of a reign that ended", len(d.s.newest))
 		}
 	})
 }

@@ -30,7 +30,7 @@ func (p *Processor) defective(rec *events.Record, defect string, guarded bool) (
 	if again != "" {
 		p.fail(fmt.Errorf("quarantining journal record %s: %s", rec.Position, again))
 	}
-	p.foldPositions(rec)
+	p.fail(p.foldPositions(rec))
 	p.apply()
 	return outs
 }

@@ -2,7 +2,10 @@ package partition
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -121,51 +124,98 @@ func TestJ6AQuarantineOfReplayIsInHistoryAndDLQ(t *testing.T) {
 	}
 }
 
-// An event about an input log that is none cannot be applied; nothing else of
-// the partition suffers from it.
-func TestJ6APositionOfNoInputLogIsQuarantinedOnce(t *testing.T) {
+// An event about an input log that no owner writes cannot be applied: it moves
+// nothing, and nothing else of the partition suffers from it.
+func TestJ6AnImpossiblePositionIsQuarantinedOnce(t *testing.T) {
+	bad := map[string]events.Event{
+		"truncated to a negative offset":     &events.InputLogTruncated{Log: events.FromCommands, Generation: 1, Expected: 2, Resume: -1},
+		"truncated from a negative offset":   &events.InputLogTruncated{Log: events.FromInbox, Generation: 1, Expected: -5},
+		"truncated under an old generation":  &events.InputLogTruncated{Log: events.FromCommands, Expected: 2},
+		"truncated under a generation ahead": &events.InputLogTruncated{Log: events.FromInbox, Generation: 2},
+		"lost from a negative offset":        &events.InputLost{Log: events.FromInbox, Generation: 1, From: -1, To: 7},
+		"lost to a negative offset":          &events.InputLost{Log: events.FromInbox, Generation: 1, From: -9, To: -7},
+		"lost backwards":                     &events.InputLost{Log: events.FromInbox, Generation: 1, From: 7, To: 6},
+		"lost nothing":                       &events.InputLost{Log: events.FromInbox, Generation: 1, From: 7, To: 7},
+		"lost what was read":                 &events.InputLost{Log: events.FromCommands, Generation: 1, From: 0, To: 1},
+		"lost under an old generation":       &events.InputLost{Log: events.FromCommands, From: 2, To: 7},
+		"lost under the last generation":     &events.InputLost{Log: events.FromCommands, Generation: math.MaxUint32, From: 2, To: 7},
+	}
 	for _, source := range []events.Source{events.FromEngine, events.FromTimer, 200} {
-		for _, event := range []events.Event{
-			&events.InputLogTruncated{Log: source, Generation: 1, Resume: 7},
-			&events.InputLost{Log: source, Generation: 1, To: 7},
-		} {
-			t.Run(fmt.Sprintf("%s of %d", events.Name(event), source), func(t *testing.T) {
-				live := newModel(t, Settings{})
-				live.running("w")
-				last := live.record(len(live.journal) - 1).Position
-				bad := &events.Record{Position: events.Position{Epoch: last.Epoch, Seq: last.Seq + 1}, Time: live.now.UnixMilli(), Events: []events.Event{event}}
-				live.journal = append(live.journal, journal.Encode(bad, live.p.Names, 0))
+		bad[fmt.Sprintf("truncated of %d", source)] = &events.InputLogTruncated{Log: source, Generation: 1, Resume: 7}
+		bad[fmt.Sprintf("lost of %d", source)] = &events.InputLost{Log: source, Generation: 1, To: 7}
+	}
+	for name, event := range bad {
+		t.Run(name, func(t *testing.T) { quarantinedOnce(t, event) })
+	}
+}
 
-				next := newModel(t, Settings{})
-				next.replay(live, 0)
-				for s := range next.p.inputs {
-					if row := next.p.inputs[s].row; row.Generation != 0 || s == int(events.FromEngine) && row.Next != 0 {
-						t.Errorf("the position of source %d is %+v", s, row)
-					}
-				}
-				next.mustStep()
-				next.ack()
-				if len(next.journal) != 1 || next.names(0) != "WorkflowQuarantined " {
-					t.Fatalf("after the recovery there are %s, want one quarantine", next)
-				}
-				if e := next.record(0).Events[0].(*events.WorkflowQuarantined); !strings.Contains(e.Reason, bad.Position.String()) {
-					t.Errorf("the quarantine says %q, want it to name record %s", e.Reason, bad.Position)
-				}
-				next.command("b", "w", "input", `{"input":2}`)
-				next.mustStep()
-				next.ack()
-				if r := next.reply(0); r.Refusal != nil {
-					t.Errorf("a command behind it got %+v", r.Refusal)
-				}
+// quarantinedOnce replays a journal whose last record has the event.
+func quarantinedOnce(t *testing.T, event events.Event) {
+	live := newModel(t, Settings{})
+	live.running("w")
+	live.command("a", "w", "input", `{"input":1}`)
+	live.mustStep()
+	live.ack()
+	without := newModel(t, Settings{})
+	without.replay(live, 0)
+	last := live.record(len(live.journal) - 1).Position
+	bad := &events.Record{Position: events.Position{Epoch: last.Epoch, Seq: last.Seq + 1}, Time: live.now.UnixMilli(), Events: []events.Event{event}}
+	live.journal = append(live.journal, journal.Encode(bad, live.p.Names, 0))
 
-				live.journal = append(live.journal, next.journal...)
-				again := newModel(t, Settings{})
-				again.replay(live, 0)
-				again.mustStep()
-				if len(again.journal) != 0 {
-					t.Errorf("the second recovery appended %s", again.names(0))
-				}
-			})
+	next := newModel(t, Settings{})
+	next.replay(live, 0)
+	for _, s := range inputs {
+		if row, was := next.p.inputs[s].row, without.p.inputs[s].row; !reflect.DeepEqual(row, was) {
+			t.Errorf("the position of %s is %+v, was %+v", s, row, was)
 		}
+	}
+	next.mustStep()
+	next.ack()
+	if len(next.journal) != 1 || next.names(0) != "WorkflowQuarantined " {
+		t.Fatalf("after the recovery there are %s, want one quarantine", next)
+	}
+	if e := next.record(0).Events[0].(*events.WorkflowQuarantined); !strings.Contains(e.Reason, bad.Position.String()) {
+		t.Errorf("the quarantine says %q, want it to name record %s", e.Reason, bad.Position)
+	}
+	next.command("b", "w", "input", `{"input":2}`)
+	next.mustStep()
+	next.ack()
+	if r := next.reply(0); r.Refusal != nil {
+		t.Errorf("a command behind it got %+v", r.Refusal)
+	}
+
+	live.journal = append(live.journal, next.journal...)
+	again := newModel(t, Settings{})
+	again.replay(live, 0)
+	again.mustStep()
+	if len(again.journal) != 0 {
+		t.Errorf("the second recovery appended %s", again.names(0))
+	}
+}
+
+// A lawful event moves its log, also where it goes back, and one that cannot be
+// says what of it cannot.
+func TestPositionsJumpWhereTheJournalSays(t *testing.T) {
+	p := &Processor{}
+	fold := func(e events.Event) error { return p.foldPositions(&events.Record{Events: []events.Event{e}}) }
+	for i, c := range []struct {
+		e    events.Event
+		next int64
+	}{
+		{&events.InputLost{Log: events.FromCommands, Generation: 1, From: 3, To: 9}, 9},
+		{&events.InputLogTruncated{Log: events.FromCommands, Generation: 2, Expected: 9, Resume: 4}, 4},
+		{&events.InputLogTruncated{Log: events.FromCommands, Generation: 3, Expected: 4, Resume: 12}, 12}, // made anew
+	} {
+		if err := fold(c.e); err != nil {
+			t.Error(err)
+		}
+		if row := p.inputs[events.FromCommands].row; row.Next != c.next || row.Generation != uint32(i+1) {
+			t.Errorf("behind %+v the position is %+v", c.e, row)
+		}
+	}
+	var bad *PositionError
+	e := &events.InputLost{Log: events.FromCommands, Generation: 4, From: 3, To: 9}
+	if err := fold(e); !errors.As(err, &bad) || bad.Event != e || bad.Log != events.FromCommands {
+		t.Errorf("a position that goes back is %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,18 +16,18 @@ import (
 )
 
 // filling is a disk on which, while it is full, nothing more is written to the
-// files whose names have the given part, whether they are open or new.
+// files whose names have one of the given parts, whether they are open or new.
 type filling struct {
 	vfs.FS
 	full atomic.Bool
 }
 
-func newFilling(part string) *filling {
+func newFilling(parts ...string) *filling {
 	f := &filling{}
 	f.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		switch op.Kind {
 		case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
-			if f.full.Load() && strings.Contains(op.Path, part) {
+			if f.full.Load() && slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(op.Path, part) }) {
 				return syscall.ENOSPC
 			}
 		}
@@ -110,6 +111,40 @@ func TestNoRoomForANewStoreIsAnError(t *testing.T) {
 				t.Errorf("restoring a store: %v", err)
 			}
 			_ = s.Close() // it may fail, as it is what it is
+		})
+	}
+}
+
+// A store on a disk that has become full is not opened, neither is it lost: with
+// room it is as it was. Of what is large nothing fits, or nothing at all; Pebble
+// alone would try to write its MANIFEST for ever.
+func TestAFullDiskKeepsAStoreThatIsClosed(t *testing.T) {
+	for _, parts := range [][]string{{"MANIFEST", "room"}, {""}} {
+		t.Run(fmt.Sprintf("no more %q", parts), func(t *testing.T) {
+			disk := newFilling(parts...)
+			o := Options{Dir: "p0", FS: disk}
+			if err := openFilled(t, o).Close(); err != nil {
+				t.Fatal(err)
+			}
+			disk.full.Store(true)
+			if _, err := Open(o); !IsFull(err) {
+				t.Errorf("opening it is %v, want the error of a full disk", err)
+			}
+			disk.full.Store(false)
+			s, err := Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Marks().Applied != mark(1) {
+				t.Errorf("it says of itself %+v", s.Marks())
+			}
+			files, err := disk.List(o.Dir)
+			if err != nil || slices.Contains(files, "temporary.room") {
+				t.Errorf("beside it there are %v, %v", files, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -23,8 +23,8 @@ type Store struct {
 }
 
 // Open opens the store in a directory, making it when there is none, and
-// rebuilds its dirty set. A store that cannot be opened is worth nothing: Wipe
-// it and restore.
+// rebuilds its dirty set. A store that cannot be opened is worth nothing, unless
+// the disk is full (IsFull): Wipe it and restore.
 func Open(o Options) (*Store, error) {
 	s := &Store{dirty: newDirtySet()}
 	if o.FS == nil {
@@ -43,16 +43,25 @@ func Open(o Options) (*Store, error) {
 	s.opts = o
 	p := o.pebble()
 	s.health = Watch(p, o.Logger, o.Shared, s.broke)
-	db, err := pebble.Open(o.Dir, p)
-	if err != nil {
+	if err := s.openPebble(p); err != nil {
 		s.closeOwn()
 		return nil, fmt.Errorf("opening the store in %s: %w", o.Dir, err)
 	}
-	s.db = db
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", o.Dir, err), s.shut())
 	}
 	return s, nil
+}
+
+func (s *Store) openPebble(p *pebble.Options) (err error) {
+	if err := s.opts.FS.MkdirAll(s.opts.Dir, 0o755); err != nil {
+		return err
+	}
+	if err := Probe(s.opts.FS, s.opts.Dir); err != nil {
+		return err
+	}
+	s.db, err = pebble.Open(s.opts.Dir, p)
+	return err
 }
 
 func (s *Store) load() error {

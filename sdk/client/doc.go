@@ -9,6 +9,8 @@
 //	run, err := c.Start(ctx, "order-fulfilment", order)
 //	invoice, err := client.Result[Invoice](ctx, run, "invoice")
 //
-// Every call is bounded by its context. A refusal is an *Error whose Code is
+// Every call is bounded by its context; a command whose caller gave up may be
+// carried out all the same. Over Kafka a call is ErrUnavailable if the brokers
+// have not taken it within a minute. A refusal is an *Error whose Code is
 // stable; errors.Is(err, client.ErrNotFound) and the like compare codes.
 package client

@@ -71,7 +71,7 @@ func (v *view) openPebble(fs vfs.FS, lock *pebble.Lock) error {
 	store.TuneLevels(o) // most workflows that are looked up are new
 	shared := store.NewShared(viewCache)
 	defer shared.Close() // an open store keeps it alive
-	if err := probe(fs, v.dir); err != nil {
+	if err := store.Probe(fs, v.dir); err != nil {
 		return err
 	}
 	health := store.Watch(o, v.logger, shared, nil)
@@ -99,19 +99,4 @@ func (v *view) shut() error {
 	err := errors.Join(v.db.Close(), v.lock.Close())
 	v.db = nil
 	return err
-}
-
-// probe finds out whether there is room for anything: Pebble, as it opens, tries
-// what it cannot write again at once, for ever.
-func probe(fs vfs.FS, dir string) error {
-	name := fs.PathJoin(dir, "temporary.room")
-	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(make([]byte, 1<<20))
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close(), fs.Remove(name))
 }

@@ -24,7 +24,7 @@ type Question struct {
 	Record  *kgo.Record
 }
 
-// Script answers a question; the replies' ids are filled in.
+// Script answers a question; the replies' ids are filled in where they are empty.
 type Script func(Question) []events.Reply
 
 // Echo decides every command, ends its work at once if that is waited for, and
@@ -120,7 +120,10 @@ func answer(ctx context.Context, out *kgo.Client, topic string, q Question, scri
 		return
 	}
 	for _, r := range replies {
-		r.ID, r.Workflow, r.Command = to.ID, workflow, command
+		if r.ID == "" {
+			r.ID = to.ID
+		}
+		r.Workflow, r.Command = workflow, command
 		b, err := json.Marshal(r)
 		if err != nil {
 			panic(err) // a script's body that is no JSON

@@ -1,0 +1,65 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// PositionError refuses an event about inputs that vanish which no owner writes:
+// replay quarantines its record (J6), and the position stays as it was.
+type PositionError struct {
+	Log   events.Source
+	Event events.Event
+	Why   string
+}
+
+func (e *PositionError) Error() string {
+	return fmt.Sprintf("%s of source %d: %s", events.Name(e.Event), e.Log, e.Why)
+}
+
+// truncated moves an input log to where it may be new.
+func (p *Processor) truncated(e *events.InputLogTruncated) error {
+	bad := func(why string) error { return &PositionError{e.Log, e, why} }
+	l, why := p.jumping(e.Log, e.Generation)
+	switch {
+	case why != "":
+		return bad(why)
+	case e.Expected < 0 || e.Resume < 0: // Resume is behind Expected if the topic was made anew
+		return bad("no offset is negative")
+	}
+	l.jump(e.Generation, e.Resume)
+	return nil
+}
+
+// lostInputs moves an input log behind what is gone.
+func (p *Processor) lostInputs(e *events.InputLost) error {
+	bad := func(why string) error { return &PositionError{e.Log, e, why} }
+	l, why := p.jumping(e.Log, e.Generation)
+	switch {
+	case why != "":
+		return bad(why)
+	case e.From < 0 || e.To < 0:
+		return bad("no offset is negative")
+	case e.To <= e.From:
+		return bad("what it says is lost is nothing")
+	case e.To < l.row.Next:
+		return bad("the position would go back")
+	}
+	l.jump(e.Generation, e.To)
+	return nil
+}
+
+// jumping is the input log that an event moves to the next generation, or why it
+// cannot.
+func (p *Processor) jumping(s events.Source, generation uint32) (*inputLog, string) {
+	if !slices.Contains(inputs[:], s) {
+		return nil, "it has no input log"
+	}
+	l := &p.inputs[s]
+	if generation != l.row.Generation+1 {
+		return nil, fmt.Sprintf("generation %d cannot follow %d", generation, l.row.Generation)
+	}
+	return l, ""
+}
