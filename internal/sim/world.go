@@ -107,11 +107,9 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	if w.logger == nil {
 		w.logger = discard
 	}
-	w.history.keep, w.coverage = o.Keep, workload.NewCoverage()
+	w.history, w.coverage = newHistory(o.Keep), workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
-	if o.Keep {
-		w.c.wrote = w.wrote
-	}
+	w.c.wrote = w.wrote
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for range planners {
