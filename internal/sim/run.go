@@ -86,6 +86,9 @@ func play(o *Options) *world {
 		}
 		w.advance()
 	}
+	if !w.failed() && o.Seed%anotherDay == 0 {
+		w.nextDay()
+	}
 	if !w.failed() {
 		w.audit()
 	}
