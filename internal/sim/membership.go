@@ -91,7 +91,7 @@ func late(rng *rand.Rand) time.Duration {
 // its owner lives on: another one obeys at once.
 func (w *world) releasePartition(rng *rand.Rand) {
 	p := int32(rng.IntN(len(w.owner)))
-	w.doubtful[p] = true
+	w.doubt(p)
 	from := w.owner[p]
 	to := w.other(rng, from)
 	if old := w.nodes[from]; old != nil && to != from {

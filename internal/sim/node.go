@@ -29,8 +29,7 @@ type node struct {
 	fs   *disk
 
 	owners     map[int32]*partition.Owner
-	generation int32 // of the group, as the process knows it
-	leases     int
+	generation int32          // of the group, as the process knows it
 	left       map[int32]int  // owners that end, by partition
 	dead       bool           // the cluster's lock guards it
 	cutOff     bool           // nothing it asks is answered
@@ -142,11 +141,10 @@ func (n *node) isDead() bool {
 	return n.dead
 }
 
+// leaseID is another one at each time: two partitions that acquire at one time
+// are in no order.
 func (n *node) leaseID() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.leases++
-	return fmt.Sprintf("%s-lease-%d", n.name, n.leases)
+	return fmt.Sprintf("%s-lease-%d", n.name, time.Since(n.w.began))
 }
 
 // member is the membership that committed positions name.
