@@ -5,6 +5,7 @@ package partition
 // (TestFlawsAreOfTestsOnly).
 type Flaws struct {
 	NoLedger           bool // a repeated command is decided again
+	NoWindow           bool // a command that the ledger has forgotten is decided again
 	EarlyEffects       bool // effects leave with the append of their record
 	LenientReplay      bool // replay takes records that are void (J1)
 	NoReadBack         bool // the takeover is not read back (O3)

@@ -40,7 +40,7 @@ const (
 func (p *Processor) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRow) {
 	entry := rows.Get[ledgerRow](p.tx, ledgerKey(cmd.Workflow, cmd.DedupeID()))
 	switch {
-	case entry == nil && stamp < p.horizon():
+	case entry == nil && stamp < p.horizon() && !p.Flaws.NoWindow:
 		return tooOld, nil
 	case entry == nil:
 		return unseen, nil

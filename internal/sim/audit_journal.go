@@ -39,6 +39,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 	}
 	w.auditCalls(decided)
 	w.auditHistories()
+	w.auditBroken(journals, decided)
 	for p := range w.doubtful {
 		w.present(p, positions)
 	}
@@ -87,7 +88,7 @@ func (w *world) auditCalls(decided map[string][]*events.Record) {
 			continue
 		}
 		w.coverage.Command(c.What)
-		key := c.Workflow + "\x00sim\x00" + c.ID
+		key := decisionKey(c)
 		records := once(decided[key])
 		if r := c.Reply.Refusal; c.Ended > 0 && r != nil {
 			w.coverage.Refusal(r.Code)
@@ -107,6 +108,9 @@ func (w *world) auditCalls(decided map[string][]*events.Record) {
 		}
 	}
 }
+
+// decisionKey is what the record of a command is known by.
+func decisionKey(c *calls.Call) string { return c.Workflow + "\x00sim\x00" + c.ID }
 
 // once leaves out the takeover of a claimant that obeyed an operator's word while
 // the owner did so too: both release the one lease, and both say for whom.
@@ -128,8 +132,12 @@ func (w *world) verdict(c *calls.Call) string {
 	return told.Verdict()
 }
 
+func (w *world) partition(workflow string) int32 {
+	return kafka.PartitionFor([]byte(workflow), w.plan.Partitions)
+}
+
 func (w *world) inDoubt(workflow string) bool {
-	return w.doubtful[kafka.PartitionFor([]byte(workflow), w.plan.Partitions)]
+	return w.doubtful[w.partition(workflow)] > 0
 }
 
 // auditHistories holds each workflow's calls, as its callers saw them, against
@@ -143,8 +151,8 @@ func (w *world) auditHistories() {
 	}
 }
 
-// histories are the calls by workflow. What owners say who do not know yet that
-// an operator has deposed them is left out, and what partitions are told.
+// histories are the calls by workflow, but of partitions themselves, and of those
+// whose lease was broken (auditBroken).
 func (w *world) histories() map[string]calls.History {
 	all := calls.Histories(w.calls)
 	maps.DeleteFunc(all, func(id string, _ calls.History) bool {
@@ -169,7 +177,7 @@ func (w *world) present(p int32, positions map[string]bool) {
 // but for those that say otherwise.
 func (w *world) auditTasks(positions map[string]bool) {
 	for _, t := range w.tasks {
-		p := int(kafka.PartitionFor([]byte(t.workflow), w.plan.Partitions))
+		p := int(w.partition(t.workflow))
 		if !t.early && !positions[at(p, t.token.Decided)] {
 			w.failAbout(w.workflow(t.workflow), "a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
 		}

@@ -156,8 +156,8 @@ func (u *caller) next(ctx context.Context) (events.Reply, error) {
 func (w *world) tick() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ticks++
-	return w.ticks
+	w.ticks = append(w.ticks, time.Now())
+	return int64(len(w.ticks))
 }
 
 func (w *world) sent(c *calls.Call) {

@@ -27,7 +27,7 @@ type cluster struct {
 	streams    map[string]*stream
 	rng        *rand.Rand // of the scheduler
 
-	wrote func(rec *kgo.Record, p int32, offset int64) // is told of every record; nil: nobody is
+	wrote func(rec *kgo.Record, p int32, offset int64) // is told of every record
 }
 
 // place is a partition of a topic.
@@ -116,9 +116,7 @@ func (c *cluster) write(rec *kgo.Record, txn *transaction) (int32, int64, error)
 		txn.logs = append(txn.logs, l)
 	}
 	offset := l.append(t, p, rec, txn, time.Now())
-	if c.wrote != nil {
-		c.wrote(rec, p, offset)
-	}
+	c.wrote(rec, p, offset)
 	return p, offset, nil
 }
 

@@ -42,7 +42,7 @@ func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	if to == old.slot {
 		return
 	}
-	w.doubtful[p] = true
+	w.doubt(p)
 	old.cutOff = true
 	deposed := w.committed(p, 1)
 	w.when(deposed, millis(rng, 300, 4000), old.name+" is back", func() {

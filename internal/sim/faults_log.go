@@ -124,7 +124,7 @@ func (w *world) expireInput(rng *rand.Rand) {
 // record that counts has decided yet: by an owner that an operator's word has
 // deposed. Only the command itself keeps such a promise, so it is not lost too.
 func (w *world) promised(t *topic, p int32) bool {
-	return w.doubtful[p] && t.name == w.c.names.Commands()
+	return w.doubtful[p] > 0 && t.name == w.c.names.Commands()
 }
 
 // abortTxn lets the cluster end a transaction that is open, and its producer begin anew.

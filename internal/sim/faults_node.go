@@ -125,7 +125,7 @@ func (w *world) skewClock(rng *rand.Rand) {
 		skew = millis(rng, -margin/2, margin/2)
 	case 2:
 		for p := range w.owner {
-			w.doubtful[int32(p)] = true
+			w.doubt(int32(p))
 		}
 		skew = millis(rng, -5*margin, 5*margin)
 	}

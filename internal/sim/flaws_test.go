@@ -17,6 +17,7 @@ type flaw struct {
 // seeds a run must fail for it.
 var flaws = []flaw{
 	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil},
+	{"what the ledger has forgotten is decided again", 40, partition.Flaws{NoWindow: true}, nil},
 	{"effects leave before their record counts", 100, partition.Flaws{EarlyEffects: true}, nil},
 	{"void records are replayed", 200, partition.Flaws{LenientReplay: true}, nil},
 	{"a takeover is not read back", 200, partition.Flaws{NoReadBack: true}, nil},

@@ -68,10 +68,10 @@ func (w *world) movePartition(rng *rand.Rand) {
 	case old == nil:
 		w.assign(p, to)
 	case to == from || rng.IntN(5) == 0: // it leaves and joins again
-		old.lose(p, nil)
+		old.lose(p)
 		w.assign(p, from)
 	case rng.IntN(2) == 0:
-		old.revoke(p, nil)
+		old.revoke(p)
 		w.at(millis(rng, 0, 5000), "the group moves on", func() { w.assign(p, to) })
 	default:
 		w.assign(p, to)
@@ -91,7 +91,7 @@ func late(rng *rand.Rand) time.Duration {
 // its owner lives on: another one obeys at once.
 func (w *world) releasePartition(rng *rand.Rand) {
 	p := int32(rng.IntN(len(w.owner)))
-	w.doubtful[p] = true
+	w.doubt(p)
 	from := w.owner[p]
 	to := w.other(rng, from)
 	if old := w.nodes[from]; old != nil && to != from {
@@ -119,7 +119,7 @@ func (w *world) loseLater(n *node, p int32, after time.Duration) {
 	o := n.owners[p]
 	w.at(after, n.name+" learns that "+partitionName(p)+" is lost", func() {
 		if w.nodes[n.slot] == n && n.owners[p] == o && w.owner[p] != n.slot {
-			n.lose(p, nil)
+			n.lose(p)
 		}
 	})
 }

@@ -29,8 +29,7 @@ type node struct {
 	fs   *disk
 
 	owners     map[int32]*partition.Owner
-	generation int32 // of the group, as the process knows it
-	leases     int
+	generation int32          // of the group, as the process knows it
 	left       map[int32]int  // owners that end, by partition
 	dead       bool           // the cluster's lock guards it
 	cutOff     bool           // nothing it asks is answered
@@ -67,6 +66,7 @@ func (w *world) startNode(slot int, fs *disk) *node {
 	w.c.mu.Lock()
 	w.c.group.members[n.name] = true // an older process may be ending
 	w.c.mu.Unlock()
+	settle()
 	return n
 }
 
@@ -118,11 +118,12 @@ func (n *node) freeze() {
 
 func (n *node) wake() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.gate != nil {
 		close(n.gate)
 		n.gate = nil
 	}
+	n.mu.Unlock()
+	settle()
 }
 
 func (n *node) frozen() bool {
@@ -140,11 +141,10 @@ func (n *node) isDead() bool {
 	return n.dead
 }
 
+// leaseID is another one at each time: two partitions that acquire at one time
+// are in no order.
 func (n *node) leaseID() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.leases++
-	return fmt.Sprintf("%s-lease-%d", n.name, n.leases)
+	return fmt.Sprintf("%s-lease-%d", n.name, time.Since(n.w.began))
 }
 
 // member is the membership that committed positions name.
@@ -164,6 +164,7 @@ func (n *node) learn(generation int32) {
 func (n *node) own(p int32) {
 	if n.owners[p] == nil {
 		n.owners[p] = n.host.Own(as(context.Background(), partitionName(p)), p)
+		settle()
 	}
 }
 
@@ -174,22 +175,22 @@ func (n *node) leaving(p int32) bool {
 	return n.left[p] > 0
 }
 
-// lose gives a partition up at once; revoke in order. then runs when it has ended.
-func (n *node) lose(p int32, then func()) {
+// lose gives a partition up at once; revoke in order.
+func (n *node) lose(p int32) {
 	n.w.tell(n.aboutPartition(p), "  %s loses %s at once", n.name, partitionName(p))
-	n.give(p, then, func(o *partition.Owner) { o.Lose() })
+	n.give(p, func(o *partition.Owner) { o.Lose() })
 }
 
-func (n *node) revoke(p int32, then func()) {
+func (n *node) revoke(p int32) {
 	n.w.tell(n.aboutPartition(p), "  %s gives %s up in order", n.name, partitionName(p))
-	n.give(p, then, func(o *partition.Owner) {
+	n.give(p, func(o *partition.Owner) {
 		ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 		defer stop()
 		o.Revoke(ctx)
 	})
 }
 
-func (n *node) give(p int32, then func(), how func(*partition.Owner)) {
+func (n *node) give(p int32, how func(*partition.Owner)) {
 	o := n.owners[p]
 	delete(n.owners, p)
 	n.mu.Lock()
@@ -202,10 +203,8 @@ func (n *node) give(p int32, then func(), how func(*partition.Owner)) {
 		n.mu.Lock()
 		n.left[p]--
 		n.mu.Unlock()
-		if then != nil {
-			then()
-		}
 	})
+	settle()
 }
 
 // kill ends the process without a goodbye. What it had sent may still arrive.
@@ -232,9 +231,10 @@ func (n *node) kill() {
 		done(errDead)
 	}
 	for _, p := range n.owned() {
-		n.lose(p, nil)
+		n.lose(p)
 	}
 	n.close()
+	settle()
 }
 
 // close ends the process's clients once its owners have ended.
@@ -257,7 +257,7 @@ func (n *node) close() {
 // leave ends the process in order.
 func (n *node) leave() {
 	for _, p := range n.owned() {
-		n.revoke(p, nil)
+		n.revoke(p)
 	}
 	n.close()
 }

@@ -33,7 +33,7 @@ type Result struct {
 	Steps   int
 	Took    time.Duration // of virtual time
 	Faults  []Fault       // that were meant
-	Digest  uint64        // of the history
+	Digest  uint64        // of the history and of all records that were written
 	About   Subject       // of Err, as far as it is known
 	History []Line        // if kept
 	Covered workload.Coverage
@@ -63,7 +63,7 @@ func run(o Options) Result {
 	w := play(&o)
 	return Result{
 		Seed: o.Seed, Err: w.err(), About: w.about, Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
-		Digest: w.history.digest, History: w.history.lines, Covered: w.coverage,
+		Digest: w.history.digest(), History: w.history.lines, Covered: w.coverage,
 		Key: secret, Journals: w.journals(),
 	}
 }
@@ -85,6 +85,9 @@ func play(o *Options) *world {
 			w.fail("after %v nothing comes to rest: %s", time.Since(w.began), w.stuck())
 		}
 		w.advance()
+	}
+	if !w.failed() && o.Seed%anotherDay == 0 {
+		w.nextDay()
 	}
 	if !w.failed() {
 		w.audit()

@@ -21,8 +21,7 @@ type move struct {
 // advance lets one thing happen: an operation at the cluster or its answer, a
 // step of a taker, or time.
 func (w *world) advance() {
-	time.Sleep(time.Nanosecond) // no two answers at one time: what they set off does not meet
-	synctest.Wait()
+	settle()
 	w.overdue()
 	w.c.mu.Lock()
 	w.c.overdue(time.Now())
@@ -39,6 +38,13 @@ func (w *world) advance() {
 	if after != nil {
 		after()
 	}
+}
+
+// settle lets everything that was set off come to rest, and gives what comes next
+// a time of its own: what two acts or answers set off does not meet.
+func settle() {
+	time.Sleep(time.Nanosecond)
+	synctest.Wait()
 }
 
 // do makes a move under the cluster's lock; what it returns is done without it.
@@ -73,7 +79,7 @@ func (w *world) overdue() {
 		w.later = slices.Delete(w.later, i, i+1)
 		w.note("%s", d.what)
 		d.do()
-		synctest.Wait()
+		settle()
 	}
 }
 

@@ -12,8 +12,17 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// wrote tells readers of a record that was written, and what it says.
+// wrote takes a record that was written into the history.
 func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
+	w.history.wrote(rec, p, offset)
+	w.noteJournal(rec, p, offset)
+	if w.history.keep {
+		w.tellOf(rec, p, offset)
+	}
+}
+
+// tellOf tells readers of a record that was written, and what it says.
+func (w *world) tellOf(rec *kgo.Record, p int32, offset int64) {
 	names := w.c.names
 	switch rec.Topic {
 	case names.State(), names.Authority(), names.Status(): // parts of checkpoints, whose transactions are told of, and summaries

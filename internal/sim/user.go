@@ -187,13 +187,16 @@ func (u *user) look(ctx context.Context, s summary) error {
 	var productions struct {
 		Productions map[string][]json.RawMessage `json:"productions"`
 	}
-	for kind, into := range map[string]any{"results": &results, "productions": &productions} {
-		r, err := u.query(ctx, events.Query{Kind: kind, Workflow: u.wf.ID})
+	for _, part := range []struct { // in one order: the seed decides it
+		kind string
+		into any
+	}{{"results", &results}, {"productions", &productions}} {
+		r, err := u.query(ctx, events.Query{Kind: part.kind, Workflow: u.wf.ID})
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(r.Body, into); err != nil {
-			return fmt.Errorf("the %s of %s: %w", kind, u.wf.ID, err)
+		if err := json.Unmarshal(r.Body, part.into); err != nil {
+			return fmt.Errorf("the %s of %s: %w", part.kind, u.wf.ID, err)
 		}
 	}
 	u.results.Outputs, u.results.Productions = results.Results, productions.Productions

@@ -39,9 +39,10 @@ type world struct {
 	takers   []*taker
 	owner    []int // of partitions: the slot that the group gave it to; -1: none
 	starts   int
-	orders   int            // of operators
-	kills    int            // of takers
-	doubtful map[int32]bool // partitions whose lease may not have excluded another
+	orders   int                 // of operators
+	kills    int                 // of takers
+	doubtful map[int32]int64     // partitions whose lease may not have excluded another, and since which tick
+	decided  map[inJournal]int64 // the ticks at which records of journals were written
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -64,8 +65,8 @@ type world struct {
 	coverage workload.Coverage
 
 	mu      sync.Mutex
-	leaving int // processes that end
-	ticks   int64
+	leaving int         // processes that end
+	ticks   []time.Time // when each was
 	calls   []*calls.Call
 	tasks   []taskSeen
 	errs    []error
@@ -103,15 +104,13 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]bool{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, decided: map[inJournal]int64{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
-	w.history.keep, w.coverage = o.Keep, workload.NewCoverage()
+	w.history, w.coverage = newHistory(o.Keep), workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
-	if o.Keep {
-		w.c.wrote = w.wrote
-	}
+	w.c.wrote = w.wrote
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for range planners {

@@ -163,6 +163,12 @@ func may(status string, holds func(string) bool) bool {
 	return slices.ContainsFunc(alone[status], holds)
 }
 
+// Told is the position of the record that an answer is as of; false: it names none.
+func (c *Call) Told() (events.Position, bool) {
+	told, ok := c.told()
+	return told.at, ok
+}
+
 // told is what an answer says of the workflow.
 func (c *Call) told() (account, bool) {
 	var body struct{ Run, Status, Position string }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -30,11 +32,41 @@ var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, row
 
 // Fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition. A record that cannot be applied is an error.
-func Fold(key events.Key, p int32, records []*events.Record) (all Content, err error) {
-	machine := planner.New(planner.Config{
+func Fold(key events.Key, p int32, records []*events.Record) (Content, error) {
+	state, err := fold(key, p, records, func(machine.Machine, *rows.Tx, *events.Record) {})
+	if err != nil {
+		return nil, err
+	}
+	all := Content{}
+	for _, k := range state.Keys() {
+		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
+	}
+	return all, nil
+}
+
+// Answers are what records of a journal answer to the commands that they decide,
+// by the state that is folded up to them; of those that are asked for.
+func Answers(key events.Key, p int32, records []*events.Record, asked map[events.Position]bool) (map[events.Position]events.Reply, error) {
+	all := map[events.Position]events.Reply{}
+	var unread error
+	_, err := fold(key, p, records, func(m machine.Machine, tx *rows.Tx, rec *events.Record) {
+		if asked[rec.Position] && OfMachine(rec) {
+			r := m.Answer(tx, rec)
+			var sent events.Reply
+			unread = errors.Join(unread, json.Unmarshal(events.EncodeReply(&r), &sent))
+			all[rec.Position] = sent
+		}
+	})
+	return all, errors.Join(err, unread)
+}
+
+// fold applies a journal to nothing; each sees every record with the state right
+// after it.
+func fold(key events.Key, p int32, records []*events.Record, each func(machine.Machine, *rows.Tx, *events.Record)) (state *rows.Memory, err error) {
+	m := planner.New(planner.Config{
 		Key: key, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
 	})
-	var state rows.Memory
+	state = &rows.Memory{}
 	var at events.Position
 	defer func() {
 		if v := recover(); v != nil {
@@ -43,19 +75,16 @@ func Fold(key events.Key, p int32, records []*events.Record) (all Content, err e
 	}()
 	for _, rec := range records {
 		at = rec.Position
-		tx := rows.Begin(&state)
+		tx := rows.Begin(state)
 		if OfMachine(rec) {
-			machine.Apply(tx, rec)
+			m.Apply(tx, rec)
 		} else {
 			disarm(tx, rec)
 		}
+		each(m, tx, rec)
 		state.Commit(tx.Writes())
 	}
-	all = Content{}
-	for _, k := range state.Keys() {
-		all[string(k.Append(nil))] = wire.Marshal(state.Get(k, nil))
-	}
-	return all, nil
+	return state, nil
 }
 
 // disarm deletes the timer that a defect was met at: it does not fire again.
