@@ -51,18 +51,19 @@ func (w *world) auditCommands(ctx context.Context, ours, others map[string]bool,
 	w.t.Helper()
 	all := maps.Clone(others)
 	maps.Copy(all, ours)
-	w.asked.mu.Lock()
-	for _, id := range w.asked.written {
+	for _, id := range w.written() {
 		all[id] = true
 	}
-	w.asked.mu.Unlock()
+	if w.strangers != nil {
+		maps.Copy(all, w.strangers.misplaced)
+	}
 	for id := range w.auditLosses(ctx, journals) {
 		if !w.asked.answered(id) {
 			delete(all, id)
 		}
 	}
 	w.must(workload.CheckCommands(all, journals))
-	w.auditLetters(ctx, toldLost(journals))
+	w.auditLetters(ctx)
 }
 
 // visit starts a planner on a disk, ends it in order when it owns everything,

@@ -37,14 +37,12 @@ func (o occurred) missing(seeds int, wanted []string) (all []string) {
 
 // enoughForFaults are the seeds of one test over which all that its faults are
 // to do has to occur.
-const enoughForFaults = 20
+const enoughForFaults = 18
 
 // What faults do, by what they are done to.
 var (
-	disturbedDisks = []string{
-		"an unsynced tail that is lost", "a wiped disk",
-		"an outdated store", "a flipped bit", "a truncated file", "rotten tables", "a rotten manifest", "a full disk",
-	}
+	killedDisks    = []string{"an unsynced tail that is lost", "a wiped disk"}
+	damagedDisks   = []string{"an outdated store", "a flipped bit", "a truncated file", "rotten tables", "a rotten manifest", "a full disk"}
 	lostInputs     = []string{"a shortened input log", "lost commands", "lost inbox"}
 	strangeRecords = []string{
 		"an undecodable command", "an undecodable outcome", "wrong headers", "no key", "a record of the largest size",

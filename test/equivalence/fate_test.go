@@ -61,15 +61,17 @@ func plannerFates(d workload.Dice, n int) []fate {
 }
 
 // diskFates draws how planners end whose disks do not keep what they should.
+// They mostly end in order, or live for long: what is not there yet cannot be
+// damaged.
 func diskFates(d workload.Dice, n int) []fate {
 	all := plannerFates(d, n)
 	for i := range all {
 		f := &all[i]
-		f.how = workload.Pick(d, atRequest, atTime, inOrder)
+		f.how, f.lives = workload.Pick(d, atRequest, atTime, inOrder, inOrder), d.Millis(0, 20_000)
 		f.damage = workload.Pick(d, none, outdated, flipped, flipped, truncated, truncated, rotTables, rotOthers)
 		f.wiped = f.wiped && f.damage == none
-		if d.One(3) {
-			f.fills, f.full = d.Millis(0, 8000), d.Millis(500, 8000)
+		if d.One(2) {
+			f.fills, f.full = d.Millis(0, 8000), d.Millis(3000, 15_000)
 		}
 	}
 	return all

@@ -2,8 +2,11 @@ package equivalence
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -75,7 +78,7 @@ func (w *world) expire(d workload.Dice, log events.Source, p int32) {
 		w.t.Errorf("removing records of %s/%d: %v", topic, p, err)
 		return
 	}
-	w.happened("a shortened input log")
+	w.happened("a shortened input log", "topic", topic, "partition", p, "begins", to, "ends", end)
 }
 
 func (w *world) bounds(ctx context.Context, topic string, p int32) (begin, end int64, err error) {
@@ -151,17 +154,36 @@ func (w *world) auditLosses(ctx context.Context, journals [][]*events.Record) (w
 			}
 		}
 	}
-	return w.asked.undecided(w, told, decided)
+	without, err := undecided(w.written(), told, decided)
+	w.must(err)
+	if w.faults.losses && w.strangers != nil { // what was forwarded may be gone from where it belongs
+		for id := range w.strangers.misplaced {
+			if _, ok := decided[id]; !ok {
+				without[id] = true
+			}
+		}
+	}
+	return without
 }
 
-// undecided holds the places that the client's commands were written to against
-// those that are decided.
-func (r *recorder) undecided(w *world, told gone, decided map[string]place) (without map[string]bool) {
-	w.t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// written are the commands that were written where they belong, but for those
+// that planners forwarded.
+func (w *world) written() map[place]string {
+	w.asked.mu.Lock()
+	defer w.asked.mu.Unlock()
+	all := maps.Clone(w.asked.written)
+	if w.strangers != nil {
+		maps.Copy(all, w.strangers.written)
+	}
+	return all
+}
+
+// undecided holds the places that commands were written to against those that
+// are decided. It returns the ids of those of which all copies are told lost.
+func undecided(written map[place]string, told gone, decided map[string]place) (without map[string]bool, err error) {
 	without = map[string]bool{}
-	for at, id := range r.written {
+	var errs []error
+	for at, id := range written {
 		by, ok := decided[id]
 		switch {
 		case told.has(at):
@@ -169,10 +191,36 @@ func (r *recorder) undecided(w *world, told gone, decided map[string]place) (wit
 				without[id] = true
 			}
 		case !ok:
-			w.t.Errorf("the command %q at %+v is neither decided nor told lost", id, at)
+			errs = append(errs, fmt.Errorf("the command %q at %+v is neither decided nor told lost", id, at))
 		case by.offset > at.offset:
-			w.t.Errorf("the command %q at %+v is passed over for its copy at %+v and not told lost", id, at, by)
+			errs = append(errs, fmt.Errorf("the command %q at %+v is passed over for its copy at %+v and not told lost", id, at, by))
 		}
 	}
-	return without
+	return without, errors.Join(errs...)
+}
+
+// What is not decided and not told lost is noticed, and what is told lost is not
+// complained of.
+func TestACommandThatVanishesUntoldIsNoticed(t *testing.T) {
+	in := func(offset int64) place { return place{events.FromCommands, 1, offset} }
+	told := gone{in(0): {{Log: events.FromCommands, From: 2, To: 4}}}
+	for name, c := range map[string]struct {
+		written map[place]string
+		decided map[string]place
+		lawful  bool
+		without int
+	}{
+		"decided where it is":                {map[place]string{in(1): "a"}, map[string]place{"a": in(1)}, true, 0},
+		"its copy is behind it":              {map[place]string{in(1): "a", in(5): "a"}, map[string]place{"a": in(1)}, true, 0},
+		"told lost":                          {map[place]string{in(3): "a"}, nil, true, 1},
+		"told lost, its copy is decided":     {map[place]string{in(3): "a", in(4): "a"}, map[string]place{"a": in(4)}, true, 0},
+		"neither decided nor told lost":      {map[place]string{in(4): "a"}, nil, false, 0},
+		"passed over, and its copy not":      {map[place]string{in(1): "a", in(5): "a"}, map[string]place{"a": in(5)}, false, 0},
+		"its last copy is not told lost too": {map[place]string{in(3): "a", in(4): "a"}, nil, false, 1},
+	} {
+		without, err := undecided(c.written, told, c.decided)
+		if (err == nil) != c.lawful || len(without) != c.without {
+			t.Errorf("%s: %v, without %v", name, err, without)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package equivalence
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -30,8 +32,10 @@ type strangers struct {
 	d   workload.Dice
 	out *kgo.Client
 
-	number int
-	vain   map[place]string // records that nobody understands, by what they are
+	number    int
+	vain      map[place]string // records that nobody understands, by what they are
+	written   map[place]string // commands that are understood, as workload.CommandID names them
+	misplaced map[string]bool  // commands in the wrong partition
 }
 
 // meddle lets strangers write until the returned function ends it.
@@ -40,7 +44,7 @@ func (w *world) meddle(seed uint64) (end func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s := &strangers{w: w, d: workload.NewDice(seed), out: out, vain: map[place]string{}}
+	s := &strangers{w: w, d: workload.NewDice(seed), out: out, vain: map[place]string{}, written: map[place]string{}, misplaced: map[string]bool{}}
 	w.strangers = s
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -54,6 +58,35 @@ func (w *world) meddle(seed uint64) (end func()) {
 		running.Wait()
 		synctest.Wait()
 		out.Close()
+		w.settle()
+	}
+}
+
+// settle waits until planners have read what is in the commands now, and what
+// they have forwarded: they answer no question before.
+func (w *world) settle() {
+	ctx, cancel := w.within()
+	defer cancel()
+	for range 2 {
+		for p := range w.plan.Partitions {
+			err := persist(ctx, func(ctx context.Context) error {
+				_, err := w.client.Get(ctx, w.nobody(p))
+				return err
+			})
+			if !errors.Is(err, client.ErrNotFound) {
+				w.t.Errorf("asking partition %d for what nobody started: %v", p, err)
+			}
+		}
+		synctest.Wait()
+	}
+}
+
+// nobody is the id of a workflow of a partition that nobody has started.
+func (w *world) nobody(p int32) string {
+	for i := 0; ; i++ {
+		if id := fmt.Sprintf("nobody-%d", i); kafka.PartitionFor([]byte(id), w.plan.Partitions) == p {
+			return id
+		}
 	}
 }
 
@@ -122,7 +155,14 @@ func (s *strangers) inVain(what string, r *kgo.Record) {
 // send writes what is understood, if it is where it belongs.
 func (s *strangers) send(what string, r *kgo.Record) {
 	r.Headers = append(r.Headers, kafka.Header(strange, nil))
-	s.produce(what, r)
+	at, ok := s.produce(what, r)
+	switch {
+	case !ok || at.log != events.FromCommands:
+	case at.partition == kafka.PartitionFor(r.Key, s.w.plan.Partitions):
+		s.written[at] = workload.CommandID(r)
+	default:
+		s.misplaced[workload.CommandID(r)] = true
+	}
 }
 
 func (s *strangers) produce(what string, r *kgo.Record) (at place, ok bool) {
@@ -130,7 +170,7 @@ func (s *strangers) produce(what string, r *kgo.Record) (at place, ok bool) {
 		s.w.t.Errorf("writing %s: %v", what, err)
 		return place{}, false
 	}
-	s.w.happened(what)
+	s.w.happened(what, "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)
 	at = place{events.FromCommands, r.Partition, r.Offset}
 	if r.Topic == s.w.cluster.Topics.Inbox() {
 		at.log = events.FromInbox
@@ -138,9 +178,9 @@ func (s *strangers) produce(what string, r *kgo.Record) (at place, ok bool) {
 	return at, true
 }
 
-// auditLetters holds the dlq against what strangers wrote in vain. What is told
-// lost need not be there; a letter may come twice.
-func (w *world) auditLetters(ctx context.Context, told gone) {
+// auditLetters holds the dlq against what strangers wrote in vain. A letter may
+// come twice, and cannot be made again when its record is gone.
+func (w *world) auditLetters(ctx context.Context) {
 	w.t.Helper()
 	vain := map[place]string{}
 	if w.strangers != nil {
@@ -166,7 +206,9 @@ func (w *world) auditLetters(ctx context.Context, told gone) {
 	}))
 	var missing []string
 	for at, what := range vain {
-		if !letters[at] && !told.has(at) {
+		begin, _, err := w.bounds(ctx, topicOf[at.log], at.partition)
+		w.must(err)
+		if !letters[at] && at.offset >= begin {
 			missing = append(missing, fmt.Sprintf("%s at %+v", what, at))
 		}
 	}

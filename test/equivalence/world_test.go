@@ -141,11 +141,11 @@ func (w *world) wait(d time.Duration) bool {
 }
 
 // happened counts a fault that has done something.
-func (w *world) happened(what string) {
+func (w *world) happened(what string, details ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faulted[what]++
-	w.logger.Info("TEST: happened", "what", what, "after", time.Since(w.began))
+	w.logger.Info("TEST: happened", append([]any{"what", what, "after", time.Since(w.began)}, details...)...)
 }
 
 // killed counts a killed process.
