@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -108,7 +109,7 @@ func (w *world) until(what string, holds func() bool) bool {
 
 // restoreAll lets one planner with an empty disk own everything, and end in order.
 func (w *world) restoreAll() {
-	w.disks[0] = newDisk()
+	w.disks[0] = disk.New()
 	w.startNode(0, w.disks[0])
 	for p := range w.owner {
 		w.assign(int32(p), 0)
@@ -134,7 +135,7 @@ func (w *world) auditStores(what string, journals [][]*events.Record) {
 			w.failAbout(ofPartition(int32(p)), "%s of partition %d: %w", what, p, err)
 			continue
 		}
-		if w.disks[slot].rotted && len(have) == 0 {
+		if w.disks[slot].Rotten() && len(have) == 0 {
 			continue
 		}
 		want, err := workload.Fold(secret, int32(p), journals[p])

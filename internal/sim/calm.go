@@ -16,11 +16,11 @@ func (w *world) calmDown() {
 	for slot, n := range w.nodes {
 		w.skews[slot] = 0
 		if n == nil {
-			w.disks[slot].full.Store(false)
+			w.disks[slot].Free()
 			w.startNode(slot, w.disks[slot])
 			continue
 		}
-		n.fs.full.Store(false)
+		n.fs.Free()
 		n.cutOff = false
 		n.hear()
 		n.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing/synctest"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/sim/disk"
 )
 
 // stageCoups begins the coups whose moment has come: an owner has appended
@@ -92,7 +94,7 @@ func (w *world) wipe(slot int, down time.Duration) {
 	if n == nil {
 		return
 	}
-	w.disks[slot], w.nodes[slot] = newDisk(), nil
+	w.disks[slot], w.nodes[slot] = disk.New(), nil
 	n.kill()
 	w.at(down, "a planner starts again", func() { w.restart(slot) })
 }

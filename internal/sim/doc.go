@@ -19,8 +19,8 @@
 // linearizability (package calls).
 //
 // log.go, cluster.go and coordinator.go are the model of Kafka; stream.go,
-// client.go and txn.go its clients; node.go and disk.go a planner's process and
-// machine; taker.go, caller.go, user.go and meddle.go who works with planners;
+// client.go and txn.go its clients; node.go a planner's process, package disk its
+// disk; taker.go, caller.go, user.go and meddle.go who works with planners;
 // schedule.go, fault.go, faults_node.go, faults_log.go, membership.go and calm.go
 // what happens.
 package sim

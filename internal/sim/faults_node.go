@@ -3,6 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/sim/disk"
 )
 
 // someNode is a planner that runs; nil if there is none.
@@ -37,13 +39,13 @@ func (w *world) killNode(rng *rand.Rand) {
 }
 
 func (w *world) kill(n *node, rng *rand.Rand) {
-	left := newDisk()
+	left := disk.New()
 	switch rng.IntN(5) {
 	case 0:
 	case 1, 2:
-		left = n.fs.after(false)
+		left = n.fs.After(0, nil)
 	default:
-		left = n.fs.after(true)
+		left = n.fs.Copy()
 	}
 	w.disks[n.slot], w.nodes[n.slot] = left, nil
 	n.kill()
@@ -150,7 +152,7 @@ func (w *world) swapDisk(rng *rand.Rand) {
 	if n == nil {
 		return
 	}
-	old := n.fs.after(true)
+	old := n.fs.Copy()
 	w.at(millis(rng, 500, 15_000), n.name+" dies, and its disk is an older one", func() {
 		now := w.nodes[n.slot]
 		if now == nil {
@@ -169,8 +171,10 @@ func (w *world) rotDisk(rng *rand.Rand) {
 	if n == nil {
 		return
 	}
-	w.disks[n.slot] = n.fs.after(true)
-	w.disks[n.slot].rot(rng.IntN(2) == 0)
+	w.disks[n.slot] = n.fs.Copy()
+	if err := w.disks[n.slot].Rot(rng.IntN(2) == 0); err != nil {
+		w.fail("rotting a disk: %w", err)
+	}
 	w.nodes[n.slot] = nil
 	n.kill()
 	w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
@@ -183,15 +187,15 @@ func (w *world) fillDisk(rng *rand.Rand) {
 	if n == nil {
 		return
 	}
-	disk := n.fs
+	fs := n.fs
 	if rng.IntN(3) == 0 {
 		w.nodes[n.slot] = nil
 		n.kill()
-		disk = newDisk()
-		w.disks[n.slot] = disk
+		fs = disk.New()
+		w.disks[n.slot] = fs
 		w.at(time.Millisecond, "a planner starts on a full disk", func() { w.restart(n.slot) }) // not while the old process ends
 	}
-	disk.full.Store(true)
+	fs.Fill()
 	w.tell(n.about(), "  the disk of %s is full", slotName(n.slot))
-	w.at(millis(rng, 500, 5000), "there is room on the disk of "+slotName(n.slot)+" again", func() { disk.full.Store(false) })
+	w.at(millis(rng, 500, 5000), "there is room on the disk of "+slotName(n.slot)+" again", fs.Free)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -26,7 +27,7 @@ type node struct {
 	slot int
 	name string // of the process start
 	host *partition.Host
-	fs   *disk
+	fs   *disk.Disk
 
 	owners     map[int32]*partition.Owner
 	generation int32          // of the group, as the process knows it
@@ -43,7 +44,7 @@ type node struct {
 }
 
 // start starts a planner on a disk.
-func (w *world) startNode(slot int, fs *disk) *node {
+func (w *world) startNode(slot int, fs *disk.Disk) *node {
 	w.starts++
 	n := &node{
 		w: w, c: w.c, slot: slot, name: fmt.Sprintf("n%d.%d", slot, w.starts), fs: fs,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/sim/calls"
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/definition"
@@ -34,7 +35,7 @@ type world struct {
 	began  time.Time
 
 	nodes    []*node // by slot; nil: it is down
-	disks    []*disk
+	disks    []*disk.Disk
 	skews    []time.Duration
 	takers   []*taker
 	owner    []int // of partitions: the slot that the group gave it to; -1: none
@@ -114,7 +115,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for range planners {
-		w.disks, w.skews, w.nodes = append(w.disks, newDisk()), append(w.skews, 0), append(w.nodes, nil)
+		w.disks, w.skews, w.nodes = append(w.disks, disk.New()), append(w.skews, 0), append(w.nodes, nil)
 	}
 	for range w.plan.Partitions {
 		w.owner = append(w.owner, -1)

@@ -11,20 +11,24 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
-// commitWait bounds one commit.
+// commitWait bounds one commit, with its wait for another one.
 const commitWait = 5 * time.Second
 
 // commit commits what is done in the partitions that are still ours (E3). What
 // fails is due again with the next commit.
 func (c *consumer) commit(ctx context.Context) {
-	c.committing.Lock()
-	defer c.committing.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, commitWait)
+	defer cancel()
+	select {
+	case c.committing <- struct{}{}:
+		defer func() { <-c.committing }()
+	case <-ctx.Done():
+		return
+	}
 	due := c.due()
 	if len(due) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitWait)
-	defer cancel()
 	c.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{c.topic: due},
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 			if err != nil {

@@ -36,7 +36,7 @@ type consumer struct {
 	taken  []*Attempt // room for what is taken at a time
 
 	partitions map[int32]*partition // guarded by the ledger
-	committing sync.Mutex           // one commit at a time, so that none overtakes
+	committing chan struct{}        // one commit at a time, so that none overtakes
 
 	// polling is held from a poll until its records are in the ledger, so that
 	// a revocation can wait for that. interrupt ends the poll that waits.
@@ -46,7 +46,7 @@ type consumer struct {
 }
 
 func newConsumer(t *Taker, p *pool, queue string) *consumer {
-	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), offer: newOffer(), partitions: map[int32]*partition{}}
+	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), offer: newOffer(), partitions: map[int32]*partition{}, committing: make(chan struct{}, 1)}
 }
 
 func (c *consumer) connect(serverSide bool) (err error) {

@@ -3,49 +3,72 @@ package equivalence
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // audit holds the journal against the conduct of workflows, the stores against
 // the journal, and what the client was told against the specification, once all
 // processes have ended. It returns what has occurred.
-func (w *world) audit() workload.Coverage {
+func (w *world) audit() occurred {
 	w.t.Helper()
 	w.visit("the last store", w.disk(0))
-	w.visit("the store restored from changelog and journal", vfs.NewCrashableMem())
+	w.visit("the store restored from changelog and journal", disk.New())
 	ctx, cancel := w.within()
 	defer cancel()
 	journals, err := w.journals(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	sent, err := w.commands(ctx)
+	ours, others, err := w.commands(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.must(workload.CheckCommands(sent, journals))
+	w.auditCommands(ctx, ours, others, journals)
 	for _, records := range journals {
-		w.must(workload.CheckConduct(w.plan, w.ledger, len(w.faults.takers) == 0, records))
+		w.must(workload.CheckConduct(w.plan, w.ledger, w.faults.steady(), records))
 	}
 	w.must(w.ledger.Complaints())
-	w.auditCalls(sent)
+	w.auditCalls(ours)
 	covered := w.covered(journals)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.t.Logf("%v of virtual time; killed: %d planners, %d takers; occurred: %v", time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedTakers, covered)
-	return covered
+	w.t.Logf("%v of virtual time; killed: %d planners, %d takers; faults: %v; occurred: %v",
+		time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedTakers, w.faulted, covered)
+	return occurred{covered, w.faulted}
+}
+
+// auditCommands holds that every command that was ever in the topic is decided
+// by exactly one record, but for those that are told lost and came no other time.
+func (w *world) auditCommands(ctx context.Context, ours, others map[string]bool, journals [][]*events.Record) {
+	w.t.Helper()
+	all := maps.Clone(others)
+	maps.Copy(all, ours)
+	for _, id := range w.written() {
+		all[id] = true
+	}
+	if w.strangers != nil {
+		maps.Copy(all, w.strangers.misplaced)
+	}
+	for id := range w.auditLosses(ctx, journals) {
+		if !w.asked.answered(id) {
+			delete(all, id)
+		}
+	}
+	w.must(workload.CheckCommands(all, journals))
+	w.auditLetters(ctx)
 }
 
 // visit starts a planner on a disk, ends it in order when it owns everything,
 // and holds what it leaves against the folded journal.
-func (w *world) visit(what string, fs *vfs.MemFS) {
+func (w *world) visit(what string, fs *disk.Disk) {
 	w.t.Helper()
 	cfg := w.plannerConfig(0, fs)
 	p, err := plannerd.New(cfg)
@@ -81,7 +104,7 @@ func owns(p *plannerd.Planner, all int32) bool {
 	return n == all
 }
 
-func (w *world) compareStores(what string, fs *vfs.MemFS) {
+func (w *world) compareStores(what string, fs *disk.Disk) {
 	w.t.Helper()
 	ctx, cancel := w.within()
 	defer cancel()
@@ -91,6 +114,9 @@ func (w *world) compareStores(what string, fs *vfs.MemFS) {
 	}
 	for p, records := range journals {
 		have, err := workload.Read(fs, plannerDir(0, p), workload.WorkflowTables)
+		if fs.Rotten() && (err != nil || len(have) == 0) {
+			continue // it is found out when it is read
+		}
 		w.must(err)
 		want, err := workload.Fold(secret, int32(p), records)
 		w.must(err)

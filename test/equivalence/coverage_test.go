@@ -1,5 +1,56 @@
 package equivalence
 
+import (
+	"maps"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
+)
+
+// occurred is what has occurred, and what faults have done.
+type occurred struct {
+	workload.Coverage
+	faults map[string]int
+}
+
+func newOccurred() occurred { return occurred{workload.NewCoverage(), map[string]int{}} }
+
+// add adds what has occurred in another run.
+func (o occurred) add(more occurred) {
+	o.Add(more.Coverage)
+	for what := range maps.Keys(more.faults) {
+		o.faults[what] += more.faults[what]
+	}
+}
+
+// missing is what has not occurred and should have within so many seeds.
+func (o occurred) missing(seeds int, wanted []string) (all []string) {
+	if seeds >= enoughSeeds {
+		all = o.Missing(unreached)
+	}
+	for _, what := range wanted {
+		if seeds >= enoughForFaults && o.faults[what] == 0 {
+			all = append(all, what)
+		}
+	}
+	return all
+}
+
+// enoughForFaults are the seeds of one test over which all that its faults are
+// to do has to occur.
+const enoughForFaults = 18
+
+// What faults do, by what they are done to.
+var (
+	killedDisks    = []string{"an unsynced tail that is lost", "a wiped disk"}
+	damagedDisks   = []string{"an outdated store", "a flipped bit", "a truncated file", "rotten tables", "a rotten manifest", "a full disk"}
+	lostInputs     = []string{"a shortened input log", "lost commands", "lost inbox"}
+	strangeRecords = []string{
+		"an undecodable command", "an undecodable outcome", "wrong headers", "no key", "a record of the largest size",
+		"a command of the largest size", "a foreign partitioner",
+	}
+	badNetwork = []string{"a request that is lost", "an answer that is lost", "an answer that is late"}
+)
+
 // enoughSeeds are the seeds of one test over which everything that is not
 // excused has to occur.
 const enoughSeeds = 60

@@ -7,6 +7,15 @@
 // byte. What the client was told must be linearizable, and over enough seeds all
 // must have occurred that the workload can bring about (coverage_test.go).
 //
+// Beside kills, disks come back damaged, older, or full for a while
+// (disks_test.go); input logs begin later than they were read to, and what that
+// takes must be told and nothing else (losses_test.go); records that nobody
+// understands, in the wrong place, and of the largest size stand between the
+// others, and the dlq must have exactly those (strangers_test.go); requests and
+// answers are lost or late (weather_test.go). What faults have done is counted,
+// and has to occur over the seeds. Clocks do not differ here: those of the broker
+// and of all processes are the bubble's. internal/sim has clocks that do.
+//
 // A failing seed is printed; go test ./test/equivalence -seed N runs it again,
 // -seeds N (or HEDDLE_SEEDS) sets how many seeds run. A seed decides what is
 // done to the processes, not how the goroutines of the bubble interleave: a

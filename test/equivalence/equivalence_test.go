@@ -19,8 +19,8 @@ var (
 )
 
 // eachSeed runs f in a bubble of its own for every seed. Over enough seeds all
-// must have occurred that the workload can bring about.
-func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64) workload.Coverage) {
+// must have occurred that the workload can bring about, and the wanted faults.
+func eachSeed(t *testing.T, few int, wanted []string, f func(t *testing.T, seed uint64) occurred) {
 	t.Helper()
 	if n, err := strconv.Atoi(os.Getenv("HEDDLE_SEEDS")); err == nil && n > 0 {
 		few = n
@@ -32,10 +32,10 @@ func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64) workload.
 	if *seeds > 0 {
 		few = *seeds
 	}
-	occurred := workload.NewCoverage()
+	all := newOccurred()
 	var mu sync.Mutex
 	t.Cleanup(func() { // after all seeds
-		if missing := occurred.Missing(unreached); few >= enoughSeeds && len(missing) > 0 {
+		if missing := all.missing(few, wanted); len(missing) > 0 {
 			t.Errorf("within %d seeds there was no %s", few, strings.Join(missing, ", "))
 		}
 	})
@@ -46,7 +46,7 @@ func eachSeed(t *testing.T, few int, f func(t *testing.T, seed uint64) workload.
 				covered := f(t, seed)
 				mu.Lock()
 				defer mu.Unlock()
-				occurred.Add(covered)
+				all.add(covered)
 			})
 		})
 	}
@@ -69,27 +69,27 @@ func (w *world) driveAll(prefix string) []workload.Results {
 }
 
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
-	eachSeed(t, 15, func(t *testing.T, seed uint64) workload.Coverage {
+	eachSeed(t, 10, nil, func(t *testing.T, seed uint64) occurred {
 		return equivalent(t, workload.NewPlan(seed), faults{})
 	})
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
-	eachSeed(t, 50, func(t *testing.T, seed uint64) workload.Coverage {
+	eachSeed(t, 35, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
 	})
 }
 
 func TestKilledTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 30, func(t *testing.T, seed uint64) workload.Coverage {
+	eachSeed(t, 20, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{takers: [][]fate{takerFates(d, d.Between(1, workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))}})
 	})
 }
 
 func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 45, func(t *testing.T, seed uint64) workload.Coverage {
+	eachSeed(t, 30, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
@@ -99,7 +99,7 @@ func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
 }
 
 func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
-	eachSeed(t, 30, func(t *testing.T, seed uint64) workload.Coverage {
+	eachSeed(t, 20, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.IntN(3))},
@@ -110,7 +110,7 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 }
 
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
-	eachSeed(t, 30, func(t *testing.T, seed uint64) workload.Coverage {
+	eachSeed(t, 20, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
@@ -119,18 +119,86 @@ func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 	})
 }
 
+func TestPlannersOnDamagedDisksChangeNothing(t *testing.T) {
+	eachSeed(t, 18, damagedDisks, func(t *testing.T, seed uint64) occurred {
+		d := workload.NewDice(seed)
+		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{diskFates(d, d.Between(2, 5))}})
+	})
+}
+
+func TestInputLogsThatBeginLaterLoseOnlyWhatIsTold(t *testing.T) {
+	eachSeed(t, 18, lostInputs, func(t *testing.T, seed uint64) occurred {
+		d := workload.NewDice(seed)
+		return equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{lossyFates(d, d.Between(2, 4))},
+			losses:   true,
+		})
+	})
+}
+
+func TestRecordsOfStrangersChangeNothing(t *testing.T) {
+	eachSeed(t, 18, strangeRecords, func(t *testing.T, seed uint64) occurred {
+		d := workload.NewDice(seed)
+		return equivalent(t, workload.NewPlan(seed), faults{
+			planners:  [][]fate{plannerFates(d, d.IntN(3))},
+			takers:    [][]fate{takerFates(d, d.IntN(2))},
+			strangers: true,
+		})
+	})
+}
+
+func TestABadNetworkChangesNothing(t *testing.T) {
+	eachSeed(t, 18, badNetwork, func(t *testing.T, seed uint64) occurred {
+		d := workload.NewDice(seed)
+		return equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{plannerFates(d, d.IntN(2)), plannerFates(d, d.IntN(2))}[:d.Between(1, 2)],
+			network:  10 << d.IntN(4),
+		})
+	})
+}
+
+func TestAllFaultsTogetherChangeNothing(t *testing.T) {
+	eachSeed(t, 10, nil, func(t *testing.T, seed uint64) occurred {
+		d := workload.NewDice(seed)
+		return equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{diskFates(d, d.IntN(3)), lossyFates(d, d.IntN(3))},
+			takers:   [][]fate{takerFates(d, d.IntN(2))},
+			repeats:  true, losses: true, strangers: true, network: 40 << d.IntN(3),
+		})
+	})
+}
+
+// disturb begins the faults that are not of a process; the returned function
+// ends them.
+func (w *world) disturb(seed uint64) (end func()) {
+	var ends []func()
+	if w.faults.repeats {
+		ends = append(ends, w.repeat(seed))
+	}
+	if w.faults.losses {
+		ends = append(ends, w.lose(seed))
+	}
+	if w.faults.strangers {
+		ends = append(ends, w.meddle(seed))
+	}
+	w.weather.worsen(w.faults.network)
+	return func() {
+		w.weather.worsen(0)
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
 // equivalent runs the plan undisturbed, then again under faults, and holds both
 // against the oracle, against each other, and against what journal and stores
 // say. It returns what has occurred.
-func equivalent(t *testing.T, p *workload.Plan, f faults) workload.Coverage {
+func equivalent(t *testing.T, p *workload.Plan, f faults) occurred {
 	w := newWorld(t, p)
 	w.start(f)
 	calm := w.driveAll(workload.Calmly)
 	close(w.chaos)
-	end := func() {}
-	if f.repeats {
-		end = w.repeat(p.Seed)
-	}
+	end := w.disturb(p.Seed)
 	got := w.driveAll("")
 	end()
 	w.stop()
@@ -142,7 +210,7 @@ func equivalent(t *testing.T, p *workload.Plan, f faults) workload.Coverage {
 		}
 	}
 	if t.Failed() {
-		return workload.NewCoverage()
+		return newOccurred()
 	}
 	return w.audit()
 }

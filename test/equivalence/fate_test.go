@@ -3,6 +3,7 @@ package equivalence
 import (
 	"time"
 
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
@@ -13,8 +14,16 @@ type fate struct {
 	after    bool          // untilRequest: the last request still leaves
 	lives    time.Duration // others: so long
 	down     time.Duration // until the next incarnation
-	unsynced int           // percent of the disk's unsynced data that survives a kill
-	wiped    bool          // the disk does not survive at all
+
+	unsynced int        // percent of the disk's unsynced data that survives a kill
+	wiped    bool       // the disk does not survive a kill at all
+	damage   damage     // what else the next incarnation finds, however this one ends
+	old      *disk.Disk // outdated: an earlier state of the disk
+
+	fills time.Duration // until the disk is full
+	full  time.Duration // how long; 0: it never is
+
+	loses bool // input logs lose records before the next incarnation
 }
 
 type ending int
@@ -28,10 +37,16 @@ const (
 
 // faults says what is done to a deployment; the zero value: nothing.
 type faults struct {
-	planners [][]fate // by slot: its incarnations before the last one
-	takers   [][]fate
-	repeats  bool // deliveries come again, and late
+	planners  [][]fate // by slot: its incarnations before the last one
+	takers    [][]fate
+	repeats   bool // deliveries come again, and late
+	losses    bool // the input logs lose their oldest records, read or not
+	strangers bool // records are in the input logs that nobody understands
+	network   int  // one of so many requests meets with a bad network; 0: none
 }
+
+// steady says whether no taker is disturbed, and nothing that it says is lost.
+func (f *faults) steady() bool { return len(f.takers) == 0 && !f.losses && f.network == 0 }
 
 // plannerFates draws how planners end.
 func plannerFates(d workload.Dice, n int) []fate {
@@ -41,6 +56,32 @@ func plannerFates(d workload.Dice, n int) []fate {
 		f.requests, f.after = 1+d.IntN(1<<d.IntN(10)), d.One(2)
 		f.lives, f.down = d.Millis(0, 15000), d.Millis(0, 3000)
 		all = append(all, f)
+	}
+	return all
+}
+
+// diskFates draws how planners end whose disks do not keep what they should.
+// They mostly end in order, or live for long: what is not there yet cannot be
+// damaged.
+func diskFates(d workload.Dice, n int) []fate {
+	all := plannerFates(d, n)
+	for i := range all {
+		f := &all[i]
+		f.how, f.lives = workload.Pick(d, atRequest, atTime, inOrder, inOrder), d.Millis(0, 20_000)
+		f.damage = workload.Pick(d, none, outdated, flipped, flipped, truncated, truncated, rotTables, rotOthers)
+		f.wiped = f.wiped && f.damage == none
+		if d.One(2) {
+			f.fills, f.full = d.Millis(0, 8000), d.Millis(3000, 15_000)
+		}
+	}
+	return all
+}
+
+// lossyFates draws how planners end that miss what input logs lose meanwhile.
+func lossyFates(d workload.Dice, n int) []fate {
+	all := plannerFates(d, n)
+	for i := range all {
+		all[i].loses = d.One(2)
 	}
 	return all
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
@@ -33,35 +32,45 @@ func (w *world) journals(ctx context.Context) ([][]*events.Record, error) {
 	return all, nil
 }
 
-// commands are the ids of all commands that the topic has, by workflow.
-func (w *world) commands(ctx context.Context) (map[string]bool, error) {
-	admin, err := kafka.NewAdmin(w.cluster.Config)
-	if err != nil {
-		return nil, err
-	}
-	defer admin.Close()
-	topic := w.cluster.Topics.Commands()
-	ends, err := kadm.NewClient(admin).ListEndOffsets(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
+// commands are the ids of all commands that the topic has, of its client's and of
+// those of strangers that can be understood.
+func (w *world) commands(ctx context.Context) (ours, others map[string]bool, err error) {
+	ours, others = map[string]bool{}, map[string]bool{}
+	err = w.readAll(ctx, w.cluster.Topics.Commands(), func(k *kgo.Record) {
+		switch how, is := kafka.FindHeader(k, strange); {
+		case !is:
+			ours[workload.CommandID(k)] = true
+		case string(how) != bad:
+			others[workload.CommandID(k)] = true
+		}
+	})
+	return ours, others, err
+}
+
+// readAll reads what a topic has that nobody writes to any more.
+func (w *world) readAll(ctx context.Context, topic string, each func(*kgo.Record)) error {
 	left := int64(0)
-	ends.Each(func(o kadm.ListedOffset) { left += o.Offset })
+	for p := range w.plan.Partitions {
+		begin, end, err := w.bounds(ctx, topic, p)
+		if err != nil {
+			return err
+		}
+		left += end - begin
+	}
 	cl, err := kafka.NewTail(w.cluster.Config, kafka.FromStart, topic)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer cl.Close()
-	ids := map[string]bool{}
 	for left > 0 {
 		fetches := cl.PollFetches(ctx)
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%d records of %s are not read: %w", left, topic, err)
+			return fmt.Errorf("%d records of %s are not read: %w", left, topic, err)
 		}
 		fetches.EachRecord(func(k *kgo.Record) {
 			left--
-			ids[workload.CommandID(k)] = true
+			each(k)
 		})
 	}
-	return ids, nil
+	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 )
 
@@ -26,15 +25,18 @@ func (w *world) planners(slot int, fates []fate) {
 		if !w.wait(f.down) && slot > 0 {
 			return
 		}
+		if f.loses {
+			w.loseAll(slot, i)
+		}
 	}
 }
 
 // planner runs one incarnation to its end; f is nil for the last one. It says
 // whether there is to be another one.
 func (w *world) planner(slot, number int, f *fate) bool {
-	fs := w.disk(slot)
+	fs, rng := w.disk(slot), rand.New(rand.NewPCG(w.plan.Seed, uint64(slot*100+number)))
 	cfg := w.plannerConfig(slot, fs)
-	wire := newTripwire(cfg.Kafka.Dialer)
+	wire := w.newTripwire()
 	cfg.Kafka.Dialer = wire.DialContext
 	p, err := plannerd.New(cfg)
 	if err != nil {
@@ -43,15 +45,18 @@ func (w *world) planner(slot, number int, f *fate) bool {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	var left *vfs.MemFS
+	var left *disk.Disk
 	wire.fire = sync.OnceFunc(func() {
-		left = w.remains(fs, slot, number, f)
+		left = w.remains(fs, f, rng)
 		p.Crash()
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
 	if f != nil {
-		go w.fulfil(ctx, f, wire, stop)
+		go w.fulfil(ctx, f, fs, wire, stop)
+		if f.full > 0 {
+			w.wg.Go(func() { w.fill(fs, f.fills, f.full) })
+		}
 	}
 	again := true
 	select {
@@ -63,7 +68,7 @@ func (w *world) planner(slot, number int, f *fate) bool {
 		err = <-ended
 	}
 	if left != nil {
-		w.setDisk(slot, left)
+		w.setDisk(slot, w.spoilt(left, f, rng))
 		if !errors.Is(err, plannerd.ErrCrashed) {
 			w.t.Errorf("a crashed planner ended with: %v", err)
 		}
@@ -73,31 +78,37 @@ func (w *world) planner(slot, number int, f *fate) bool {
 	if err != nil {
 		w.t.Errorf("a planner ended with: %v", err)
 	}
+	if again {
+		w.setDisk(slot, w.spoilt(fs, f, rng))
+	}
 	return again
 }
 
-func (w *world) plannerConfig(slot int, fs *vfs.MemFS) plannerd.Config {
+func (w *world) plannerConfig(slot int, fs *disk.Disk) plannerd.Config {
 	return plannerd.Config{
 		Kafka: w.cluster.Config, DataDir: dataDir(slot), FS: fs, Instance: dataDir(slot),
 		TokenKey: secret, Partition: w.plan.Settings, Logger: w.logger,
 	}
 }
 
-// remains is the disk as a kill leaves it.
-func (w *world) remains(fs *vfs.MemFS, slot, number int, f *fate) *vfs.MemFS {
-	if f.wiped {
-		return vfs.NewCrashableMem()
-	}
-	rng := rand.New(rand.NewPCG(w.plan.Seed, uint64(slot*100+number)))
-	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: f.unsynced, RNG: rng})
-}
-
-// fulfil brings a process to the end that its fate says. stop asks it to end.
-func (w *world) fulfil(ctx context.Context, f *fate, wire *tripwire, stop func()) {
+// chaotic waits until faults begin; false when ctx ends before.
+func (w *world) chaotic(ctx context.Context) bool {
 	select {
 	case <-w.chaos:
+		return true
 	case <-ctx.Done():
+		return false
+	}
+}
+
+// fulfil brings a process to the end that its fate says. fs is its disk, if it
+// has one; stop asks it to end.
+func (w *world) fulfil(ctx context.Context, f *fate, fs *disk.Disk, wire *tripwire, stop func()) {
+	if !w.chaotic(ctx) {
 		return
+	}
+	if f.damage == outdated {
+		f.old = fs.Copy()
 	}
 	if f.how == atRequest {
 		wire.arm(f.requests, f.after)

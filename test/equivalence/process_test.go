@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 )
@@ -13,8 +15,9 @@ import (
 // of its requests: before it leaves, or after it has left and before its answer
 // has come.
 type tripwire struct {
-	dial kafka.Dialer
-	fire func() // ends the process
+	dial    kafka.Dialer
+	fire    func() // ends the process
+	weather *weather
 
 	mu    sync.Mutex
 	left  int  // requests that matter until it fires; 0: not armed
@@ -28,8 +31,8 @@ type tripwire struct {
 // OffsetCommit.
 var matters = map[byte]bool{0: true, 8: true, 22: true, 24: true, 25: true, 26: true, 28: true}
 
-func newTripwire(dial kafka.Dialer) *tripwire {
-	return &tripwire{dial: dial, conns: map[net.Conn]struct{}{}}
+func (w *world) newTripwire() *tripwire {
+	return &tripwire{dial: w.cluster.Config.Dialer, weather: w.weather, conns: map[net.Conn]struct{}{}}
 }
 
 // arm makes the n-th request from now on the last one.
@@ -39,7 +42,10 @@ func (w *tripwire) arm(n int, after bool) {
 	w.left, w.after = n, after
 }
 
-var errCut = errors.New("the process is gone")
+var (
+	errCut    = errors.New("the process is gone")
+	errBroken = errors.New("the connection is broken")
+)
 
 // DialContext is a kafka.Dialer.
 func (w *tripwire) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -59,7 +65,7 @@ func (w *tripwire) DialContext(ctx context.Context, network, addr string) (net.C
 		return nil, errors.Join(errCut, conn.Close())
 	}
 	w.conns[conn] = struct{}{}
-	return &tripped{Conn: conn, w: w}, nil
+	return &tripped{Conn: conn, w: w, gone: make(chan struct{})}, nil
 }
 
 // sever breaks all connections; none is made until mend.
@@ -79,11 +85,11 @@ func (w *tripwire) mend() {
 	w.cut = false
 }
 
-// counts says whether the request that begins with b is the last one.
-func (w *tripwire) counts(b []byte) (last, leaves bool) {
-	if len(b) < 6 || b[4] != 0 || !matters[b[5]] {
-		return false, true
-	}
+// important says whether a request begins with b that matters.
+func important(b []byte) bool { return len(b) >= 6 && b[4] == 0 && matters[b[5]] }
+
+// counts says whether a request that matters is the last one.
+func (w *tripwire) counts() (last, leaves bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.left == 0 {
@@ -95,14 +101,21 @@ func (w *tripwire) counts(b []byte) (last, leaves bool) {
 
 type tripped struct {
 	net.Conn
-	w *tripwire
+	w    *tripwire
+	late atomic.Int64 // nanoseconds that what is read next takes
+
+	once sync.Once
+	gone chan struct{} // closed: the connection is
 }
 
 // Write implements net.Conn; kgo writes a request at a time.
 func (c *tripped) Write(b []byte) (int, error) {
-	last, leaves := c.w.counts(b)
-	if !last {
+	if !important(b) {
 		return c.Conn.Write(b)
+	}
+	last, leaves := c.w.counts()
+	if !last {
+		return c.w.weather.write(c, b)
 	}
 	if leaves {
 		if _, err := c.Conn.Write(b); err != nil {
@@ -113,8 +126,24 @@ func (c *tripped) Write(b []byte) (int, error) {
 	return 0, errCut
 }
 
+// lost breaks the connection.
+func (c *tripped) lost() error { return errors.Join(errBroken, c.Close()) }
+
+// Read implements net.Conn.
+func (c *tripped) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if d := time.Duration(c.late.Swap(0)); d > 0 {
+		select {
+		case <-time.After(d):
+		case <-c.gone:
+		}
+	}
+	return n, err
+}
+
 // Close implements net.Conn.
 func (c *tripped) Close() error {
+	c.once.Do(func() { close(c.gone) })
 	c.w.mu.Lock()
 	delete(c.w.conns, c.Conn)
 	c.w.mu.Unlock()

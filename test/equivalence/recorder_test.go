@@ -3,6 +3,7 @@ package equivalence
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -24,16 +25,18 @@ type recorder struct {
 	calls   []*calls.Call
 	waiting map[string]*calls.Call // by what replies name their question
 	sent    map[string]bool        // commands, as workload.CommandID names them
+	written map[place]string       // commands, where the cluster says that it took them
 	errs    []error
 }
 
 var (
-	_ kgo.HookProduceRecordBuffered = (*recorder)(nil)
-	_ kgo.HookFetchRecordUnbuffered = (*recorder)(nil)
+	_ kgo.HookProduceRecordBuffered   = (*recorder)(nil)
+	_ kgo.HookProduceRecordUnbuffered = (*recorder)(nil)
+	_ kgo.HookFetchRecordUnbuffered   = (*recorder)(nil)
 )
 
 func newRecorder(t *topics.Set) *recorder {
-	return &recorder{topics: t, waiting: map[string]*calls.Call{}, sent: map[string]bool{}}
+	return &recorder{topics: t, waiting: map[string]*calls.Call{}, sent: map[string]bool{}, written: map[place]string{}}
 }
 
 // OnProduceRecordBuffered implements kgo.HookProduceRecordBuffered: a call
@@ -54,6 +57,16 @@ func (r *recorder) OnProduceRecordBuffered(k *kgo.Record) {
 		}
 		r.begin(q.ReplyTo.ID, &calls.Call{Workflow: q.Workflow, What: calls.Asking + q.Kind})
 	}
+}
+
+// OnProduceRecordUnbuffered implements kgo.HookProduceRecordUnbuffered.
+func (r *recorder) OnProduceRecordUnbuffered(k *kgo.Record, err error) {
+	if err != nil || k.Topic != r.topics.Commands() || k.Offset < 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written[place{events.FromCommands, k.Partition, k.Offset}] = workload.CommandID(k)
 }
 
 // begin notes a call; one that is asked again under its number has begun already.
@@ -112,4 +125,16 @@ func commandCall(k *kgo.Record) (c *calls.Call, replyID string) {
 		}
 	}
 	return c, replyID
+}
+
+// answered says whether a command was answered, as workload.CommandID names it.
+func (r *recorder) answered(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
+		if c.Ended > 0 && c.ID != "" && strings.HasPrefix(id, c.Workflow+"\x00") && strings.HasSuffix(id, "\x00"+c.ID) {
+			return true
+		}
+	}
+	return false
 }

@@ -26,7 +26,7 @@ func (w *world) takers(slot int, fates []fate) {
 // taker runs one incarnation. A killed one is left behind: its attempts may
 // still run for a while, as those of a machine that only lost its network.
 func (w *world) taker(slot, number int, f *fate) (again bool) {
-	wire := newTripwire(w.cluster.Config.Dialer)
+	wire := w.newTripwire()
 	name := fmt.Sprintf("taker-%d-%d", slot, number)
 	c := taker.Config{
 		Kafka: w.cluster.Config, Name: name, Channel: "test", Logger: w.logger,
@@ -52,7 +52,7 @@ func (w *world) taker(slot, number int, f *fate) (again bool) {
 	ended := make(chan error, 1)
 	w.wg.Go(func() { ended <- t.Run(ctx) })
 	if f != nil {
-		go w.fulfil(ctx, f, wire, stop)
+		go w.fulfil(ctx, f, nil, wire, stop)
 	}
 	select {
 	case <-killed:

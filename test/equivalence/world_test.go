@@ -9,10 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
@@ -22,22 +23,29 @@ var secret = events.Key("equivalence-secret")
 
 // world is one deployment in the calling test's bubble.
 type world struct {
-	t       *testing.T
-	plan    *workload.Plan
-	faults  faults
-	cluster *brokertest.Cluster
-	client  *client.Client
-	asked   *recorder // what the client asked and was told
-	ledger  *workload.Ledger
-	logger  *slog.Logger
-	began   time.Time
+	t        *testing.T
+	plan     *workload.Plan
+	faults   faults
+	cluster  *brokertest.Cluster
+	client   *client.Client
+	asked    *recorder // what the client asked and was told
+	weather  *weather
+	admin    *kadm.Client
+	expiring sync.Mutex
+
+	strangers *strangers // nil: there are none
+	ledger    *workload.Ledger
+	logger    *slog.Logger
+	began     time.Time
 
 	chaos chan struct{} // closed: fates begin
 	over  chan struct{} // closed: everybody stops in order
 	wg    sync.WaitGroup
 
 	mu    sync.Mutex
-	disks []*vfs.MemFS // of planners, by slot
+	disks []*disk.Disk // of planners, by slot
+
+	faulted map[string]int // what faults have done
 
 	killedPlanners, killedTakers int
 }
@@ -46,14 +54,18 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 	t.Helper()
 	w := &world{
 		t: t, plan: p, ledger: workload.NewLedger(), chaos: make(chan struct{}), over: make(chan struct{}), began: time.Now(),
-		logger: slog.New(slog.DiscardHandler),
+		faulted: map[string]int{},
+		logger:  slog.New(slog.DiscardHandler),
 	}
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {
 		w.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	w.cluster = brokertest.StartInBubble(t, topics.Options{Partitions: p.Partitions, Queues: []string{"orders"}})
+	w.admin = kadm.NewClient(w.cluster.Admin(t))
 	w.asked = newRecorder(w.cluster.Topics)
+	w.weather = &weather{w: w, d: workload.NewDice(p.Seed)}
 	watched := w.cluster.Config
+	watched.Dialer = w.newTripwire().DialContext
 	watched.Hook = w.asked
 	var err error
 	if w.client, err = client.New(client.Options{Kafka: watched}); err != nil {
@@ -72,7 +84,7 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 func (w *world) start(f faults) {
 	w.faults = f
 	for range max(1, len(f.planners)) {
-		w.disks = append(w.disks, vfs.NewCrashableMem())
+		w.disks = append(w.disks, disk.New())
 	}
 	for slot := range w.disks {
 		var fates []fate
@@ -97,13 +109,13 @@ func (w *world) stop() {
 	w.wg.Wait()
 }
 
-func (w *world) disk(slot int) *vfs.MemFS {
+func (w *world) disk(slot int) *disk.Disk {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.disks[slot]
 }
 
-func (w *world) setDisk(slot int, fs *vfs.MemFS) {
+func (w *world) setDisk(slot int, fs *disk.Disk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disks[slot] = fs
@@ -126,6 +138,14 @@ func (w *world) wait(d time.Duration) bool {
 	case <-w.over:
 		return false
 	}
+}
+
+// happened counts a fault that has done something.
+func (w *world) happened(what string, details ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faulted[what]++
+	w.logger.Info("TEST: happened", append([]any{"what", what, "after", time.Since(w.began)}, details...)...)
 }
 
 // killed counts a killed process.
