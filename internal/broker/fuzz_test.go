@@ -65,7 +65,7 @@ func FuzzRepair(f *testing.F) {
 // would go into syncing files.
 func quickDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "heddle-fuzz-")
+	dir, err := os.MkdirTemp("/dev/shm", "heddle-fuzz-") //nolint:usetesting // not below the tests' directory
 	if err != nil {
 		return t.TempDir()
 	}
