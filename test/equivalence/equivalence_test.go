@@ -69,27 +69,27 @@ func (w *world) driveAll(prefix string) []workload.Results {
 }
 
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
-	eachSeed(t, 10, nil, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred {
 		return equivalent(t, workload.NewPlan(seed), faults{})
 	})
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
-	eachSeed(t, 35, killedDisks, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 18, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
 	})
 }
 
 func TestKilledTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 20, nil, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{takers: [][]fate{takerFates(d, d.Between(1, workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))}})
 	})
 }
 
 func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 30, killedDisks, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 18, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
@@ -99,7 +99,7 @@ func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
 }
 
 func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
-	eachSeed(t, 20, nil, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.IntN(3))},
@@ -110,7 +110,7 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 }
 
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
-	eachSeed(t, 20, nil, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
@@ -120,14 +120,14 @@ func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 }
 
 func TestPlannersOnDamagedDisksChangeNothing(t *testing.T) {
-	eachSeed(t, 18, damagedDisks, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 9, damagedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{diskFates(d, d.Between(2, 5))}})
 	})
 }
 
 func TestInputLogsThatBeginLaterLoseOnlyWhatIsTold(t *testing.T) {
-	eachSeed(t, 18, lostInputs, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 9, lostInputs, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{lossyFates(d, d.Between(2, 4))},
@@ -137,7 +137,7 @@ func TestInputLogsThatBeginLaterLoseOnlyWhatIsTold(t *testing.T) {
 }
 
 func TestRecordsOfStrangersChangeNothing(t *testing.T) {
-	eachSeed(t, 18, strangeRecords, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 9, strangeRecords, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners:  [][]fate{plannerFates(d, d.IntN(3))},
@@ -148,7 +148,7 @@ func TestRecordsOfStrangersChangeNothing(t *testing.T) {
 }
 
 func TestABadNetworkChangesNothing(t *testing.T) {
-	eachSeed(t, 18, badNetwork, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 9, badNetwork, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.IntN(2)), plannerFates(d, d.IntN(2))}[:d.Between(1, 2)],
@@ -158,7 +158,7 @@ func TestABadNetworkChangesNothing(t *testing.T) {
 }
 
 func TestAllFaultsTogetherChangeNothing(t *testing.T) {
-	eachSeed(t, 10, nil, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{diskFates(d, d.IntN(3)), lossyFates(d, d.IntN(3))},
