@@ -93,7 +93,6 @@ func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
 	}
 }
 
-
 // Record time stays ahead for ever once a clock was. What waits for the ends of
 // the inputs must not wait until the clock of the day is there too.
 func TestJ5ATimeoutFiresThoughRecordTimeIsAheadOfTheClock(t *testing.T) {
