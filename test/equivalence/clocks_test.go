@@ -43,7 +43,7 @@ func (how drift) jumps(d workload.Dice, lease time.Duration) []jump {
 	margin := int(marginOf(lease) / time.Millisecond)
 	var all []jump
 	for range d.Between(2, 6) {
-		j := jump{after: d.Millis(0, 5000)}
+		j := jump{after: d.Millis(0, 3000)}
 		if how == near || d.One(2) {
 			j.off = d.Millis(-margin/2, margin/2)
 			j.right = workload.Pick(d, 0, d.Millis(0, 8000))

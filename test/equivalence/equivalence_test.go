@@ -160,7 +160,7 @@ func TestABadNetworkChangesNothing(t *testing.T) {
 func TestClocksThatJumpChangeNothing(t *testing.T) {
 	eachSeed(t, 18, wrongClocks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		how := workload.Pick(d, near, far)
+		how := workload.Pick(d, near, far, far)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{clockFates(d, how, d.IntN(3)), clockFates(d, how, d.Between(1, 3))},
 			clocks:   how,
