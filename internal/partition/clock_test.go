@@ -92,3 +92,19 @@ func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
 		t.Errorf("%d queries expired, %d were answered", n, m.p.Stats.Queries.Load())
 	}
 }
+
+// Record time stays ahead for ever once a clock was. What waits for the ends of
+// the inputs must not wait until the clock of the day is there too.
+func TestJ5ATimeoutFiresThoughRecordTimeIsAheadOfTheClock(t *testing.T) {
+	m := newModel(t, Settings{Lease: 3 * time.Hour})
+	m.p.clock.last, m.p.clock.since = m.now.Add(time.Hour).UnixMilli(), m.now // as a replay finds it
+	m.running("timed")
+	m.now = m.now.Add(2 * time.Minute)
+	m.mustStep()
+	m.ends()
+	m.mustStep()
+	m.ack()
+	if got := m.sum("timed"); got != -1_000_000 {
+		t.Errorf("sum is %d, want the timeout's mark", got)
+	}
+}

@@ -261,7 +261,7 @@ func (m *model) delivered() {
 
 // ends answers the question about the ends with what is in the logs now.
 func (m *model) ends() {
-	m.batch.Ends = append(m.batch.Ends, Ends{At: m.now.UnixMilli(), End: m.offsets})
+	m.batch.Ends = append(m.batch.Ends, Ends{End: m.offsets})
 }
 
 // running starts a workflow with one open attempt and returns its task.

@@ -53,13 +53,12 @@ func (a *endsAsker) run(ctx context.Context) {
 }
 
 func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
-	at := time.Now().UnixMilli()
 	ends, err := a.list(ctx)
 	if ctx.Err() != nil {
 		return
 	}
 	for p, box := range want {
-		e := Ends{At: at, Err: err}
+		e := Ends{Err: err}
 		for _, s := range inputs {
 			end, ok := ends.Lookup(a.host.router.topic(s), p)
 			if e.Err == nil && (!ok || end.Err != nil) {

@@ -10,11 +10,20 @@ import (
 // ends is out at a time; it serves all that waited when it was asked.
 type reads struct {
 	asked   bool
-	again   bool   // somebody has come since it was asked
-	round   int    // of the question that is out, or was last
-	reached []Ends // answered, not read up to yet; oldest first
-	rounds  []int  // of them
+	again   bool       // somebody has come since it was asked
+	round   int        // of the question that is out, or was last
+	at      int64      // when it was asked
+	reached []seenEnds // answered, not read up to yet; oldest first
 	waiting []waitingQuery
+}
+
+// seenEnds are the ends that a round has told. When it was asked is in record
+// time, as what waits for it is: the clock of the day may be behind it for ever,
+// after it was ahead once (J2).
+type seenEnds struct {
+	end   [logs]int64
+	round int
+	at    int64 // Unix ms
 }
 
 // waitingQuery waits until commands are read to the end that its round saw.
@@ -33,6 +42,7 @@ func (p *Processor) wantEnds() int {
 	}
 	r.asked = true
 	r.round++
+	r.at = p.clock.now
 	p.Log.AskEnds()
 	return r.round
 }
@@ -42,8 +52,7 @@ func (p *Processor) ends(e *Ends) {
 	r := &p.reads
 	r.asked = false
 	if e.Err == nil {
-		r.reached = append(r.reached, *e)
-		r.rounds = append(r.rounds, r.round)
+		r.reached = append(r.reached, seenEnds{e.End, r.round, r.at})
 	} else {
 		p.timers.next = min(p.timers.next, p.clock.now+p.Settings.Sweep.Milliseconds())
 		p.Logger.Warn("asking for the ends of the inputs", "partition", p.Partition, "error", e.Err)
@@ -61,19 +70,19 @@ func (p *Processor) readOn() {
 	for len(r.reached) > 0 {
 		e, full := &r.reached[0], true
 		for _, s := range inputs {
-			if l := &p.inputs[s]; l.next >= e.End[s] {
-				l.readTo = max(l.readTo, e.At)
+			if l := &p.inputs[s]; l.next >= e.end[s] {
+				l.readTo = max(l.readTo, e.at)
 			} else {
 				full = false
 			}
 		}
-		if p.inputs[events.FromCommands].next >= e.End[events.FromCommands] {
-			r.serve(r.rounds[0])
+		if p.inputs[events.FromCommands].next >= e.end[events.FromCommands] {
+			r.serve(e.round)
 		}
 		if !full {
 			return
 		}
-		r.reached, r.rounds = r.reached[1:], r.rounds[1:]
+		r.reached = r.reached[1:]
 		if p.timers.guards {
 			p.timers.next = min(p.timers.next, p.clock.now)
 		}

@@ -106,9 +106,8 @@ type Produced struct {
 	Err       error // for good
 }
 
-// Ends are the ends of the input logs at a time.
+// Ends are the ends of the input logs, some time after the question was asked.
 type Ends struct {
-	At  int64 // Unix ms, before the question was asked
 	End [logs]int64
 	Err error
 }

@@ -12,9 +12,10 @@
 // takes must be told and nothing else (losses_test.go); records that nobody
 // understands, in the wrong place, and of the largest size stand between the
 // others, and the dlq must have exactly those (strangers_test.go); requests and
-// answers are lost or late (weather_test.go). What faults have done is counted,
-// and has to occur over the seeds. Clocks do not differ here: those of the broker
-// and of all processes are the bubble's. internal/sim has clocks that do.
+// answers are lost or late (weather_test.go); the clocks of planners jump, ahead
+// and back, within the margin of the lease and beyond it (clocks_test.go). What
+// faults have done is counted, and has to occur over the seeds. Clocks of takers,
+// of clients and of the broker are the bubble's.
 //
 // A failing seed is printed; go test ./test/equivalence -seed N runs it again,
 // -seeds N (or HEDDLE_SEEDS) sets how many seeds run. A seed decides what is

@@ -110,7 +110,7 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 }
 
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
-	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred { // those whose clocks jump do too
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
@@ -157,13 +157,24 @@ func TestABadNetworkChangesNothing(t *testing.T) {
 	})
 }
 
+func TestClocksThatJumpChangeNothing(t *testing.T) {
+	eachSeed(t, 9, wrongClocks, func(t *testing.T, seed uint64) occurred {
+		d := workload.NewDice(seed)
+		how := workload.Pick(d, near, far, far)
+		return equivalent(t, workload.NewPlan(seed), faults{
+			planners: [][]fate{clockFates(d, how, d.IntN(3)), clockFates(d, how, d.Between(1, 3))},
+			clocks:   how,
+		})
+	})
+}
+
 func TestAllFaultsTogetherChangeNothing(t *testing.T) {
 	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{diskFates(d, d.IntN(3)), lossyFates(d, d.IntN(3))},
 			takers:   [][]fate{takerFates(d, d.IntN(2))},
-			repeats:  true, losses: true, strangers: true, network: 40 << d.IntN(3),
+			repeats:  true, losses: true, strangers: true, clocks: near, network: 40 << d.IntN(3),
 		})
 	})
 }
@@ -180,6 +191,9 @@ func (w *world) disturb(seed uint64) (end func()) {
 	}
 	if w.faults.strangers {
 		ends = append(ends, w.meddle(seed))
+	}
+	if w.faults.clocks != exact {
+		ends = append(ends, w.skew(seed))
 	}
 	w.weather.worsen(w.faults.network)
 	return func() {

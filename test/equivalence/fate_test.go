@@ -32,21 +32,27 @@ const (
 	atRequest ending = iota // killed
 	atTime                  // killed
 	inOrder                 // asked to stop
-	cutOff                  // takers: not killed, but without a network for a while
+	cutOff                  // not killed, but without a network for a while
 )
 
 // faults says what is done to a deployment; the zero value: nothing.
 type faults struct {
 	planners  [][]fate // by slot: its incarnations before the last one
 	takers    [][]fate
-	repeats   bool // deliveries come again, and late
-	losses    bool // the input logs lose their oldest records, read or not
-	strangers bool // records are in the input logs that nobody understands
-	network   int  // one of so many requests meets with a bad network; 0: none
+	repeats   bool  // deliveries come again, and late
+	losses    bool  // the input logs lose their oldest records, read or not
+	strangers bool  // records are in the input logs that nobody understands
+	clocks    drift // how far the clocks of planners jump
+	network   int   // one of so many requests meets with a bad network; 0: none
 }
 
-// steady says whether no taker is disturbed, and nothing that it says is lost.
-func (f *faults) steady() bool { return len(f.takers) == 0 && !f.losses && f.network == 0 }
+// steady says whether no taker is disturbed, nothing that it says is lost, and an
+// owner's time passes as a taker's does. What waits by record time, as timeouts
+// and the silence of takers do, is over early where a clock has jumped ahead or
+// was set right from behind: J2 bounds how far clocks differ, not that they jump.
+func (f *faults) steady() bool {
+	return len(f.takers) == 0 && !f.losses && f.network == 0 && f.clocks == exact
+}
 
 // plannerFates draws how planners end.
 func plannerFates(d workload.Dice, n int) []fate {
@@ -82,6 +88,20 @@ func lossyFates(d workload.Dice, n int) []fate {
 	all := plannerFates(d, n)
 	for i := range all {
 		all[i].loses = d.One(2)
+	}
+	return all
+}
+
+// clockFates draws how planners end whose clocks jump. Where no jump is far, some
+// are not heard for a while instead, and others take over from them: what such a
+// planner still tells is lawful as far as its lease is, which with a far jump is
+// no promise (E5). What then remains is for internal/sim, which draws both.
+func clockFates(d workload.Dice, how drift, n int) []fate {
+	all := plannerFates(d, n)
+	for i := range all {
+		if how == near && d.One(2) {
+			all[i].how, all[i].down = cutOff, d.Millis(0, 20_000)
+		}
 	}
 	return all
 }

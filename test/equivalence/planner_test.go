@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -87,7 +88,7 @@ func (w *world) planner(slot, number int, f *fate) bool {
 func (w *world) plannerConfig(slot int, fs *disk.Disk) plannerd.Config {
 	return plannerd.Config{
 		Kafka: w.cluster.Config, DataDir: dataDir(slot), FS: fs, Instance: dataDir(slot),
-		TokenKey: secret, Partition: w.plan.Settings, Logger: w.logger,
+		TokenKey: secret, Partition: w.plan.Settings, Logger: slog.New(stopper{w.logger.Handler(), w}), Clock: w.clocks[slot],
 	}
 }
 
@@ -128,6 +129,9 @@ func (w *world) fulfil(ctx context.Context, f *fate, fs *disk.Disk, wire *tripwi
 		stop()
 	case cutOff:
 		wire.sever()
+		if fs != nil {
+			w.happened("a planner that is not heard")
+		}
 		w.wait(f.down)
 		wire.mend()
 	default:

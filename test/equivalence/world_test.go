@@ -45,6 +45,8 @@ type world struct {
 	mu    sync.Mutex
 	disks []*disk.Disk // of planners, by slot
 
+	clocks []*clock // of planners, by slot
+
 	faulted map[string]int // what faults have done
 
 	killedPlanners, killedTakers int
@@ -84,7 +86,7 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 func (w *world) start(f faults) {
 	w.faults = f
 	for range max(1, len(f.planners)) {
-		w.disks = append(w.disks, disk.New())
+		w.disks, w.clocks = append(w.disks, disk.New()), append(w.clocks, &clock{})
 	}
 	for slot := range w.disks {
 		var fates []fate

@@ -13,7 +13,7 @@ import (
 type conduct struct {
 	Plan   *Plan
 	ledger *Ledger
-	steady bool // takers: nothing is lost, nothing runs out of time that does not hang
+	steady bool // takers and clocks: nothing is lost, nothing runs out of time that does not hang
 	runs   map[string]*run
 	time   int64
 	Errs   []error
@@ -34,6 +34,7 @@ type attempts struct {
 	Component *Component
 	last      uint32 // attempt
 	open      bool
+	since     int64 // record time (Unix ms) of the last attempt's notification
 	ended     string
 	most      int // attempts that it may have by now
 	failures  int // since it was retried by command
@@ -41,7 +42,7 @@ type attempts struct {
 }
 
 // CheckConduct holds the records of a partition against the plan. steady: no
-// taker was ever disturbed.
+// taker was ever disturbed, and no clock ran ahead of the takers' work.
 func CheckConduct(p *Plan, l *Ledger, steady bool, records []*events.Record) error {
 	c := &conduct{Plan: p, ledger: l, steady: steady, runs: map[string]*run{}}
 	for _, rec := range records {
@@ -135,6 +136,8 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 	switch e := e.(type) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
+	case *events.RunnableNotified:
+		r.runnables[e.Runnable].since = rec.Time
 	case *events.RunnableCompleted:
 		c.Executed(rec, r, e.Runnable, e.Executor)
 		c.close(rec, r, e.Runnable, "completed")
@@ -142,6 +145,10 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
+		// A taker has a timer too, and another clock.
+		if most, _ := a.Component.policy["timeout_ms"].(int); rec.Input.Source == events.FromTimer && rec.Time < a.since+int64(most) {
+			c.fail(rec, "the timer of %s fires after %d ms, and it has %d", e.Runnable, rec.Time-a.since, most)
+		}
 		if a.late++; c.steady && a.late > a.Component.Acts.Hangs {
 			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
 		}

@@ -28,9 +28,10 @@ type Config struct {
 	TokenKey events.Key // the deployment's secret, at least 16 bytes, equal on all planners
 
 	Partition  partition.Settings
-	CacheBytes int64 // of Pebble's blocks, for all partitions together; 64 MiB
-	HotBytes   int   // of hot workflows, for all partitions of the deployment together; 128 MiB
-	MaxActive  int   // attempts of one workflow at a time; planner.DefaultMaxActive
+	Clock      partition.Clock // of leases and records; nil: the system's
+	CacheBytes int64           // of Pebble's blocks, for all partitions together; 64 MiB
+	HotBytes   int             // of hot workflows, for all partitions of the deployment together; 128 MiB
+	MaxActive  int             // attempts of one workflow at a time; planner.DefaultMaxActive
 
 	// Durability says what an acknowledgement of the broker survives, for
 	// readiness; nil: asked from the cluster.
