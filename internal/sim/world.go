@@ -192,14 +192,24 @@ func (w *world) startServices() {
 	}
 }
 
-// startUsers starts the clients of the plan's workflows.
+// startUsers starts the clients of the plan's workflows, and who watches them.
 func (w *world) startUsers() {
-	for _, wf := range w.plan.Workflows {
+	for i, wf := range w.plan.Workflows {
 		u := &user{caller: w.caller("user-" + wf.ID), wf: wf}
 		w.users = append(w.users, u)
+		ctx, rested := context.WithCancel(w.ctx)
 		w.work(func() {
+			defer rested()
 			if err := u.drive(w.ctx); err != nil && w.ctx.Err() == nil {
 				w.failAbout(w.workflow(wf.ID), "the user of %s: %w", wf.ID, err)
+			}
+		})
+		if i != int(w.o.Seed)%len(w.plan.Workflows) {
+			continue
+		}
+		w.work(func() {
+			if err := w.watcher(i, wf.ID).watch(ctx); err != nil && ctx.Err() == nil {
+				w.failAbout(w.workflow(wf.ID), "the watcher of %s: %w", wf.ID, err)
 			}
 		})
 	}
