@@ -105,7 +105,7 @@ func (p *Processor) ask(q *events.Query) {
 		p.Stats.Expired.Add(1)
 		return
 	}
-	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds()})
+	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds(), ready: p.Flaws.UnreadAnswers})
 }
 
 // expired says whether nobody waits for an answer any more: by the clock of the

@@ -43,16 +43,19 @@ type doubt struct{ from, to int64 }
 
 type doubts []doubt
 
-// inJournal is a record of a journal: where it is.
-type inJournal struct {
+// inLog is a record of a log of one topic: where it is.
+type inLog struct {
 	partition int32
 	offset    int64
 }
 
-// noteJournal notes when a record of a journal is written.
-func (w *world) noteJournal(rec *kgo.Record, p int32, offset int64) {
-	if rec.Topic == w.c.names.Journal() {
-		w.decided[inJournal{p, offset}] = w.tick()
+// noteTime notes when a command is written, and when a record of a journal is.
+func (w *world) noteTime(rec *kgo.Record, p int32, offset int64) {
+	switch rec.Topic {
+	case w.c.names.Journal():
+		w.decided[inLog{p, offset}] = w.tick()
+	case w.c.names.Commands():
+		w.commanded[inLog{p, offset}] = w.tick()
 	}
 }
 
@@ -113,7 +116,7 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 		if err != nil {
 			return nil, err
 		}
-		tick := w.decided[inJournal{p, k.Offset}]
+		tick := w.decided[inLog{p, k.Offset}]
 		if at, ok := b.lawful[rec.Position]; !ok || at > 0 {
 			b.noteVoid(rec)
 			continue

@@ -11,11 +11,12 @@ import (
 
 // auditReads holds every answered read, whoever asked, against the journal: it
 // says what folding gives right behind a record that was the workflow's newest
-// at some time between the question and the answer (E6). So nobody sees what is
-// undone later, nor misses what counted when it was asked. What a deposed owner
+// at some time between the question and the answer, and behind all commands that
+// were written before the question (E6). So nobody sees what is undone later, nor
+// misses what counted when it was asked. What a deposed owner
 // may answer whose lease was broken, auditBroken knows.
 func (w *world) auditReads(p int32, all []*calls.Call, records []*events.Record, written map[events.Position]int64) {
-	r := reads{records: records, written: written, open: map[string][]*calls.Call{}}
+	r := reads{records: records, written: written, known: w.known(p, records, written), open: map[string][]*calls.Call{}}
 	doubts := w.doubts(p, records, written)
 	for _, c := range all {
 		if c.Asked != nil && tells(c) && !doubts.about(c) {
@@ -42,8 +43,27 @@ func tells(c *calls.Call) bool {
 type reads struct {
 	records []*events.Record          // that count
 	written map[events.Position]int64 // their ticks
-	until   []int64                   // the tick of the next record of the same workflow
+	known   []int64                   // the ticks from which on a question has to be answered behind them
+	until   []int64                   // of each, that of the next record of the same workflow
 	open    map[string][]*calls.Call  // that no state has explained yet, by workflow
+}
+
+// known are the ticks from which on a question has to be answered behind the
+// records of a partition: that of the command that a record decides, as commands
+// are read to their end for each question (E6), else the record's own. What is
+// read again a day later is refused, and changes nothing.
+func (w *world) known(p int32, records []*events.Record, written map[events.Position]int64) []int64 {
+	all := make([]int64, len(records))
+	for i, rec := range records {
+		all[i] = written[rec.Position]
+		_, refused := rec.Events[0].(*events.CommandRefused)
+		if rec.Input.Source == events.FromCommands && workload.OfMachine(rec) && !refused {
+			if tick, ok := w.commanded[inLog{p, rec.Input.Offset}]; ok {
+				all[i] = min(all[i], tick)
+			}
+		}
+	}
+	return all
 }
 
 // begin finds when each record's workflow has another one, and explains what was
@@ -57,7 +77,7 @@ func (r *reads) begin() {
 		if tick, ok := next[rec.Workflow]; ok {
 			r.until[i] = tick
 		}
-		next[rec.Workflow] = r.written[rec.Position]
+		next[rec.Workflow] = min(r.until[i], r.known[i])
 	}
 	for id := range r.open {
 		first, ok := next[id]

@@ -38,7 +38,7 @@ func (w *world) written(p int32) map[events.Position]int64 {
 	all := map[events.Position]int64{}
 	for _, k := range w.c.log(w.c.names.Journal(), p).visible() {
 		if h, err := journal.ParseHeaders(k.Headers); err == nil && h.Lawful(&filter) {
-			all[h.Position] = w.decided[inJournal{p, k.Offset}]
+			all[h.Position] = w.decided[inLog{p, k.Offset}]
 		}
 	}
 	return all

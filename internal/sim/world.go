@@ -34,16 +34,17 @@ type world struct {
 	stats  partition.Stats
 	began  time.Time
 
-	nodes    []*node // by slot; nil: it is down
-	disks    []*disk.Disk
-	skews    []time.Duration
-	takers   []*taker
-	owner    []int // of partitions: the slot that the group gave it to; -1: none
-	starts   int
-	orders   int                 // of operators
-	kills    int                 // of takers
-	doubtful map[int32]int64     // partitions whose lease may not have excluded another, and since which tick
-	decided  map[inJournal]int64 // the ticks at which records of journals were written
+	nodes     []*node // by slot; nil: it is down
+	disks     []*disk.Disk
+	skews     []time.Duration
+	takers    []*taker
+	owner     []int // of partitions: the slot that the group gave it to; -1: none
+	starts    int
+	orders    int             // of operators
+	kills     int             // of takers
+	doubtful  map[int32]int64 // partitions whose lease may not have excluded another, and since which tick
+	decided   map[inLog]int64 // the ticks at which records of journals were written
+	commanded map[inLog]int64 // and commands
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -105,7 +106,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, decided: map[inJournal]int64{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
