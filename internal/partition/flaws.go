@@ -7,6 +7,8 @@ type Flaws struct {
 	NoLedger           bool // a repeated command is decided again
 	NoWindow           bool // a command that the ledger has forgotten is decided again
 	EarlyEffects       bool // effects leave with the append of their record
+	EarlyAnswers       bool // answers to queries leave at once, not behind the newest record (E6)
+	UnreadAnswers      bool // queries are answered before commands are read to their end (E6)
 	LenientReplay      bool // replay takes records that are void (J1)
 	NoReadBack         bool // the takeover is not read back (O3)
 	LateFence          bool // the state is restored before older owners are fenced off (O1)

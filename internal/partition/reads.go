@@ -114,7 +114,7 @@ func (p *Processor) ask(q *events.Query) {
 		p.Stats.Expired.Add(1)
 		return
 	}
-	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds()})
+	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds(), ready: p.Flaws.UnreadAnswers})
 }
 
 // expired says whether nobody waits for an answer any more: by the clock of the
@@ -156,9 +156,15 @@ func (p *Processor) answerQuery(q *events.Query) {
 	}
 	p.tx.Reset()
 	r.ID, r.Kind, r.Workflow = q.ReplyTo.ID, events.ReplyAnswer, q.Workflow
-	if q.ReplyTo.Address != "" {
-		p.afterNewest(&Outgoing{Kind: machine.ReplyEffect, Key: q.ReplyTo.Address, Value: encodeReply(r)})
+	if q.ReplyTo.Address == "" {
+		return
 	}
+	o := &Outgoing{Kind: machine.ReplyEffect, Key: q.ReplyTo.Address, Value: encodeReply(r)}
+	if p.Flaws.EarlyAnswers {
+		p.release(o)
+		return
+	}
+	p.afterNewest(o)
 }
 
 func (p *Processor) query(q *events.Query) (r events.Reply, defect string) {

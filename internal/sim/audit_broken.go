@@ -29,7 +29,7 @@ type breach struct {
 	void    map[string]map[events.Position]bool // records that do not count, by what they decide
 	undone  map[events.Position]bool            // all of them
 	answers map[string]answer                   // by what they decide: of the records that count, where there are void ones
-	doubts  []doubt
+	doubts  doubts
 }
 
 // answer is what a record answers, and the tick at which it was written.
@@ -41,16 +41,21 @@ type answer struct {
 // doubt is from when to when a deposed owner may have answered, in ticks.
 type doubt struct{ from, to int64 }
 
-// inJournal is a record of a journal: where it is.
-type inJournal struct {
+type doubts []doubt
+
+// inLog is a record of a log of one topic: where it is.
+type inLog struct {
 	partition int32
 	offset    int64
 }
 
-// noteJournal notes when a record of a journal is written.
-func (w *world) noteJournal(rec *kgo.Record, p int32, offset int64) {
-	if rec.Topic == w.c.names.Journal() {
-		w.decided[inJournal{p, offset}] = w.tick()
+// noteTime notes when a command is written, and when a record of a journal is.
+func (w *world) noteTime(rec *kgo.Record, p int32, offset int64) {
+	switch rec.Topic {
+	case w.c.names.Journal():
+		w.decided[inLog{p, offset}] = w.tick()
+	case w.c.names.Commands():
+		w.commanded[inLog{p, offset}] = w.tick()
 	}
 }
 
@@ -111,15 +116,12 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 		if err != nil {
 			return nil, err
 		}
-		tick := w.decided[inJournal{p, k.Offset}]
+		tick := w.decided[inLog{p, k.Offset}]
 		if at, ok := b.lawful[rec.Position]; !ok || at > 0 {
 			b.noteVoid(rec)
 			continue
 		}
 		b.lawful[rec.Position] = tick
-		if rec.Position.Seq == 1 && tick > w.doubtful[p] {
-			b.doubts = append(b.doubts, w.doubtSince(tick))
-		}
 		if workload.OfMachine(rec) {
 			if before, ok := newest[rec.Workflow]; ok {
 				b.next[before] = tick
@@ -127,6 +129,7 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 			newest[rec.Workflow] = rec.Position
 		}
 	}
+	b.doubts = w.doubts(p, records, b.lawful)
 	return b, b.answerAgain(p, records, decided)
 }
 
@@ -136,6 +139,18 @@ func (b *breach) noteVoid(rec *events.Record) {
 		b.void[key] = map[events.Position]bool{}
 	}
 	b.void[key][rec.Position], b.undone[rec.Position] = true, true
+}
+
+// doubts are when a deposed owner of a partition may have answered, by the ticks
+// at which the records that count were written.
+func (w *world) doubts(p int32, records []*events.Record, written map[events.Position]int64) doubts {
+	var all doubts
+	for _, rec := range records {
+		if tick := written[rec.Position]; rec.Position.Seq == 1 && w.doubtful[p] > 0 && tick > w.doubtful[p] {
+			all = append(all, w.doubtSince(tick))
+		}
+	}
+	return all
 }
 
 // doubtSince is the time after a takeover in which the older owner may answer: as
@@ -196,7 +211,7 @@ func (b *breach) mayBeTold(c *calls.Call) bool {
 		return true
 	}
 	if c.ID == "" {
-		return b.doubted(c) && b.undone[at]
+		return b.doubts.about(c) && b.undone[at]
 	}
 	return b.void[decisionKey(c)][at]
 }
@@ -207,7 +222,7 @@ func (b *breach) counts(c *calls.Call) *calls.Call {
 	ok = ok && b.lawful[at] > 0
 	key := decisionKey(c)
 	switch {
-	case c.ID == "" && b.doubted(c):
+	case c.ID == "" && b.doubts.about(c):
 		return b.read(c, at, ok)
 	case c.ID == "" || ok || len(b.void[key]) == 0:
 		return c
@@ -236,7 +251,7 @@ func (b *breach) read(c *calls.Call, at events.Position, lawful bool) *calls.Cal
 	return &told
 }
 
-// doubted says whether a deposed owner may have answered a call.
-func (b *breach) doubted(c *calls.Call) bool {
-	return slices.ContainsFunc(b.doubts, func(d doubt) bool { return c.Ended > d.from && c.Began <= d.to })
+// about says whether a deposed owner may have answered a call.
+func (d doubts) about(c *calls.Call) bool {
+	return slices.ContainsFunc(d, func(d doubt) bool { return c.Ended > d.from && c.Began <= d.to })
 }

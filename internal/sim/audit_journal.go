@@ -30,6 +30,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 			}
 		}
 		w.auditInputs(p, records)
+		w.auditClients(int32(p), records)
 		if err := workload.CheckConduct(w.plan, w.ledger, false, planned); err != nil {
 			w.failAbout(ofPartition(int32(p)), "conduct: %w", err)
 		}

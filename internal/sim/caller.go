@@ -69,7 +69,7 @@ func partitionOf(workflow string) (p int32, ok bool) {
 func (u *caller) query(ctx context.Context, q events.Query) (events.Reply, error) {
 	u.asked++
 	q.ReplyTo = events.ReplyTo{Address: u.name, ID: fmt.Sprintf("%s-%d", u.name, u.asked)}
-	c := &calls.Call{Workflow: q.Workflow, What: calls.Asking + q.Kind, Began: u.w.tick()}
+	c := &calls.Call{Workflow: q.Workflow, What: calls.Asking + q.Kind, Asked: &q, Began: u.w.tick()}
 	rec := func() *kgo.Record {
 		q.Deadline = time.Now().Add(patience).UnixMilli()
 		return kafka.Keyed(u.w.c.names.Queries(), []byte(q.Workflow), wire.Marshal(&q))

@@ -19,6 +19,8 @@ var flaws = []flaw{
 	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil},
 	{"what the ledger has forgotten is decided again", 40, partition.Flaws{NoWindow: true}, nil},
 	{"effects leave before their record counts", 100, partition.Flaws{EarlyEffects: true}, nil},
+	{"queries are answered at once", 10, partition.Flaws{EarlyAnswers: true}, nil},
+	{"queries are answered before commands are read", 20, partition.Flaws{UnreadAnswers: true}, nil},
 	{"void records are replayed", 200, partition.Flaws{LenientReplay: true}, nil},
 	{"a takeover is not read back", 200, partition.Flaws{NoReadBack: true}, nil},
 	{"a state is restored before the fence", 200, partition.Flaws{LateFence: true}, []string{"move"}},

@@ -15,7 +15,7 @@ import (
 // wrote takes a record that was written into the history.
 func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
 	w.history.wrote(rec, p, offset)
-	w.noteJournal(rec, p, offset)
+	w.noteTime(rec, p, offset)
 	if w.history.keep {
 		w.tellOf(rec, p, offset)
 	}

@@ -34,16 +34,17 @@ type world struct {
 	stats  partition.Stats
 	began  time.Time
 
-	nodes    []*node // by slot; nil: it is down
-	disks    []*disk.Disk
-	skews    []time.Duration
-	takers   []*taker
-	owner    []int // of partitions: the slot that the group gave it to; -1: none
-	starts   int
-	orders   int                 // of operators
-	kills    int                 // of takers
-	doubtful map[int32]int64     // partitions whose lease may not have excluded another, and since which tick
-	decided  map[inJournal]int64 // the ticks at which records of journals were written
+	nodes     []*node // by slot; nil: it is down
+	disks     []*disk.Disk
+	skews     []time.Duration
+	takers    []*taker
+	owner     []int // of partitions: the slot that the group gave it to; -1: none
+	starts    int
+	orders    int             // of operators
+	kills     int             // of takers
+	doubtful  map[int32]int64 // partitions whose lease may not have excluded another, and since which tick
+	decided   map[inLog]int64 // the ticks at which records of journals were written
+	commanded map[inLog]int64 // and commands
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -105,7 +106,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, decided: map[inJournal]int64{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
@@ -192,14 +193,24 @@ func (w *world) startServices() {
 	}
 }
 
-// startUsers starts the clients of the plan's workflows.
+// startUsers starts the clients of the plan's workflows, and who watches them.
 func (w *world) startUsers() {
-	for _, wf := range w.plan.Workflows {
+	for i, wf := range w.plan.Workflows {
 		u := &user{caller: w.caller("user-" + wf.ID), wf: wf}
 		w.users = append(w.users, u)
+		ctx, rested := context.WithCancel(w.ctx)
 		w.work(func() {
+			defer rested()
 			if err := u.drive(w.ctx); err != nil && w.ctx.Err() == nil {
 				w.failAbout(w.workflow(wf.ID), "the user of %s: %w", wf.ID, err)
+			}
+		})
+		if i != int(w.o.Seed)%len(w.plan.Workflows) {
+			continue
+		}
+		w.work(func() {
+			if err := w.watcher(i, wf.ID).watch(ctx); err != nil && ctx.Err() == nil {
+				w.failAbout(w.workflow(wf.ID), "the watcher of %s: %w", wf.ID, err)
 			}
 		})
 	}

@@ -10,9 +10,10 @@ import (
 // Call is a question with its answer, as its caller saw it.
 type Call struct {
 	Workflow string
-	What     string // the command's name, or Asking and the kind of a query
-	ID       string // what repetitions of a command are known by; empty: a query
-	Body     []byte // of a command
+	What     string        // the command's name, or Asking and the kind of a query
+	ID       string        // what repetitions of a command are known by; empty: a query
+	Body     []byte        // of a command
+	Asked    *events.Query // nil: a command
 
 	Began, Ended int64 // ticks that count what callers do and see, from 1; Ended is 0 while it is not answered
 	Reply        events.Reply

@@ -60,6 +60,23 @@ func Answers(key events.Key, p int32, records []*events.Record, asked map[events
 	return all, errors.Join(err, unread)
 }
 
+// States folds a journal and shows each record what queries are answered right
+// behind it, as their askers get it.
+func States(key events.Key, p int32, records []*events.Record, see func(i int, answer func(*events.Query) events.Reply)) error {
+	i := 0
+	var unread error
+	_, err := fold(key, p, records, func(m machine.Machine, tx *rows.Tx, rec *events.Record) {
+		see(i, func(q *events.Query) events.Reply {
+			r := m.Query(tx, rec.Time, q)
+			var sent events.Reply
+			unread = errors.Join(unread, json.Unmarshal(events.EncodeReply(&r), &sent))
+			return sent
+		})
+		i++
+	})
+	return errors.Join(err, unread)
+}
+
 // fold applies a journal to nothing; each sees every record with the state right
 // after it.
 func fold(key events.Key, p int32, records []*events.Record, each func(machine.Machine, *rows.Tx, *events.Record)) (state *rows.Memory, err error) {
