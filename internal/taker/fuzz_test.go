@@ -57,7 +57,8 @@ func checkOutcome(t *testing.T, tk *Taker, log *outbox, a *Attempt, value []byte
 	}
 	o := outcomeIn(t, log.reports[0].record)
 	var spec events.Task
-	understood := wire.Unmarshal(value, &spec) == nil && spec.Task != ""
+	readable := wire.Unmarshal(value, &spec) == nil
+	understood := readable && spec.Task != ""
 	switch {
 	case !bytes.Equal(o.Token, a.Spec.Token):
 		t.Errorf("the outcome is of %x, want %x", o.Token, a.Spec.Token)
@@ -65,7 +66,7 @@ func checkOutcome(t *testing.T, tk *Taker, log *outbox, a *Attempt, value []byte
 		if o.Outcome != events.OutcomeCancelled {
 			t.Errorf("it was cancelled and is %v", o.Outcome)
 		}
-	case understood && (spec.Deadline > 0 || spec.Timeout > 0): // it may be over
+	case readable && (spec.Deadline > 0 || spec.Timeout > 0): // it may be over
 	case understood != (o.Outcome == events.OutcomeCompleted) || !understood && o.Outcome != events.OutcomeUnknownTask:
 		t.Errorf("%x has the outcome %v", value, o.Outcome)
 	}
