@@ -39,7 +39,7 @@ test: ## run all tests that need nothing but Go
 
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
-	HEDDLE_SEEDS=12 go test -race -skip GoldenJournalsFold $(RACE_PACKAGES)
+	HEDDLE_SEEDS=12 go test -race -skip Golden $(RACE_PACKAGES)
 	go test -race ./internal/sim -run TestSeedsComeToRest -seeds 4
 
 .PHONY: test-integration
