@@ -21,15 +21,10 @@ type Token struct {
 	Decided  Position
 }
 
-// numbers are what a sealed token has before the name of its workflow.
-func (t *Token) numbers() [6]uint64 {
-	return [...]uint64{t.Run.Epoch, t.Run.Seq, uint64(t.Runnable), uint64(t.Attempt), t.Decided.Epoch, t.Decided.Seq}
-}
-
-// append encodes t behind b: its numbers as varints, the workflow as it is. Every
-// step makes and reads one: there is nothing in it that says so.
+// append encodes t behind b: its numbers as varints, then the workflow as it is.
+// Every step makes and reads a token, so it is no wire.Message.
 func (t *Token) append(b []byte) []byte {
-	for _, n := range t.numbers() {
+	for _, n := range [...]uint64{t.Run.Epoch, t.Run.Seq, uint64(t.Runnable), uint64(t.Attempt), t.Decided.Epoch, t.Decided.Seq} {
 		b = binary.AppendUvarint(b, n)
 	}
 	return append(b, t.Workflow...)
