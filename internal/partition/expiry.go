@@ -54,25 +54,28 @@ func (p *Processor) forget(rec *events.Record) {
 	if horizon <= 0 {
 		return
 	}
-	var old []rows.Key
+	type aged struct {
+		key  rows.Key
+		page *expiryPage
+	}
+	var old []aged
 	names := 0
 	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
 		if k.A >= uint64(horizon)>>expirySpan || names >= expireMost {
 			return false
 		}
-		old = append(old, k)
+		old = append(old, aged{k, page})
 		names += len(page.Entries)
 		return true
 	})
-	for _, k := range old {
-		p.forgetPage(k)
+	for _, o := range old {
+		p.forgetPage(o.key, o.page)
 	}
 }
 
 // forgetPage drops a page and the entries that it names, unless they were made
 // again since.
-func (p *Processor) forgetPage(k rows.Key) {
-	page := rows.Get[expiryPage](p.tx, k)
+func (p *Processor) forgetPage(k rows.Key, page *expiryPage) {
 	p.tx.Delete(k)
 	for _, n := range page.Entries {
 		at := ledgerKey(n.Workflow, n.ID)
