@@ -88,14 +88,7 @@ func TestAMissingIndexEntryCommitsNoOpenTransaction(t *testing.T) {
 	journal := c.Topics.Journal()
 	produce(t, c, journal, "a")
 	transact(t, c, journal, "b")
-	open := transaction(t, c)
-	if err := open.ProduceSync(t.Context(), kafka.Placed(journal, 0, nil, []byte("void"))).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	image := t.TempDir()
-	if err := c.Broker.CrashImage(t.Context(), image); err != nil {
-		t.Fatal(err)
-	}
+	image := imageWithinTransaction(t, c, journal)
 	index := strings.TrimSuffix(segmentOf(image, journal), "dat") + "idx"
 	info, err := os.Stat(index)
 	if err != nil {
@@ -134,14 +127,7 @@ func TestATransactionBeforeAnEmptySegmentIsAborted(t *testing.T) {
 	c := brokertest.StartDir(t, t.TempDir(), few)
 	journal := c.Topics.Journal()
 	produce(t, c, journal, "a")
-	open := transaction(t, c)
-	if err := open.ProduceSync(t.Context(), kafka.Placed(journal, 0, nil, []byte("void"))).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	image := t.TempDir()
-	if err := c.Broker.CrashImage(t.Context(), image); err != nil {
-		t.Fatal(err)
-	}
+	image := imageWithinTransaction(t, c, journal)
 	rolled := filepath.Join(filepath.Dir(segmentOf(image, journal)), "2.dat")
 	if err := os.WriteFile(rolled, []byte("torn"), 0o644); err != nil {
 		t.Fatal(err)
@@ -263,6 +249,21 @@ func transaction(t *testing.T, c *brokertest.Cluster) *kgo.Client {
 		t.Fatal(err)
 	}
 	return cl
+}
+
+// imageWithinTransaction is what a kill leaves of a topic to which an open
+// transaction has written a record.
+func imageWithinTransaction(t *testing.T, c *brokertest.Cluster, topic string) string {
+	t.Helper()
+	open := transaction(t, c)
+	if err := open.ProduceSync(t.Context(), kafka.Placed(topic, 0, nil, []byte("void"))).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	image := t.TempDir()
+	if err := c.Broker.CrashImage(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+	return image
 }
 
 func transact(t *testing.T, c *brokertest.Cluster, topic string, value string) {

@@ -98,13 +98,5 @@ func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
 func TestJ5ATimeoutFiresThoughRecordTimeIsAheadOfTheClock(t *testing.T) {
 	m := newModel(t, Settings{Lease: 3 * time.Hour})
 	m.p.clock.last, m.p.clock.since = m.now.Add(time.Hour).UnixMilli(), m.now // as a replay finds it
-	m.running("timed")
-	m.now = m.now.Add(2 * time.Minute)
-	m.mustStep()
-	m.ends()
-	m.mustStep()
-	m.ack()
-	if got := m.sum("timed"); got != -1_000_000 {
-		t.Errorf("sum is %d, want the timeout's mark", got)
-	}
+	m.mustTimeOut()
 }

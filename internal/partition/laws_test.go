@@ -226,8 +226,9 @@ func TestJ5ATimeoutDoesNotOvertakeItsOutcome(t *testing.T) {
 	}
 }
 
-func TestJ5ATimeoutFiresOnceTheInputsAreRead(t *testing.T) {
-	m := newModel(t, Settings{Lease: time.Hour})
+// mustTimeOut runs an attempt that times out once the ends of the inputs are read.
+func (m *model) mustTimeOut() {
+	m.t.Helper()
 	m.running("timed")
 	m.now = m.now.Add(2 * time.Minute)
 	m.mustStep()
@@ -235,8 +236,13 @@ func TestJ5ATimeoutFiresOnceTheInputsAreRead(t *testing.T) {
 	m.mustStep()
 	m.ack()
 	if got := m.sum("timed"); got != -1_000_000 {
-		t.Errorf("sum is %d, want the timeout's mark", got)
+		m.t.Errorf("sum is %d, want the timeout's mark", got)
 	}
+}
+
+func TestJ5ATimeoutFiresOnceTheInputsAreRead(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	m.mustTimeOut()
 }
 
 func TestJ6ADefectIsContained(t *testing.T) {

@@ -92,14 +92,20 @@ func TestO2AnotherOwnersLeaseIsWaitedOut(t *testing.T) {
 	})
 }
 
+// killOwnerAfter kills an owner that has renewed its lease in authority only, and
+// says when.
+func (r *rig) killOwnerAfter(p int32, reign time.Duration) time.Time {
+	a := r.start("a", p)
+	a.await(Owning)
+	<-time.After(reign)
+	a.kill()
+	return time.Now()
+}
+
 func TestO2AStaleMarkShortensNoWait(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")
-		a := r.start("a", p)
-		a.await(Owning)
-		<-time.After(30 * time.Second) // the lease is renewed, in authority only
-		a.kill()
-		killed := time.Now()
+		killed := r.killOwnerAfter(p, 30*time.Second)
 		b := r.start("b", p)
 		defer b.leave()
 		b.await(Waiting)

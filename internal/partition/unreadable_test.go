@@ -23,11 +23,7 @@ func TestO2AnUnreadablePublishedLeaseIsWaitedOut(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				p := r.partitionOf("w")
-				a := r.start("a", p)
-				a.await(Owning)
-				<-time.After(30 * time.Second) // the lease is renewed, in authority only
-				a.kill()
-				killed := time.Now()
+				killed := r.killOwnerAfter(p, 30*time.Second)
 				bad := kafka.Placed(r.names.Authority(), p, []byte(strconv.Itoa(int(p))), []byte(c.value))
 				bad.Timestamp = killed.Add(-c.age)
 				r.must(r.producer.ProduceSync(context.Background(), bad).FirstErr())
@@ -50,11 +46,7 @@ func TestO2AnUnreadableLeaseLastsAsItsOwnersLeasesDo(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				p := r.partitionOf("w")
 				r.settings.Lease = 40 * time.Second
-				a := r.start("a", p)
-				a.await(Owning)
-				<-time.After(3 * time.Minute) // the lease is renewed, in authority only
-				a.kill()
-				killed := time.Now()
+				killed := r.killOwnerAfter(p, 3*time.Minute)
 				r.must(r.producer.ProduceSync(context.Background(),
 					kafka.Placed(r.names.Authority(), p, []byte(strconv.Itoa(int(p))), []byte("{"))).FirstErr())
 				r.settings.Lease = 5 * time.Second
