@@ -195,8 +195,7 @@ func (l *lookout) command(k *kgo.Record) error {
 		return nil
 	}
 	p := l.r.proc
-	place := p.place(k, events.InputRef{Generation: p.inputs[events.FromCommands].row.Generation})
-	cmd, bad := events.ParseCommand(k.Key, headersOf(k), clone(k.Value), place)
+	cmd, bad := events.ParseCommand(k.Key, headersOf(k), clone(k.Value), place(k))
 	if bad != nil {
 		return nil // the next owner rejects it in its turn
 	}

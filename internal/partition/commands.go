@@ -23,7 +23,7 @@ func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
 		return
 	}
 	var room [usualHeaders]events.Header // what is kept of a command is copied by who keeps it
-	cmd, bad := events.ParseCommand(r.Key, appendHeaders(room[:0], r), r.Value, p.place(r, ref))
+	cmd, bad := events.ParseCommand(r.Key, appendHeaders(room[:0], r), r.Value, place(r))
 	switch {
 	case bad != nil:
 		p.reject(r, ref, bad)
@@ -90,17 +90,15 @@ func (p *Processor) foreign(key []byte) bool {
 	return kafka.PartitionFor(key, p.Partitions) != p.Partition
 }
 
-// place stands in for the id of a command that has none: where its record is,
-// and in which generation of the log.
-func (p *Processor) place(r *kgo.Record, ref events.InputRef) string {
-	b := make([]byte, 0, len(r.Topic)+32)
+// place stands in for the id of a command that has none: where its record is, and
+// when the broker stamped it. It is the same wherever the record is read again;
+// another record in its place, of a log that was cut, has another stamp.
+func place(r *kgo.Record) string {
+	b := make([]byte, 0, len(r.Topic)+48)
 	b = append(append(b, r.Topic...), '/')
 	b = append(strconv.AppendInt(b, int64(r.Partition), 10), '/')
-	b = strconv.AppendInt(b, r.Offset, 10)
-	if ref.Generation > 0 {
-		b = strconv.AppendUint(append(b, "@g"...), uint64(ref.Generation), 10)
-	}
-	return string(b)
+	b = append(strconv.AppendInt(b, r.Offset, 10), '@')
+	return string(strconv.AppendInt(b, r.Timestamp.UnixMilli(), 10))
 }
 
 // takeInbox decides one record of the inbox.

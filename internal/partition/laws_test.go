@@ -155,7 +155,7 @@ func TestJ3ForeignKeysAreForwardedOnceWithAnID(t *testing.T) {
 		t.Fatalf("forwarded: %+v", out)
 	}
 	cmd, bad := events.ParseCommand([]byte(key), out[0].Headers, out[0].Value, "elsewhere")
-	if bad != nil || cmd.ID != m.p.Names.Commands()+"/0/0" {
+	if bad != nil || cmd.ID != m.p.Names.Commands()+"/0/0@1000000" {
 		t.Errorf("the forwarded command is %+v, %v; want its place as its id", cmd, bad)
 	}
 }

@@ -41,7 +41,7 @@ func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*O
 	switch e := rec.Events[0].(type) {
 	case *events.InputForwarded:
 		out.Kind, out.Log, out.Value = machine.ForwardEffect, rec.Input.Source, clone(r.Value)
-		out.Headers = p.withID(r, rec)
+		out.Headers = withID(r, rec.Input.Source)
 	case *events.InputRejected:
 		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, e.Reason, e.Path)
 	case *events.WorkflowQuarantined:
@@ -67,14 +67,14 @@ func needsOriginal(rec *events.Record) bool {
 
 // withID are a forwarded record's headers: a command without an id gets its
 // place as its id first, so that it stays the same command.
-func (p *Processor) withID(r *kgo.Record, rec *events.Record) []events.Header {
+func withID(r *kgo.Record, s events.Source) []events.Header {
 	hs := headersOf(r)
-	if rec.Input.Source != events.FromCommands {
+	if s != events.FromCommands {
 		return hs
 	}
-	place := p.place(r, rec.Input)
-	if cmd, bad := events.ParseCommand(r.Key, hs, r.Value, place); bad == nil && cmd.ID == place && cmd.Source == "" {
-		hs = append(hs, events.Header{Key: events.HeaderID, Value: []byte(place)})
+	id := place(r)
+	if cmd, bad := events.ParseCommand(r.Key, hs, r.Value, id); bad == nil && cmd.ID == id && cmd.Source == "" {
+		hs = append(hs, events.Header{Key: events.HeaderID, Value: []byte(id)})
 	}
 	return hs
 }

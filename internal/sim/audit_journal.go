@@ -38,6 +38,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 	if err := w.ledger.Complaints(); err != nil {
 		w.fail("tasks: %w", err)
 	}
+	w.auditDecisions(decided)
 	w.auditCalls(decided)
 	w.auditHistories()
 	w.auditBroken(journals, decided)
@@ -73,6 +74,16 @@ func (w *world) auditInputs(p int, records []*events.Record) {
 		if _, ok := rec.Events[0].(*events.ReplayRequested); ok {
 			again[events.FromCommands]++
 			again[events.FromInbox]++
+		}
+	}
+}
+
+// auditDecisions holds that no input is decided twice, also those of which no
+// caller knows the id, as they have none.
+func (w *world) auditDecisions(decided map[string][]*events.Record) {
+	for _, key := range sortedKeys(decided) {
+		if records := once(decided[key]); len(records) > 1 {
+			w.failAbout(w.workflow(records[0].Workflow), "the input %q is decided by %d records, %s and %s first", key, len(records), records[0].Position, records[1].Position)
 		}
 	}
 }

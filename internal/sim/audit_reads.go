@@ -51,20 +51,16 @@ type reads struct {
 // known are the ticks from which on a question has to be answered behind the
 // records of a partition: that of the command that a record decides, as commands
 // are read to their end for each question (E6), else the record's own. What is
-// read again a day later is refused, and changes nothing. A command without an id
-// may be decided again where an operator has it read again behind an InputLost: its
-// substitute id has the generation in it. Nobody could know of that before.
+// read again a day later is refused, and changes nothing.
 func (w *world) known(p int32, records []*events.Record, written map[events.Position]int64) []int64 {
 	all := make([]int64, len(records))
-	again := map[int64]bool{}
 	for i, rec := range records {
 		all[i] = written[rec.Position]
 		_, refused := rec.Events[0].(*events.CommandRefused)
 		if rec.Input.Source == events.FromCommands && workload.OfMachine(rec) && !refused {
-			if tick, ok := w.commanded[inLog{p, rec.Input.Offset}]; ok && !again[rec.Input.Offset] {
+			if tick, ok := w.commanded[inLog{p, rec.Input.Offset}]; ok {
 				all[i] = min(all[i], tick)
 			}
-			again[rec.Input.Offset] = true
 		}
 	}
 	return all
