@@ -79,13 +79,13 @@ func (w *clockWatch) refresh(ctx context.Context) {
 // when it was sent.
 func (w *clockWatch) compare(ctx context.Context) error {
 	h := w.host
-	margin := h.Settings.Margin.Milliseconds()
+	most := h.Settings.clockError()
 	sent := h.Clock.Now().UnixMilli()
 	probe, err := w.send(ctx)
 	if err != nil {
 		return fmt.Errorf("sending a record for its stamp: %w", err)
 	}
-	after, err := h.adm.ListOffsetsAfterMilli(ctx, sent-margin, probe.Topic)
+	after, err := h.adm.ListOffsetsAfterMilli(ctx, sent-most, probe.Topic)
 	if err != nil {
 		return fmt.Errorf("asking for the stamp of a record: %w", err)
 	}
@@ -98,7 +98,7 @@ func (w *clockWatch) compare(ctx context.Context) error {
 	case at.Err != nil:
 		return fmt.Errorf("asking for the stamp of a record: %w", at.Err)
 	case at.Offset > probe.Offset:
-		w.wrong.Store(&ClockError{Ahead: -margin})
+		w.wrong.Store(&ClockError{Ahead: -most})
 	default:
 		w.wrong.Store(nil)
 	}

@@ -21,8 +21,8 @@ func (e *BrokenLogError) Error() string {
 
 func (e *BrokenLogError) Unwrap() error { return e.Err }
 
-// ClockError is a clock that differs from the broker's by more than the margin
-// that the lease allows: an owner with it must not decide (J2).
+// ClockError is a clock that differs from the broker's by more than half the margin
+// of the lease: an owner with it must not decide (J2).
 type ClockError struct {
 	Ahead int64 // ms that the broker's clock is ahead of this machine's; negative: it is behind by more than that
 }

@@ -106,10 +106,10 @@ func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 }
 
 // aheadOfClock stops deciding when the broker's stamps are ahead of the owner's
-// clock by more than the lease margin (J2).
+// clock by more than is allowed (J2).
 func (p *Processor) aheadOfClock(stamp int64) bool {
 	ahead := stamp - p.clock.now
-	if ahead <= p.Settings.Margin.Milliseconds() {
+	if ahead <= p.Settings.clockError() {
 		return false
 	}
 	p.wrongClock(&ClockError{Ahead: ahead})

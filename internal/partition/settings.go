@@ -6,7 +6,7 @@ import "time"
 // defaults of Complete.
 type Settings struct {
 	Lease  time.Duration // how long an acquisition or renewal lasts
-	Margin time.Duration // of the lease: an owner stops releasing so long before its end (E5), and clocks may differ by as much (J2)
+	Margin time.Duration // of the lease: an owner stops releasing so long before its end (E5)
 
 	CheckpointInterval time.Duration // at least between two checkpoints with changes
 	CheckpointShare    float64       // of time that checkpoints may take under load; the interval stretches to keep it
@@ -38,6 +38,11 @@ type Settings struct {
 	// to: no lease of another process is waited out (O2).
 	BrokerIsOurs bool
 }
+
+// clockError is how far, in ms, the clock of an owner may differ from the broker's:
+// half the margin, since E5 needs that those of two owners differ by the margin at
+// most (J2).
+func (s *Settings) clockError() int64 { return s.Margin.Milliseconds() / 2 }
 
 // Limits that are not settings.
 const (

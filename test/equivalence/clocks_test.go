@@ -25,8 +25,8 @@ type drift int
 
 const (
 	exact drift = iota
-	near        // at most half a margin: any two of them differ by the margin at most
-	far         // also beyond the margin: with that nothing may be decided (J2)
+	near        // as far as is allowed
+	far         // also beyond that: nothing may be decided (J2)
 )
 
 // jump is a clock that is set off.
@@ -36,19 +36,19 @@ type jump struct {
 	right time.Duration // set right again after so long; 0: not before the next one
 }
 
-// jumps draws what happens to a clock. A jump within the margin lasts until the
+// jumps draws what happens to a clock. A jump within what is allowed lasts until the
 // next one or is set right. One beyond it is always set right: while it lasts the
 // machine owns nothing, and as the group hears from it, nobody else does.
 func (how drift) jumps(d workload.Dice, lease time.Duration) []jump {
-	margin := int(marginOf(lease) / time.Millisecond)
+	most := int(allowed(lease) / time.Millisecond)
 	var all []jump
 	for range d.Between(2, 6) {
 		j := jump{after: d.Millis(0, 3000)}
 		if how == near || d.One(2) {
-			j.off = d.Millis(-margin/2, margin/2)
+			j.off = d.Millis(-most, most)
 			j.right = workload.Pick(d, 0, d.Millis(0, 8000))
 		} else {
-			j.off = workload.Pick(d, time.Duration(-1), 1) * d.Millis(margin+1, 5*margin)
+			j.off = workload.Pick(d, time.Duration(-1), 1) * d.Millis(most+1, 10*most)
 			j.right = d.Millis(500, 15_000)
 		}
 		all = append(all, j)
@@ -56,8 +56,9 @@ func (how drift) jumps(d workload.Dice, lease time.Duration) []jump {
 	return all
 }
 
-func marginOf(lease time.Duration) time.Duration {
-	return partition.Settings{Lease: lease}.Complete().Margin
+// allowed is how far a clock may be off the broker's.
+func allowed(lease time.Duration) time.Duration {
+	return partition.Settings{Lease: lease}.Complete().Margin / 2
 }
 
 // skew lets the clocks of all machines jump. The returned function sets them right.
@@ -81,7 +82,7 @@ func (w *world) skew(seed uint64) (end func()) {
 // leap sets a clock off, and perhaps right again.
 func (w *world) leap(ctx context.Context, slot int, j jump) error {
 	w.clocks[slot].off.Store(int64(j.off))
-	w.happened(nameOf(j.off, marginOf(w.plan.Settings.Lease)), "slot", slot, "off", j.off, "right", j.right)
+	w.happened(nameOf(j.off, allowed(w.plan.Settings.Lease)), "slot", slot, "off", j.off, "right", j.right)
 	if j.right == 0 {
 		return nil
 	}
@@ -91,16 +92,16 @@ func (w *world) leap(ctx context.Context, slot int, j jump) error {
 	return err
 }
 
-func nameOf(off, margin time.Duration) string {
+func nameOf(off, most time.Duration) string {
 	switch {
-	case off > margin:
-		return "a clock ahead beyond the margin"
-	case off < -margin:
-		return "a clock behind beyond the margin"
+	case off > most:
+		return "a clock ahead beyond what is allowed"
+	case off < -most:
+		return "a clock behind beyond what is allowed"
 	case off > 0:
-		return "a clock ahead within the margin"
+		return "a clock ahead within what is allowed"
 	}
-	return "a clock behind within the margin"
+	return "a clock behind within what is allowed"
 }
 
 // stopper sees owners that stop because of their clock (J2), in what planners

@@ -49,7 +49,7 @@ var (
 		"a command of the largest size", "a foreign partitioner",
 	}
 	wrongClocks = []string{
-		"a clock ahead within the margin", "a clock behind within the margin", "a clock ahead beyond the margin", "a clock behind beyond the margin",
+		"a clock ahead within what is allowed", "a clock behind within what is allowed", "a clock ahead beyond what is allowed", "a clock behind beyond what is allowed",
 		"a clock that is set right", "an owner that stops as its clock is ahead", "an owner that stops as its clock is behind", "a planner that is not heard",
 	}
 	badNetwork = []string{"a request that is lost", "an answer that is lost", "an answer that is late"}

@@ -13,7 +13,7 @@
 // understands, in the wrong place, and of the largest size stand between the
 // others, and the dlq must have exactly those (strangers_test.go); requests and
 // answers are lost or late (weather_test.go); the clocks of planners jump, ahead
-// and back, within the margin of the lease and beyond it (clocks_test.go). What
+// and back, within what the lease allows and beyond it (clocks_test.go). What
 // faults have done is counted, and has to occur over the seeds. Clocks of takers,
 // of clients and of the broker are the bubble's.
 //
