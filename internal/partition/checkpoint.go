@@ -129,7 +129,7 @@ func (c *checkpointer) prepare() *job {
 	c.last = p.clock.at
 	j := &job{r: c.r, began: p.clock.at, since: map[string]journal.Mark{}, epochs: c.r.epochs}
 	j.lease = p.lease
-	j.lease.LeasedUntil = p.clock.now + c.r.host.Settings.Lease.Milliseconds()
+	j.lease.LeasedUntil = p.renewal()
 	j.lease.Stale, j.lease.StaleReason = false, ""
 	c.all = c.all || p.wanted || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
 	due := p.takeDue()
@@ -191,8 +191,8 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	st.CheckBytes.Add(uint64(j.bytes))
 	st.CheckNanos.Add(uint64(c.took))
 	c.remember(p, j)
-	if h := c.r.host; h.clock.stale() { // the next checkpoint heeds what it finds
-		c.r.beside.Go(func() { h.clock.refresh(c.r.log.ctx) })
+	if clock := c.r.host.clock; !clock.fresh() { // the next checkpoint heeds what it finds
+		c.r.beside.Go(func() { clock.refresh(c.r.log.ctx, clock.fresh) })
 	}
 	p.renewed(Renewed{Until: j.lease.LeasedUntil})
 }

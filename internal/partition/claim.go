@@ -26,6 +26,7 @@ func (r *reign) claim(ctx context.Context) error {
 	if err := r.host.clock.agrees(ctx); err != nil {
 		return err
 	}
+	r.proc.clock.excused = r.host.clock.excused.Load()
 	for _, s := range inputs {
 		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
 	}
@@ -94,9 +95,9 @@ func (r *reign) unreadUntil(ctx context.Context, why error) (int64, error) {
 }
 
 // term is how long (ms) a lease of the present owner lasts, by the record of its
-// acquisition. It is 0 if the journal does not reach back so far: then the
-// claimant's own setting, which all planners share but while it is changed, is
-// all that is known.
+// acquisition. It is 0 if nobody owns, or if the journal does not reach back so
+// far: then the claimant's own setting, which all planners share but while it is
+// changed, is all that is known.
 func (r *reign) term(ctx context.Context) (int64, error) {
 	l := r.proc.lease
 	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == l.Epoch })
@@ -123,11 +124,18 @@ func publishedLease(value []byte) (authority.Lease, error) {
 }
 
 // await returns when the lease is free, expired by the clock, or need not be
-// waited out. An operator's release in commands ends the wait (O2).
+// waited out. An operator's release in commands ends the wait (O2). However far
+// ahead the owner's clock was, it ends a term after the fence: the owner renewed
+// before that, for a term that it counts from then on (J2).
 func (r *reign) await(ctx context.Context, until int64) error {
+	fenced := time.Now()
 	held := r.proc.lease
+	term, err := r.term(ctx)
+	if err != nil {
+		return err
+	}
 	look := lookout{r: r}
-	for r.excluded(held, max(held.LeasedUntil, until)) {
+	for r.excluded(held, max(held.LeasedUntil, until)) && (term <= 0 || time.Since(fenced).Milliseconds() < term) {
 		r.o.set(Waiting, held.Epoch, "held by "+held.Owner)
 		if err := look.again(ctx); err != nil {
 			return err
@@ -138,6 +146,9 @@ func (r *reign) await(ctx context.Context, until int64) error {
 		now := r.proc.lease
 		if now.Owner != held.Owner || now.Epoch != held.Epoch { // what was published is not of this one
 			until = 0
+			if term, err = r.term(ctx); err != nil {
+				return err
+			}
 		}
 		held = now
 		sleep(ctx, waitStep)

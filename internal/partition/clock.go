@@ -13,16 +13,21 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// clockWatch finds out whether the clock of this process is ahead of the
-// broker's (J2). That it is behind is seen from the stamps of commands; an old
-// stamp by itself says nothing, since a record may have waited for long. So now
-// and then a process with partitions sends a record of its own to the inbox,
-// which the broker stamps: after it was sent, by whatever clock.
+// clockWatch finds out whether the clock of this process differs from the broker's
+// by more than is allowed (J2). An old stamp by itself says nothing, since a record
+// may have waited for long. So a process with partitions now and then sends a
+// record of its own to the inbox, and reads when the broker has stamped it: between
+// its sending and its acknowledgement, by whatever clock. Between two comparisons
+// stamps of inputs that are ahead tell of a clock that is behind.
 type clockWatch struct {
 	host   *Host
-	one    chan struct{}              // one comparison at a time serves all owners
+	one    chan struct{}              // one comparison at a time serves all owners, and has read
+	read   *reader                    // of the probes; nil until there was one
 	looked atomic.Pointer[time.Time]  // when they were compared last, or that failed
 	wrong  atomic.Pointer[ClockError] // nil: they agree, as far as is known
+
+	suspect atomic.Int64 // ms that some stamp was ahead, as long as nobody has compared since
+	excused atomic.Int64 // ms that stamps may be ahead: a comparison has found our clock right
 }
 
 func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(chan struct{}, 1)} }
@@ -31,9 +36,15 @@ func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(
 // of nobody, which every owner drops.
 const probeKey = "_clock"
 
-// agrees says what a comparison has found that is not older than a lease.
+// agrees compares the clocks now: what was so before a lease was waited out says
+// nothing about the clock by which it has run out. A broker of this process has
+// this clock.
 func (w *clockWatch) agrees(ctx context.Context) error {
-	w.refresh(ctx)
+	if w.host.Settings.BrokerIsOurs {
+		return nil
+	}
+	asked := time.Now()
+	w.refresh(ctx, func() bool { return w.comparedSince(asked) })
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -43,67 +54,100 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 	return nil
 }
 
-// stale says whether the clocks should be compared: once per lease, and more
-// often while they differ. A broker of this process has this clock.
-func (w *clockWatch) stale() bool {
+func (w *clockWatch) comparedSince(t time.Time) bool {
+	last := w.looked.Load()
+	return last != nil && !last.Before(t)
+}
+
+// fresh says that the clocks need not be compared: that is done once per lease, and
+// more often while they differ.
+func (w *clockWatch) fresh() bool {
 	s := &w.host.Settings
 	every := s.Lease
 	if w.wrong.Load() != nil {
 		every = s.Margin
 	}
-	last := w.looked.Load()
-	return !s.BrokerIsOurs && (last == nil || time.Since(*last) >= every)
+	return s.BrokerIsOurs || w.comparedSince(time.Now().Add(-every))
 }
 
-// refresh compares the clocks if that is due. What cannot be compared is as it was.
-func (w *clockWatch) refresh(ctx context.Context) {
+// refresh compares the clocks unless somebody has done so meanwhile. What cannot be
+// compared is as it was.
+func (w *clockWatch) refresh(ctx context.Context, done func() bool) {
 	select {
 	case w.one <- struct{}{}:
 		defer func() { <-w.one }()
 	case <-ctx.Done():
 		return
 	}
-	if !w.stale() {
+	if done() {
 		return
 	}
+	began := time.Now()
 	ask, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
 	if err := w.compare(ask); err != nil && ctx.Err() == nil {
 		w.host.logger.Warn("comparing the clock with the broker's", "error", err)
 	}
-	now := time.Now()
-	w.looked.Store(&now)
+	w.looked.Store(&began)
 }
 
-// compare looks whether the broker has stamped a record from before the time
-// when it was sent.
+// compare holds the stamp of a record against the times when it was sent and when
+// that was acknowledged.
 func (w *clockWatch) compare(ctx context.Context) error {
 	h := w.host
-	most := h.Settings.clockError()
-	sent := h.Clock.Now().UnixMilli()
+	suspect := w.suspect.Load()
+	sent := h.Clock.Now()
 	probe, err := w.send(ctx)
 	if err != nil {
 		return fmt.Errorf("sending a record for its stamp: %w", err)
 	}
-	after, err := h.adm.ListOffsetsAfterMilli(ctx, sent-most, probe.Topic)
+	acknowledged := h.Clock.Now()
+	stamp, err := w.stampOf(ctx, probe)
 	if err != nil {
-		return fmt.Errorf("asking for the stamp of a record: %w", err)
+		return fmt.Errorf("reading the stamp of a record: %w", err)
 	}
-	// The first record stamped in time is the probe, an earlier one, or, if the
-	// probe is not, a later one or the end.
-	at, ok := after.Lookup(probe.Topic, probe.Partition)
-	switch {
-	case !ok || probe.Offset < 0:
-		return errors.New("it is not known where the record with the stamp is")
-	case at.Err != nil:
-		return fmt.Errorf("asking for the stamp of a record: %w", at.Err)
-	case at.Offset > probe.Offset:
-		w.wrong.Store(&ClockError{Ahead: -most})
-	default:
-		w.wrong.Store(nil)
+	off := max(0, stamp-acknowledged.UnixMilli()) + min(0, stamp-sent.UnixMilli())
+	if most := h.Settings.clockError(); off > most || off < -most {
+		w.wrong.Store(&ClockError{Ahead: off})
+		w.suspect.Store(0)
+		w.excused.Store(0)
+		return nil
+	}
+	w.wrong.Store(nil)
+	if w.suspect.CompareAndSwap(suspect, 0) && suspect > 0 {
+		w.excused.Store(suspect + h.Settings.Margin.Milliseconds())
 	}
 	return nil
 }
+
+// stampOf reads a probe back: the client does not tell how it was stamped.
+func (w *clockWatch) stampOf(ctx context.Context, probe *kgo.Record) (int64, error) {
+	if w.read == nil {
+		var err error
+		if w.read, err = newReader(w.host.Cluster, w.host.adm); err != nil {
+			return 0, err
+		}
+	}
+	k, err := w.read.one(ctx, probe.Topic, probe.Partition, probe.Offset)
+	switch {
+	case err != nil:
+		return 0, err
+	case k == nil:
+		return 0, errors.New("it is gone")
+	}
+	return k.Timestamp.UnixMilli(), nil
+}
+
+// close ends the reading of probes; nobody compares any more.
+func (w *clockWatch) close() {
+	if w.read != nil {
+		w.read.close()
+	}
+}
+
+// suspected is told of a stamp that was ahead of this clock by so many ms. Either
+// the clock is behind, as the next comparison finds out, or that broker's was ahead.
+func (w *clockWatch) suspected(ahead int64) { w.suspect.Store(max(ahead, w.suspect.Load())) }
 
 // send produces the probe. It does not outlast ctx, whatever the broker does.
 func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
@@ -112,6 +156,9 @@ func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
 	w.host.effects.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
 	select {
 	case err := <-done:
+		if err == nil && rec.Offset < 0 { // it was sent twice
+			err = errors.New("it is not known where it is")
+		}
 		return rec, err
 	case <-ctx.Done():
 		return nil, ctx.Err()

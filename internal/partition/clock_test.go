@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,11 +17,11 @@ type fastClock struct{ atomic.Int64 }
 // Now implements Clock.
 func (c *fastClock) Now() time.Time { return time.Now().Add(time.Duration(c.Load())) }
 
-// awaitClock waits until the first owner says that its clock is ahead.
-func (s *site) awaitClock() {
+// awaitClock waits until the first owner says how the broker's clock differs.
+func (s *site) awaitClock(how string) {
 	s.r.t.Helper()
 	for range 6000 {
-		if at := s.owners[0].Status(); at.State == Recovering && strings.Contains(at.Why, "the broker's clock is more than 1s behind") {
+		if at := s.owners[0].Status(); at.State == Recovering && strings.Contains(at.Why, "the broker's clock is "+how) {
 			return
 		}
 		<-time.After(10 * time.Millisecond)
@@ -38,7 +40,7 @@ func TestJ2AnOwnerAheadOfTheBrokersClockTakesNothingOver(t *testing.T) {
 		r.clock = &clock
 		b := r.start("b", p)
 		defer b.leave()
-		b.awaitClock()
+		b.awaitClock("1h0m0s behind")
 		if n := r.has(p, "AuthorityAcquired"); n != 1 {
 			t.Errorf("the partition was acquired %d times, want once", n)
 		}
@@ -61,7 +63,7 @@ func TestJ2AnOwnerWhoseClockRunsAheadStopsDeciding(t *testing.T) {
 			t.Fatalf("a difference within half the margin ended epoch 1: %+v", at)
 		}
 		clock.Store(int64(1500 * time.Millisecond)) // less than the margin: another one may be as far behind
-		s.awaitClock()
+		s.awaitClock("1.5s behind")
 		id := r.send("w", "input", `{"input": 7}`)
 		<-time.After(30 * time.Second)
 		if n := r.has(p, "InputAccepted"); n != 0 {
@@ -72,6 +74,157 @@ func TestJ2AnOwnerWhoseClockRunsAheadStopsDeciding(t *testing.T) {
 	})
 }
 
+// Before a lease that ran out by the clock is taken over, the clock is compared
+// again: it may have been set off while the lease was waited out.
+func TestJ2AClockThatIsSetOffDuringTheWaitTakesNothingOver(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		a := r.start("a", p)
+		defer a.leave()
+		a.await(Owning)
+		var clock fastClock
+		r.clock = &clock
+		b := r.start("b", p, (p+1)%r.n) // it compares for the other one
+		defer b.leave()
+		b.await(Waiting)
+		<-time.After(time.Second)
+		clock.Store(int64(time.Hour))
+		b.awaitClock("1h0m0s behind")
+		if n := r.has(p, "AuthorityAcquired"); n != 1 {
+			t.Errorf("the partition was acquired %d times, want once", n)
+		}
+		clock.Store(0)
+	})
+}
+
+// A clock that is behind shows by what the inbox brings, too, and before anything
+// is taken over: a lease that it made would end in the past for everybody else.
+func TestJ2AnOwnerBehindTheBrokersClockTakesNothingOver(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		var clock fastClock
+		clock.Store(int64(-time.Hour))
+		r.clock = &clock
+		p := r.partitionOf("w")
+		a := r.start("a", p)
+		defer a.leave()
+		a.awaitClock("1h0m0s ahead")
+		clock.Store(0)
+		a.await(Owning)
+	})
+}
+
+func TestJ2AnOwnerBehindTheBrokersClockDecidesNoOutcome(t *testing.T) {
+	m := newModel(t, Settings{})
+	task := m.running("w")
+	n := len(m.journal)
+	m.now = m.now.Add(time.Minute)
+	m.outcome(task, "1")
+	m.now = m.now.Add(-time.Minute)
+	var clock *ClockError
+	if err := m.step(); !errors.As(err, &clock) || clock.Ahead != 60_000 || len(m.journal) != n {
+		t.Errorf("got %v and %s", err, m)
+	}
+}
+
+// One record with a stamp that a broker with a wrong clock has made stops nothing
+// for long, and neither the window nor timers run ahead with it.
+func TestJ2AStampAheadOfARightClockStopsNothing(t *testing.T) {
+	m := newModel(t, Settings{Window: time.Hour})
+	m.p.clock.excused = 25 * time.Hour.Milliseconds()
+	at := m.now
+	m.now = at.Add(24 * time.Hour)
+	m.command("a", "w", "start", `{"definition":"counter"}`)
+	m.now = at
+	m.mustStep()
+	m.ack()
+	if got := m.record(0).Input.Stamp; got != at.UnixMilli() {
+		t.Errorf("it is recorded as of %d, want the clock's %d", got, at.UnixMilli())
+	}
+	if got := m.p.inputs[events.FromCommands].readTo; got != at.UnixMilli() {
+		t.Errorf("commands count as read to %d, want %d", got, at.UnixMilli())
+	}
+	m.command("b", "w", "input", `{"input":1}`)
+	m.mustStep()
+	if m.ack(); m.names(1) != "InputAccepted RunnableDispatched " {
+		t.Errorf("the next command is %s", m.names(1))
+	}
+}
+
+// The comparison tells a broker that was wrong from a clock that is.
+func TestJ2AStampAheadIsExcusedByAComparison(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		a := r.start("a", p)
+		defer a.leave()
+		a.await(Owning)
+		w := a.clock
+		w.suspected(time.Hour.Milliseconds())
+		if err := w.agrees(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.excused.Load(); got < time.Hour.Milliseconds() {
+			t.Errorf("stamps may be %d ms ahead, want an hour and more", got)
+		}
+	})
+}
+
+// A clock that was ahead for a moment has made a lease that ends late. It costs no
+// more than a lease.
+func TestO2ALeaseOfAClockThatWasAheadIsWaitedOutForATerm(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		var clock fastClock
+		r.clock = &clock
+		a := r.start("a", p)
+		a.await(Owning)
+		clock.Store(int64(9 * time.Second)) // the lease has not run out by that
+		<-time.After(900 * time.Millisecond)
+		r.do("w", "start", `{"definition":"counter"}`) // the renewal comes with it
+		<-time.After(1100 * time.Millisecond)
+		a.kill()
+		r.clock = nil
+		killed := time.Now()
+		b := r.start("b", p)
+		defer b.leave()
+		b.await(Owning)
+		if waited := time.Since(killed); waited < 5*time.Second || waited > 11*time.Second {
+			t.Errorf("the successor waited %s for a lease of 10 s", waited)
+		}
+	})
+}
+
+// Who waits while another owner decides does not run ahead of it.
+func TestJ2TimeGoesOnFromTheNewestRecordNotFromTheBeginningOfTheWait(t *testing.T) {
+	m := newModel(t, Settings{})
+	m.p.tick()
+	m.now = m.now.Add(10 * time.Second)
+	m.p.took(&events.Record{Time: m.now.UnixMilli()}, m.p.tail)
+	m.now = m.now.Add(time.Second)
+	m.p.tick()
+	if got, want := m.p.clock.now, m.now.UnixMilli(); got != want {
+		t.Errorf("a second after a replayed record it is %d ms later than by the clock", got-want)
+	}
+}
+
+// An owner stops a term after its last renewal by any clock, also if the renewal
+// was made by one that was ahead: its successor waits no longer.
+func TestE5ALeaseOfAClockThatWasAheadEndsInTime(t *testing.T) {
+	m := newModel(t, Settings{Lease: 10 * time.Second, Margin: 2 * time.Second})
+	m.now = m.now.Add(9 * time.Second)
+	m.mustStep()
+	m.batch.Renewed = append(m.batch.Renewed, Renewed{Until: m.p.renewal()})
+	m.now = m.now.Add(-9 * time.Second)
+	m.mustStep()
+	if !m.p.leased() {
+		t.Error("the renewed lease does not count")
+	}
+	m.now = m.now.Add(9 * time.Second)
+	m.mustStep()
+	if m.p.leased() {
+		t.Error("a second before the end of the lease effects are released")
+	}
+}
+
 // Record time never goes back, so it stays ahead once a clock was. Who asks has
 // the clock of the day.
 func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
@@ -80,8 +233,7 @@ func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
 	m.mustStep()
 	m.ack()
 	m.now = m.now.Add(time.Second)
-	m.p.clock.last = m.now.Add(time.Hour).UnixMilli() // of a record that was made by a wrong clock
-	m.p.clock.since = m.now
+	m.p.clock.met(m.now.Add(time.Hour).UnixMilli()) // of a record that was made by a wrong clock
 	m.p.lease.LeasedUntil = m.now.Add(2 * time.Hour).UnixMilli()
 	q := &events.Query{Kind: "workflow", Workflow: "w", ReplyTo: events.ReplyTo{Address: "tester", ID: "q"}, Deadline: m.now.Add(30 * time.Second).UnixMilli()}
 	m.batch.Queries = append(m.batch.Queries, q)
@@ -97,6 +249,6 @@ func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
 // the inputs must not wait until the clock of the day is there too.
 func TestJ5ATimeoutFiresThoughRecordTimeIsAheadOfTheClock(t *testing.T) {
 	m := newModel(t, Settings{Lease: 3 * time.Hour})
-	m.p.clock.last, m.p.clock.since = m.now.Add(time.Hour).UnixMilli(), m.now // as a replay finds it
+	m.p.clock.met(m.now.Add(time.Hour).UnixMilli()) // as a replay finds it
 	m.mustTimeOut()
 }

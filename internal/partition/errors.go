@@ -24,12 +24,13 @@ func (e *BrokenLogError) Unwrap() error { return e.Err }
 // ClockError is a clock that differs from the broker's by more than half the margin
 // of the lease: an owner with it must not decide (J2).
 type ClockError struct {
-	Ahead int64 // ms that the broker's clock is ahead of this machine's; negative: it is behind by more than that
+	Ahead int64 // ms that the broker's clock is ahead of this machine's, or more; negative: behind
+	Input bool  // this is known by the stamp of an input only
 }
 
 func (e *ClockError) Error() string {
 	if e.Ahead < 0 {
-		return fmt.Sprintf("the broker's clock is more than %s behind this machine's", time.Duration(-e.Ahead)*time.Millisecond)
+		return fmt.Sprintf("the broker's clock is %s behind this machine's", time.Duration(-e.Ahead)*time.Millisecond)
 	}
 	return fmt.Sprintf("the broker's clock is %s ahead of this machine's", time.Duration(e.Ahead)*time.Millisecond)
 }

@@ -149,6 +149,9 @@ func (h *Host) closeClients() {
 	if h.reader != nil {
 		h.reader.Close()
 	}
+	if h.clock != nil {
+		h.clock.close()
+	}
 	if h.adm != nil {
 		h.adm.Close()
 	}

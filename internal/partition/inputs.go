@@ -79,8 +79,8 @@ func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
 	if l.seeking || r.Offset < l.next {
 		return
 	}
-	stamp := r.Timestamp.UnixMilli()
-	if s == events.FromCommands && p.aheadOfClock(stamp) {
+	stamp, ok := p.stampOf(r)
+	if !ok {
 		return
 	}
 	l.next = r.Offset + 1
@@ -105,15 +105,22 @@ func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 	p.takeInbox(r, ref)
 }
 
-// aheadOfClock stops deciding when the broker's stamps are ahead of the owner's
-// clock by more than is allowed (J2).
-func (p *Processor) aheadOfClock(stamp int64) bool {
+// stampOf is when the broker got an input. Deciding stops when that is ahead of the
+// owner's clock by more than is allowed (J2), unless the clock was compared since
+// then and is right: the broker that made such a stamp was wrong, and neither the
+// ledger's window nor timers may run ahead with it.
+func (p *Processor) stampOf(r *kgo.Record) (stamp int64, ok bool) {
+	stamp = r.Timestamp.UnixMilli()
+	most := p.Settings.clockError()
 	ahead := stamp - p.clock.now
-	if ahead <= p.Settings.clockError() {
-		return false
+	if ahead <= most {
+		return stamp, true
 	}
-	p.wrongClock(&ClockError{Ahead: ahead})
-	return true
+	if ahead > p.clock.excused {
+		p.wrongClock(&ClockError{Ahead: ahead, Input: true})
+		return 0, false
+	}
+	return p.clock.now, true
 }
 
 // foldPositions is what a record says about the positions of the input logs; a

@@ -8,6 +8,10 @@ func (p *Processor) leased() bool {
 	return !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
 }
 
+// renewal is until when a lease lasts that is renewed now. The owner counts from
+// now on whatever its clock does: so its successor may do so too (O2).
+func (p *Processor) renewal() int64 { return p.recordTime() + p.Settings.Lease.Milliseconds() }
+
 // renewed takes a renewal whose commit is known. One that is known only after
 // the old expiry does not count: the partition is acquired anew (O5).
 func (p *Processor) renewed(r Renewed) {

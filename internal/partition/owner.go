@@ -122,6 +122,10 @@ func (o *Owner) explain(err error) {
 		o.set(Blocked, 0, blocked.Error())
 		return
 	}
+	var wrong *ClockError
+	if errors.As(err, &wrong) && wrong.Input {
+		o.host.clock.suspected(wrong.Ahead)
+	}
 	o.logger.Warn("the partition recovers", "cause", err)
 	o.set(Recovering, 0, err.Error())
 }

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
@@ -143,32 +142,4 @@ func (p *Processor) engineInputs() bool {
 		did = f() || did
 	}
 	return did
-}
-
-// clockState is record time (J2).
-type clockState struct {
-	now   int64     // Unix ms, of this step
-	at    time.Time // the reading that now is from
-	last  int64     // Unix ms, of the newest record
-	since time.Time // when last was made
-	wrong bool      // it differs from the broker's by more than the margin
-}
-
-// tick reads the clock once per step: time never goes backwards, and goes on
-// with the monotonic clock when the wall clock jumps back (J2).
-func (p *Processor) tick() {
-	t := p.Clock.Now()
-	now := t.UnixMilli()
-	if p.clock.last > 0 {
-		now = max(now, p.clock.last+t.Sub(p.clock.since).Milliseconds())
-	}
-	p.clock.now, p.clock.at = now, t
-}
-
-// recordTime is the time of the next record.
-func (p *Processor) recordTime() int64 {
-	if p.clock.now > p.clock.last {
-		p.clock.last, p.clock.since = p.clock.now, p.clock.at
-	}
-	return p.clock.last
 }

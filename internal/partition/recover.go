@@ -110,7 +110,8 @@ func (r *reign) recallTime(ctx context.Context) error {
 	}
 	k, err := r.read.one(ctx, r.host.names.Journal(), r.o.p, last.Offset)
 	if err == nil && k != nil {
-		r.proc.clock.last, r.proc.clock.since = k.Timestamp.UnixMilli(), r.proc.clock.at
+		r.proc.tick()
+		r.proc.clock.met(k.Timestamp.UnixMilli())
 	}
 	return err
 }

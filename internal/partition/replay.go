@@ -81,7 +81,8 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 func (p *Processor) took(rec *events.Record, at journal.Mark) {
 	p.tail = at
 	p.epoch, p.seq = rec.Position.Epoch, rec.Position.Seq
-	p.clock.last, p.clock.since = max(p.clock.last, rec.Time), p.clock.at
+	p.tick() // it may have been made since the replay began
+	p.clock.met(rec.Time)
 	for _, e := range rec.Events {
 		p.lease = p.lease.Apply(e, rec.Position.Epoch)
 		if e, ok := e.(*events.ReplayRequested); ok {
