@@ -116,8 +116,7 @@ func TestNoRoomForANewStoreIsAnError(t *testing.T) {
 }
 
 // A store on a disk that has become full is not opened, neither is it lost: with
-// room it is as it was. Of what is large nothing fits, or nothing at all; Pebble
-// alone would try to write its MANIFEST for ever.
+// room it is as it was. Of what is large nothing fits, or nothing at all.
 func TestAFullDiskKeepsAStoreThatIsClosed(t *testing.T) {
 	for _, parts := range [][]string{{"MANIFEST", "room"}, {""}} {
 		t.Run(fmt.Sprintf("no more %q", parts), func(t *testing.T) {

@@ -84,25 +84,6 @@ func (h *Health) Flush(db *pebble.DB) error {
 	}
 }
 
-// IsFull says whether an error is that of a disk without room.
-func IsFull(err error) bool { return vfs.IsNoSpaceError(err) }
-
-// Probe finds out whether there is room for anything in a directory, before a
-// database is opened there: Pebble, as it opens, tries what it cannot write again
-// at once, for ever. IsFull knows the error of a disk without room.
-func Probe(fs vfs.FS, dir string) error {
-	name := fs.PathJoin(dir, "temporary.room")
-	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(make([]byte, 1<<20))
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close(), fs.Remove(name))
-}
-
 // Clear removes the files of a database from its directory, and nothing else
 // that somebody may keep there. Hold the directory's lock, which stays.
 func Clear(fs vfs.FS, dir string) error {

@@ -43,7 +43,8 @@ func Open(o Options) (*Store, error) {
 	s.opts = o
 	p := o.pebble()
 	s.health = Watch(p, o.Logger, o.Shared, s.broke)
-	if err := s.openPebble(p); err != nil {
+	var err error
+	if s.db, err = OpenDB(o.Dir, p); err != nil {
 		s.closeOwn()
 		return nil, fmt.Errorf("opening the store in %s: %w", o.Dir, err)
 	}
@@ -51,17 +52,6 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", o.Dir, err), s.shut())
 	}
 	return s, nil
-}
-
-func (s *Store) openPebble(p *pebble.Options) (err error) {
-	if err := s.opts.FS.MkdirAll(s.opts.Dir, 0o755); err != nil {
-		return err
-	}
-	if err := Probe(s.opts.FS, s.opts.Dir); err != nil {
-		return err
-	}
-	s.db, err = pebble.Open(s.opts.Dir, p)
-	return err
 }
 
 func (s *Store) load() error {

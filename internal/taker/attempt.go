@@ -79,17 +79,13 @@ func (a *Attempt) deadline(started time.Time) time.Time {
 		at = time.UnixMilli(a.Spec.Deadline)
 	}
 	if a.Spec.Timeout > 0 {
-		end := started.Add(time.Duration(a.Spec.Timeout) * time.Millisecond)
+		end := started.Add(time.Duration(min(a.Spec.Timeout, events.MaxMilliseconds)) * time.Millisecond)
 		if at.IsZero() || end.Before(at) {
 			at = end
 		}
 	}
 	return at
 }
-
-// maxDetails bounds the details of a heartbeat and of an error: they become
-// part of the workflow's state and of the next attempt's record.
-const maxDetails = 64 << 10
 
 var errEnded = errors.New("the attempt has ended")
 
@@ -98,8 +94,8 @@ var errEnded = errors.New("the attempt has ended")
 // newest ones only, and in any case before the attempt's failure. That the
 // attempt is alive is reported without it.
 func (a *Attempt) Heartbeat(details json.RawMessage) error {
-	if len(details) > maxDetails {
-		return fmt.Errorf("heartbeat details have %d bytes, the limit is %d", len(details), maxDetails)
+	if len(details) > events.MaxDetails {
+		return fmt.Errorf("heartbeat details have %d bytes, the limit is %d", len(details), events.MaxDetails)
 	}
 	a.reports.Lock()
 	defer a.reports.Unlock()

@@ -9,10 +9,6 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// maxMessage bounds the message of an error, which becomes part of the
-// workflow's state.
-const maxMessage = 8 << 10
-
 // outcome says how an attempt ended, or that it is pending.
 func (t *Taker) outcome(a *Attempt, result json.RawMessage, err error) (o events.TaskOutcome, pending bool) {
 	o = events.TaskOutcome{Token: a.Spec.Token, Executor: t.config.Name}
@@ -68,13 +64,7 @@ func taskError(o events.Outcome, err error) *events.TaskError {
 			e.Type = events.ErrorTaskFailed
 		}
 	}
-	if len(e.Message) > maxMessage {
-		e.Message = e.Message[:maxMessage] + "… (cut)"
-	}
-	if len(e.Details) > maxDetails {
-		e.Details = nil
-		e.Message += fmt.Sprintf(" (its details had more than the limit of %d bytes)", maxDetails)
-	}
+	e = e.Bounded()
 	return &e
 }
 

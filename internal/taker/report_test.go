@@ -3,8 +3,11 @@ package taker
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -80,5 +83,36 @@ func TestAResultThatNoRecordHoldsIsAFailure(t *testing.T) {
 	second.promise(second.record, kerr.MessageTooLarge)
 	if len(log.reports) > 0 || !tk.ledger.recent.has(key{'7'}, time.Now()) {
 		t.Error("the attempt is not settled")
+	}
+}
+
+// What a task says of its failure becomes part of the workflow's state: no text
+// of it is without a bound.
+func TestWhatIsSaidOfAFailureIsBounded(t *testing.T) {
+	tk, log := without(t, 1)
+	a := &Attempt{Workflow: "w", Spec: events.Task{Token: []byte("token of an attempt")}, pool: tk.pools[0]}
+	long := strings.Repeat("é", 1<<20)
+	a.life.begin(t.Context(), time.Time{})
+	tk.conclude(a, nil, &TaskError{Type: long, Message: long, Details: []byte(`"` + long + `"`)})
+	p := log.last(t)
+	e := outcomeIn(t, p.record).Error
+	if len(e.Type) > 512 || len(e.Message) > 9<<10 || len(e.Details) > 64<<10 {
+		t.Errorf("a type of %d bytes, a message of %d and details of %d are reported", len(e.Type), len(e.Message), len(e.Details))
+	}
+	if !utf8.ValidString(e.Type) || !utf8.ValidString(e.Message) || !strings.HasPrefix(e.Type, "éé") || strings.ContainsRune(e.Type+e.Message, utf8.RuneError) {
+		t.Errorf("it is cut within a rune: %q, %q", e.Type, e.Message)
+	}
+}
+
+// A timeout that no duration can say is a very long one, not one in the past.
+func TestALongTimeoutDoesNotOverflow(t *testing.T) {
+	now := time.Now()
+	for _, ms := range []int64{1, 1000, math.MaxInt64/1_000_000 - 1, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 + 1, 1 << 60, math.MaxInt64} {
+		for _, deadline := range []int64{0, now.Add(time.Hour).UnixMilli(), math.MaxInt64} {
+			a := &Attempt{Spec: events.Task{Timeout: ms, Deadline: deadline}}
+			if at := a.deadline(now); !at.After(now) {
+				t.Errorf("with a timeout of %d ms and the deadline %d it ends at %v", ms, deadline, at)
+			}
+		}
 	}
 }

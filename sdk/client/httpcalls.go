@@ -171,7 +171,7 @@ func (t *httpTransport) events(ctx context.Context, workflow string, yield func(
 		if done || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.As(err, &refused) && refused.Code != ErrUnavailable.Code {
+		if errors.As(err, &refused) && refused.Code != ErrUnavailable.Code || errors.Is(err, errEvent) {
 			return err
 		}
 		timer := time.NewTimer(time.Second)

@@ -5,13 +5,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 )
 
-// maxEventLine bounds one line of an event stream.
-const maxEventLine = 8 << 20
+// maxEvent bounds one event of a stream in bytes.
+const maxEvent = 8 << 20
+
+// errEvent is an event that would not be read a second time either.
+var (
+	errEvent   = errors.New("an event cannot be read")
+	errTooLong = fmt.Errorf("%w: it has more than %d bytes", errEvent, maxEvent)
+)
 
 // stream reads one connection's events. last is the id of the last one, which a
 // new connection goes on behind. done says that the consumer has left or that
@@ -24,12 +32,19 @@ func (t *httpTransport) stream(ctx context.Context, workflow string, last *strin
 		return false, err
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(make([]byte, 64<<10), maxEventLine)
+	return readEvents(resp.Body, last, yield)
+}
+
+// readEvents reads the events of a text/event-stream, as stream does.
+func readEvents(r io.Reader, last *string, yield func(Event) bool) (done bool, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxEvent)
 	var e sseEvent
 	for lines.Scan() {
-		if len(lines.Bytes()) > 0 {
-			e.field(lines.Bytes())
+		if line := lines.Bytes(); len(line) > 0 {
+			if e.field(line); len(e.data) > maxEvent {
+				return false, errTooLong
+			}
 			continue
 		}
 		if len(e.data) == 0 {
@@ -38,13 +53,16 @@ func (t *httpTransport) stream(ctx context.Context, workflow string, last *strin
 		}
 		var out Event
 		if err := json.Unmarshal(e.data, &out); err != nil {
-			return false, fmt.Errorf("decode an event: %w", err)
+			return false, fmt.Errorf("%w: %w", errEvent, err)
 		}
 		*last = e.id
 		if !yield(out) || out.Type == "WorkflowDeleted" {
 			return true, nil
 		}
 		e = sseEvent{}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return false, errTooLong
 	}
 	return false, lines.Err()
 }

@@ -41,6 +41,10 @@ func (c *change) close() error {
 // of a workflow whose row cannot.
 func (c *change) put(records []*kgo.Record) error {
 	id := records[0].Key
+	if len(id) == 0 { // no cursor could name its place
+		c.passOver(id, errors.New("it is of no workflow"))
+		return nil
+	}
 	was, err := c.stored(id)
 	if errors.Is(err, errStored) {
 		c.passOver(id, err)

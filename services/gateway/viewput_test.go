@@ -126,7 +126,7 @@ func testStatus(id string) events.Status {
 	}
 }
 
-func storedKeys(t *testing.T, v *view) map[string][]byte {
+func storedKeys(t testing.TB, v *view) map[string][]byte {
 	t.Helper()
 	it, err := v.db.NewIter(&pebble.IterOptions{})
 	if err != nil {

@@ -71,11 +71,8 @@ func (v *view) openPebble(fs vfs.FS, lock *pebble.Lock) error {
 	store.TuneLevels(o) // most workflows that are looked up are new
 	shared := store.NewShared(viewCache)
 	defer shared.Close() // an open store keeps it alive
-	if err := store.Probe(fs, v.dir); err != nil {
-		return err
-	}
 	health := store.Watch(o, v.logger, shared, nil)
-	db, err := pebble.Open(v.dir, o)
+	db, err := store.OpenDB(v.dir, o)
 	if err != nil {
 		return err
 	}

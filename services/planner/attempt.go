@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -10,20 +11,21 @@ import (
 // notified takes a taker's word that it has an attempt.
 func (t *turn) notified(m *events.TaskNotified) {
 	id, r := t.attempt(m.Token)
-	if r == nil || r.Executor == m.Executor && r.Executor != "" && !m.Detached {
+	executor := events.Cut(m.Executor, events.MaxExecutor)
+	if r == nil || r.Executor == executor && executor != "" && !m.Detached {
 		return
 	}
-	t.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: m.Executor, Detached: m.Detached})
+	t.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: executor, Detached: m.Detached})
 }
 
-// heartbeat keeps the details that came with a heartbeat; one without details
-// changes nothing.
+// heartbeat keeps the details that came with a heartbeat; one without details, or
+// with more than there is room for, changes nothing.
 func (t *turn) heartbeat(token []byte, details json.RawMessage) bool {
 	id, r := t.attempt(token)
 	if r == nil {
 		return false
 	}
-	if len(details) > 0 && json.Valid(details) {
+	if len(details) > 0 && len(details) <= events.MaxDetails && json.Valid(details) {
 		t.emit(&events.RunnableHeartbeat{Runnable: id, Details: details})
 	}
 	return true
@@ -61,6 +63,10 @@ func (t *turn) failByToken(b *events.FailAttempt) {
 }
 
 func (t *turn) heartbeatByToken(b *events.HeartbeatAttempt) {
+	if len(b.Details) > events.MaxDetails {
+		t.refuseAt("invalid_field", "details", fmt.Sprintf("it has %d bytes, the limit is %d", len(b.Details), events.MaxDetails))
+		return
+	}
 	if token := t.byToken(b.Token); token != nil {
 		t.heartbeat(token, b.Details)
 		if len(t.events) == 0 {

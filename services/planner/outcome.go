@@ -45,6 +45,7 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 		if m.Error != nil {
 			err = *m.Error
 			err.Details = asJSON(err.Details)
+			err = err.Bounded() // not every taker is ours
 		}
 		t.failFor(id, err, m.Executor, failedAttempt)
 	}

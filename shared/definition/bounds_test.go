@@ -99,3 +99,22 @@ func TestASchemaCannotBlowUp(t *testing.T) {
 		})
 	}
 }
+
+// Regular expressions of a definition are bounded together: compiled definitions
+// are kept.
+func TestRegularExpressionsOfADefinitionAreBounded(t *testing.T) {
+	for n, ok := range map[int]bool{3: true, 100: false} {
+		components := map[string]any{}
+		for i := range n {
+			components[fmt.Sprintf("c%d", i)] = map[string]any{"expr": "'a' matches '(a?){1000}'"}
+		}
+		src, err := json.Marshal(map[string]any{"name": "d", "components": components})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = definition.Parse(src)
+		if refused := err != nil && strings.Count(err.Error(), "50000 instructions") == 1; refused == ok || ok != (err == nil) {
+			t.Errorf("of %d: %v", n, err)
+		}
+	}
+}

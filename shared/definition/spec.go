@@ -35,7 +35,10 @@ type armSpec struct {
 type outputSpec struct{ path, name, component string }
 
 // reader reads fields and collects what is wrong.
-type reader struct{ errs Errors }
+type reader struct {
+	errs     Errors
+	patterns int // instructions of the regular expressions so far
+}
 
 func (r *reader) fail(path, message, fix string) {
 	r.errs = collect(r.errs, Error{Path: path, Message: message, Fix: fix})
@@ -186,10 +189,16 @@ func (r *reader) program(path string, v any, compile func(string) (*expr.Program
 		r.fail(path, "must be an expression", "write it as a text; quote true, false, null and numbers")
 		return nil
 	}
+	if r.patterns > MaxPatterns { // that is said already
+		return nil
+	}
 	p, err := compile(src)
 	if err != nil {
 		r.fail(path, err.Error(), "")
 		return nil
+	}
+	if r.patterns += p.PatternSize(); r.patterns > MaxPatterns {
+		r.fail(path, fmt.Sprintf("regular expressions of more than %d instructions in one definition", MaxPatterns), "repeat less in them")
 	}
 	return p
 }

@@ -20,6 +20,7 @@ const (
 	MaxDepth      = 64        // nesting of the source
 	MaxNodes      = 200_000   // values, with YAML aliases expanded
 	MaxComponents = 5_000
+	MaxPatterns   = 50_000 // instructions of regular expressions in expressions, as expr.MaxPattern counts them
 )
 
 // tree reads source text into values as expr.Decode gives them: nil, bool, int64, float64, string, []any,

@@ -154,7 +154,8 @@ func (*ReplayPartition) check() *CommandError    { return nil }
 // Duration is a time span in JSON: a Go duration text or integer milliseconds.
 type Duration time.Duration
 
-const maxMilliseconds = int64(math.MaxInt64 / time.Millisecond)
+// MaxMilliseconds is the longest time span in ms that a time.Duration can say.
+const MaxMilliseconds = int64(math.MaxInt64 / time.Millisecond)
 
 // UnmarshalJSON implements json.Unmarshaler; null leaves d as it is.
 func (d *Duration) UnmarshalJSON(b []byte) error {
@@ -162,7 +163,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	text := strings.Trim(string(b), `"`)
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && -maxMilliseconds <= ms && ms <= maxMilliseconds {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && -MaxMilliseconds <= ms && ms <= MaxMilliseconds {
 		*d = Duration(time.Duration(ms) * time.Millisecond)
 		return nil
 	}

@@ -2,6 +2,8 @@ package events
 
 import (
 	"encoding/json"
+	"fmt"
+	"unicode/utf8"
 
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -22,6 +24,41 @@ func (e *TaskError) Fields(c *wire.Codec) {
 	c.Bool(3, "non_retryable", &e.NonRetryable)
 	wire.Int(c, 4, "retry_after_ms", &e.RetryAfterMs)
 	c.JSON(5, "details", &e.Details)
+}
+
+// Bounds of what an attempt says of itself, in bytes: it becomes part of the
+// workflow's state, of its status and of the next attempt's record.
+const (
+	MaxErrorType    = 256
+	MaxErrorMessage = 8 << 10
+	MaxDetails      = 64 << 10 // of an error and of a heartbeat
+	MaxExecutor     = 256      // the name of who runs it
+)
+
+// Bounded is e within its bounds: texts are cut, details that are too large are
+// left out, and both is said in the message.
+func (e TaskError) Bounded() TaskError {
+	e.Type = Cut(e.Type, MaxErrorType)
+	if m := Cut(e.Message, MaxErrorMessage); len(m) < len(e.Message) {
+		e.Message = m + "… (cut)"
+	}
+	if len(e.Details) > MaxDetails {
+		e.Details = nil
+		e.Message += fmt.Sprintf(" (its details had more than the limit of %d bytes)", MaxDetails)
+	}
+	e.RetryAfterMs = min(e.RetryAfterMs, MaxMilliseconds)
+	return e
+}
+
+// Cut is s, or as many whole runes of it as fit n bytes.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // Error types that Heddle itself gives to failures.

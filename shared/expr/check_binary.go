@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/expr-lang/expr/ast"
 )
@@ -106,13 +105,16 @@ func arithmeticKinds(op string, a, b kinds) (k kinds, ok bool) {
 // pattern compiles the constant pattern of a `matches`.
 func (c *checker) pattern(n *ast.BinaryNode) error {
 	s, ok := n.Right.(*ast.StringNode)
-	if !ok || c.again {
+	if !ok || c.again || c.program.patterns[n] != nil {
 		return nil
 	}
-	re, err := regexp.Compile(s.Value)
+	p, err := CompilePattern(s.Value)
 	if err != nil {
 		return faultAt(n.Right, err.Error())
 	}
-	c.program.regexps[n] = re
+	c.program.patterns[n] = p
+	if c.program.patternSize += p.Size; c.program.patternSize > MaxPattern {
+		return faultAt(n.Right, fmt.Sprintf("regular expressions of more than %d instructions together, with repetitions written out", MaxPattern))
+	}
 	return nil
 }

@@ -3,7 +3,6 @@ package expr
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/conf"
@@ -15,7 +14,7 @@ import (
 const _ = int(1) << 62
 
 func compile(src string, allowed vars, want kinds) (*Program, error) {
-	p := &Program{source: src, regexps: map[ast.Node]*regexp.Regexp{}, allowed: allowed, want: want}
+	p := &Program{source: src, patterns: map[ast.Node]*Pattern{}, allowed: allowed, want: want}
 	root, err := parse(src)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ package expr
 
 import (
 	"encoding/json"
-	"regexp"
 	"time"
 
 	"github.com/expr-lang/expr/ast"
@@ -41,15 +40,19 @@ type Env struct {
 
 // Program is a compiled expression: immutable and safe for concurrent use.
 type Program struct {
-	source  string
-	root    ast.Node
-	regexps map[ast.Node]*regexp.Regexp // of constant patterns
-	allowed vars                        // the variables that it may refer to
-	want    kinds                       // what it must be able to evaluate to
-	seen    vars                        // the variables that it refers to
-	fields  []string                    // the fields of input that it takes by name
-	whole   bool                        // it also looks at input otherwise
+	source      string
+	root        ast.Node
+	patterns    map[ast.Node]*Pattern // the constant ones
+	patternSize int                   // of them, in instructions
+	allowed     vars                  // the variables that it may refer to
+	want        kinds                 // what it must be able to evaluate to
+	seen        vars                  // the variables that it refers to
+	fields      []string              // the fields of input that it takes by name
+	whole       bool                  // it also looks at input otherwise
 }
+
+// PatternSize is the size of the program's constant patterns in instructions.
+func (p *Program) PatternSize() int { return p.patternSize }
 
 // Compile parses and checks an expression over input, context, workflow and now(). Its errors are *Error.
 func Compile(src string) (*Program, error) { return compile(src, workflowVars, anyKind) }

@@ -26,6 +26,9 @@ func TestEvaluationIsBounded(t *testing.T) {
 		{"uniq(1..100000)", "null", "", "more than 1000000 steps"},
 		{"count(1..100000, len(input) > 0)", long, "", "more than 1000000 steps"},
 		{"count(1..100000, input matches '(a|b)*c')", long, "", "more than 1000000 steps"},
+		{"count(1..100000, input matches '(a?){1000}b')", `"aaaa"`, "", "more than 1000000 steps"},
+		{"count(1..100, 'a' matches input)", `"(a?){1000}b"`, "", "more than 1000000 steps"},
+		{"'a' matches input", `"(` + strings.Repeat("a?", 495) + `){1000}"`, "", "more than 10000 instructions"},
 		{"count(1..100000, [1, 2] == input)", "[1, 3]", "0", ""},
 		{"count(1..100000, # in input)", many, "", "more than 1000000 steps"},
 		{"reduce(1..1000, [#acc], 1)", "null", "", "nested deeper than 512"},
@@ -43,6 +46,9 @@ func TestAnExpressionIsBounded(t *testing.T) {
 		{strings.Repeat("(", 4000) + "1" + strings.Repeat(")", 4000), "null", "1", ""},
 		{strings.Repeat("1+", 2500) + "1", "null", "", "exceeds maximum allowed nodes"},
 		{strings.Repeat(" ", expr.MaxSource) + "1", "null", "", "longer than 8192 bytes"},
+		{"input matches '(" + strings.Repeat("a?", 495) + "){1000}'", `"a"`, "", "more than 10000 instructions"},
+		{"input matches '^[a-z]{1,1000}$'", `"a"`, "true", ""},
+		{strings.Repeat("input matches '(a?){1000}' and ", 5) + "true", `"a"`, "", "more than 10000 instructions together"},
 	})
 }
 

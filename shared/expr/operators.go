@@ -3,7 +3,6 @@ package expr
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -152,23 +151,35 @@ func (m *machine) text(n *ast.BinaryNode, a, b any) (any, error) {
 const maxPattern = 1000 // bytes of a pattern that is not constant
 
 func (m *machine) matches(n *ast.BinaryNode, s, pattern string) (any, error) {
-	re := m.program.regexps[n]
-	if re == nil {
-		if len(pattern) > maxPattern {
-			return nil, fmt.Errorf("a pattern longer than %d bytes", maxPattern)
-		}
-		if err := m.step(n, 100+10*len(pattern)); err != nil { // compiling costs far more than matching
-			return nil, err
-		}
+	p := m.program.patterns[n]
+	if p == nil {
 		var err error
-		if re, err = regexp.Compile(pattern); err != nil {
+		if p, err = m.pattern(n, pattern); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.step(n, len(s)/4); err != nil {
+	if err := m.step(n, p.matching(len(s))); err != nil {
 		return nil, err
 	}
-	return re.MatchString(s), nil
+	return p.MatchString(s), nil
+}
+
+// pattern compiles a pattern that is not constant.
+func (m *machine) pattern(n *ast.BinaryNode, s string) (*Pattern, error) {
+	if len(s) > maxPattern {
+		return nil, fmt.Errorf("a pattern longer than %d bytes", maxPattern)
+	}
+	if err := m.step(n, 100+10*len(s)); err != nil {
+		return nil, err
+	}
+	size, err := patternSize(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.step(n, patternSteps*size); err != nil { // compiling costs far more than matching
+		return nil, err
+	}
+	return CompilePattern(s)
 }
 
 // span is the list of integers from a to b, both included; empty if b is less.

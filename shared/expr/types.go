@@ -92,7 +92,7 @@ func (p *Program) Check(input *Type) error {
 	if input == nil || p.seen&varInput == 0 {
 		return nil
 	}
-	again := Program{source: p.source, root: p.root, regexps: p.regexps}
+	again := Program{source: p.source, root: p.root, patterns: p.patterns}
 	c := checker{program: &again, allowed: p.allowed, input: input, again: true}
 	k, err := c.infer(p.root)
 	if err != nil {

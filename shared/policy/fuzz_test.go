@@ -3,6 +3,7 @@ package policy_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/policy"
@@ -45,4 +46,23 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Regular expressions of a list of rules are bounded, each and together: they are
+// kept, and matched for every activation.
+func TestRegularExpressionsOfRulesAreBounded(t *testing.T) {
+	large := `{"match":{"name":"/(a?){1000}/"}}`
+	for src, ok := range map[string]bool{
+		`[{"match":{"name":"/^[a-z]{1,64}$/"}}]`:                        true,
+		`[` + large + `]`:                                               true,
+		`[{"match":{"name":"/(a?a?a?a?a?a?){1000}/"}}]`:                 false,
+		`[{"match":{"expr":"name matches '(a?a?a?a?a?a?){1000}'"}}]`:    false,
+		`[` + strings.Repeat(large+",", 8) + large + `]`:                false,
+		`[` + strings.Repeat(`{"match":{"name":"/^a$/"}},`, 99) + `{}]`: true,
+	} {
+		_, err := policy.ParseRules(json.RawMessage(src), "policies")
+		if refused := err != nil && strings.Contains(err.Error(), "instructions"); refused == ok {
+			t.Errorf("%.60s: %v", src, err)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,10 +36,14 @@ func RulesOf(v any, path string) ([]Rule, error) {
 	}
 	var errs Errors
 	rules := make([]Rule, 0, len(list))
+	patterns := 0
 	for i, item := range list {
 		p := reader{path: fmt.Sprintf("%s[%d]", path, i)}
 		rules = append(rules, p.rule(item, true))
 		errs = append(errs, p.errs[:min(len(p.errs), MaxErrors-len(errs))]...)
+		if patterns += p.patterns; patterns > expr.MaxPattern {
+			return nil, Errors{{p.path, fmt.Sprintf("regular expressions of more than %d instructions in one list", expr.MaxPattern), "repeat less in them"}}
+		}
 	}
 	if errs != nil {
 		return nil, errs
@@ -63,8 +66,9 @@ func RuleOf(v any, path string) (Rule, error) {
 
 // reader reads one rule and collects what is wrong with it.
 type reader struct {
-	path string
-	errs Errors
+	path     string
+	errs     Errors
+	patterns int // instructions of the regular expressions so far
 }
 
 func (p *reader) fail(at, message, fix string) {
@@ -175,11 +179,13 @@ func (p *reader) pattern(at string, v any) pattern {
 	if len(s) < 2 || !strings.HasPrefix(s, "/") || !strings.HasSuffix(s, "/") {
 		return pattern{exact: s}
 	}
-	re, err := regexp.Compile(s[1 : len(s)-1])
+	re, err := expr.CompilePattern(s[1 : len(s)-1])
 	if err != nil {
 		p.fail(at, "bad regular expression: "+err.Error(), "")
+		return pattern{}
 	}
-	return pattern{re: re}
+	p.patterns += re.Size
+	return pattern{re: re.Regexp}
 }
 
 func (p *reader) kinds(at string, v any) []string {
@@ -220,6 +226,8 @@ func (p *reader) expression(at string, v any) *expr.Program {
 	program, err := expr.CompileMatcher(src)
 	if err != nil {
 		p.fail(at, err.Error(), "")
+		return nil
 	}
+	p.patterns += program.PatternSize()
 	return program
 }

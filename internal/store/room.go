@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// IsFull says whether an error is that of a disk without room.
+func IsFull(err error) bool { return vfs.IsNoSpaceError(err) }
+
+// OpenDB opens a database that has no write-ahead log, making it and its directory
+// when there is none. p has its FS, and the directory's lock if the caller holds
+// that. A disk without room, also one that fills meanwhile, is an error (IsFull).
+func OpenDB(dir string, p *pebble.Options) (db *pebble.DB, err error) {
+	if err := p.FS.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if p.Lock == nil {
+		if p.Lock, err = pebble.LockDirectory(dir, p.FS); err != nil {
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		defer func() { err = errors.Join(err, p.Lock.Close()) }() // an open database holds it too
+	}
+	if err := probe(p.FS, dir); err != nil {
+		return nil, err
+	}
+	if err := dropLogs(p.FS, dir); err != nil {
+		return nil, err
+	}
+	return pebble.Open(dir, p)
+}
+
+// probe finds out whether there is room for anything: a database that is opened
+// without would soon be given up, and is worth more than that.
+func probe(fs vfs.FS, dir string) error {
+	name := fs.PathJoin(dir, "temporary.room")
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 1<<20))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), fs.Remove(name))
+}
+
+// dropLogs removes the write-ahead logs, which Pebble also makes, and leaves empty,
+// when it is to write none. Did Pebble find one as it opens, it would flush what
+// the log has and write its MANIFEST; if that fails, it tries again at once, for
+// ever. Without one it writes nothing as it opens but what may fail.
+func dropLogs(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if ofPebble(name) && strings.HasSuffix(name, ".log") {
+			err = errors.Join(err, fs.Remove(fs.PathJoin(dir, name)))
+		}
+	}
+	return err
+}
