@@ -19,10 +19,17 @@ import (
 // and then a process with partitions sends a record of its own to the inbox,
 // which the broker stamps: after it was sent, by whatever clock.
 type clockWatch struct {
-	host   *Host
-	one    chan struct{}              // one comparison at a time serves all owners
-	looked atomic.Pointer[time.Time]  // when they were compared last, or that failed
-	wrong  atomic.Pointer[ClockError] // nil: they agree, as far as is known
+	host     *Host
+	one      chan struct{}              // one comparison at a time serves all owners
+	looked   atomic.Pointer[time.Time]  // when they were compared last, or that failed
+	compared atomic.Pointer[reading]    // when they were compared last; nil: never
+	wrong    atomic.Pointer[ClockError] // nil: they agree, as far as is known
+}
+
+// reading is a moment by two clocks.
+type reading struct {
+	clock time.Time // the one that is compared, of the day
+	at    time.Time // monotonic
 }
 
 func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(chan struct{}, 1)} }
@@ -31,7 +38,8 @@ func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(
 // of nobody, which every owner drops.
 const probeKey = "_clock"
 
-// agrees says what a comparison has found that is not older than a lease.
+// agrees says what a comparison has found that is not older than a lease, nor
+// than a jump of the clock.
 func (w *clockWatch) agrees(ctx context.Context) error {
 	w.refresh(ctx)
 	if err := ctx.Err(); err != nil {
@@ -40,11 +48,26 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 	if wrong := w.wrong.Load(); wrong != nil {
 		return wrong
 	}
+	if w.jumped() {
+		return errJumped
+	}
 	return nil
 }
 
-// stale says whether the clocks should be compared: once per lease, and more
-// often while they differ. A broker of this process has this clock.
+// jumped says whether the clock has gone on unlike monotonic time since it was
+// compared, by what is a part of the margin only: then nothing is known of it.
+func (w *clockWatch) jumped() bool {
+	last := w.compared.Load()
+	if last == nil || w.host.Flaws.NoClock {
+		return false
+	}
+	jump := w.host.Clock.Now().Round(0).Sub(last.clock) - time.Since(last.at)
+	return jump.Abs() > w.host.Settings.Margin/2
+}
+
+// stale says whether the clocks should be compared: once per lease, more often
+// while they differ, and when this one has jumped. A broker of this process has
+// this clock.
 func (w *clockWatch) stale() bool {
 	s := &w.host.Settings
 	every := s.Lease
@@ -52,7 +75,7 @@ func (w *clockWatch) stale() bool {
 		every = s.Margin
 	}
 	last := w.looked.Load()
-	return !s.BrokerIsOurs && (last == nil || time.Since(*last) >= every)
+	return !s.BrokerIsOurs && !w.host.Flaws.NoClock && (last == nil || time.Since(*last) >= every || w.jumped())
 }
 
 // refresh compares the clocks if that is due. What cannot be compared is as it was.
@@ -80,7 +103,8 @@ func (w *clockWatch) refresh(ctx context.Context) {
 func (w *clockWatch) compare(ctx context.Context) error {
 	h := w.host
 	margin := h.Settings.Margin.Milliseconds()
-	sent := h.Clock.Now().UnixMilli()
+	now := reading{h.Clock.Now().Round(0), time.Now()}
+	sent := now.clock.UnixMilli()
 	probe, err := w.send(ctx)
 	if err != nil {
 		return fmt.Errorf("sending a record for its stamp: %w", err)
@@ -102,6 +126,7 @@ func (w *clockWatch) compare(ctx context.Context) error {
 	default:
 		w.wrong.Store(nil)
 	}
+	w.compared.Store(&now)
 	return nil
 }
 

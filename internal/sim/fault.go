@@ -33,6 +33,7 @@ var faultKinds = []faultKind{
 	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }},
 	{"release", 5, (*world).releasePartition},
 	{"skew", 2, (*world).skewClock},
+	{"leap", 2, (*world).leapClock},
 	{"append", 3, (*world).failAppend},
 	{"effect", 4, (*world).failEffect},
 	{"reply", 2, (*world).loseReply},

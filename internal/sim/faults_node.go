@@ -131,11 +131,42 @@ func (w *world) skewClock(rng *rand.Rand) {
 		}
 		skew = millis(rng, -5*margin, 5*margin)
 	}
+	w.setClock(n, skew)
+}
+
+func (w *world) setClock(n *node, skew time.Duration) {
 	n.mu.Lock()
 	n.skew = skew
 	n.mu.Unlock()
 	w.skews[n.slot] = skew
 	w.tell(n.about(), "  the clock of %s is off by %v", n.name, skew)
+}
+
+// leapClock sets a planner's clock off by hours, and right again. Ahead it goes
+// while the planner runs. Behind it is when the planner starts: one that runs has
+// its monotonic clock, which no jump sets back, and the one here jumps with it.
+func (w *world) leapClock(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	far := millis(rng, 3_600_000, 30*3_600_000)
+	if rng.IntN(2) == 0 {
+		w.setClock(n, far)
+	} else {
+		for p := range w.owner {
+			w.doubt(int32(p))
+		}
+		w.kill(n, rng)
+		w.skews[n.slot] = -far
+		w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
+	}
+	w.at(millis(rng, 500, 15_000), "the clock of "+slotName(n.slot)+" is right again", func() {
+		if now := w.nodes[n.slot]; now != nil {
+			w.setClock(now, 0)
+		}
+		w.skews[n.slot] = 0
+	})
 }
 
 // killTaker kills a taker; what it ran is forgotten.

@@ -29,6 +29,10 @@ var flaws = []flaw{
 	{"nothing is released again", 100, partition.Flaws{NoRerelease: true}, nil},
 	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil},
 	{"what is dirty is forgotten", 100, partition.Flaws{ForgetDirty: true}, nil},
+	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}},
+	{"timeouts do not wait for the inputs", 200, partition.Flaws{HastyTimers: true}, nil},
+	{"the lease is not looked at", 40, partition.Flaws{NoLease: true}, nil},
+	{"what is sent later does not look at the lease", 100, partition.Flaws{LateEffects: true}, nil},
 	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
 }
 
