@@ -28,6 +28,7 @@ var faultKinds = []faultKind{
 	{"kill", 6, (*world).killNode},
 	{"freeze", 5, (*world).freezeNode},
 	{"cut", 4, (*world).cutNode},
+	{"deaf", 2, (*world).deafen},
 	{"move", 8, (*world).movePartition},
 	{"wipe", 1, func(w *world, rng *rand.Rand) { w.wipe(rng.IntN(len(w.nodes)), millis(rng, 0, 4000)) }},
 	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }},

@@ -82,6 +82,24 @@ func (w *world) cutNode(rng *rand.Rand) {
 	}
 }
 
+// deafen lets an owner get nothing of an input log for a while, as if the log's
+// leader were slow.
+func (w *world) deafen(rng *rand.Rand) {
+	p := int32(rng.IntN(len(w.owner)))
+	n := w.nodes[w.owner[p]]
+	if n == nil {
+		return
+	}
+	topic := w.c.names.Inbox()
+	if rng.IntN(4) == 0 {
+		topic = w.c.names.Commands()
+	}
+	from := place{topic, p}
+	n.listen(from, false)
+	w.tell(n.aboutPartition(p), "  %s gets nothing of %s", n.name, from)
+	w.at(millis(rng, 500, 15_000), n.name+" reads again", func() { n.listen(from, true) })
+}
+
 func (w *world) silence(n *node, rng *rand.Rand, end func()) {
 	lasts := millis(rng, 100, 20_000)
 	if lasts > sessionTimeout {
