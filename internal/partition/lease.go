@@ -45,6 +45,9 @@ func (p *Processor) checkLease() {
 // room to run ahead nothing that is due can be decided: what makes room arrives.
 func (p *Processor) NextWake() time.Duration {
 	next := p.lease.LeasedUntil
+	if p.Flaws.NoLease {
+		next = p.clock.now + p.Settings.Lease.Milliseconds()
+	}
 	if p.room() {
 		next = min(next, p.timers.next, p.watch.next)
 	}

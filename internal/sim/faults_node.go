@@ -214,6 +214,34 @@ func (w *world) swapDisk(rng *rand.Rand) {
 	})
 }
 
+// leaveNode ends a planner in order and starts it again, as an upgrade does. Its
+// disk may have rotted meanwhile: it holds far more than that of a killed one.
+func (w *world) leaveNode(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil || n.silent() {
+		return
+	}
+	w.tell(n.about(), "  %s leaves", n.name)
+	w.nodes[n.slot] = nil
+	n.leave()
+	if rng.IntN(2) == 0 {
+		w.expelled(n, rng)
+	}
+	rots := rng.IntN(3) == 0
+	var again func()
+	again = func() {
+		if !w.allEnded() {
+			w.at(50*time.Millisecond, "start again", again)
+			return
+		}
+		if rots && w.nodes[n.slot] == nil {
+			w.rot(n.slot, rng)
+		}
+		w.restart(n.slot)
+	}
+	w.at(millis(rng, 50, 3000), "a planner starts again", again)
+}
+
 // rotDisk kills a planner and changes bytes on its disk.
 func (w *world) rotDisk(rng *rand.Rand) {
 	n := w.someNode(rng)
@@ -221,12 +249,31 @@ func (w *world) rotDisk(rng *rand.Rand) {
 		return
 	}
 	w.disks[n.slot] = n.fs.Copy()
-	if err := w.disks[n.slot].Rot(rng.IntN(2) == 0); err != nil {
-		w.fail("rotting a disk: %w", err)
-	}
+	w.rot(n.slot, rng)
 	w.nodes[n.slot] = nil
 	n.kill()
 	w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
+}
+
+// rot changes bytes on a disk: the beginnings of many files, one bit of one file,
+// or its end.
+func (w *world) rot(slot int, rng *rand.Rand) {
+	left := w.disks[slot]
+	var err error
+	switch rng.IntN(6) {
+	case 0, 1:
+		_, err = left.Flip(rng)
+	case 2, 3:
+		_, err = left.Cut(rng)
+	case 4:
+		err = left.Rot(true)
+	case 5:
+		err = left.Rot(false)
+	}
+	if err != nil {
+		w.fail("rotting a disk: %w", err)
+	}
+	w.tell(Subject{Planner: slotName(slot)}, "  the disk of %s rots", slotName(slot))
 }
 
 // fillDisk fills the disk of a planner that runs, or lets one find a new disk

@@ -32,7 +32,7 @@ var flaws = []flaw{
 	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}},
 	{"timeouts do not wait for the inputs", 20, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}},
 	{"the lease is not looked at", 40, partition.Flaws{NoLease: true}, nil},
-	{"what is sent later does not look at the lease", 100, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}},
+	{"what is sent later does not look at the lease", 40, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}},
 	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
 }
 
