@@ -48,21 +48,25 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 	if wrong := w.wrong.Load(); wrong != nil {
 		return wrong
 	}
-	if w.jumped() {
-		return errJumped
+	if w.unknown() {
+		return errNotCompared
 	}
 	return nil
 }
 
-// jumped says whether the clock has gone on unlike monotonic time since it was
-// compared, by what is a part of the margin only: then nothing is known of it.
-func (w *clockWatch) jumped() bool {
-	last := w.compared.Load()
-	if last == nil || w.host.Flaws.NoClock {
+// unknown says whether nothing is known of the clock: it was never compared, or
+// has gone on unlike monotonic time since, by more than a part of the margin.
+func (w *clockWatch) unknown() bool {
+	s := &w.host.Settings
+	if s.BrokerIsOurs || w.host.Flaws.NoClock {
 		return false
 	}
+	last := w.compared.Load()
+	if last == nil {
+		return true
+	}
 	jump := w.host.Clock.Now().Round(0).Sub(last.clock) - time.Since(last.at)
-	return jump.Abs() > w.host.Settings.Margin/2
+	return jump.Abs() > s.Margin/2
 }
 
 // stale says whether the clocks should be compared: once per lease, more often
@@ -75,10 +79,11 @@ func (w *clockWatch) stale() bool {
 		every = s.Margin
 	}
 	last := w.looked.Load()
-	return !s.BrokerIsOurs && !w.host.Flaws.NoClock && (last == nil || time.Since(*last) >= every || w.jumped())
+	return !s.BrokerIsOurs && !w.host.Flaws.NoClock && (last == nil || time.Since(*last) >= every || w.unknown())
 }
 
-// refresh compares the clocks if that is due. What cannot be compared is as it was.
+// refresh compares the clocks if that is due. What cannot be compared is as it
+// was, but where nothing was known.
 func (w *clockWatch) refresh(ctx context.Context) {
 	select {
 	case w.one <- struct{}{}:

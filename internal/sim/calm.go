@@ -16,6 +16,10 @@ func (w *world) calmDown() {
 	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
 	for slot, n := range w.nodes {
 		w.skews[slot] = 0
+		if n != nil && n.farBehind() {
+			w.putDown(n)
+			n = nil
+		}
 		if n == nil {
 			w.disks[slot].Free()
 			w.startNode(slot, w.disks[slot])

@@ -152,12 +152,32 @@ func (w *world) skewClock(rng *rand.Rand) {
 	w.setClock(n, skew)
 }
 
+// setClock sets a planner's clock. One that is far behind is set right while the
+// planner is down: see leapClock.
 func (w *world) setClock(n *node, skew time.Duration) {
+	if n.farBehind() {
+		w.putDown(n)
+		w.skews[n.slot] = skew
+		w.at(time.Millisecond, "a planner starts again", func() { w.restart(n.slot) })
+		return
+	}
 	n.mu.Lock()
 	n.skew = skew
 	n.mu.Unlock()
 	w.skews[n.slot] = skew
 	w.tell(n.about(), "  the clock of %s is off by %v", n.name, skew)
+}
+
+func (n *node) farBehind() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.skew <= -time.Hour
+}
+
+// putDown kills a planner whose disk keeps all.
+func (w *world) putDown(n *node) {
+	w.disks[n.slot], w.nodes[n.slot] = n.fs.Copy(), nil
+	n.kill()
 }
 
 // leapClock sets a planner's clock off by hours, and right again. Ahead it goes
