@@ -123,6 +123,9 @@ func (c *checkpointer) consider() {
 func (c *checkpointer) prepare() *job {
 	p := c.r.proc
 	p.write()
+	if p.over() {
+		p.fail(errExpired)
+	}
 	if p.fault != nil {
 		return nil
 	}

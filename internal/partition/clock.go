@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -23,24 +24,40 @@ type clockWatch struct {
 	host   *Host
 	one    chan struct{}              // one comparison at a time serves all owners, and has read
 	read   *reader                    // of the probes; nil until there was one
-	looked atomic.Pointer[time.Time]  // when they were compared last, or that failed
-	wrong  atomic.Pointer[ClockError] // nil: they agree, as far as is known
+	next   int32                      // partition of the inbox to send a probe to, counted on
+	looked atomic.Pointer[time.Time]  // when that was tried last
+	known  atomic.Pointer[reading]    // when they were compared last; nil: never
+	wrong  atomic.Pointer[ClockError] // nil: they agreed then
 
 	suspect atomic.Int64 // ms that some stamp was ahead, as long as nobody has compared since
 	excused atomic.Int64 // ms that stamps may be ahead: a comparison has found our clock right
 }
 
+// reading is a moment by two clocks.
+type reading struct {
+	day time.Time // by the one that is compared
+	at  time.Time // monotonic
+}
+
 func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(chan struct{}, 1)} }
 
 // probeKey is the key of the records that are sent for their stamp: heartbeats
-// of nobody, which every owner drops.
-const probeKey = "_clock"
+// of nobody, which every owner drops. It belongs to a partition of the inbox.
+func (w *clockWatch) probeKey() []byte {
+	for i := 0; ; i++ {
+		key := []byte("_clock" + strconv.Itoa(i))
+		if n := w.host.Partitions; kafka.PartitionFor(key, n) == w.next%n {
+			return key
+		}
+	}
+}
 
 // agrees compares the clocks now: what was so before a lease was waited out says
-// nothing about the clock by which it has run out. A broker of this process has
+// nothing about the clock by which it has run out. If that cannot be done, the last
+// comparison holds, unless the clock has jumped since. A broker of this process has
 // this clock.
 func (w *clockWatch) agrees(ctx context.Context) error {
-	if w.host.Settings.BrokerIsOurs {
+	if w.host.Settings.BrokerIsOurs || w.host.Flaws.NoClock {
 		return nil
 	}
 	asked := time.Now()
@@ -51,7 +68,21 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 	if wrong := w.wrong.Load(); wrong != nil {
 		return wrong
 	}
+	if w.jumped() {
+		return errNotCompared
+	}
 	return nil
+}
+
+// jumped says whether nothing is known of the clock: it was never compared, or has
+// gone on unlike monotonic time since, by more than is allowed.
+func (w *clockWatch) jumped() bool {
+	last := w.known.Load()
+	if last == nil {
+		return true
+	}
+	jump := w.host.Clock.Now().Round(0).Sub(last.day) - time.Since(last.at)
+	return jump.Abs().Milliseconds() > w.host.Settings.clockError()
 }
 
 func (w *clockWatch) comparedSince(t time.Time) bool {
@@ -59,15 +90,15 @@ func (w *clockWatch) comparedSince(t time.Time) bool {
 	return last != nil && !last.Before(t)
 }
 
-// fresh says that the clocks need not be compared: that is done once per lease, and
-// more often while they differ.
+// fresh says that the clocks need not be compared: that is done once per lease, more
+// often while they differ, and when this one has jumped.
 func (w *clockWatch) fresh() bool {
 	s := &w.host.Settings
 	every := s.Lease
 	if w.wrong.Load() != nil {
 		every = s.Margin
 	}
-	return s.BrokerIsOurs || w.comparedSince(time.Now().Add(-every))
+	return s.BrokerIsOurs || w.host.Flaws.NoClock || w.comparedSince(time.Now().Add(-every)) && !w.jumped()
 }
 
 // refresh compares the clocks unless somebody has done so meanwhile. What cannot be
@@ -87,6 +118,7 @@ func (w *clockWatch) refresh(ctx context.Context, done func() bool) {
 	defer stop()
 	if err := w.compare(ask); err != nil && ctx.Err() == nil {
 		w.host.logger.Warn("comparing the clock with the broker's", "error", err)
+		w.next++ // one partition that takes no records is no reason not to know
 	}
 	w.looked.Store(&began)
 }
@@ -102,10 +134,12 @@ func (w *clockWatch) compare(ctx context.Context) error {
 		return fmt.Errorf("sending a record for its stamp: %w", err)
 	}
 	acknowledged := h.Clock.Now()
+	now := reading{acknowledged.Round(0), time.Now()}
 	stamp, err := w.stampOf(ctx, probe)
 	if err != nil {
 		return fmt.Errorf("reading the stamp of a record: %w", err)
 	}
+	w.known.Store(&now)
 	off := max(0, stamp-acknowledged.UnixMilli()) + min(0, stamp-sent.UnixMilli())
 	if most := h.Settings.clockError(); off > most || off < -most {
 		w.wrong.Store(&ClockError{Ahead: off})
@@ -151,7 +185,7 @@ func (w *clockWatch) suspected(ahead int64) { w.suspect.Store(max(ahead, w.suspe
 
 // send produces the probe. It does not outlast ctx, whatever the broker does.
 func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
-	rec := kafka.Keyed(w.host.names.Inbox(), []byte(probeKey), events.EncodeInbox(&events.TaskHeartbeat{}))
+	rec := kafka.Keyed(w.host.names.Inbox(), w.probeKey(), events.EncodeInbox(&events.TaskHeartbeat{}))
 	done := make(chan error, 1)
 	w.host.effects.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
 	select {

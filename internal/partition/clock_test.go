@@ -252,3 +252,37 @@ func TestJ5ATimeoutFiresThoughRecordTimeIsAheadOfTheClock(t *testing.T) {
 	m.p.clock.met(m.now.Add(time.Hour).UnixMilli()) // as a replay finds it
 	m.mustTimeOut()
 }
+
+// By a clock that has jumped the lease has run out. What would be decided by it
+// would be so far ahead for ever, and the leases of all that follow with it.
+func TestJ2NothingIsDecidedByAClockThatJumpsBeyondTheLease(t *testing.T) {
+	m := newModel(t, Settings{})
+	m.running("w")
+	m.ack()
+	n := len(m.journal)
+	m.now = m.now.Add(time.Hour)
+	m.command("x", "w", "input", `{"input":1}`)
+	m.mustStep()
+	if len(m.journal) > n {
+		t.Errorf("it was decided at %d, an hour ahead", m.record(n).Time)
+	}
+}
+
+// What the last comparison has found is worth nothing once the clock has jumped.
+func TestJ2AClockThatHasJumpedTakesNothingOver(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		var clock fastClock
+		r.clock = &clock
+		p := r.partitionOf("w")
+		s := r.start("a", p)
+		defer s.leave()
+		s.await(Owning)
+		clock.Store(int64(time.Hour))
+		s.awaitClock("1h0m0s behind")
+		if n := r.has(p, "AuthorityAcquired"); n != 1 {
+			t.Errorf("the partition was acquired %d times, want once", n)
+		}
+		clock.Store(0)
+		s.await(Owning)
+	})
+}

@@ -52,7 +52,7 @@ func (p *Processor) release(o *Outgoing) {
 // releaseAgain lets an effect out that was released and could not be sent then
 // (E5).
 func (p *Processor) releaseAgain(o *Outgoing) {
-	if !p.hold(o) {
+	if p.Flaws.LateEffects || !p.hold(o) {
 		p.Log.Produce(o)
 	}
 }

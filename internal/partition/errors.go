@@ -36,6 +36,7 @@ func (e *ClockError) Error() string {
 }
 
 var (
-	errExpired   = errors.New("the lease ran out before it was renewed")
-	errDismissed = errors.New("an operator released the lease")
+	errNotCompared = errors.New("the clock could not be compared with the broker's, or not since it jumped")
+	errExpired     = errors.New("the lease ran out before it was renewed")
+	errDismissed   = errors.New("an operator released the lease")
 )

@@ -18,4 +18,8 @@ type Flaws struct {
 	NoRerelease        bool // what is not known to be out is not released again (E1)
 	NoTimers           bool // timers that were armed before a recovery do not fire
 	ForgetDirty        bool // what a checkpoint was to write is clean, whatever became of it (C2)
+	NoClock            bool // a clock is not compared with the broker's (J2)
+	HastyTimers        bool // timeouts do not wait for the inputs to be read (J5)
+	NoLease            bool // an owner does not look whether its lease has run out (E5, O5)
+	LateEffects        bool // what is sent later does not look at the lease again (E5)
 }

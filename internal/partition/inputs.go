@@ -113,7 +113,7 @@ func (p *Processor) stampOf(r *kgo.Record) (stamp int64, ok bool) {
 	stamp = r.Timestamp.UnixMilli()
 	most := p.Settings.clockError()
 	ahead := stamp - p.clock.now
-	if ahead <= most {
+	if ahead <= most || p.Flaws.NoClock {
 		return stamp, true
 	}
 	if ahead > p.clock.excused {

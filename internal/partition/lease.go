@@ -5,7 +5,7 @@ import "time"
 // leased says whether the lease has its margin left: only then effects are
 // released and queries answered (E5).
 func (p *Processor) leased() bool {
-	return !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
+	return p.Flaws.NoLease || !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
 }
 
 // renewal is until when a lease lasts that is renewed now. The owner counts from
@@ -30,14 +30,18 @@ func (p *Processor) renewed(r Renewed) {
 	}
 }
 
+// over says whether the lease has run out. Then nothing is decided (O5): the clock
+// may have jumped, and record time would never come back (J2).
+func (p *Processor) over() bool { return !p.Flaws.NoLease && p.lease.Expired(p.clock.now) }
+
 // checkLease ends the reign of an owner that could not renew in time, or whose
 // lease an operator released (O5).
 func (p *Processor) checkLease() {
 	switch {
-	case p.dismissed:
-		p.fail(errDismissed)
-	case p.lease.Expired(p.clock.now):
+	case p.over():
 		p.fail(errExpired)
+	case p.dismissed && !p.Flaws.NoLease:
+		p.fail(errDismissed)
 	}
 }
 
@@ -45,6 +49,9 @@ func (p *Processor) checkLease() {
 // room to run ahead nothing that is due can be decided: what makes room arrives.
 func (p *Processor) NextWake() time.Duration {
 	next := p.lease.LeasedUntil
+	if p.Flaws.NoLease {
+		next = p.clock.now + p.Settings.Lease.Milliseconds()
+	}
 	if p.room() {
 		next = min(next, p.timers.next, p.watch.next)
 	}

@@ -155,7 +155,7 @@ func (p *Processor) silent(k attemptKey) bool {
 	if at == nil {
 		return false
 	}
-	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() {
+	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() && !p.Flaws.HastyTimers {
 		p.wantEnds()
 		return false
 	}

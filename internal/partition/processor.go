@@ -121,7 +121,7 @@ func (p *Processor) decideAll() {
 
 // room says whether the loop may run further ahead of acknowledgements.
 func (p *Processor) room() bool {
-	return p.fault == nil && !p.closing && !p.clock.wrong &&
+	return p.fault == nil && !p.closing && !p.clock.wrong && !p.over() &&
 		p.inflight.len()+p.outside.records < p.Settings.InflightRecords &&
 		p.inflight.bytes+p.outside.bytes < p.Settings.InflightBytes
 }

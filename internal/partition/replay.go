@@ -125,12 +125,14 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 }
 
 // rerelease lets out what is not known to be out: the outbox and the tasks of
-// open attempts that nobody has taken, or all of them (E1, E3).
+// open attempts that nobody has taken, or all of them (E1, E3). What was asked
+// before may have taken longer than the lease lasts (E5).
 func (p *Processor) rerelease(s *store.Store, all bool) error {
 	var bad error
 	if p.Flaws.NoRerelease {
 		return nil
 	}
+	p.tick()
 	err := s.Scan(rows.Key{Table: rows.Outbox}, func(k rows.Key, value []byte) bool {
 		row := &outboxRow{}
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {
@@ -167,6 +169,7 @@ func (p *Processor) rewatch(s *store.Store, all bool) error {
 	if err != nil {
 		return fmt.Errorf("reading open attempts: %w", err)
 	}
+	p.tick() // all rows were read
 	p.republishAll(all)
 	return p.fault
 }

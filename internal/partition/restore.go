@@ -37,6 +37,9 @@ func (r *reign) openStore(ctx context.Context) error {
 	if store.IsFull(err) {
 		return needsRoom(err)
 	}
+	if err != nil {
+		r.o.logger.Warn("the store cannot be opened, it is made again", "error", err)
+	}
 	if err := store.Discard(opts); err != nil {
 		return err
 	}

@@ -58,7 +58,9 @@ func broken(ctx context.Context) error {
 // start seeks the inputs, releases what is not known to be out, and begins.
 func (r *reign) start(ctx context.Context) error {
 	p := r.proc
-	p.tick()
+	if p.tick(); p.over() {
+		return errExpired
+	}
 	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
 	r.seekInputs()
 	if r.host.Flaws.CommittedPositions {
@@ -242,8 +244,12 @@ func (r *reign) settleEffects(ctx context.Context) {
 	}
 }
 
-// sayReleased appends AuthorityReleased and waits for it.
+// sayReleased appends AuthorityReleased and waits for it. A lease that has run out
+// needs no word.
 func (r *reign) sayReleased(ctx context.Context, why string) error {
+	if r.proc.tick(); r.proc.over() {
+		return errExpired
+	}
 	r.record(&events.AuthorityReleased{By: events.By{Who: r.host.Owner, Why: why}})
 	return r.drain(ctx)
 }

@@ -58,7 +58,7 @@ func (p *Processor) dueTimers() (due []rows.Key, next int64) {
 		if _, idle := p.timers.idle[k]; idle {
 			return true
 		}
-		if machine.Guarded(k.C) && !p.readPast(int64(k.A)) {
+		if machine.Guarded(k.C) && !p.readPast(int64(k.A)) && !p.Flaws.HastyTimers {
 			p.timers.guards = true
 			return true
 		}

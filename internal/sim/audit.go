@@ -131,11 +131,11 @@ func (w *world) restoreAll() {
 func (w *world) auditStores(what string, journals [][]*events.Record) {
 	for p, slot := range w.owner {
 		have, err := workload.Read(w.disks[slot], storeDir(int32(p)), workload.WorkflowTables)
+		if w.disks[slot].Rotten() && (err != nil || len(have) == 0) {
+			continue // it says so, or was wiped
+		}
 		if err != nil {
 			w.failAbout(ofPartition(int32(p)), "%s of partition %d: %w", what, p, err)
-			continue
-		}
-		if w.disks[slot].Rotten() && len(have) == 0 {
 			continue
 		}
 		want, err := workload.Fold(secret, int32(p), journals[p])

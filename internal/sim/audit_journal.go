@@ -30,8 +30,9 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 			}
 		}
 		w.auditInputs(p, records)
+		w.auditClocks(int32(p), records)
 		w.auditClients(int32(p), records)
-		if err := workload.CheckConduct(w.plan, w.ledger, false, planned); err != nil {
+		if err := workload.CheckConduct(w.plan, w.ledger, false, w.reports(int32(p)), planned); err != nil {
 			w.failAbout(ofPartition(int32(p)), "conduct: %w", err)
 		}
 	}

@@ -12,9 +12,14 @@ func (w *world) calmDown() {
 	w.calm = true
 	w.note("no more faults")
 	w.later = nil
+	w.until("who leaves has left", w.allEnded)
 	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
 	for slot, n := range w.nodes {
 		w.skews[slot] = 0
+		if n != nil && n.farBehind() {
+			w.putDown(n)
+			n = nil
+		}
 		if n == nil {
 			w.disks[slot].Free()
 			w.startNode(slot, w.disks[slot])

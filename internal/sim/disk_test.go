@@ -27,6 +27,24 @@ func TestFullDisksAreOutlived(t *testing.T) {
 	}
 }
 
+// A disk whose bytes are not what was written gives no wrong answers: a store
+// that is found damaged is made again, whether at its start or by who reads it.
+func TestRottenDisksAreOutlived(t *testing.T) {
+	var said text
+	for seed := uint64(1); seed <= 24; seed++ {
+		o := options(seed)
+		o.Kinds, o.Logger = []string{"rot", "leave"}, slog.New(slog.NewTextHandler(&said, nil))
+		if r := Run(o); r.Err != nil {
+			t.Errorf("seed %d: %v\nfaults: %v", seed, r.Err, r.Faults)
+		}
+	}
+	for _, how := range []string{"the store cannot be opened", "checksum mismatch"} {
+		if !said.has(how) {
+			t.Errorf("no planner has met a rotten store of which it says that %s", how)
+		}
+	}
+}
+
 // text is what a logger has written, from any goroutine.
 type text struct {
 	mu sync.Mutex

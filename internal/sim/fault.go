@@ -28,11 +28,14 @@ var faultKinds = []faultKind{
 	{"kill", 6, (*world).killNode},
 	{"freeze", 5, (*world).freezeNode},
 	{"cut", 4, (*world).cutNode},
+	{"leave", 3, (*world).leaveNode},
+	{"deaf", 2, (*world).deafen},
 	{"move", 8, (*world).movePartition},
 	{"wipe", 1, func(w *world, rng *rand.Rand) { w.wipe(rng.IntN(len(w.nodes)), millis(rng, 0, 4000)) }},
 	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }},
 	{"release", 5, (*world).releasePartition},
 	{"skew", 2, (*world).skewClock},
+	{"leap", 2, (*world).leapClock},
 	{"append", 3, (*world).failAppend},
 	{"effect", 4, (*world).failEffect},
 	{"reply", 2, (*world).loseReply},
@@ -43,7 +46,7 @@ var faultKinds = []faultKind{
 	{"poison", 4, (*world).poisonInput},
 	{"taker", 3, (*world).killTaker},
 	{"swap", 2, (*world).swapDisk},
-	{"rot", 1, (*world).rotDisk},
+	{"rot", 2, (*world).rotDisk},
 	{"full", 1, (*world).fillDisk},
 }
 

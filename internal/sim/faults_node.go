@@ -82,6 +82,24 @@ func (w *world) cutNode(rng *rand.Rand) {
 	}
 }
 
+// deafen lets an owner get nothing of an input log for a while, as if the log's
+// leader were slow.
+func (w *world) deafen(rng *rand.Rand) {
+	p := int32(rng.IntN(len(w.owner)))
+	n := w.nodes[w.owner[p]]
+	if n == nil {
+		return
+	}
+	topic := w.c.names.Inbox()
+	if rng.IntN(4) == 0 {
+		topic = w.c.names.Commands()
+	}
+	from := place{topic, p}
+	n.listen(from, false)
+	w.tell(n.aboutPartition(p), "  %s gets nothing of %s", n.name, from)
+	w.at(millis(rng, 500, 15_000), n.name+" reads again", func() { n.listen(from, true) })
+}
+
 func (w *world) silence(n *node, rng *rand.Rand, end func()) {
 	lasts := millis(rng, 100, 20_000)
 	if lasts > sessionTimeout {
@@ -131,11 +149,62 @@ func (w *world) skewClock(rng *rand.Rand) {
 		}
 		skew = millis(rng, -5*margin, 5*margin)
 	}
+	w.setClock(n, skew)
+}
+
+// setClock sets a planner's clock. One that is far behind is set right while the
+// planner is down: see leapClock.
+func (w *world) setClock(n *node, skew time.Duration) {
+	if n.farBehind() {
+		w.putDown(n)
+		w.skews[n.slot] = skew
+		w.at(time.Millisecond, "a planner starts again", func() { w.restart(n.slot) })
+		return
+	}
 	n.mu.Lock()
 	n.skew = skew
 	n.mu.Unlock()
 	w.skews[n.slot] = skew
 	w.tell(n.about(), "  the clock of %s is off by %v", n.name, skew)
+}
+
+func (n *node) farBehind() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.skew <= -time.Hour
+}
+
+// putDown kills a planner whose disk keeps all.
+func (w *world) putDown(n *node) {
+	w.disks[n.slot], w.nodes[n.slot] = n.fs.Copy(), nil
+	n.kill()
+}
+
+// leapClock sets a planner's clock off by hours, and right again. Ahead it goes
+// while the planner runs. Behind it is when the planner starts: one that runs has
+// its monotonic clock, which no jump sets back, and the one here jumps with it.
+func (w *world) leapClock(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil {
+		return
+	}
+	far := millis(rng, 3_600_000, 30*3_600_000)
+	if rng.IntN(2) == 0 {
+		w.setClock(n, far)
+	} else {
+		for p := range w.owner {
+			w.doubt(int32(p))
+		}
+		w.kill(n, rng)
+		w.skews[n.slot] = -far
+		w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
+	}
+	w.at(millis(rng, 500, 15_000), "the clock of "+slotName(n.slot)+" is right again", func() {
+		if now := w.nodes[n.slot]; now != nil {
+			w.setClock(now, 0)
+		}
+		w.skews[n.slot] = 0
+	})
 }
 
 // killTaker kills a taker; what it ran is forgotten.
@@ -165,6 +234,34 @@ func (w *world) swapDisk(rng *rand.Rand) {
 	})
 }
 
+// leaveNode ends a planner in order and starts it again, as an upgrade does. Its
+// disk may have rotted meanwhile: it holds far more than that of a killed one.
+func (w *world) leaveNode(rng *rand.Rand) {
+	n := w.someNode(rng)
+	if n == nil || n.silent() {
+		return
+	}
+	w.tell(n.about(), "  %s leaves", n.name)
+	w.nodes[n.slot] = nil
+	n.leave()
+	if rng.IntN(2) == 0 {
+		w.expelled(n, rng)
+	}
+	rots := rng.IntN(3) == 0
+	var again func()
+	again = func() {
+		if !w.allEnded() {
+			w.at(50*time.Millisecond, "start again", again)
+			return
+		}
+		if rots && w.nodes[n.slot] == nil {
+			w.rot(n.slot, rng)
+		}
+		w.restart(n.slot)
+	}
+	w.at(millis(rng, 50, 3000), "a planner starts again", again)
+}
+
 // rotDisk kills a planner and changes bytes on its disk.
 func (w *world) rotDisk(rng *rand.Rand) {
 	n := w.someNode(rng)
@@ -172,12 +269,31 @@ func (w *world) rotDisk(rng *rand.Rand) {
 		return
 	}
 	w.disks[n.slot] = n.fs.Copy()
-	if err := w.disks[n.slot].Rot(rng.IntN(2) == 0); err != nil {
-		w.fail("rotting a disk: %w", err)
-	}
+	w.rot(n.slot, rng)
 	w.nodes[n.slot] = nil
 	n.kill()
 	w.at(millis(rng, 0, 3000), "a planner starts again", func() { w.restart(n.slot) })
+}
+
+// rot changes bytes on a disk: the beginnings of many files, one bit of one file,
+// or its end.
+func (w *world) rot(slot int, rng *rand.Rand) {
+	left := w.disks[slot]
+	var err error
+	switch rng.IntN(6) {
+	case 0, 1:
+		_, err = left.Flip(rng)
+	case 2, 3:
+		_, err = left.Cut(rng)
+	case 4:
+		err = left.Rot(true)
+	case 5:
+		err = left.Rot(false)
+	}
+	if err != nil {
+		w.fail("rotting a disk: %w", err)
+	}
+	w.tell(Subject{Planner: slotName(slot)}, "  the disk of %s rots", slotName(slot))
 }
 
 // fillDisk fills the disk of a planner that runs, or lets one find a new disk

@@ -14,7 +14,8 @@ type flaw struct {
 }
 
 // flaws are the protections that are broken, one at a time, and within how many
-// seeds a run must fail for it.
+// seeds a run must fail for it. Where only some kinds of faults are named, others
+// end most reigns before the flaw matters.
 var flaws = []flaw{
 	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil},
 	{"what the ledger has forgotten is decided again", 40, partition.Flaws{NoWindow: true}, nil},
@@ -29,6 +30,10 @@ var flaws = []flaw{
 	{"nothing is released again", 100, partition.Flaws{NoRerelease: true}, nil},
 	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil},
 	{"what is dirty is forgotten", 100, partition.Flaws{ForgetDirty: true}, nil},
+	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}},
+	{"timeouts do not wait for the inputs", 20, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}},
+	{"the lease is not looked at", 60, partition.Flaws{NoLease: true}, nil},
+	{"what is sent later does not look at the lease", 40, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}},
 	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
 }
 

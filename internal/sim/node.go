@@ -22,12 +22,13 @@ var errDead = errors.New("the process is dead")
 // node is one process start of a planner: the real partition.Host and Owners
 // over the model. The scheduler's goroutine owns it, but for what says otherwise.
 type node struct {
-	w    *world
-	c    *cluster
-	slot int
-	name string // of the process start
-	host *partition.Host
-	fs   *disk.Disk
+	w     *world
+	c     *cluster
+	slot  int
+	name  string // of the process start
+	owner string // of leases: its name among planners
+	host  *partition.Host
+	fs    *disk.Disk
 
 	owners     map[int32]*partition.Owner
 	generation int32          // of the group, as the process knows it
@@ -51,8 +52,9 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, deaf: map[place]bool{}, skew: w.skews[slot],
 	}
 	instance := slotName(slot)
+	n.owner = fmt.Sprintf("%s/%d", instance, w.starts)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
-		Cluster: clients{n}, Partitions: w.plan.Partitions, Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, w.starts),
+		Cluster: leashed{clients{n}}, Partitions: w.plan.Partitions, Instance: instance, Owner: n.owner,
 		Settings: w.settings(), Machine: w.machine, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
 		Store:  func(p int32) store.Options { return store.Options{Dir: storeDir(p), FS: fs, Shared: w.shared} },
 		Flaws:  w.o.Flaws,
@@ -105,6 +107,13 @@ func (n *node) Now() time.Time {
 		}
 		<-gate
 	}
+}
+
+// clock is what the clock of the process says, frozen or not.
+func (n *node) clock() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Add(n.skew)
 }
 
 // freeze stops the process as a debugger would.

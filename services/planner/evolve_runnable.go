@@ -56,7 +56,7 @@ func (t *turn) applyNotified(e *events.RunnableNotified) {
 	if timeout := r.policy().Timeout.Milliseconds(); timeout > 0 {
 		r.Deadline = t.now + timeout
 		if !r.External {
-			r.Deadline += backstopMargin
+			r.Deadline += BackstopMargin
 		}
 		t.tx.Put(timerKey(t.wf, r.Deadline, e.Runnable, machine.TimerTimeout), &machine.Timer{Attempt: r.Attempt})
 	}

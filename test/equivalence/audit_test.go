@@ -33,7 +33,7 @@ func (w *world) audit() occurred {
 	}
 	w.auditCommands(ctx, ours, others, journals)
 	for _, records := range journals {
-		w.must(workload.CheckConduct(w.plan, w.ledger, w.faults.steady(), records))
+		w.must(workload.CheckConduct(w.plan, w.ledger, w.faults.steady(), nil, records))
 	}
 	w.must(w.ledger.Complaints())
 	w.auditCalls(ours)

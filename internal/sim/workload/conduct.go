@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -14,6 +15,7 @@ type conduct struct {
 	Plan   *Plan
 	ledger *Ledger
 	steady bool // takers and clocks: nothing is lost, nothing runs out of time that does not hang
+	told   Reports
 	runs   map[string]*run
 	time   int64
 	Errs   []error
@@ -41,10 +43,27 @@ type attempts struct {
 	late      int // attempts that ran out of time
 }
 
+// Reports are when (Unix ms) the outcome of an attempt was to be read in the inbox,
+// by the clock of any owner.
+type Reports map[attemptID]int64
+
+// Note notes an outcome of a token. What carries none of ours is of no attempt.
+func (r Reports) Note(token []byte, at int64) {
+	t, err := events.PeekToken(token)
+	if err != nil {
+		return
+	}
+	id := attemptID{t.Workflow, t.Run, t.Runnable, t.Attempt}
+	if first, ok := r[id]; !ok || at < first {
+		r[id] = at
+	}
+}
+
 // CheckConduct holds the records of a partition against the plan. steady: no
-// taker was ever disturbed, and no clock ran ahead of the takers' work.
-func CheckConduct(p *Plan, l *Ledger, steady bool, records []*events.Record) error {
-	c := &conduct{Plan: p, ledger: l, steady: steady, runs: map[string]*run{}}
+// taker was ever disturbed, and no clock ran ahead of the takers' work. told are
+// the outcomes that no timeout may overtake, as far as they are known.
+func CheckConduct(p *Plan, l *Ledger, steady bool, told Reports, records []*events.Record) error {
+	c := &conduct{Plan: p, ledger: l, steady: steady, told: told, runs: map[string]*run{}}
 	for _, rec := range records {
 		if rec.Time < c.time {
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
@@ -145,9 +164,8 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
-		// A taker has a timer too, and another clock.
-		if most, _ := a.Component.policy["timeout_ms"].(int); rec.Input.Source == events.FromTimer && rec.Time < a.since+int64(most) {
-			c.fail(rec, "the timer of %s fires after %d ms, and it has %d", e.Runnable, rec.Time-a.since, most)
+		if rec.Input.Source == events.FromTimer { // a taker has a timer too, and another clock
+			c.timer(rec, r, e.Runnable)
 		}
 		if a.late++; c.steady && a.late > a.Component.Acts.Hangs {
 			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
@@ -174,6 +192,23 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		if e.Fact != 0 {
 			r.runnables[e.Runnable].ended = "completed"
 		}
+	}
+}
+
+// timer holds that the timer of an attempt does not fire too early, nor before an
+// outcome that was there when it was due (J5).
+func (c *conduct) timer(rec *events.Record, r *run, id events.RunnableID) {
+	a := r.runnables[id]
+	most, _ := a.Component.policy["timeout_ms"].(int)
+	due := a.since + int64(most)
+	if !a.Component.Acts.External {
+		due += planner.BackstopMargin
+	}
+	if rec.Time < due {
+		c.fail(rec, "the timer of %s fires after %d ms, and it has %d", id, rec.Time-a.since, most)
+	}
+	if told, ok := c.told[attemptID{rec.Workflow, r.ID, id, a.last}]; ok && told < due {
+		c.fail(rec, "attempt %d of %s runs out of time at %d, and its outcome was there at %d (J5)", a.last, id, due, told)
 	}
 }
 
