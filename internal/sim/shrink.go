@@ -1,20 +1,24 @@
 package sim
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // mostRuns bounds the runs of one shrinking.
 const mostRuns = 150
 
 // Shrink looks for a smaller run that still fails: with fewer faults, and over
-// sooner. It returns the smallest that it has found, with its history.
-func Shrink(o Options) Result {
+// sooner, until ctx ends. It returns the smallest that it has found, with its
+// history.
+func Shrink(ctx context.Context, o Options) Result {
 	best := Run(o)
 	if best.Err == nil {
 		return best
 	}
 	runs := 0
 	fails := func(faults []Fault, steps int) bool {
-		if runs++; runs > mostRuns {
+		if runs++; runs > mostRuns || ctx.Err() != nil {
 			return false
 		}
 		try := o

@@ -15,7 +15,7 @@ func TestAShrunkRunStillFails(t *testing.T) {
 		if whole.Err == nil || len(whole.Faults) < 5 {
 			continue
 		}
-		small := Shrink(o)
+		small := Shrink(t.Context(), o)
 		if small.Err == nil || len(small.Faults) >= len(whole.Faults) || len(small.History) == 0 {
 			t.Errorf("seed %d: %d faults became %d, and the run ends with %v", seed, len(whole.Faults), len(small.Faults), small.Err)
 		}
