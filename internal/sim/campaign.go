@@ -151,7 +151,7 @@ func (r *running) tell() {
 // Describe prints a run that failed: its faults, what is wrong, and the end of
 // its history: of what concerns the failure, or of everything.
 func Describe(out io.Writer, r Result, lines int, all bool) {
-	fmt.Fprintf(out, "shrunk to %d faults: %v\nafter %d steps and %v: %v\n", len(r.Faults), r.Faults, r.Steps, r.Took, r.Err)
+	fmt.Fprintf(out, "shrunk to %d faults: %v\nno clients of: %v\nafter %d steps and %v: %v\n", len(r.Faults), r.Faults, r.Absent, r.Steps, r.Took, r.Err)
 	h := r.History
 	if !all {
 		h = Concerning(r.About, h)
