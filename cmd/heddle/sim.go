@@ -18,5 +18,5 @@ type simCmd struct {
 
 // Run implements the command.
 func (c *simCmd) Run(a *app) error {
-	return sim.Campaign{First: c.Seed, Count: c.Seeds, Steps: c.Steps, Lines: c.Lines, All: c.All, Every: c.Every}.Run(a.out)
+	return sim.Campaign{First: c.Seed, Count: c.Seeds, Steps: c.Steps, Lines: c.Lines, All: c.All, Every: c.Every}.Run(a, a.out)
 }

@@ -88,13 +88,17 @@ func (p *Processor) acknowledged(b *Batch) {
 	}
 }
 
-// appended takes one acknowledgement. The first failure poisons: nothing that
-// is acknowledged later is written or released (J1).
+// appended takes one acknowledgement; a second one of the same record says nothing
+// new. The first failure poisons: nothing that is acknowledged later is written or
+// released (J1).
 func (p *Processor) appended(a Appended) {
 	if p.fault != nil || p.inflight.len() == 0 {
 		return
 	}
 	first := p.inflight.all[0].mark.Position.Seq
+	if a.Seq < first && a.Err == nil {
+		return
+	}
 	i := int(a.Seq - first)
 	if a.Seq < first || i >= p.inflight.len() {
 		p.fail(fmt.Errorf("append of seq %d was acknowledged, in flight are %d from %d", a.Seq, p.inflight.len(), first))
@@ -106,6 +110,9 @@ func (p *Processor) appended(a Appended) {
 		if kafka.IsTooLarge(a.Err) {
 			p.Stats.learnLimit(f.size)
 		}
+		return
+	}
+	if f.acked {
 		return
 	}
 	f.acked, f.mark.Offset = true, a.Offset

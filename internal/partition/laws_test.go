@@ -43,6 +43,59 @@ func TestTheLoopRunsAheadOfAcknowledgements(t *testing.T) {
 	}
 }
 
+// A journal record that is acknowledged without its offset, as one that was sent
+// twice is, counts: it lies behind its predecessor, wherever. A mark never says more
+// than is known, nor less than before; the next offset that is known sets it right.
+func TestAnAcknowledgementWithoutAnOffsetCounts(t *testing.T) {
+	m := newModel(t, Settings{})
+	m.command("a", "w", "start", `{"definition":"counter"}`)
+	for _, id := range []string{"b", "c", "d"} {
+		m.command(id, "w", "input", `{"input":1}`)
+	}
+	m.mustStep()
+	if len(m.journal) != 4 {
+		t.Fatalf("%s, want 4 records", m)
+	}
+	for _, ack := range []struct {
+		told, mark int64
+		replies    int
+	}{{11, 11, 1}, {-1, 12, 2}, {-1, 13, 3}, {29, 29, 4}} {
+		m.batch.Appended = []Appended{{Seq: m.seqOf(m.acked), Offset: ack.told}}
+		m.acked++
+		m.mustStep()
+		if m.p.landed.Offset != ack.mark || len(m.of(machine.ReplyEffect)) != ack.replies {
+			t.Errorf("acknowledged at %d: the mark is at %d, want %d; %d replies, want %d", ack.told, m.p.landed.Offset, ack.mark, len(m.of(machine.ReplyEffect)), ack.replies)
+		}
+	}
+}
+
+// The same for several acknowledgements at once, in the first place of the queue
+// too, and for one that comes twice before it is heeded, or after: nothing is released twice, and
+// the reign goes on.
+func TestADoubledAcknowledgementReleasesOnce(t *testing.T) {
+	m := newModel(t, Settings{})
+	m.command("a", "w", "start", `{"definition":"counter"}`)
+	m.command("b", "w", "input", `{"input":1}`)
+	m.command("c", "w", "input", `{"input":1}`)
+	m.mustStep()
+	first, second := m.seqOf(0), m.seqOf(1)
+	m.batch.Appended = []Appended{{Seq: first, Offset: -1}, {Seq: second, Offset: 8}, {Seq: first, Offset: -1}, {Seq: second, Offset: -1}}
+	m.acked = 2
+	m.mustStep()
+	if n := len(m.of(machine.ReplyEffect)); n != 2 {
+		t.Errorf("%d replies were released, want 2", n)
+	}
+	m.batch.Appended = []Appended{{Seq: first, Offset: 7}, {Seq: second, Offset: -1}}
+	m.mustStep()
+	if n, at := len(m.of(machine.ReplyEffect)), m.p.landed.Offset; n != 2 || at != 8 {
+		t.Errorf("%d replies were released and the mark is at %d, want 2 and 8", n, at)
+	}
+	m.batch.Appended = []Appended{{Seq: first + 7}}
+	if err := m.step(); err == nil {
+		t.Error("an acknowledgement of what was never appended is taken")
+	}
+}
+
 func TestJ1AFailedAppendPoisonsWhatComesAfter(t *testing.T) {
 	m := newModel(t, Settings{})
 	m.command("a", "w", "start", `{"definition":"counter"}`)

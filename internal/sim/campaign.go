@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -25,23 +26,19 @@ type Campaign struct {
 const EnoughSeeds = 300
 
 // Run runs the seeds, several at a time. It prints every failure, shrunk, and
-// where to go on, and returns an error if there was any.
-func (c Campaign) Run(out io.Writer) error {
-	r := running{Campaign: c, next: c.First, covered: workload.NewCoverage(), began: time.Now(), out: out}
-	r.told = r.began
+// where to go on, and returns an error if there was any. When ctx ends, it says
+// at once where to go on, begins no other seed, shrinks no further, and ends when
+// the seeds under way have.
+func (c Campaign) Run(ctx context.Context, out io.Writer) error {
+	r := newRunning(c, out)
+	stop := r.tellWhenInterrupted(ctx)
+	defer stop()
 	var wg sync.WaitGroup
 	for range min(uint64(runtime.GOMAXPROCS(0)), c.Count) {
-		wg.Go(r.work)
+		wg.Go(func() { r.work(ctx) })
 	}
 	wg.Wait()
-	r.tell()
-	if missing := r.covered.Missing(nil); c.Count >= EnoughSeeds && len(missing) > 0 {
-		return fmt.Errorf("%d seeds failed; in none there was: %s", r.failed, strings.Join(missing, ", "))
-	}
-	if r.failed > 0 {
-		return fmt.Errorf("%d seeds failed", r.failed)
-	}
-	return nil
+	return r.end(ctx)
 }
 
 type running struct {
@@ -50,34 +47,85 @@ type running struct {
 
 	mu           sync.Mutex
 	next         uint64
+	underWay     map[uint64]struct{} // those that were taken and have not ended
 	done, failed int
 	covered      workload.Coverage
 	began, told  time.Time
 }
 
-func (r *running) work() {
-	for {
+func newRunning(c Campaign, out io.Writer) *running {
+	now := time.Now()
+	return &running{Campaign: c, out: out, next: c.First, underWay: map[uint64]struct{}{}, covered: workload.NewCoverage(), began: now, told: now}
+}
+
+// tellWhenInterrupted tells where to go on as soon as ctx ends, for whoever is
+// killed next. The function that it returns ends that.
+func (r *running) tellWhenInterrupted(ctx context.Context) func() {
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		r.mu.Lock()
-		seed := r.next
-		r.next++
-		r.mu.Unlock()
-		if seed >= r.First+r.Count {
+		defer r.mu.Unlock()
+		r.tell()
+	})
+	return func() {
+		if !stop() {
+			<-told
+		}
+	}
+}
+
+// end tells what the campaign has come to, and returns it as an error.
+func (r *running) end(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell()
+	missing := r.covered.Missing(nil)
+	switch {
+	case ctx.Err() != nil && uint64(r.done) < r.Count:
+		return ctx.Err()
+	case r.Count >= EnoughSeeds && len(missing) > 0:
+		return fmt.Errorf("%d seeds failed; in none there was: %s", r.failed, strings.Join(missing, ", "))
+	case r.failed > 0:
+		return fmt.Errorf("%d seeds failed", r.failed)
+	}
+	return nil
+}
+
+func (r *running) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		seed, more := r.take()
+		if !more {
 			return
 		}
 		o := Options{Seed: seed, Steps: r.Steps}
 		got := Run(o)
 		var small *Result
 		if got.Err != nil {
-			shrunk := Shrink(o)
+			shrunk := Shrink(ctx, o)
 			small = &shrunk
 		}
 		r.note(got, small)
 	}
 }
 
+// take hands out the next seed, if there is one.
+func (r *running) take() (uint64, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next >= r.First+r.Count {
+		return 0, false
+	}
+	seed := r.next
+	r.next++
+	r.underWay[seed] = struct{}{}
+	return seed, true
+}
+
 func (r *running) note(got Result, small *Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.underWay, got.Seed)
 	r.done++
 	r.covered.Add(got.Covered)
 	if small != nil {
@@ -91,15 +139,19 @@ func (r *running) note(got Result, small *Result) {
 	}
 }
 
+// tell says how far it is. To go on means to run also what is under way.
 func (r *running) tell() {
-	took := time.Since(r.began).Seconds()
-	fmt.Fprintf(r.out, "%d seeds in %.0f s (%.1f/s), %d failed; go on with --seed %d\n", r.done, took, float64(r.done)/took, r.failed, min(r.next, r.First+r.Count))
+	took, goOn := time.Since(r.began).Seconds(), r.next
+	for seed := range r.underWay { // order: of no matter to the least
+		goOn = min(goOn, seed)
+	}
+	fmt.Fprintf(r.out, "%d seeds in %.0f s (%.1f/s), %d failed; go on with --seed %d\n", r.done, took, float64(r.done)/took, r.failed, goOn)
 }
 
 // Describe prints a run that failed: its faults, what is wrong, and the end of
 // its history: of what concerns the failure, or of everything.
 func Describe(out io.Writer, r Result, lines int, all bool) {
-	fmt.Fprintf(out, "shrunk to %d faults: %v\nafter %d steps and %v: %v\n", len(r.Faults), r.Faults, r.Steps, r.Took, r.Err)
+	fmt.Fprintf(out, "shrunk to %d faults: %v\nno clients of: %v\nafter %d steps and %v: %v\n", len(r.Faults), r.Faults, r.Absent, r.Steps, r.Took, r.Err)
 	h := r.History
 	if !all {
 		h = Concerning(r.About, h)

@@ -284,6 +284,7 @@ type producer struct {
 	name    string
 	strict  bool  // of journals: it stops for good on data loss
 	stopped error // the cluster's lock guards it
+	blind   int   // of the next writes that happen, the client learns no offset; so too
 }
 
 // Produce implements partition.Producer. Records of one key keep their order,
@@ -305,6 +306,10 @@ func (p *producer) Produce(ctx context.Context, rec *kgo.Record, done func(*kgo.
 		}
 		at, offset, err := p.n.c.write(rec, nil)
 		rec.Partition, rec.Offset = at, offset
+		if p.blind > 0 { // sent twice, as its acknowledgement was lost: DUPLICATE_SEQUENCE_NUMBER
+			p.blind--
+			rec.Offset = -1
+		}
 		return err
 	}
 	o.done = func(err error) { done(rec, err) }

@@ -27,12 +27,17 @@ func (w *world) someStream(rng *rand.Rand, is func(*stream) bool) *stream {
 }
 
 // failAppend lets the broker forget what a journal's producer has written: its
-// appends fail for good, the next one perhaps after it was written.
+// appends fail for good, the next one perhaps after it was written. Or some of them
+// are acknowledged as repetitions, and nobody says where they are.
 func (w *world) failAppend(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	s := w.someStream(rng, func(s *stream) bool { return s.journal != nil && s.journal.stopped == nil && !s.owner.dead })
 	if s == nil {
+		return
+	}
+	if rng.IntN(3) == 0 {
+		s.journal.blind = 1 + rng.IntN(20)
 		return
 	}
 	if o := s.next(); o != nil && rng.IntN(2) == 0 {

@@ -21,12 +21,28 @@ func (w *world) someNode(rng *rand.Rand) *node {
 	return all[rng.IntN(len(all))]
 }
 
-// killNode kills a planner; its disk keeps all, what was synced, or nothing.
+// killNode kills a planner, now or in the middle of what it writes next; its disk
+// keeps all, what was synced, that and a part of the rest, or nothing.
 func (w *world) killNode(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
 	}
+	if rng.IntN(3) == 0 {
+		p, seed := rng.IntN(len(w.owner)), rng.Uint64()
+		n.fs.CrashWithin(storeDir(int32(p)), rng.IntN(4), seed)
+		w.when(n.fs.Crashed, millis(rng, 0, 15_000), n.name+" dies, if it has written, within that", func() {
+			if w.nodes[n.slot] == n {
+				w.killed(n, rng)
+			}
+		})
+		return
+	}
+	w.killed(n, rng)
+}
+
+// killed kills a planner, and starts it again later.
+func (w *world) killed(n *node, rng *rand.Rand) {
 	w.kill(n, rng)
 	w.at(millis(rng, 0, 9000), "a planner starts again", func() { w.restart(n.slot) })
 	if rng.IntN(2) == 0 {
@@ -40,9 +56,14 @@ func (w *world) killNode(rng *rand.Rand) {
 
 func (w *world) kill(n *node, rng *rand.Rand) {
 	left := disk.New()
-	switch rng.IntN(5) {
-	case 0:
-	case 1, 2:
+	switch at := rng.IntN(5); {
+	case n.fs.Crashed():
+		var err error
+		if left, err = n.fs.Torn(); err != nil {
+			w.fail("a disk after a crash: %w", err)
+		}
+	case at == 0:
+	case at < 3:
 		left = n.fs.After(0, nil)
 	default:
 		left = n.fs.Copy()

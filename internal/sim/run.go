@@ -21,6 +21,7 @@ type Options struct {
 	Steps  int      // with faults; then everything has to come to rest
 	Faults []Fault  // nil: drawn from the seed
 	Kinds  []string // of faults that are drawn; nil: all
+	Absent []string // workflows of the plan, or meddling, whose clients do not come
 	Flaws  partition.Flaws
 	Keep   bool         // the history's lines
 	Logger *slog.Logger // of the planners; nil: silent
@@ -29,10 +30,12 @@ type Options struct {
 // Result is what a run came to.
 type Result struct {
 	Seed    uint64
-	Err     error // what must not be, or nil
+	Err     error  // what must not be, or nil
+	Kind    string // of the first that Err has: the same whatever the names and numbers
 	Steps   int
 	Took    time.Duration // of virtual time
 	Faults  []Fault       // that were meant
+	Absent  []string      // whose clients did not come
 	Digest  uint64        // of the history and of all records that were written
 	About   Subject       // of Err, as far as it is known
 	History []Line        // if kept
@@ -62,7 +65,7 @@ const mostSteps = 40_000
 func run(o Options) Result {
 	w := play(&o)
 	return Result{
-		Seed: o.Seed, Err: w.err(), About: w.about, Steps: w.step, Took: time.Since(w.began), Faults: o.Faults,
+		Seed: o.Seed, Err: w.err(), Kind: w.kind, About: w.about, Steps: w.step, Took: time.Since(w.began), Faults: o.Faults, Absent: o.Absent,
 		Digest: w.history.digest(), History: w.history.lines, Covered: w.coverage,
 		Key: secret, Journals: w.journals(),
 	}

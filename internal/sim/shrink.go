@@ -1,50 +1,98 @@
 package sim
 
-import "slices"
+import (
+	"context"
+	"slices"
+
+	"github.com/heddle-run/heddle/internal/sim/workload"
+)
 
 // mostRuns bounds the runs of one shrinking.
 const mostRuns = 150
 
-// Shrink looks for a smaller run that still fails: with fewer faults, and over
-// sooner. It returns the smallest that it has found, with its history.
-func Shrink(o Options) Result {
-	best := Run(o)
-	if best.Err == nil {
-		return best
+// Shrink looks for a smaller run that still fails in the same way: with fewer
+// clients, with fewer faults, and over sooner, until ctx ends. It returns the
+// smallest that it has found, with its history.
+func Shrink(ctx context.Context, o Options) Result { return shrink(ctx, o, Run) }
+
+func shrink(ctx context.Context, o Options, run func(Options) Result) Result {
+	whole := run(o)
+	if whole.Err == nil {
+		return whole
 	}
-	runs := 0
-	fails := func(faults []Fault, steps int) bool {
-		if runs++; runs > mostRuns {
-			return false
+	o.Faults = slices.Clip(whole.Faults)
+	s := &shrinking{best: o, kind: whole.Kind, run: run, ctx: ctx}
+	s.dropClients(whole.About.Workflow)
+	s.dropFaults()
+	s.endSooner()
+	s.best.Keep = true
+	return run(s.best)
+}
+
+// shrinking is a run that fails, and gets smaller.
+type shrinking struct {
+	best Options
+	kind string // of its failure
+	run  func(Options) Result
+	runs int
+	ctx  context.Context
+}
+
+// try takes smaller options if their run fails as the whole one did. One that
+// fails in another way is another defect, or none: its history would mislead.
+func (s *shrinking) try(smaller Options) bool {
+	if s.runs++; s.runs > mostRuns || s.ctx.Err() != nil {
+		return false
+	}
+	r := s.run(smaller)
+	if r.Err == nil || r.Kind != s.kind {
+		return false
+	}
+	s.best = smaller
+	return true
+}
+
+// dropClients sends those clients away whose workflows the failure is not about.
+// Their workflows stay in the plan: of the others nothing may change.
+func (s *shrinking) dropClients(about string) {
+	all := []string{meddling}
+	for _, wf := range workload.NewPlan(s.best.Seed).Workflows {
+		all = append(all, wf.ID)
+	}
+	for _, id := range all {
+		if id == about || slices.Contains(s.best.Absent, id) {
+			continue
 		}
-		try := o
-		try.Faults, try.Steps = faults, steps
-		return Run(try).Err != nil
+		smaller := s.best
+		smaller.Absent = append(slices.Clone(s.best.Absent), id)
+		s.try(smaller)
 	}
-	faults := best.Faults
-	for size := max(1, len(faults)/2); ; size = max(1, size/2) {
-		for from := 0; from < len(faults); {
-			fewer := slices.Delete(slices.Clone(faults), from, min(from+size, len(faults)))
-			if fails(fewer, o.Steps) {
-				faults = fewer
-			} else {
+}
+
+// dropFaults leaves faults out, at first half of them at a time.
+func (s *shrinking) dropFaults() {
+	for size := max(1, len(s.best.Faults)/2); ; size = max(1, size/2) {
+		for from := 0; from < len(s.best.Faults); {
+			smaller := s.best
+			smaller.Faults = slices.Delete(slices.Clone(s.best.Faults), from, min(from+size, len(s.best.Faults)))
+			if !s.try(smaller) {
 				from += size
 			}
 		}
 		if size == 1 {
-			break
+			return
 		}
 	}
-	steps := 0
-	if len(faults) > 0 {
-		steps = faults[len(faults)-1].Step + 1
+}
+
+// endSooner ends the time of faults behind the last of them.
+func (s *shrinking) endSooner() {
+	smaller := s.best
+	smaller.Steps = 0
+	if n := len(s.best.Faults); n > 0 {
+		smaller.Steps = s.best.Faults[n-1].Step + 1
 	}
-	if steps < o.Steps && !fails(faults, steps) {
-		steps = o.Steps
+	if smaller.Steps < s.best.Steps {
+		s.try(smaller)
 	}
-	o.Faults, o.Steps, o.Keep = slices.Clip(faults), steps, true
-	if o.Faults == nil {
-		o.Faults = []Fault{}
-	}
-	return Run(o)
 }

@@ -52,7 +52,7 @@ func TestAFailureIsToldInFewLines(t *testing.T) {
 		if Run(o).Err == nil {
 			continue
 		}
-		small := Shrink(o)
+		small := Shrink(t.Context(), o)
 		some := Concerning(small.About, small.History)
 		var out bytes.Buffer
 		Describe(&out, small, len(some), false)

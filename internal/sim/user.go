@@ -47,10 +47,19 @@ func (u *user) drive(ctx context.Context) error {
 func (u *user) must(ctx context.Context, name, key string, body any, codes ...string) (events.Reply, error) {
 	r, err := u.command(ctx, name, u.wf.ID, u.wf.ID+"-"+key, body)
 	if err == nil && r.Refusal != nil && !slices.Contains(codes, r.Refusal.Code) {
-		err = fmt.Errorf("%s of %s is refused: %+v", name, u.wf.ID, *r.Refusal)
+		err = &refusedError{name, r.Refusal.Code, fmt.Errorf("%s of %s is refused: %+v", name, u.wf.ID, *r.Refusal)}
 	}
 	return r, err
 }
+
+// refusedError is a refusal that must not be.
+type refusedError struct {
+	command, code string
+	err           error
+}
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
 
 func (u *user) start(ctx context.Context, key string) error {
 	definition := json.RawMessage(u.wf.Graph.Source())

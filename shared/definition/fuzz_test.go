@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 func FuzzParseOptions(f *testing.F) {
@@ -12,7 +13,9 @@ func FuzzParseOptions(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		o, err := definition.ParseOptions(json.RawMessage(raw), "options")
+		var o definition.Options
+		var err error
+		wiretest.Bounded(t, len(raw), 4<<10, 4<<20, func() { o, err = definition.ParseOptions(json.RawMessage(raw), "options") })
 		if err == nil && (o.MaxConcurrency < 0 || o.Drain != nil && *o.Drain < 0) {
 			t.Errorf("%q are the options %+v", raw, o)
 		}
@@ -37,7 +40,8 @@ func FuzzAcceptInput(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := g.AcceptInput(input)
+		var got json.RawMessage
+		wiretest.Bounded(t, len(schema)+len(input), 4<<10, 64<<20, func() { got, err = g.AcceptInput(input) })
 		if err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 // order is the model in both notations.
@@ -178,9 +179,12 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(orderYAML))
 	f.Add([]byte(orderJSON))
 	f.Add([]byte(parts("b: {condition: input}, c: {step: x, else: b}, n: {step: x, after: {any: [b, c]}}, j: {step: x, after: [n, b?]}")))
+	f.Add([]byte("a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f]\n"))
 	f.Add([]byte("a: &a [*a]\nb: !!str {? x : y, <<: *a}\n--- |\n x"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		d, err := definition.Parse(src)
+		var d *definition.Definition
+		var err error
+		wiretest.Bounded(t, len(src), 4<<10, 8<<20, func() { d, err = definition.Parse(src) })
 		if err != nil {
 			return
 		}

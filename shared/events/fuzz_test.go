@@ -3,11 +3,13 @@ package events_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 // What decodes has one canonical form, which decodes to the same.
@@ -106,21 +108,57 @@ func FuzzParseCommand(f *testing.F) {
 		if typ != "" {
 			headers = []events.Header{{Key: events.HeaderType, Value: []byte(typ)}}
 		}
-		cmd, err := events.ParseCommand([]byte(workflow), headers, []byte(value), place)
+		var cmd *events.Command
+		var err *events.CommandError
+		wiretest.Bounded(t, len(workflow)+len(typ)+len(value), 64, 0, func() {
+			cmd, err = events.ParseCommand([]byte(workflow), headers, []byte(value), place)
+		})
 		switch {
 		case err != nil && (err.Code == "" || err.Message == ""):
 			t.Fatalf("an error without code or message: %+v", err)
 		case err == nil && (cmd.Body == nil || cmd.Name == "" || cmd.ID == "" || cmd.Workflow != workflow):
 			t.Fatalf("half a command: %+v", cmd)
 		case typ != "" && json.Valid([]byte(value)) && utf8.ValidString(typ):
-			structured, marshal := json.Marshal(map[string]any{"specversion": "1.0", "type": typ, "data": json.RawMessage(value)})
-			if marshal != nil {
-				t.Fatal(marshal)
-			}
-			same, wrong := events.ParseCommand([]byte(workflow), nil, structured, place)
-			if (wrong == nil) != (err == nil) || err == nil && (same.Name != cmd.Name || same.ID != cmd.ID) {
-				t.Fatalf("in headers %+v, %v; structured %+v, %v", cmd, err, same, wrong)
+			for _, other := range otherForms(t, typ, value) {
+				same, wrong := events.ParseCommand([]byte(workflow), nil, []byte(other), place)
+				if (wrong == nil) != (err == nil) || err == nil && (same.Name != cmd.Name || same.ID != cmd.ID || !reflect.DeepEqual(same.Body, cmd.Body)) {
+					t.Fatalf("in headers %+v, %v; as %s %+v, %v", cmd, err, other, same, wrong)
+				}
 			}
 		}
 	})
+}
+
+// otherForms are the structured form of a command that has its type in a header,
+// and the plain one, if its body has no field that means something else there.
+func otherForms(t *testing.T, typ, value string) []string {
+	t.Helper()
+	all := []string{`{"specversion":"1.0","type":` + quoted(t, typ) + `,"data":` + value + `}`}
+	name, ok := strings.CutPrefix(typ, "heddle.command.")
+	name, versioned := strings.CutSuffix(name, ".v1")
+	var body map[string]json.RawMessage
+	if json.Unmarshal([]byte(value), &body) != nil || body == nil || !ok || !versioned {
+		return all
+	}
+	for field := range body {
+		for _, around := range []string{"specversion", "type", "source", "id", "data", "traceparent", "command", "reply_to"} {
+			if strings.EqualFold(field, around) {
+				return all
+			}
+		}
+	}
+	rest, comma := strings.TrimPrefix(strings.TrimSpace(value), "{"), ","
+	if len(body) == 0 {
+		comma = ""
+	}
+	return append(all, `{"command":`+quoted(t, name)+comma+rest)
+}
+
+func quoted(t *testing.T, s string) string {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

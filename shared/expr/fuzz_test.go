@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 // What Decode reads is JSON, and is written as the same value.
@@ -15,7 +16,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		v, err := expr.Decode(raw)
+		var v any
+		var err error
+		wiretest.Bounded(t, len(raw), 64, 0, func() { v, err = expr.Decode(raw) })
 		if err != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 func TestEvaluationIsBounded(t *testing.T) {
@@ -225,13 +226,20 @@ func FuzzCompileAndEval(f *testing.F) {
 		"now().Year() - duration('1h').Hours()", "reduce([1], #acc, 0)", "if true {1} else {2}", "-2 ** 2 % 3"} {
 		f.Add(src, `{"a": [1, 2.5, "x", null, {"b": true}]}`)
 	}
+	f.Add("let a = [input, input]; let b = [a, a, a, a, a, a, a, a]; let c = [b, b, b, b, b, b, b, b]; let d = [c, c, c, c, c, c, c, c]; [d, d, d, d, d, d, d, d]", `"0123456789012345678901234567890123456789"`)
+	f.Add("reduce(1..10000, #acc + #acc)", `0`)
+	f.Add("reduce(1..100, [#acc, #acc], [0])", `0`)
 	f.Fuzz(func(t *testing.T, src, input string) {
-		p, err := expr.Compile(src)
+		var p *expr.Program
+		var err error
+		wiretest.Bounded(t, len(src), 4<<10, 4<<20, func() { p, err = expr.Compile(src) })
 		if err != nil {
 			return
 		}
 		env := expr.Env{Input: json.RawMessage(input)}
-		out, err := p.Eval(env)
+		var out json.RawMessage
+		// A result grows to its limit in steps, each of which is a copy.
+		wiretest.Bounded(t, len(src)+len(input), 4<<10, 8*expr.MaxBytes, func() { out, err = p.Eval(env) })
 		again, err2 := p.Eval(env)
 		if string(out) != string(again) || (err == nil) != (err2 == nil) {
 			t.Fatalf("%q over %q gave %s, %v and then %s, %v", src, input, out, err, again, err2)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 // Rules are read the same each time or refused with a path; a policy that
@@ -19,7 +20,9 @@ func FuzzParseRules(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		rules, err := policy.ParseRules(json.RawMessage(raw), "policies")
+		var rules []policy.Rule
+		var err error
+		wiretest.Bounded(t, len(raw), 4<<10, 4<<20, func() { rules, err = policy.ParseRules(json.RawMessage(raw), "policies") })
 		if err == nil {
 			if again, err := policy.ParseRules(json.RawMessage(raw), "policies"); err != nil || len(again) != len(rules) {
 				t.Errorf("%q: %d rules, then %d, %v", raw, len(rules), len(again), err)

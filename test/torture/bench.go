@@ -14,15 +14,18 @@ const (
 	benchWorkload = "chain10"
 	benchSteps    = 10
 
-	// benchMost bounds it, so that a long run's disk has room for its records.
-	benchMost = time.Minute
+	// benchTurn is how long it goes on, and benchRest how long it then rests before
+	// it begins again: as long as there are faults, and so that a long run's disk has
+	// room for its records.
+	benchTurn = time.Minute
+	benchRest = 15 * time.Second
 	// benchDrain is how long the bench's worker may take to finish its steps.
 	benchDrain = 40 * time.Second
 )
 
-// load is a `heddle bench` that keeps the deployment busy. Its figures mean
-// nothing here; what it started must end like everything else. It gives up when
-// it is begun while the deployment is dead, so the director begins it again.
+// load is a `heddle bench` that keeps the deployment busy, in turns. Its figures
+// mean nothing here; what it started must end like everything else. It also gives
+// up when it is begun while the deployment is dead. The director begins it again.
 type load struct{ process *process }
 
 // startBench starts it; none is wanted when its concurrency is 0.
@@ -35,7 +38,7 @@ func startBench(o options, d *deployment) (load, error) {
 		return load{}, err
 	}
 	args := []string{"bench", "--brokers", d.kafka, "--workload", benchWorkload, "--concurrency", strconv.Itoa(o.bench),
-		"--duration", min(o.duration, benchMost).String(), "-o", "json"}
+		"--duration", min(o.duration, benchTurn).String(), "-o", "json"}
 	p := &process{name: "bench", args: args, log: log, ended: d.endings}
 	return load{p}, p.start(d.binary)
 }

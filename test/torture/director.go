@@ -14,8 +14,10 @@ type director struct {
 	d       *deployment
 	began   time.Time
 	steps   []step
-	trouble []trouble // by process
-	wrong   []string  // ends that nothing excuses
+	end     time.Duration // of the last fault, since it began
+	bench   *process      // whose next turn is among the steps
+	trouble []trouble     // by process
+	wrong   []string      // ends that nothing excuses
 	done    map[action]int
 	ends    int // of processes by themselves
 }
@@ -40,7 +42,10 @@ const readyLimit = time.Minute
 // run follows the steps to their end, and then waits until everything is ready.
 // failed tells of what ends the run early.
 func (r *director) run(ctx context.Context, steps []step, failed <-chan error) error {
-	r.began, r.steps = time.Now(), steps
+	r.began, r.steps, r.end = time.Now(), steps, 0
+	if len(steps) > 0 {
+		r.end = steps[len(steps)-1].at
+	}
 	last := time.Now()
 	for {
 		next := time.Now().Add(askEvery)
@@ -102,6 +107,9 @@ func (r *director) next() error {
 
 // do does one step.
 func (r *director) do(s step) error {
+	if s.who == ofBench {
+		return r.bench.start(r.d.binary)
+	}
 	p, t := r.d.processes[s.who], &r.trouble[s.who]
 	r.done[s.do]++
 	switch s.do {
@@ -147,11 +155,9 @@ func (r *director) ended(e ending) error {
 	lived := time.Since(p.started)
 	p.cmd = nil
 	who := slices.Index(r.d.processes, p)
-	if who < 0 { // the bench
-		if time.Since(r.began) > benchMost {
-			return nil
-		}
-		return p.start(r.d.binary)
+	if who < 0 {
+		r.nextTurn(p, e.err)
+		return nil
 	}
 	r.ends++
 	what := fmt.Sprintf("%s ended by itself (%v) after %s: %s", p.name, e.err, lived.Round(time.Millisecond), p.lastWords())
@@ -162,6 +168,22 @@ func (r *director) ended(e ending) error {
 	r.d.diary.note("%s", what)
 	r.later(step{at: time.Since(r.began) + restartAfter, do: start, who: who})
 	return nil
+}
+
+// ofBench stands for the bench in the steps: it is not a process of the deployment.
+const ofBench = -1
+
+// nextTurn has the bench begin again, while there are faults to come: after a rest,
+// or soon if it gave up.
+func (r *director) nextTurn(bench *process, gaveUp error) {
+	rest := benchRest
+	if gaveUp != nil {
+		rest = restartAfter
+	}
+	if at := time.Since(r.began) + rest; at < r.end {
+		r.bench = bench
+		r.later(step{at: at, do: start, who: ofBench})
+	}
 }
 
 func (r *director) later(s step) {

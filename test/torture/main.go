@@ -50,7 +50,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the faults, their moments and the inputs")
 	flag.IntVar(&o.clients, "clients", 24, "clients that start workflows")
 	flag.IntVar(&o.rate, "rate", 100, "workflows to start per second, at most")
-	flag.IntVar(&o.bench, "bench", 1, "workflows at a time of a heddle bench beside it, for a minute at most; 0 for none")
+	flag.IntVar(&o.bench, "bench", 1, "workflows at a time of a heddle bench beside it, in turns of a minute; 0 for none")
 	flag.IntVar(&o.diskMiB, "disk", 256, "MiB of the broker's disk, a tmpfs, which needs root; 0: on the usual disk, and none is ever full")
 	flag.DurationVar(&o.settle, "settle", 2*time.Minute, "time for everything to end after the last fault")
 	flag.BoolVar(&o.keep, "keep", false, "keep the directory with logs and data")

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle"
+	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
 
 // A topics.yaml that is accepted has nothing that makes no sense.
@@ -12,7 +13,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("version: 1\nprefix: x.\npartitions: 1\nreplication: {factor: 1, min_insync: 1}\ngroups: {}\ntopics: {}\n"))
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s, err := Parse(src)
+		var s *Spec
+		var err error
+		wiretest.Bounded(t, len(src), 4<<10, 4<<20, func() { s, err = Parse(src) })
 		if err != nil {
 			return
 		}

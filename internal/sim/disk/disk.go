@@ -3,6 +3,7 @@ package disk
 
 import (
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -18,6 +19,9 @@ type Disk struct {
 	full    atomic.Bool
 	refused atomic.Int64
 	rotten  bool
+
+	crashing sync.Mutex
+	crash    *crash // that is prepared, or has happened; nil: none
 }
 
 // New is an empty disk.
@@ -52,32 +56,51 @@ func (d *Disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, er
 		return nil, d.refuse()
 	}
 	f, err := d.MemFS.Create(name, category)
-	return d.written(f, err)
+	return d.written(name, f, err)
 }
 
 // ReuseForWrite implements vfs.FS.
 func (d *Disk) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.MemFS.ReuseForWrite(from, to, category)
-	return d.written(f, err)
+	return d.written(to, f, err)
 }
 
 // OpenReadWrite implements vfs.FS.
 func (d *Disk) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := d.MemFS.OpenReadWrite(name, category, opts...)
-	return d.written(f, err)
+	return d.written(name, f, err)
 }
 
-func (d *Disk) written(f vfs.File, err error) (vfs.File, error) {
+func (d *Disk) written(name string, f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &written{f, d}, nil
+	return &written{f, d, name}, nil
 }
 
 // written is a file that is open for writing.
 type written struct {
 	vfs.File
-	on *Disk
+	on   *Disk
+	name string
+}
+
+// Sync implements vfs.File.
+func (f *written) Sync() error {
+	f.on.syncs(f.name)
+	return f.File.Sync()
+}
+
+// SyncData implements vfs.File.
+func (f *written) SyncData() error {
+	f.on.syncs(f.name)
+	return f.File.SyncData()
+}
+
+// SyncTo implements vfs.File.
+func (f *written) SyncTo(length int64) (bool, error) {
+	f.on.syncs(f.name)
+	return f.File.SyncTo(length)
 }
 
 // Write implements vfs.File. A full disk takes the first half: a write that

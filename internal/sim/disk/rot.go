@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Rot changes bytes at the beginning of all tables, or of all other files: of
@@ -83,12 +81,7 @@ func (d *Disk) change(name string, how func([]byte) []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	into, err := d.MemFS.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = into.Write(how(b))
-	return errors.Join(err, into.Sync(), into.Close(), d.sync(d.PathDir(name)))
+	return errors.Join(d.put(name, how(b)), d.sync(d.PathDir(name)))
 }
 
 func (d *Disk) sync(dir string) error {

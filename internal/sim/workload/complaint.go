@@ -5,6 +5,7 @@ import "fmt"
 // Complaint is what must not be of one workflow.
 type Complaint struct {
 	Workflow string
+	Kind     string // the same for all complaints that differ in names and numbers only
 	Err      error
 }
 
@@ -15,5 +16,5 @@ func (c *Complaint) Error() string { return c.Err.Error() }
 func (c *Complaint) Unwrap() error { return c.Err }
 
 func complain(workflow, format string, args ...any) error {
-	return &Complaint{workflow, fmt.Errorf(format, args...)}
+	return &Complaint{workflow, format, fmt.Errorf(format, args...)}
 }

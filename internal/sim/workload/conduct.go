@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/heddle-run/heddle/services/planner"
@@ -73,8 +74,8 @@ func CheckConduct(p *Plan, l *Ledger, steady bool, told Reports, records []*even
 			c.contained(rec, e)
 		}
 	}
-	for id, r := range c.runs {
-		r.end(id, c)
+	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
+		c.runs[id].end(id, c)
 	}
 	return errors.Join(c.Errs...)
 }
@@ -90,7 +91,7 @@ func (c *conduct) contained(rec *events.Record, e events.Event) {
 }
 
 func (c *conduct) fail(rec *events.Record, format string, args ...any) {
-	c.Errs = append(c.Errs, complain(rec.Workflow, "record %s of %q: %s", rec.Position, rec.Workflow, fmt.Sprintf(format, args...)))
+	c.Errs = append(c.Errs, &Complaint{rec.Workflow, format, fmt.Errorf("record %s of %q: %w", rec.Position, rec.Workflow, fmt.Errorf(format, args...))})
 }
 
 // end holds that nothing is left over.

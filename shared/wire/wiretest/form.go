@@ -1,4 +1,4 @@
-// Package wiretest has what fuzz targets of messages share.
+// Package wiretest has what fuzz targets share.
 package wiretest
 
 import (
