@@ -18,7 +18,8 @@
 // journal, and each workflow's history of commands and reads for
 // linearizability (package calls).
 //
-// log.go, cluster.go and coordinator.go are the model of Kafka; stream.go,
+// brokers.go says what is asked of a Kafka cluster, and model.go, log.go and
+// coordinator.go are the model of one; cluster.go is what clients see; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
 // disk; taker.go, caller.go, user.go and meddle.go who works with planners;
 // schedule.go, fault.go, faults_node.go, faults_log.go, membership.go and calm.go

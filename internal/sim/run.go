@@ -102,7 +102,7 @@ func (w *world) journals() [][]*kgo.Record {
 	defer w.c.mu.Unlock()
 	all := make([][]*kgo.Record, w.plan.Partitions)
 	for p := range all {
-		all[p] = w.c.log(w.c.names.Journal(), int32(p)).visible()
+		all[p] = w.c.visible(place{w.c.names.Journal(), int32(p)})
 	}
 	return all
 }
