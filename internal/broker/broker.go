@@ -41,7 +41,7 @@ type Options struct {
 
 	// Network, when set, replaces TCP: tests run the broker in a bubble of
 	// testing/synctest and dial Network.DialContext.
-	Network *kfake.VirtualNetwork
+	Network *Network
 
 	Logger *slog.Logger // nil: silent
 
@@ -52,6 +52,9 @@ type Options struct {
 	// nobody asks, and clients wait.
 	Failed func(error)
 }
+
+// Network is one in memory, for a bubble of testing/synctest.
+type Network = kfake.VirtualNetwork
 
 // Broker runs until it is closed.
 type Broker struct {

@@ -60,6 +60,7 @@ type session struct {
 	producer int64
 	epoch    int
 	next     map[place]int32 // sequence numbers
+	wrote    bool            // there is something to end
 }
 
 // which offset of a log is meant.

@@ -145,6 +145,7 @@ func (u *caller) next(ctx context.Context) (events.Reply, error) {
 // arrived says whether there is a reply, and keeps it.
 func (u *caller) arrived(at place) bool {
 	b := u.w.c.brokers
+	u.read = max(u.read, u.w.c.offset(at, starts)) // what is older nobody waits for
 	for u.reply == nil && b.readable(at, u.read, b.epoch(at)) {
 		rec := u.w.c.record(at, u.read)
 		u.read = rec.Offset + 1

@@ -16,6 +16,7 @@ import (
 type Campaign struct {
 	First, Count uint64
 	Steps        int
+	Embedded     bool          // over the embedded broker
 	Lines        int           // of a failing history that are printed
 	All          bool          // the lines about others and noise too
 	Every        time.Duration // between two lines about the progress; 0: none
@@ -64,7 +65,7 @@ func (r *running) work() {
 		if seed >= r.First+r.Count {
 			return
 		}
-		o := Options{Seed: seed, Steps: r.Steps}
+		o := Options{Seed: seed, Steps: r.Steps, Embedded: r.Embedded}
 		got := Run(o)
 		var small *Result
 		if got.Err != nil {
@@ -82,13 +83,21 @@ func (r *running) note(got Result, small *Result) {
 	r.covered.Add(got.Covered)
 	if small != nil {
 		r.failed++
-		fmt.Fprintf(r.out, "seed %d fails (heddle sim --seed %d --steps %d): %v\n", got.Seed, got.Seed, r.Steps, got.Err)
+		fmt.Fprintf(r.out, "seed %d fails (heddle sim --seed %d --steps %d --cluster %s): %v\n", got.Seed, got.Seed, r.Steps, r.cluster(), got.Err)
 		Describe(r.out, *small, r.Lines, r.All)
 	}
 	if r.Every > 0 && time.Since(r.told) >= r.Every {
 		r.told = time.Now()
 		r.tell()
 	}
+}
+
+// cluster is what a command line says of what is simulated.
+func (c Campaign) cluster() string {
+	if c.Embedded {
+		return "embedded"
+	}
+	return "model"
 }
 
 func (r *running) tell() {

@@ -64,6 +64,7 @@ const (
 
 var queues = []string{topics.DefaultQueue, "orders"}
 
+// newCluster is a cluster without brokers.
 func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	names, err := topics.NewNames("")
 	if err != nil {
@@ -85,7 +86,6 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	for _, q := range queues {
 		c.topic(names.Tasks(q), queuePartitions, smallRecord)
 	}
-	c.brokers = newModel(c.topics, func(stream string, o *op) { c.add(nil, stream, internal, o) })
 	return c
 }
 

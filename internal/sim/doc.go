@@ -18,8 +18,12 @@
 // journal, and each workflow's history of commands and reads for
 // linearizability (package calls).
 //
-// brokers.go says what is asked of a Kafka cluster, and model.go, log.go and
-// coordinator.go are the model of one; cluster.go is what clients see; stream.go,
+// brokers.go says what is asked of a Kafka cluster. model.go, log.go and
+// coordinator.go are a model of one, with faults that no cluster in one process
+// has; embedded.go, embedded_log.go, embedded_txn.go, batch.go and conn.go speak
+// the Kafka protocol to the embedded broker in the same bubble, one request at a
+// time, so that its real logs and transactions replay exactly too. cluster.go is
+// what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
 // disk; taker.go, caller.go, user.go and meddle.go who works with planners;
 // schedule.go, fault.go, faults_node.go, faults_log.go, membership.go and calm.go

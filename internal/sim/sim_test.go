@@ -18,12 +18,13 @@ var (
 	seeds   = flag.Int("seeds", 24, "how many seeds each test runs")
 	runs    = flag.Int("runs", 2, "how often a seed is run that has to give the same each time")
 	steps   = flag.Int("steps", 800, "with faults")
+	over    = flag.Bool("embedded", false, "over the embedded broker")
 	broken  = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
 )
 
 func options(seed uint64) Options {
-	o := Options{Seed: seed, Steps: *steps, Keep: *show}
+	o := Options{Seed: seed, Steps: *steps, Embedded: *over, Keep: *show}
 	for _, f := range flaws {
 		if f.name == *broken {
 			o.Flaws, o.Kinds = f.flaws, f.kinds

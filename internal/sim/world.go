@@ -62,6 +62,8 @@ type world struct {
 
 	defs map[string][]byte
 
+	left [][]*kgo.Record // what the journals have become in the end
+
 	strangers bool // there are workflows that the plan does not know
 
 	coverage workload.Coverage
@@ -113,6 +115,11 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	w.history, w.coverage = newHistory(o.Keep), workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
 	w.c.wrote = w.wrote
+	if o.Embedded {
+		w.c.brokers = startEmbedded(w.c.names, w.c.topics, w.fail)
+	} else {
+		w.c.brokers = newModel(w.c.topics, func(stream string, o *op) { w.c.add(nil, stream, internal, o) })
+	}
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for range planners {
@@ -282,6 +289,7 @@ func (w *world) shutdown() {
 	w.working.Wait()
 	w.ended.Wait()
 	w.shared.Close()
+	w.c.brokers.close()
 }
 
 func (w *world) err() error {
