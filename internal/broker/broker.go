@@ -104,6 +104,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, errors.Join(err, b.unlock())
 	}
 	b.guard()
+	b.isolate()
 	if o.Dir != "" {
 		debug.FreeOSMemory() // kfake reads every segment whole when it loads
 	}

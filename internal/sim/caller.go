@@ -147,10 +147,12 @@ func (u *caller) arrived(at place) bool {
 	b := u.w.c.brokers
 	u.read = max(u.read, u.w.c.offset(at, starts)) // what is older nobody waits for
 	for u.reply == nil && b.readable(at, u.read, b.epoch(at)) {
-		rec := u.w.c.record(at, u.read)
-		u.read = rec.Offset + 1
-		if string(rec.Key) == u.name {
-			u.reply = rec.Value
+		for _, rec := range u.w.c.records(at, u.read, 1<<20) {
+			u.read = rec.Offset + 1
+			if string(rec.Key) == u.name {
+				u.reply = rec.Value
+				break
+			}
 		}
 	}
 	return u.reply != nil

@@ -178,12 +178,15 @@ func (c *cluster) offset(at place, which which) int64 {
 }
 
 // record is one of a log without transactions.
-func (c *cluster) record(at place, offset int64) *kgo.Record {
-	recs, _, err := c.brokers.fetch(at, offset, c.brokers.epoch(at), 1)
+func (c *cluster) record(at place, offset int64) *kgo.Record { return c.records(at, offset, 1)[0] }
+
+// records are those of a log without transactions from one on, at most so many.
+func (c *cluster) records(at place, offset int64, most int) []*kgo.Record {
+	recs, _, err := c.brokers.fetch(at, offset, c.brokers.epoch(at), most)
 	if err != nil || len(recs) == 0 {
 		panic(fmt.Sprintf("sim: there is no record %s@%d: %v", at, offset, err))
 	}
-	return recs[0]
+	return recs
 }
 
 // visible are all records of a log that a read-committed reader sees.

@@ -43,17 +43,24 @@ func (e *embedded) offset(at place, which which) int64 {
 	return e.offsets(at.topic, which, 0)[at.partition]
 }
 
-// mostFetched bounds the bytes of a fetch.
-const mostFetched = 256 << 10
+const (
+	mostFetched = 256 << 10 // bytes of a fetch
+	oneBatch    = 1         // the least: a broker answers with a batch all the same
+	fewRecords  = 4         // so many are likely to be in one
+)
 
 // fetch implements brokers.
 func (e *embedded) fetch(at place, from int64, epoch int32, most int) ([]*kgo.Record, int64, error) {
+	bytes := int32(mostFetched)
+	if most <= fewRecords {
+		bytes = oneBatch
+	}
 	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset, p.PartitionMaxBytes = at.partition, epoch, from, mostFetched
+	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset, p.PartitionMaxBytes = at.partition, epoch, from, bytes
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.Partitions = at.topic, []kmsg.FetchRequestTopicPartition{p}
 	req := kmsg.NewPtrFetchRequest()
-	req.IsolationLevel, req.MaxBytes, req.SessionEpoch, req.Topics = 1, mostFetched, -1, []kmsg.FetchRequestTopic{t}
+	req.IsolationLevel, req.MaxBytes, req.SessionEpoch, req.Topics = 1, bytes, -1, []kmsg.FetchRequestTopic{t}
 	resp := ask[kmsg.FetchResponse](e, req)
 	e.expect("fetching "+at.String(), kerr.ErrorForCode(resp.ErrorCode))
 	got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
