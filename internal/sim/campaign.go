@@ -25,6 +25,14 @@ type Campaign struct {
 // EnoughSeeds are the seeds over which everything has to occur.
 const EnoughSeeds = 300
 
+// excused are the things that need not occur, with the reason.
+func excused(embedded bool) map[string]string {
+	if embedded {
+		return map[string]string{"InputLogTruncated": "a cluster of one broker has no election in which a log loses its newest records"}
+	}
+	return nil
+}
+
 // Run runs the seeds, several at a time. It prints every failure, shrunk, and
 // where to go on, and returns an error if there was any.
 func (c Campaign) Run(out io.Writer) error {
@@ -36,7 +44,7 @@ func (c Campaign) Run(out io.Writer) error {
 	}
 	wg.Wait()
 	r.tell()
-	if missing := r.covered.Missing(nil); c.Count >= EnoughSeeds && len(missing) > 0 {
+	if missing := r.covered.Missing(excused(r.Embedded)); c.Count >= EnoughSeeds && len(missing) > 0 {
 		return fmt.Errorf("%d seeds failed; in none there was: %s", r.failed, strings.Join(missing, ", "))
 	}
 	if r.failed > 0 {
