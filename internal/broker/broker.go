@@ -67,6 +67,7 @@ type Broker struct {
 	client    *kgo.Client // of our own, for what only clients can ask
 	failure   failure
 	exclusive exclusive
+	fences    fences
 	stop      context.CancelFunc // ends maintenance
 	stopped   sync.WaitGroup
 	closeOnce sync.Once
