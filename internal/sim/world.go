@@ -36,6 +36,7 @@ type world struct {
 
 	nodes     []*node // by slot; nil: it is down
 	disks     []*disk.Disk
+	filled    []*disk.Disk // all that ever were
 	skews     []time.Duration
 	takers    []*taker
 	owner     []int // of partitions: the slot that the group gave it to; -1: none
