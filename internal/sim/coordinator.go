@@ -46,14 +46,19 @@ func (k *coordinator) check(s *session) error {
 	return nil
 }
 
+// begin begins a transaction, unless one is open.
+func (k *coordinator) begin() {
+	if k.txn == nil {
+		k.txn, k.began = &transaction{open: true, marked: map[*log]bool{}}, time.Now()
+	}
+}
+
 func (m *model) produce(s *session, recs []*kgo.Record) error {
 	k := m.coordinator(s.id)
 	if err := k.check(s); err != nil {
 		return err
 	}
-	if k.txn == nil {
-		k.txn, k.began = &transaction{open: true, marked: map[*log]bool{}}, time.Now()
-	}
+	k.begin()
 	for _, rec := range recs {
 		l := m.log(placeOf(rec))
 		if !slices.Contains(k.txn.logs, l) {
@@ -72,6 +77,7 @@ func (m *model) stage(s *session, commit *kafka.Commit, member func(*kafka.Commi
 	if err := member(commit); err != nil {
 		return err
 	}
+	k.begin()
 	k.staged = func() {
 		for topic, parts := range commit.Positions {
 			for p, at := range parts {

@@ -1,7 +1,8 @@
 // Package sim runs whole planner clusters in a deterministic simulation: the
 // protocol code of package partition (owners, reigns, processors, checkpoints,
 // stores, the journal's reader) as it is, over a model of Kafka or the embedded
-// broker, and models of disks, of clocks, of takers and of clients, under one scheduler that a seed drives.
+// broker, and models of disks, of clocks, of takers and of clients, under one
+// scheduler that a seed drives.
 //
 // A run lives in a bubble of virtual time (testing/synctest). Everything that a
 // process asks of the cluster becomes an operation of a stream, whose name says
