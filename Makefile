@@ -15,7 +15,9 @@ TORTURE_FLAGS ?=
 SEEDS ?= 350
 SIM_SEED ?= 1
 SIM_SEEDS ?= 2000
+SIM_BROKER_SEEDS ?= 300
 SIM_LONG_SEEDS ?= 200000
+SIM_CLUSTER ?= model
 
 .PHONY: help
 help: ## list the targets
@@ -52,12 +54,13 @@ seeds: ## run the crash-equivalence tests with SEEDS seeds each (twelve tests)
 	HEDDLE_SEEDS=$(SEEDS) go test -count 1 -timeout 60m ./test/equivalence
 
 .PHONY: sim
-sim: build ## simulate planner clusters with faults: SIM_SEEDS seeds from SIM_SEED on
+sim: build ## simulate planner clusters with faults: SIM_SEEDS seeds from SIM_SEED on, and SIM_BROKER_SEEDS over the embedded broker
 	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_SEEDS)
+	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_BROKER_SEEDS) --cluster embedded
 
 .PHONY: sim-long
-sim-long: build ## the same for hours: SIM_LONG_SEEDS seeds; go on with SIM_SEED=N
-	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_LONG_SEEDS) --every 1m
+sim-long: build ## the same for hours: SIM_LONG_SEEDS seeds; go on with SIM_SEED=N; SIM_CLUSTER=embedded for the broker
+	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_LONG_SEEDS) --every 1m --cluster $(SIM_CLUSTER)
 
 .PHONY: torture
 torture: build ## kill, suspend and starve deployments under load, then account for everything (root: fills small disks)

@@ -41,7 +41,7 @@ type Options struct {
 
 	// Network, when set, replaces TCP: tests run the broker in a bubble of
 	// testing/synctest and dial Network.DialContext.
-	Network *kfake.VirtualNetwork
+	Network *Network
 
 	Logger *slog.Logger // nil: silent
 
@@ -52,6 +52,9 @@ type Options struct {
 	// nobody asks, and clients wait.
 	Failed func(error)
 }
+
+// Network is one in memory, for a bubble of testing/synctest.
+type Network = kfake.VirtualNetwork
 
 // Broker runs until it is closed.
 type Broker struct {
@@ -64,6 +67,7 @@ type Broker struct {
 	client    *kgo.Client // of our own, for what only clients can ask
 	failure   failure
 	exclusive exclusive
+	fences    fences
 	stop      context.CancelFunc // ends maintenance
 	stopped   sync.WaitGroup
 	closeOnce sync.Once
@@ -101,6 +105,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, errors.Join(err, b.unlock())
 	}
 	b.guard()
+	b.isolate()
 	if o.Dir != "" {
 		debug.FreeOSMemory() // kfake reads every segment whole when it loads
 	}

@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
@@ -166,31 +164,6 @@ func TestTheBrokerListensOnLoopbackOnly(t *testing.T) {
 			b.Close()
 			t.Errorf("listens on %s", addr)
 		}
-	}
-}
-
-func TestADeposedProducerCannotRecoverItsFence(t *testing.T) {
-	c := brokertest.Start(t, few)
-	admin := c.Admin(t)
-	initialize := func(id int64, epoch int16) *kmsg.InitProducerIDResponse {
-		req := kmsg.NewPtrInitProducerIDRequest()
-		req.TransactionalID = kmsg.StringPtr("txn")
-		req.TransactionTimeoutMillis = 10_000
-		req.ProducerID, req.ProducerEpoch = id, epoch
-		resp, err := req.RequestWith(t.Context(), admin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp
-	}
-	old := initialize(-1, -1)
-	lawful := initialize(-1, -1)
-	if lawful.ErrorCode != 0 || lawful.ProducerEpoch <= old.ProducerEpoch {
-		t.Fatalf("the second fence: %+v after %+v", lawful, old)
-	}
-	again := initialize(old.ProducerID, old.ProducerEpoch)
-	if err := kerr.ErrorForCode(again.ErrorCode); !errors.Is(err, kerr.ProducerFenced) {
-		t.Errorf("the deposed producer's recovery: %v, want it fenced", err)
 	}
 }
 

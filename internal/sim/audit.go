@@ -41,7 +41,7 @@ func (w *world) allLawful() [][]*events.Record {
 func (w *world) lawful(p int32) []*events.Record {
 	var filter journal.Filter
 	var all []*events.Record
-	for _, k := range w.c.log(w.c.names.Journal(), p).visible() {
+	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
 		h, err := journal.ParseHeaders(k.Headers)
 		if err != nil || !h.Lawful(&filter) {
 			continue

@@ -111,7 +111,7 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 		b.lawful[rec.Position] = 0
 	}
 	newest := map[string]events.Position{}
-	for _, k := range w.c.log(w.c.names.Journal(), p).visible() {
+	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
 		rec, err := journal.Decode(k)
 		if err != nil {
 			return nil, err
@@ -213,8 +213,12 @@ func (b *breach) mayBeTold(c *calls.Call) bool {
 	if c.ID == "" {
 		return b.doubts.about(c) && b.undone[at]
 	}
-	return b.void[decisionKey(c)][at]
+	return b.void[decisionKey(c)][at] || c.Reply.Refusal != nil && b.void[withoutID(c)][at]
 }
+
+// withoutID is what the records of a workflow's commands are known by that have
+// no id, like those of a command under another one's.
+func withoutID(c *calls.Call) string { return c.Workflow + "\x00" }
 
 // counts is a call as far as it counts; nil: it does not.
 func (b *breach) counts(c *calls.Call) *calls.Call {

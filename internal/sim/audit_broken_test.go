@@ -32,11 +32,14 @@ func TestWhatCountsOfABrokenLease(t *testing.T) {
 	}
 	cancel := calls.Call{What: "cancel", ID: "cancel", Reply: says("cancelled", "2.3")}
 	missed := calls.Call{What: calls.Asking + "workflow", Reply: events.Reply{Refusal: &events.Refusal{Code: "not_found"}}}
+	odd := at(1, 6) // the record of a command whose id was another's: it has none
+	conflict := calls.Call{What: "input", ID: "start", Reply: says("running", "1.6")}
+	conflict.Reply.Refusal = &events.Refusal{Code: "conflict"}
 	b := &breach{
 		lawful: map[events.Position]int64{at(1, 2): 3, at(2, 2): 30, at(2, 3): 34},
 		next:   map[events.Position]int64{at(1, 2): 30, at(2, 2): 34},
-		void:   map[string]map[events.Position]bool{decisionKey(of(pause, 0, 0)): {at(1, 4): true}},
-		undone: map[events.Position]bool{at(1, 4): true},
+		void:   map[string]map[events.Position]bool{decisionKey(of(pause, 0, 0)): {at(1, 4): true}, "w\x00": {odd: true}},
+		undone: map[events.Position]bool{at(1, 4): true, odd: true},
 		answers: map[string]answer{
 			decisionKey(of(pause, 0, 0)): {says("paused", "2.2"), 30},
 		},
@@ -55,6 +58,7 @@ func TestWhatCountsOfABrokenLease(t *testing.T) {
 		{"a read of what is void later", []*calls.Call{of(pause, 21, 22), of(read("paused", "1.4"), 41, 42)}, false},
 		{"a read of what nobody wrote", []*calls.Call{of(read("paused", "1.5"), 25, 26)}, false},
 		{"a command that is told of the void record of another", []*calls.Call{of(calls.Call{What: "stop", ID: "stop", Reply: says("stopping", "1.4")}, 21, 22)}, false},
+		{"a refusal of a command under a used id, that is void", []*calls.Call{of(conflict, 21, 22)}, true},
 		{"a command that was answered and is gone", []*calls.Call{of(pause, 21, 22), of(read("running", "2.3"), 45, 46)}, false},
 		{"a command of the new owner, an old read", []*calls.Call{of(pause, 21, 22), of(cancel, 33, 35), of(read("paused", "2.2"), 36, 37)}, true},
 		{"a command of the new owner, an old read later", []*calls.Call{of(pause, 21, 22), of(cancel, 33, 35), of(read("paused", "2.2"), 41, 42)}, false},

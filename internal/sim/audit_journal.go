@@ -179,7 +179,7 @@ func (w *world) histories() map[string]calls.History {
 // was taken by an operator's word, or kept by a wrong clock, may let effects out
 // for them: effects are as safe as the lease is.
 func (w *world) present(p int32, positions map[string]bool) {
-	for _, k := range w.c.log(w.c.names.Journal(), p).visible() {
+	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
 		if h, err := journal.ParseHeaders(k.Headers); err == nil {
 			positions[at(int(p), h.Position)] = true
 		}

@@ -25,7 +25,7 @@ func (w *world) reports(p int32) workload.Reports {
 		return all
 	}
 	margin := w.settings().Complete().Margin.Milliseconds()
-	for _, k := range w.c.log(w.c.names.Inbox(), p).visible() {
+	for _, k := range w.c.visible(place{w.c.names.Inbox(), p}) {
 		if m, err := events.DecodeInbox(k.Value); err == nil {
 			if o, ok := m.(*events.TaskOutcome); ok {
 				all.Note(o.Token, k.Timestamp.UnixMilli()+margin)

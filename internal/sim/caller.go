@@ -21,6 +21,7 @@ type caller struct {
 	name  string // its address
 	asked int
 	read  int64              // of its log of replies
+	reply []byte             // the one before that, if nobody has it yet
 	more  []kgo.RecordHeader // of its commands
 }
 
@@ -100,10 +101,7 @@ func (u *caller) send(rec *kgo.Record) {
 	c := u.w.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(nil, "user/"+u.name+"/send", sending, &op{what: rec.Topic, exec: func() error {
-		_, _, err := c.write(rec, nil)
-		return err
-	}, done: func(error) {}})
+	c.add(nil, "user/"+u.name+"/send", sending, &op{what: rec.Topic, exec: func() error { return c.write(rec) }, done: func(error) {}})
 }
 
 // answer waits for the decision or answer to a question.
@@ -119,20 +117,12 @@ func (u *caller) answer(ctx context.Context, replyID string) (events.Reply, erro
 // next waits for the next reply to this caller.
 func (u *caller) next(ctx context.Context) (events.Reply, error) {
 	c := u.w.c
-	topic := c.topics[c.names.Replies()]
-	l := topic.logs[kafka.PartitionFor([]byte(u.name), int32(len(topic.logs)))]
+	at := place{c.names.Replies(), kafka.PartitionFor([]byte(u.name), repliesPartitions)}
 	got := make(chan []byte, 1)
 	var value []byte
 	o := &op{what: "reply"}
-	o.ready = func() bool {
-		for ; u.read < l.end(); u.read++ {
-			if string(l.at(u.read).rec.Key) == u.name {
-				return true
-			}
-		}
-		return false
-	}
-	o.exec = func() error { value = l.at(u.read).rec.Value; u.read++; return nil }
+	o.ready = func() bool { return u.arrived(at) }
+	o.exec = func() error { value, u.reply = u.reply, nil; return nil }
 	o.done = func(error) { got <- value }
 	c.mu.Lock()
 	c.add(nil, "user/"+u.name+"/replies", fetching, o)
@@ -150,6 +140,22 @@ func (u *caller) next(ctx context.Context) (events.Reply, error) {
 		c.mu.Unlock()
 		return r, ctx.Err()
 	}
+}
+
+// arrived says whether there is a reply, and keeps it.
+func (u *caller) arrived(at place) bool {
+	b := u.w.c.brokers
+	u.read = max(u.read, u.w.c.offset(at, starts)) // what is older nobody waits for
+	for u.reply == nil && b.readable(at, u.read, b.epoch(at)) {
+		for _, rec := range u.w.c.records(at, u.read, 1<<20) {
+			u.read = rec.Offset + 1
+			if string(rec.Key) == u.name {
+				u.reply = rec.Value
+				break
+			}
+		}
+	}
+	return u.reply != nil
 }
 
 // tick counts what callers begin and see: their order in a history.

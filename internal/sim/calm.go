@@ -12,6 +12,9 @@ func (w *world) calmDown() {
 	w.calm = true
 	w.note("no more faults")
 	w.later = nil
+	for _, fs := range w.filled { // also those of processes that end: they would try for ever
+		fs.Free()
+	}
 	w.until("who leaves has left", w.allEnded)
 	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
 	for slot, n := range w.nodes {

@@ -45,9 +45,7 @@ func (c clients) Admin() (partition.Admin, error) { return admin(c), nil }
 
 // Txn implements partition.Cluster.
 func (c clients) Txn(p int32) (partition.Txn, error) {
-	c.n.c.mu.Lock()
-	defer c.n.c.mu.Unlock()
-	return &txn{n: c.n, k: c.n.c.coordinator(c.n.c.names.PlannerTxn(p))}, nil
+	return &txn{n: c.n, id: c.n.c.names.PlannerTxn(p)}, nil
 }
 
 // Source implements partition.Cluster.
@@ -67,17 +65,17 @@ type admin struct{ n *node }
 // Close implements partition.Admin.
 func (admin) Close() {}
 
-func (a admin) list(ctx context.Context, what string, names []string, pick func(*log) int64) (kadm.ListedOffsets, error) {
+func (a admin) list(ctx context.Context, what string, names []string, which which, ms int64) (kadm.ListedOffsets, error) {
 	out := kadm.ListedOffsets{}
 	err := a.n.ask(ctx, "offsets/"+names[0], question, nil, func() error {
 		for _, name := range names {
-			t := a.n.c.topics[name]
-			if t == nil {
+			if a.n.c.topics[name] == nil {
 				return kerr.UnknownTopicOrPartition
 			}
 			out[name] = map[int32]kadm.ListedOffset{}
-			for p, l := range t.logs {
-				out[name][int32(p)] = kadm.ListedOffset{Topic: name, Partition: int32(p), Offset: pick(l), LeaderEpoch: l.epoch}
+			for p, offset := range a.n.c.brokers.offsets(name, which, ms) {
+				at := place{name, int32(p)}
+				out[name][at.partition] = kadm.ListedOffset{Topic: name, Partition: at.partition, Offset: offset, LeaderEpoch: a.n.c.brokers.epoch(at)}
 			}
 		}
 		return nil
@@ -90,39 +88,29 @@ func (a admin) list(ctx context.Context, what string, names []string, pick func(
 
 // ListStartOffsets implements partition.Admin.
 func (a admin) ListStartOffsets(ctx context.Context, names ...string) (kadm.ListedOffsets, error) {
-	return a.list(ctx, "starts", names, func(l *log) int64 { return l.start })
+	return a.list(ctx, "starts", names, starts, 0)
 }
 
 // ListEndOffsets implements partition.Admin.
 func (a admin) ListEndOffsets(ctx context.Context, names ...string) (kadm.ListedOffsets, error) {
-	return a.list(ctx, "ends", names, func(l *log) int64 { return l.end() })
+	return a.list(ctx, "ends", names, ends, 0)
 }
 
 // ListCommittedOffsets implements partition.Admin.
 func (a admin) ListCommittedOffsets(ctx context.Context, names ...string) (kadm.ListedOffsets, error) {
-	return a.list(ctx, "stable ends", names, func(l *log) int64 { return l.stable() })
+	return a.list(ctx, "stable ends", names, stable, 0)
 }
 
 // ListOffsetsAfterMilli implements partition.Admin.
 func (a admin) ListOffsetsAfterMilli(ctx context.Context, ms int64, names ...string) (kadm.ListedOffsets, error) {
-	return a.list(ctx, "offsets by time", names, func(l *log) int64 { return l.since(ms) })
-}
-
-// since is the first offset stamped at a time or later, or the end.
-func (l *log) since(ms int64) int64 {
-	for o := l.start; o < l.end(); o++ {
-		if l.at(o).rec.Timestamp.UnixMilli() >= ms {
-			return o
-		}
-	}
-	return l.end()
+	return a.list(ctx, "offsets by time", names, stampedAt, ms)
 }
 
 // FetchOffsets implements partition.Admin.
 func (a admin) FetchOffsets(ctx context.Context, group string) (kadm.OffsetResponses, error) {
 	out := kadm.OffsetResponses{}
 	err := a.n.ask(ctx, "offsets/"+group, question, nil, func() error {
-		for at, offset := range a.n.c.offsets[group] {
+		for at, offset := range a.n.c.brokers.committed(group) {
 			if out[at.topic] == nil {
 				out[at.topic] = map[int32]kadm.OffsetResponse{}
 			}
@@ -148,8 +136,8 @@ func (a admin) Metadata(ctx context.Context, names ...string) (kadm.Metadata, er
 				continue
 			}
 			d := kadm.TopicDetail{Topic: name, ID: t.id, Partitions: kadm.PartitionDetails{}}
-			for p := range t.logs {
-				d.Partitions[int32(p)] = kadm.PartitionDetail{Topic: name, Partition: int32(p)}
+			for p := range t.partitions {
+				d.Partitions[p] = kadm.PartitionDetail{Topic: name, Partition: p}
 			}
 			m.Topics[name] = d
 		}
@@ -168,7 +156,7 @@ type reader struct {
 // cursor is how far a reader has read a log.
 type cursor struct {
 	next   int64
-	cuts   int // of the log that the reader has seen
+	epoch  int32 // of the log when the reader began
 	paused bool
 }
 
@@ -178,12 +166,11 @@ func (r *reader) AddConsumePartitions(partitions map[string]map[int32]kgo.Offset
 	defer r.n.c.mu.Unlock()
 	for topic, parts := range partitions {
 		for p, offset := range parts {
-			l := r.n.c.log(topic, p)
-			next := offset.EpochOffset().Offset
+			at, next := place{topic, p}, offset.EpochOffset().Offset
 			if topic == r.n.c.names.Queries() { // asked for by time
-				next = l.since(next)
+				next = r.n.c.brokers.offsets(topic, stampedAt, next)[p]
 			}
-			r.at[place{topic, p}] = &cursor{next: next, cuts: len(l.cuts)}
+			r.at[at] = &cursor{next: next, epoch: r.n.c.brokers.epoch(at)}
 		}
 	}
 }
@@ -250,9 +237,7 @@ func (r *reader) some() []place {
 		if cur.paused || r.n.deaf[at] {
 			continue
 		}
-		l := r.n.c.log(at.topic, at.partition)
-		records, next, err := l.fetch(cur.next, 1, cur.cuts)
-		if err != nil || len(records) > 0 || next > cur.next {
+		if r.n.c.brokers.readable(at, cur.next, cur.epoch) {
 			all = append(all, at)
 		}
 	}
@@ -272,7 +257,7 @@ func (r *reader) fetch() kgo.Fetches {
 	if r.n.c.rng.IntN(3) == 0 {
 		most = 1 + r.n.c.rng.IntN(4)
 	}
-	records, next, err := r.n.c.log(at.topic, at.partition).fetch(cur.next, most, cur.cuts)
+	records, next, err := r.n.c.brokers.fetch(at, cur.next, cur.epoch, most)
 	cur.next = next
 	part := kgo.FetchPartition{Partition: at.partition, Records: records, Err: err}
 	return kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: at.topic, Partitions: []kgo.FetchPartition{part}}}}}
@@ -304,8 +289,7 @@ func (p *producer) Produce(ctx context.Context, rec *kgo.Record, done func(*kgo.
 		if p.stopped != nil {
 			return p.stopped
 		}
-		at, offset, err := p.n.c.write(rec, nil)
-		rec.Partition, rec.Offset = at, offset
+		err := p.n.c.write(rec)
 		if p.blind > 0 { // sent twice, as its acknowledgement was lost: DUPLICATE_SEQUENCE_NUMBER
 			p.blind--
 			rec.Offset = -1

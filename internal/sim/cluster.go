@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,16 +12,16 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// cluster is the model of a Kafka cluster: logs, transactions, offsets of
-// groups, and the operations of clients that wait for the scheduler. Only the
-// scheduler changes logs; clients register operations.
+// cluster is a Kafka cluster as its clients see it: brokers, the planner group,
+// and the operations of clients that wait for the scheduler. Only the scheduler
+// asks the brokers; clients register operations.
 type cluster struct {
 	mu         sync.Mutex
 	names      topics.Names
 	partitions int32
 	topics     map[string]*topic
-	txns       map[string]*coordinator
-	offsets    map[string]map[place]int64 // of groups
+	brokers    brokers
+	commits    map[string]int // of transactions, by transactional id
 	group      group
 	streams    map[string]*stream
 	rng        *rand.Rand // of the scheduler
@@ -30,11 +29,24 @@ type cluster struct {
 	wrote func(rec *kgo.Record, p int32, offset int64) // is told of every record
 }
 
+// topic is one topic of a cluster.
+type topic struct {
+	name       string
+	id         [16]byte
+	partitions int32
+	max        int  // bytes of a record
+	stamped    bool // by the broker
+}
+
 // place is a partition of a topic.
 type place struct {
 	topic     string
 	partition int32
 }
+
+func placeOf(rec *kgo.Record) place { return place{rec.Topic, rec.Partition} }
+
+func (p place) String() string { return fmt.Sprintf("%s/%d", p.topic, p.partition) }
 
 // group is the planner group.
 type group struct {
@@ -52,14 +64,15 @@ const (
 
 var queues = []string{topics.DefaultQueue, "orders"}
 
+// newCluster is a cluster without brokers.
 func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	names, err := topics.NewNames("")
 	if err != nil {
 		panic(err)
 	}
 	c := &cluster{
-		names: names, partitions: partitions, rng: rng, topics: map[string]*topic{}, txns: map[string]*coordinator{},
-		offsets: map[string]map[place]int64{}, group: group{members: map[string]bool{}}, streams: map[string]*stream{},
+		names: names, partitions: partitions, rng: rng, topics: map[string]*topic{}, commits: map[string]int{},
+		group: group{members: map[string]bool{}}, streams: map[string]*stream{},
 	}
 	for _, name := range []string{names.Status(), names.TaskControl(), names.DLQ(), names.Queries(), names.Authority()} {
 		c.topic(name, partitions, smallRecord)
@@ -77,56 +90,78 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 }
 
 func (c *cluster) topic(name string, partitions int32, most int) *topic {
-	t := &topic{name: name, max: most}
+	t := &topic{name: name, max: most, partitions: partitions}
 	copy(t.id[:], fmt.Sprintf("%016d", len(c.topics)+1))
-	for range partitions {
-		t.logs = append(t.logs, &log{})
-	}
 	c.topics[name] = t
 	return t
 }
 
-func (c *cluster) log(topic string, p int32) *log {
-	if t := c.topics[topic]; t != nil && int(p) < len(t.logs) && p >= 0 {
-		return t.logs[p]
-	}
-	panic(fmt.Sprintf("sim: there is no partition %d of %s", p, topic))
-}
-
-// place finds where a record belongs.
-func (c *cluster) place(rec *kgo.Record) (*topic, int32) {
+// place finds where a record belongs, and refuses one that is too large, as
+// clients do that know the topics' limits.
+func (c *cluster) place(rec *kgo.Record) error {
 	t := c.topics[rec.Topic]
 	if t == nil {
 		panic("sim: there is no topic " + rec.Topic)
 	}
 	if rec.Partition == kafka.ByKey {
-		return t, kafka.PartitionFor(rec.Key, int32(len(t.logs)))
+		rec.Partition = kafka.PartitionFor(rec.Key, t.partitions)
 	}
-	return t, rec.Partition
-}
-
-// write appends a record, or refuses it.
-func (c *cluster) write(rec *kgo.Record, txn *transaction) (int32, int64, error) {
-	t, p := c.place(rec)
 	if size(rec) > t.max {
-		return p, -1, kerr.MessageTooLarge
+		rec.Offset = -1
+		return kerr.MessageTooLarge
 	}
-	l := c.log(t.name, p)
-	if txn != nil && !txn.in(l) {
-		txn.logs = append(txn.logs, l)
-	}
-	offset := l.append(t, p, rec, txn, time.Now())
-	c.wrote(rec, p, offset)
-	return p, offset, nil
+	return nil
 }
 
-func (t *transaction) in(l *log) bool {
-	for _, at := range t.logs {
-		if at == l {
-			return true
+// write writes a record outside of transactions.
+func (c *cluster) write(rec *kgo.Record) error {
+	if err := c.place(rec); err != nil {
+		return err
+	}
+	offset, err := c.brokers.append(rec)
+	rec.Offset = offset
+	if err == nil {
+		c.wrote(rec, rec.Partition, offset)
+	}
+	return err
+}
+
+// produce writes records in a transaction, up to the first that is refused.
+func (c *cluster) produce(s *session, recs []*kgo.Record) error {
+	var refused error
+	for i, rec := range recs {
+		if refused = c.place(rec); refused != nil {
+			recs = recs[:i]
+			break
 		}
 	}
-	return false
+	if err := c.brokers.produce(s, recs); err != nil {
+		return err
+	}
+	for _, rec := range recs {
+		c.wrote(rec, rec.Partition, rec.Offset)
+	}
+	return refused
+}
+
+// finish ends a transaction.
+func (c *cluster) finish(s *session, commit bool) error {
+	err := c.brokers.finish(s, commit)
+	if err == nil && commit {
+		c.commits[s.id]++
+	}
+	return err
+}
+
+// member refuses positions that are committed in the name of no member.
+func (c *cluster) member(commit *kafka.Commit) error {
+	if !c.group.members[commit.Member] {
+		return kerr.UnknownMemberID
+	}
+	if commit.Generation != c.group.generation {
+		return kerr.IllegalGeneration
+	}
+	return nil
 }
 
 func size(rec *kgo.Record) int {
@@ -137,10 +172,38 @@ func size(rec *kgo.Record) int {
 	return n
 }
 
-// commit notes the position of a group.
-func (c *cluster) commit(group string, at place, offset int64) {
-	if c.offsets[group] == nil {
-		c.offsets[group] = map[place]int64{}
+// offset is one of a log.
+func (c *cluster) offset(at place, which which) int64 {
+	return c.brokers.offsets(at.topic, which, 0)[at.partition]
+}
+
+// record is one of a log without transactions.
+func (c *cluster) record(at place, offset int64) *kgo.Record { return c.records(at, offset, 1)[0] }
+
+// records are those of a log without transactions from one on, at most so many.
+func (c *cluster) records(at place, offset int64, most int) []*kgo.Record {
+	recs, _, err := c.brokers.fetch(at, offset, c.brokers.epoch(at), most)
+	if err != nil || len(recs) == 0 {
+		panic(fmt.Sprintf("sim: there is no record %s@%d: %v", at, offset, err))
 	}
-	c.offsets[group][at] = offset
+	return recs
+}
+
+// visible are all records of a log that a read-committed reader sees.
+func (c *cluster) visible(at place) []*kgo.Record {
+	var all []*kgo.Record
+	epoch := c.brokers.epoch(at)
+	for next := c.offset(at, starts); c.brokers.readable(at, next, epoch); {
+		recs, end, err := c.brokers.fetch(at, next, epoch, 1<<20)
+		if err != nil {
+			panic(fmt.Sprintf("sim: reading %s from %d on: %v", at, next, err))
+		}
+		for _, rec := range recs {
+			if !rec.Attrs.IsControl() {
+				all = append(all, rec)
+			}
+		}
+		next = end
+	}
+	return all
 }

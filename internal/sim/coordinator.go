@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -9,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
-// coordinator is what the cluster knows about a transactional id.
+// coordinator is what the model knows about a transactional id.
 type coordinator struct {
 	id     string
 	epoch  int
@@ -17,74 +18,79 @@ type coordinator struct {
 	ending int          // marks of ended transactions that are not written yet
 	began  time.Time
 	staged func() // commits the positions of the open one
-
-	commits int // so many transactions were committed
 }
 
-// txnTimeout is when the cluster ends a transaction that nobody ends.
-const txnTimeout = 10 * time.Second
-
-func (c *cluster) coordinator(id string) *coordinator {
-	if c.txns[id] == nil {
-		c.txns[id] = &coordinator{id: id}
+func (m *model) coordinator(id string) *coordinator {
+	if m.txns[id] == nil {
+		m.txns[id] = &coordinator{id: id}
 	}
-	return c.txns[id]
+	return m.txns[id]
 }
 
-// initialize is InitProducerID: it ends what is open and fences older epochs.
-func (c *cluster) initialize(k *coordinator) int {
+func (m *model) initialize(id string) (*session, error) {
+	k := m.coordinator(id)
 	k.epoch++
 	if k.txn != nil {
-		c.end(k, false)
+		m.end(k, false)
 	}
-	return k.epoch
+	return &session{id: id, epoch: k.epoch}, nil
 }
 
-// check refuses a producer that was fenced.
-func (k *coordinator) check(epoch int) error {
-	if epoch != k.epoch {
+func (m *model) settle(s *session) error { return m.finish(s, false) }
+
+// check refuses a session that was fenced.
+func (k *coordinator) check(s *session) error {
+	if s.epoch != k.epoch {
 		return kerr.ProducerFenced
 	}
 	return nil
 }
 
-// produce writes one record in the open transaction, which begins with it.
-func (c *cluster) produce(k *coordinator, epoch int, rec *kgo.Record) error {
-	if err := k.check(epoch); err != nil {
-		return err
-	}
+// begin begins a transaction, unless one is open.
+func (k *coordinator) begin() {
 	if k.txn == nil {
 		k.txn, k.began = &transaction{open: true, marked: map[*log]bool{}}, time.Now()
 	}
-	p, offset, err := c.write(rec, k.txn)
-	rec.Partition, rec.Offset = p, offset
-	return err
 }
 
-// stage adds positions to the open transaction.
-func (c *cluster) stage(k *coordinator, epoch int, commit *kafka.Commit) error {
-	if err := k.check(epoch); err != nil {
+func (m *model) produce(s *session, recs []*kgo.Record) error {
+	k := m.coordinator(s.id)
+	if err := k.check(s); err != nil {
 		return err
 	}
-	if !c.group.members[commit.Member] {
-		return kerr.UnknownMemberID
+	k.begin()
+	for _, rec := range recs {
+		l := m.log(placeOf(rec))
+		if !slices.Contains(k.txn.logs, l) {
+			k.txn.logs = append(k.txn.logs, l)
+		}
+		rec.Offset = l.append(rec, k.txn, time.Now())
 	}
-	if commit.Generation != c.group.generation {
-		return kerr.IllegalGeneration
+	return nil
+}
+
+func (m *model) stage(s *session, commit *kafka.Commit, member func(*kafka.Commit) error) error {
+	k := m.coordinator(s.id)
+	if err := k.check(s); err != nil {
+		return err
 	}
+	if err := member(commit); err != nil {
+		return err
+	}
+	k.begin()
 	k.staged = func() {
 		for topic, parts := range commit.Positions {
 			for p, at := range parts {
-				c.commit(commit.Group, place{topic, p}, at.Offset)
+				m.commit(commit.Group, place{topic, p}, at.Offset)
 			}
 		}
 	}
 	return nil
 }
 
-// finish is EndTxn.
-func (c *cluster) finish(k *coordinator, epoch int, commit bool) error {
-	if err := k.check(epoch); err != nil {
+func (m *model) finish(s *session, commit bool) error {
+	k := m.coordinator(s.id)
+	if err := k.check(s); err != nil {
 		return err
 	}
 	if k.txn == nil {
@@ -93,55 +99,52 @@ func (c *cluster) finish(k *coordinator, epoch int, commit bool) error {
 		}
 		return nil
 	}
-	c.end(k, commit)
+	m.end(k, commit)
 	return nil
 }
 
 // end decides the open transaction. Its marks are written one after the other, a
 // little later; until then readers wait in front of it.
-func (c *cluster) end(k *coordinator, commit bool) {
+func (m *model) end(k *coordinator, commit bool) {
 	txn, staged := k.txn, k.staged
 	k.txn, k.staged = nil, nil
 	txn.open, txn.committed = false, commit
-	if commit {
-		k.commits++
-	}
 	for _, l := range txn.logs {
-		t, p := c.find(l)
-		k.ending++
-		c.add(nil, "cluster/"+k.id, internal, &op{what: "mark " + t.name, exec: func() error {
-			k.ending--
-			l.endTxn(t, p, txn, time.Now())
-			return nil
-		}})
+		m.later(k, "mark "+l.at.topic, func() { l.endTxn(txn, time.Now()) })
 	}
 	if commit && staged != nil {
-		k.ending++
-		c.add(nil, "cluster/"+k.id, internal, &op{what: "commit positions", exec: func() error {
-			k.ending--
-			staged()
-			return nil
-		}})
+		m.later(k, "commit positions", staged)
 	}
 }
 
-// overdue ends transactions that nobody ends in time: their producer has to
-// begin anew.
-func (c *cluster) overdue(now time.Time) {
-	for _, id := range sortedKeys(c.txns) {
-		if k := c.txns[id]; k.txn != nil && now.Sub(k.began) > txnTimeout {
-			c.initialize(k)
-		}
-	}
+// later does a part of what ends a transaction.
+func (m *model) later(k *coordinator, what string, do func()) {
+	k.ending++
+	m.someday("cluster/"+k.id, &op{what: what, exec: func() error {
+		k.ending--
+		do()
+		return nil
+	}})
 }
 
-func (c *cluster) find(l *log) (*topic, int32) {
-	for _, t := range c.topics {
-		for p, at := range t.logs {
-			if at == l {
-				return t, int32(p)
-			}
+func (m *model) quiet(id string) bool { return m.coordinator(id).ending == 0 }
+
+func (m *model) open() []string {
+	var all []string
+	for _, id := range sortedKeys(m.txns) {
+		if m.txns[id].txn != nil {
+			all = append(all, id)
 		}
 	}
-	panic("sim: a log of no topic")
+	return all
+}
+
+// overdue lets producers begin anew whose transactions nobody ends in time.
+func (m *model) overdue(now time.Time) {
+	for _, id := range m.open() {
+		if k := m.txns[id]; now.Sub(k.began) > txnTimeout {
+			k.epoch++
+			m.end(k, false)
+		}
+	}
 }

@@ -83,9 +83,9 @@ func (n *node) hear() {
 func (w *world) committed(p int32, more int) func() bool {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	k := w.c.coordinator(w.c.names.PlannerTxn(p))
-	enough := k.commits + more
-	return func() bool { return k.commits >= enough } // only the scheduler commits
+	id := w.c.names.PlannerTxn(p)
+	enough := w.c.commits[id] + more
+	return func() bool { return w.c.commits[id] >= enough } // only the scheduler commits
 }
 
 // wipe kills a planner and starts it some time later on an empty disk.

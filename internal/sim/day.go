@@ -45,7 +45,7 @@ func (w *world) readAgain(ctx context.Context) error {
 	}
 	p := kafka.PartitionFor([]byte(id), w.plan.Partitions)
 	w.c.mu.Lock()
-	first := w.c.log(names.Commands(), p).start
+	first := w.c.offset(place{names.Commands(), p}, starts)
 	w.c.mu.Unlock()
 	order := func(name string, body map[string]any) error {
 		body["by"] = "an operator"

@@ -45,6 +45,15 @@ func TestRottenDisksAreOutlived(t *testing.T) {
 	}
 }
 
+// A process that was killed on a full disk, shortly before the faults end, ends too.
+// (Its store tries to write for as long as there is no room, and nothing else lets
+// the run end.)
+func TestADeadProcessLeavesItsFullDisk(t *testing.T) {
+	if r := Run(onBroker(539)); r.Err != nil {
+		t.Error(r.Err)
+	}
+}
+
 // text is what a logger has written, from any goroutine.
 type text struct {
 	mu sync.Mutex

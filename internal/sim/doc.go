@@ -1,7 +1,8 @@
 // Package sim runs whole planner clusters in a deterministic simulation: the
 // protocol code of package partition (owners, reigns, processors, checkpoints,
-// stores, the journal's reader) as it is, over a model of Kafka, of disks, of
-// clocks, of takers and of clients, under one scheduler that a seed drives.
+// stores, the journal's reader) as it is, over a model of Kafka or the embedded
+// broker, and models of disks, of clocks, of takers and of clients, under one
+// scheduler that a seed drives.
 //
 // A run lives in a bubble of virtual time (testing/synctest). Everything that a
 // process asks of the cluster becomes an operation of a stream, whose name says
@@ -20,7 +21,12 @@
 // and each workflow's history of commands and reads for linearizability (package
 // calls). While it runs, effects are held against leases (leash.go).
 //
-// log.go, cluster.go and coordinator.go are the model of Kafka; stream.go,
+// brokers.go says what is asked of a Kafka cluster. model.go, log.go and
+// coordinator.go are a model of one, with faults that no cluster in one process
+// has; embedded.go, embedded_log.go, embedded_txn.go, batch.go and conn.go speak
+// the Kafka protocol to the embedded broker in the same bubble, one request at a
+// time, so that its real logs and transactions replay exactly too. cluster.go is
+// what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
 // disk; taker.go, caller.go, user.go and meddle.go who works with planners;
 // schedule.go, fault.go, faults_node.go, faults_log.go, membership.go and calm.go

@@ -21,56 +21,56 @@ type faultKind struct {
 	name   string
 	weight int
 	do     func(*world, *rand.Rand)
+	model  bool // the embedded broker cannot have it
 }
 
 // faultKinds are all kinds with how they are done, and their weights.
 var faultKinds = []faultKind{
-	{"kill", 6, (*world).killNode},
-	{"freeze", 5, (*world).freezeNode},
-	{"cut", 4, (*world).cutNode},
-	{"leave", 3, (*world).leaveNode},
-	{"deaf", 2, (*world).deafen},
-	{"move", 8, (*world).movePartition},
-	{"wipe", 1, func(w *world, rng *rand.Rand) { w.wipe(rng.IntN(len(w.nodes)), millis(rng, 0, 4000)) }},
-	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }},
-	{"release", 5, (*world).releasePartition},
-	{"skew", 2, (*world).skewClock},
-	{"leap", 2, (*world).leapClock},
-	{"append", 3, (*world).failAppend},
-	{"effect", 4, (*world).failEffect},
-	{"reply", 2, (*world).loseReply},
-	{"repeat", 6, (*world).repeatInput},
-	{"truncate", 2, (*world).truncateInput},
-	{"expire", 2, (*world).expireInput},
-	{"abort", 3, (*world).abortTxn},
-	{"poison", 4, (*world).poisonInput},
-	{"taker", 3, (*world).killTaker},
-	{"swap", 2, (*world).swapDisk},
-	{"rot", 2, (*world).rotDisk},
-	{"full", 1, (*world).fillDisk},
+	{"kill", 6, (*world).killNode, false},
+	{"freeze", 5, (*world).freezeNode, false},
+	{"cut", 4, (*world).cutNode, false},
+	{"leave", 3, (*world).leaveNode, false},
+	{"deaf", 2, (*world).deafen, false},
+	{"move", 8, (*world).movePartition, false},
+	{"wipe", 1, func(w *world, rng *rand.Rand) { w.wipe(rng.IntN(len(w.nodes)), millis(rng, 0, 4000)) }, false},
+	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }, false},
+	{"release", 5, (*world).releasePartition, false},
+	{"skew", 2, (*world).skewClock, false},
+	{"leap", 2, (*world).leapClock, false},
+	{"append", 3, (*world).failAppend, false},
+	{"effect", 4, (*world).failEffect, false},
+	{"reply", 2, (*world).loseReply, false},
+	{"repeat", 6, (*world).repeatInput, false},
+	{"truncate", 2, (*world).truncateInput, true},
+	{"expire", 2, (*world).expireInput, false},
+	{"abort", 3, (*world).abortTxn, false},
+	{"poison", 4, (*world).poisonInput, false},
+	{"taker", 3, (*world).killTaker, false},
+	{"swap", 2, (*world).swapDisk, false},
+	{"rot", 2, (*world).rotDisk, false},
+	{"full", 1, (*world).fillDisk, false},
 }
 
-// drawFaults draws the faults of a seed, of all kinds or of some.
-func drawFaults(seed uint64, steps int, kinds []string) []Fault {
-	rng := rand.New(rand.NewPCG(seed, 0x6661756c7473))
-	among := faultKinds
-	if len(kinds) > 0 {
-		among = slices.DeleteFunc(slices.Clone(faultKinds), func(k faultKind) bool { return !slices.Contains(kinds, k.name) })
-	}
+// drawFaults draws the faults of a seed, of all kinds that there can be or of some.
+func (o *Options) drawFaults() []Fault {
+	rng := rand.New(rand.NewPCG(o.Seed, 0x6661756c7473))
+	among := slices.DeleteFunc(slices.Clone(faultKinds), func(k faultKind) bool {
+		return k.model && o.Embedded || len(o.Kinds) > 0 && !slices.Contains(o.Kinds, k.name)
+	})
 	total := 0
 	for _, k := range among {
 		total += k.weight
 	}
 	every := 15 << rng.IntN(4) // steps between two of them
-	if len(kinds) > 0 {
+	if len(o.Kinds) > 0 {
 		every = 60
 	}
 	all := []Fault{}
-	for range steps / every {
+	for range o.Steps / every {
 		at := rng.IntN(total)
 		for _, k := range among {
 			if at -= k.weight; at < 0 {
-				all = append(all, Fault{rng.IntN(steps), k.name, rng.Uint64()})
+				all = append(all, Fault{rng.IntN(o.Steps), k.name, rng.Uint64()})
 				break
 			}
 		}

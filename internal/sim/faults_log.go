@@ -85,32 +85,42 @@ func (w *world) repeatInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	for range 1 + rng.IntN(3) {
-		t, p := w.someInput(rng)
-		l := t.logs[p]
-		if l.start < l.end() {
-			rec := *l.at(l.start + rng.Int64N(l.end()-l.start)).rec
-			l.append(t, p, &rec, nil, time.Now())
+		if rec := w.someRecord(rng, w.someInput(rng)); rec != nil {
+			if _, err := w.c.brokers.append(rec); err != nil {
+				w.note("  %v", err)
+			}
 		}
 	}
 }
 
-func (w *world) someInput(rng *rand.Rand) (*topic, int32) {
-	t := w.c.topics[w.c.names.Inbox()]
+func (w *world) someInput(rng *rand.Rand) place {
+	topic := w.c.names.Inbox()
 	if rng.IntN(2) == 0 {
-		t = w.c.topics[w.c.names.Commands()]
+		topic = w.c.names.Commands()
 	}
-	return t, int32(rng.IntN(len(t.logs)))
+	return place{topic, int32(rng.IntN(int(w.c.partitions)))}
+}
+
+// someRecord is a record of an input log, to be written again; nil if there is none.
+func (w *world) someRecord(rng *rand.Rand, at place) *kgo.Record {
+	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
+	if start == end {
+		return nil
+	}
+	rec := w.c.record(at, start+rng.Int64N(end-start))
+	rec.Timestamp = time.Time{} // it gets a stamp of its own
+	return rec
 }
 
 // truncateInput cuts the newest records off an input log.
 func (w *world) truncateInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	t, p := w.someInput(rng)
-	if w.promised(t, p) {
+	at := w.someInput(rng)
+	if w.promised(at) {
 		return
 	}
-	l := t.logs[p]
+	l := w.c.brokers.(*model).log(at)
 	l.cut(max(l.start, l.end()-int64(1+rng.IntN(4))))
 }
 
@@ -118,32 +128,30 @@ func (w *world) truncateInput(rng *rand.Rand) {
 func (w *world) expireInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	t, p := w.someInput(rng)
-	l := t.logs[p]
-	if l.end() > l.start && !w.promised(t, p) {
-		l.expire(l.start + 1 + rng.Int64N(l.end()-l.start))
+	at := w.someInput(rng)
+	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
+	if end > start && !w.promised(at) {
+		w.c.brokers.expire(at, start+1+rng.Int64N(end-start))
 	}
 }
 
 // promised says whether callers may have been told of commands in a log that no
 // record that counts has decided yet: by an owner that an operator's word has
 // deposed. Only the command itself keeps such a promise, so it is not lost too.
-func (w *world) promised(t *topic, p int32) bool {
-	return w.doubtful[p] > 0 && t.name == w.c.names.Commands()
+func (w *world) promised(at place) bool {
+	return w.doubtful[at.partition] > 0 && at.topic == w.c.names.Commands()
 }
 
 // abortTxn lets the cluster end a transaction that is open, and its producer begin anew.
 func (w *world) abortTxn(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	var open []*coordinator
-	for _, id := range sortedKeys(w.c.txns) {
-		if k := w.c.txns[id]; k.txn != nil {
-			open = append(open, k)
-		}
+	open := w.c.brokers.open()
+	if len(open) == 0 {
+		return
 	}
-	if len(open) > 0 {
-		w.c.initialize(open[rng.IntN(len(open))])
+	if _, err := w.c.brokers.initialize(open[rng.IntN(len(open))]); err != nil {
+		w.note("  %v", err)
 	}
 }
 
@@ -152,31 +160,30 @@ func (w *world) abortTxn(rng *rand.Rand) {
 func (w *world) poisonInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	t, p := w.someInput(rng)
+	at := w.someInput(rng)
 	key := []byte(w.plan.Workflows[rng.IntN(len(w.plan.Workflows))].ID)
-	commands := t.name == w.c.names.Commands()
+	commands := at.topic == w.c.names.Commands()
 	switch rng.IntN(4) {
 	case 0:
-		w.put(kafka.Placed(t.name, p, key, []byte("{no json")))
+		w.put(kafka.Placed(at.topic, at.partition, key, []byte("{no json")))
 	case 1: // to a partition that may be the wrong one
-		if l := t.logs[p]; l.start < l.end() {
-			rec := *l.at(l.start + rng.Int64N(l.end()-l.start)).rec
-			rec.Partition = int32(rng.IntN(len(t.logs)))
-			w.put(&rec)
+		if rec := w.someRecord(rng, at); rec != nil {
+			rec.Partition = int32(rng.IntN(int(w.c.partitions)))
+			w.put(rec)
 		}
 	case 2:
-		w.put(kafka.Keyed(t.name, key, make([]byte, smallRecord-len(key))))
+		w.put(kafka.Keyed(at.topic, key, make([]byte, smallRecord-len(key))))
 	case 3:
 		if commands { // a command without an id, that changes nothing
-			w.put(kafka.Placed(t.name, p, key, []byte(`{}`), kafka.Header(events.HeaderType, []byte(events.CommandType("checkpoint")))))
+			w.put(kafka.Placed(at.topic, at.partition, key, []byte(`{}`), kafka.Header(events.HeaderType, []byte(events.CommandType("checkpoint")))))
 		} else {
-			w.put(kafka.Keyed(t.name, key, events.EncodeInbox(&events.TaskOutcome{Token: []byte("not a token of ours"), Outcome: events.OutcomeCompleted})))
+			w.put(kafka.Keyed(at.topic, key, events.EncodeInbox(&events.TaskOutcome{Token: []byte("not a token of ours"), Outcome: events.OutcomeCompleted})))
 		}
 	}
 }
 
 func (w *world) put(rec *kgo.Record) {
-	if err := w.c.put(rec); err != nil {
+	if err := w.c.write(rec); err != nil {
 		w.note("  %v", err)
 	}
 }

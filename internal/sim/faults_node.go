@@ -333,6 +333,7 @@ func (w *world) fillDisk(rng *rand.Rand) {
 		w.at(time.Millisecond, "a planner starts on a full disk", func() { w.restart(n.slot) }) // not while the old process ends
 	}
 	fs.Fill()
+	w.filled = append(w.filled, fs)
 	w.tell(n.about(), "  the disk of %s is full", slotName(n.slot))
 	w.at(millis(rng, 500, 5000), "there is room on the disk of "+slotName(n.slot)+" again", fs.Free)
 }

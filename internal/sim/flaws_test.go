@@ -14,8 +14,9 @@ type flaw struct {
 }
 
 // flaws are the protections that are broken, one at a time, and within how many
-// seeds a run must fail for it. Where only some kinds of faults are named, others
-// end most reigns before the flaw matters.
+// seeds a run must fail for it, over the model of Kafka as over the embedded broker.
+// Where only some kinds of faults are named, others end most reigns before the flaw
+// matters.
 var flaws = []flaw{
 	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil},
 	{"what the ledger has forgotten is decided again", 40, partition.Flaws{NoWindow: true}, nil},
@@ -38,7 +39,11 @@ var flaws = []flaw{
 }
 
 // This shows that the checkers can fail.
-func TestEveryFlawIsNoticed(t *testing.T) {
+func TestEveryFlawIsNoticed(t *testing.T) { noticed(t, options) }
+
+func TestEveryFlawIsNoticedOverTheEmbeddedBroker(t *testing.T) { noticed(t, onBroker) }
+
+func noticed(t *testing.T, options func(uint64) Options) {
 	for _, f := range flaws {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

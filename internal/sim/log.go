@@ -8,17 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// topic is one topic of the model cluster.
-type topic struct {
-	name    string
-	id      [16]byte
-	max     int  // bytes of a record
-	stamped bool // by the broker
-	logs    []*log
-}
-
 // log is one partition: its records from start on, below end.
 type log struct {
+	at      place
+	stamped bool // by the broker
 	start   int64
 	base    int64 // offset of entries[0]; at most start
 	entries []*entry
@@ -61,7 +54,7 @@ var control = func() kgo.RecordAttrs {
 
 func (l *log) end() int64 { return l.base + int64(len(l.entries)) }
 
-func (l *log) at(offset int64) *entry { return l.entries[offset-l.base] }
+func (l *log) entry(offset int64) *entry { return l.entries[offset-l.base] }
 
 // stable is how far transactions are decided.
 func (l *log) stable() int64 {
@@ -74,10 +67,10 @@ func (l *log) stable() int64 {
 }
 
 // append writes a copy of a record and says where it is.
-func (l *log) append(t *topic, p int32, rec *kgo.Record, txn *transaction, now time.Time) int64 {
+func (l *log) append(rec *kgo.Record, txn *transaction, now time.Time) int64 {
 	c := *rec
-	c.Topic, c.Partition, c.Offset, c.LeaderEpoch = t.name, p, l.end(), l.epoch
-	if t.stamped || c.Timestamp.IsZero() {
+	c.Topic, c.Partition, c.Offset, c.LeaderEpoch = l.at.topic, l.at.partition, l.end(), l.epoch
+	if l.stamped || c.Timestamp.IsZero() {
 		c.Timestamp = time.UnixMilli(now.UnixMilli())
 	}
 	l.entries = append(l.entries, &entry{rec: &c, txn: txn})
@@ -85,8 +78,8 @@ func (l *log) append(t *topic, p int32, rec *kgo.Record, txn *transaction, now t
 }
 
 // end writes the mark of a transaction.
-func (l *log) endTxn(t *topic, p int32, txn *transaction, now time.Time) {
-	l.append(t, p, &kgo.Record{Attrs: control}, txn, now)
+func (l *log) endTxn(txn *transaction, now time.Time) {
+	l.append(&kgo.Record{Attrs: control}, txn, now)
 	l.entries[len(l.entries)-1].mark = true
 	txn.marked[l] = true
 }
@@ -116,7 +109,7 @@ func (l *log) fetch(from int64, most, cuts int) ([]*kgo.Record, int64, error) {
 	var out []*kgo.Record
 	next, stable := from, l.stable()
 	for ; next < stable && len(out) < most; next++ {
-		e := l.at(next)
+		e := l.entry(next)
 		if e.mark || e.txn == nil || e.txn.committed {
 			c := *e.rec
 			out = append(out, &c)
@@ -125,13 +118,12 @@ func (l *log) fetch(from int64, most, cuts int) ([]*kgo.Record, int64, error) {
 	return out, next, nil
 }
 
-// visible are all records that a read-committed reader sees.
-func (l *log) visible() []*kgo.Record {
-	var out []*kgo.Record
-	for o, stable := l.start, l.stable(); o < stable; o++ {
-		if e := l.at(o); !e.mark && (e.txn == nil || e.txn.committed) {
-			out = append(out, e.rec)
+// since is the first offset stamped at a time or later, or the end.
+func (l *log) since(ms int64) int64 {
+	for o := l.start; o < l.end(); o++ {
+		if l.entry(o).rec.Timestamp.UnixMilli() >= ms {
+			return o
 		}
 	}
-	return out
+	return l.end()
 }

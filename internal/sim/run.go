@@ -17,14 +17,15 @@ import (
 
 // Options of a run. The same options give the same run.
 type Options struct {
-	Seed   uint64
-	Steps  int      // with faults; then everything has to come to rest
-	Faults []Fault  // nil: drawn from the seed
-	Kinds  []string // of faults that are drawn; nil: all
-	Absent []string // workflows of the plan, or meddling, whose clients do not come
-	Flaws  partition.Flaws
-	Keep   bool         // the history's lines
-	Logger *slog.Logger // of the planners; nil: silent
+	Seed     uint64
+	Steps    int      // with faults; then everything has to come to rest
+	Faults   []Fault  // nil: drawn from the seed
+	Kinds    []string // of faults that are drawn; nil: all
+	Absent   []string // workflows of the plan, or meddling, whose clients do not come
+	Flaws    partition.Flaws
+	Embedded bool         // over the embedded broker, instead of a model of brokers
+	Keep     bool         // the history's lines
+	Logger   *slog.Logger // of the planners; nil: silent
 }
 
 // Result is what a run came to.
@@ -67,14 +68,14 @@ func run(o Options) Result {
 	return Result{
 		Seed: o.Seed, Err: w.err(), Kind: w.kind, About: w.about, Steps: w.step, Took: time.Since(w.began), Faults: o.Faults, Absent: o.Absent,
 		Digest: w.history.digest(), History: w.history.lines, Covered: w.coverage,
-		Key: secret, Journals: w.journals(),
+		Key: secret, Journals: w.left,
 	}
 }
 
 // play runs a world to its end and audits it. It draws the faults.
 func play(o *Options) *world {
 	if o.Faults == nil {
-		o.Faults = drawFaults(o.Seed, o.Steps, o.Kinds)
+		o.Faults = o.drawFaults()
 	}
 	w := newWorld(*o)
 	w.start()
@@ -95,6 +96,7 @@ func play(o *Options) *world {
 	if !w.failed() {
 		w.audit()
 	}
+	w.left = w.journals()
 	w.shutdown()
 	return w
 }
@@ -105,7 +107,7 @@ func (w *world) journals() [][]*kgo.Record {
 	defer w.c.mu.Unlock()
 	all := make([][]*kgo.Record, w.plan.Partitions)
 	for p := range all {
-		all[p] = w.c.log(w.c.names.Journal(), int32(p)).visible()
+		all[p] = w.c.visible(place{w.c.names.Journal(), int32(p)})
 	}
 	return all
 }

@@ -24,7 +24,7 @@ func (w *world) advance() {
 	settle()
 	w.overdue()
 	w.c.mu.Lock()
-	w.c.overdue(time.Now())
+	w.c.brokers.overdue(time.Now())
 	moves := w.moves()
 	if len(moves) == 0 || w.rng.IntN(8) == 0 {
 		w.c.mu.Unlock()

@@ -18,12 +18,13 @@ var (
 	seeds   = flag.Int("seeds", 24, "how many seeds each test runs")
 	runs    = flag.Int("runs", 2, "how often a seed is run that has to give the same each time")
 	steps   = flag.Int("steps", 800, "with faults")
+	over    = flag.Bool("embedded", false, "over the embedded broker, where a test has a choice")
 	broken  = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
 )
 
 func options(seed uint64) Options {
-	o := Options{Seed: seed, Steps: *steps, Keep: *show}
+	o := Options{Seed: seed, Steps: *steps, Embedded: *over, Keep: *show}
 	for _, f := range flaws {
 		if f.name == *broken {
 			o.Flaws, o.Kinds = f.flaws, f.kinds
@@ -43,9 +44,29 @@ func someSeeds() (first, n uint64) {
 	return 1, uint64(*seeds)
 }
 
+// onBroker are options of a run over the embedded broker.
+func onBroker(seed uint64) Options {
+	o := options(seed)
+	o.Embedded = true
+	return o
+}
+
+// fewer is a part of the seeds, for runs that take their time.
+func fewer(first, n uint64) (uint64, uint64) { return first, max(1, n/3) }
+
 // Every seed comes to rest, and all that may occur does, over enough of them.
 func TestSeedsComeToRest(t *testing.T) {
 	first, n := someSeeds()
+	comeToRest(t, options, first, n)
+}
+
+// So they do over the embedded broker.
+func TestSeedsComeToRestOverTheEmbeddedBroker(t *testing.T) {
+	first, n := fewer(someSeeds())
+	comeToRest(t, onBroker, first, n)
+}
+
+func comeToRest(t *testing.T, options func(uint64) Options, first, n uint64) {
 	covered := workload.NewCoverage()
 	var mu sync.Mutex
 	t.Run("seeds", func(t *testing.T) {
@@ -65,7 +86,7 @@ func TestSeedsComeToRest(t *testing.T) {
 			})
 		}
 	})
-	if missing := covered.Missing(nil); n >= EnoughSeeds && len(missing) > 0 {
+	if missing := covered.Missing(excused(options(1).Embedded)); n >= EnoughSeeds && len(missing) > 0 {
 		t.Errorf("within %d seeds there was no %s", n, strings.Join(missing, ", "))
 	}
 }
@@ -73,8 +94,18 @@ func TestSeedsComeToRest(t *testing.T) {
 // The same seed gives the same history and writes the same records, whatever the
 // goroutines did: on one processor as on two.
 func TestARunIsDecidedByItsSeed(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	first, n := someSeeds()
+	decided(t, options, first, n)
+}
+
+// The embedded broker has goroutines, timers, and random ids; none decides.
+func TestARunOverTheEmbeddedBrokerIsDecidedByItsSeed(t *testing.T) {
+	first, n := fewer(someSeeds())
+	decided(t, onBroker, first, n)
+}
+
+func decided(t *testing.T, options func(uint64) Options, first, n uint64) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for seed := first; seed < first+n; seed++ {
 		o := options(seed)
 		o.Keep = true

@@ -95,7 +95,7 @@ func strangersPlan(script []byte) *workload.Plan {
 func (w *world) stranger(part string) {
 	rec := w.recordOf(part)
 	w.c.mu.Lock()
-	err := w.c.put(rec)
+	err := w.c.write(rec)
 	w.c.mu.Unlock()
 	if err != nil { // too large for the broker, which is its answer
 		return

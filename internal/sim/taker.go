@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
@@ -71,7 +69,7 @@ func (t *taker) position(at place) int64 {
 		return next
 	}
 	queue, _ := t.w.c.names.Queue(at.topic)
-	return t.w.c.offsets[t.w.c.names.QueueGroup(queue)][at]
+	return t.w.c.brokers.committed(t.w.c.names.QueueGroup(queue))[at]
 }
 
 // moves are what a taker could do now. The cluster's lock is held.
@@ -79,9 +77,8 @@ func (t *taker) moves(now time.Time) []move {
 	var all []move
 	if len(t.open) < t.slots {
 		for _, at := range t.places() {
-			l := t.w.c.log(at.topic, at.partition)
-			if t.position(at) < l.stable() {
-				all = append(all, move{what: t.name + " takes from " + at.String(), noise: true, do: func() { t.take(at, l) }})
+			if t.w.c.brokers.readable(at, t.position(at), t.w.c.brokers.epoch(at)) {
+				all = append(all, move{what: t.name + " takes from " + at.String(), noise: true, do: func() { t.take(at) }})
 			}
 		}
 	}
@@ -99,8 +96,8 @@ func (t *taker) moves(now time.Time) []move {
 	for _, at := range t.places() {
 		queue, _ := t.w.c.names.Queue(at.topic)
 		group := t.w.c.names.QueueGroup(queue)
-		if next := t.committable(at); next > t.w.c.offsets[group][at] {
-			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() { t.w.c.commit(group, at, next) }})
+		if next := t.committable(at); next > t.w.c.brokers.committed(group)[at] {
+			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() { t.w.c.brokers.commit(group, at, next) }})
 		}
 	}
 	return all
@@ -118,8 +115,8 @@ func (t *taker) committable(at place) int64 {
 	return next
 }
 
-func (t *taker) take(at place, l *log) {
-	rec := l.at(t.position(at)).rec
+func (t *taker) take(at place) {
+	rec := t.w.c.record(at, t.position(at))
 	t.at[at] = rec.Offset + 1
 	task := &events.Task{}
 	if err := wire.Unmarshal(rec.Value, task); err != nil {
@@ -232,7 +229,7 @@ func (t *taker) heartbeat(e *execution) {
 // say produces a report to the planner.
 func (t *taker) say(e *execution, m events.InboxMessage, acked func()) {
 	rec := kafka.Keyed(t.w.c.names.Inbox(), []byte(e.workflow), events.EncodeInbox(m))
-	o := &op{what: fmt.Sprintf("%T", m), exec: func() error { return t.w.c.put(rec) }}
+	o := &op{what: fmt.Sprintf("%T", m), exec: func() error { return t.w.c.write(rec) }}
 	o.done = func(err error) {
 		if err == nil && t.w.takers[t.slot] == t {
 			acked()
@@ -241,14 +238,6 @@ func (t *taker) say(e *execution, m events.InboxMessage, acked func()) {
 	t.w.c.add(nil, "taker/"+t.name, sending, o)
 }
 
-// put writes a record of somebody who is not a planner.
-func (c *cluster) put(rec *kgo.Record) error {
-	_, _, err := c.write(rec, nil)
-	return err
-}
-
 func (e *execution) String() string {
 	return fmt.Sprintf("%s of %s, attempt %d", e.task.Component, e.workflow, e.task.Attempt)
 }
-
-func (p place) String() string { return fmt.Sprintf("%s/%d", p.topic, p.partition) }

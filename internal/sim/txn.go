@@ -14,35 +14,35 @@ import (
 // txn is a partition.Txn over the model: what kafka.Txn promises of a real one.
 type txn struct {
 	n         *node
-	k         *coordinator
-	epoch     int // 0: not fenced, or deposed
+	id        string
+	s         *session // nil: not fenced, or deposed
 	unsettled bool
 }
 
 // Fence implements partition.Txn.
 func (t *txn) Fence(ctx context.Context) error {
 	t.Close()
-	return t.ask(ctx, "fence", func() error { t.epoch = t.n.c.initialize(t.k); return nil })
+	return t.ask(ctx, "fence", func() (err error) { t.s, err = t.n.c.brokers.initialize(t.id); return err })
 }
 
 // Close implements partition.Txn.
-func (t *txn) Close() { t.epoch, t.unsettled = 0, false }
+func (t *txn) Close() { t.s, t.unsettled = nil, false }
 
 func (t *txn) ask(ctx context.Context, what string, exec func() error) error {
-	ready := func() bool { return t.k.ending == 0 } // CONCURRENT_TRANSACTIONS, asked again
-	return t.n.ask(ctx, t.k.id, txnStep, ready, exec, what)
+	ready := func() bool { return t.n.c.brokers.quiet(t.id) } // CONCURRENT_TRANSACTIONS, asked again
+	return t.n.ask(ctx, t.id, txnStep, ready, exec, what)
 }
 
 // Run implements partition.Txn.
 func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Commit) error {
-	if t.epoch == 0 {
+	if t.s == nil {
 		return t.fail(kafka.Deposed, "run", errors.New("not fenced"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, txnTimeout)
 	defer cancel()
-	epoch := t.epoch
+	s := t.s
 	if t.unsettled {
-		if err := t.ask(ctx, "settle", func() error { return t.n.c.finish(t.k, epoch, false) }); err != nil {
+		if err := t.ask(ctx, "settle", func() error { return t.n.c.brokers.settle(s) }); err != nil {
 			return t.fail(kafka.Failed, "settle", err)
 		}
 		t.unsettled = false
@@ -51,11 +51,11 @@ func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Comm
 		return t.abort(ctx, t.fail(kafka.Failed, "produce", err))
 	}
 	if commit != nil {
-		if err := t.ask(ctx, "positions", func() error { return t.n.c.stage(t.k, epoch, commit) }); err != nil {
+		if err := t.ask(ctx, "positions", func() error { return t.n.c.brokers.stage(s, commit, t.n.c.member) }); err != nil {
 			return t.abort(ctx, t.fail(kafka.Failed, "commit positions", err))
 		}
 	}
-	if err := t.ask(ctx, "commit", func() error { return t.n.c.finish(t.k, epoch, true) }); err != nil {
+	if err := t.ask(ctx, "commit", func() error { return t.n.c.finish(s, true) }); err != nil {
 		t.unsettled = true
 		return t.fail(kafka.Unknown, "commit", err)
 	}
@@ -64,7 +64,7 @@ func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Comm
 
 // produce writes the records, those of one topic at a time.
 func (t *txn) produce(ctx context.Context, records []*kgo.Record) error {
-	epoch := t.epoch
+	s := t.s
 	for len(records) > 0 {
 		n := 1
 		for n < len(records) && records[n].Topic == records[0].Topic {
@@ -77,12 +77,7 @@ func (t *txn) produce(ctx context.Context, records []*kgo.Record) error {
 			some[i] = &c
 		}
 		err := t.ask(ctx, "produce "+some[0].Topic, func() error {
-			for _, rec := range some {
-				if err := t.n.c.produce(t.k, epoch, rec); err != nil {
-					return err
-				}
-			}
-			return nil
+			return t.n.c.produce(s, some)
 		})
 		if err != nil {
 			return err
@@ -105,18 +100,18 @@ func (t *txn) fail(o kafka.Outcome, doing string, err error) *kafka.TxnError {
 	case kafka.IsTooLarge(err):
 		o = kafka.TooLarge
 	}
-	return &kafka.TxnError{Outcome: o, Err: fmt.Errorf("transaction %s: %s: %w", t.k.id, doing, err)}
+	return &kafka.TxnError{Outcome: o, Err: fmt.Errorf("transaction %s: %s: %w", t.id, doing, err)}
 }
 
 // abort ends the open transaction, also when the caller's context has ended.
 func (t *txn) abort(ctx context.Context, cause *kafka.TxnError) error {
-	if t.epoch == 0 {
+	if t.s == nil {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), txnTimeout)
 	defer cancel()
-	epoch := t.epoch
-	err := t.ask(ctx, "abort", func() error { return t.n.c.finish(t.k, epoch, false) })
+	s := t.s
+	err := t.ask(ctx, "abort", func() error { return t.n.c.finish(s, false) })
 	switch {
 	case err == nil:
 		return cause

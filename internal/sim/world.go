@@ -37,6 +37,7 @@ type world struct {
 
 	nodes     []*node // by slot; nil: it is down
 	disks     []*disk.Disk
+	filled    []*disk.Disk // all that ever were
 	skews     []time.Duration
 	takers    []*taker
 	owner     []int // of partitions: the slot that the group gave it to; -1: none
@@ -63,6 +64,8 @@ type world struct {
 	answering func() // what the move at hand tells a client
 
 	defs map[string][]byte
+
+	left [][]*kgo.Record // what the journals have become in the end
 
 	strangers bool // there are workflows that the plan does not know
 
@@ -116,6 +119,11 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	w.history, w.coverage = newHistory(o.Keep), workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
 	w.c.wrote = w.wrote
+	if o.Embedded {
+		w.c.brokers = startEmbedded(w.c.names, w.c.topics, w.fail)
+	} else {
+		w.c.brokers = newModel(w.c.topics, func(stream string, o *op) { w.c.add(nil, stream, internal, o) })
+	}
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	for range planners {
@@ -313,6 +321,7 @@ func (w *world) shutdown() {
 	w.working.Wait()
 	w.ended.Wait()
 	w.shared.Close()
+	w.c.brokers.close()
 }
 
 func (w *world) err() error {
