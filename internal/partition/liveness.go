@@ -121,6 +121,7 @@ func (p *Processor) sweep() bool {
 		return false
 	}
 	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
+	p.tryAside()
 	silent, pending := p.overdue()
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
