@@ -213,7 +213,7 @@ func gone(at *watched, partitions []QueuePartition) bool {
 		return true
 	}
 	q := partitions[at.partition]
-	return at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed
+	return !q.Unknown && (at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed)
 }
 
 // republish makes the task record of an open attempt again (E1).

@@ -125,7 +125,10 @@ type QueueOffsets struct {
 }
 
 // QueuePartition is one partition of a queue's log.
-type QueuePartition struct{ Start, End, Committed int64 }
+type QueuePartition struct {
+	Start, End, Committed int64
+	Unknown               bool // it has no leader: nothing else is known
+}
 
 // Broken says that an input log is not what it was at the place it was read.
 type Broken struct {
