@@ -196,11 +196,19 @@ func TestAnswersThatNothingTakesAreDropped(t *testing.T) {
 	}
 }
 
-// without deletes a topic; the planner finds it gone as it starts.
+// without deletes a topic.
 func (r *rig) without(topic string) {
 	r.t.Helper()
 	adm := kadm.NewClient(r.cluster.Admin(r.t))
 	_, err := adm.DeleteTopics(context.Background(), topic)
+	r.must(err)
+}
+
+// with makes it again.
+func (r *rig) with(topic string) {
+	r.t.Helper()
+	adm := kadm.NewClient(r.cluster.Admin(r.t))
+	_, err := adm.CreateTopic(context.Background(), 4, 1, nil, topic)
 	r.must(err)
 }
 
@@ -227,9 +235,7 @@ func TestAQueueWithoutATopicStopsNothingElse(t *testing.T) {
 		if n := b.Stats.Aside.Load(); n != inputs {
 			t.Errorf("%d effects are aside, want %d tasks", n, inputs)
 		}
-		adm := kadm.NewClient(r.cluster.Admin(r.t))
-		_, err := adm.CreateTopic(context.Background(), 4, 1, nil, tasks)
-		r.must(err)
+		r.with(tasks)
 		r.adder()
 		<-time.After(time.Minute)
 		if sum := r.settled("w"); sum != 7*inputs {
@@ -255,7 +261,7 @@ func (r *rig) another(p int32) string {
 func TestATopicThatIsGoneStopsNothingElse(t *testing.T) {
 	for name, topic := range map[string]func(r *rig) string{
 		"tasks":    func(r *rig) string { return r.names.Tasks("default") },
-		"statuses": func(r *rig) string { r.adder(); return r.names.Status() },
+		"statuses": func(r *rig) string { return r.names.Status() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
@@ -265,6 +271,9 @@ func TestATopicThatIsGoneStopsNothingElse(t *testing.T) {
 				defer a.leave()
 				r.do("w", "start", `{"definition":"counter"}`)
 				r.do("w", "input", `{"input": 7}`)
+				if name == "statuses" {
+					r.adder()
+				}
 				r.without(topic(r))
 				for range inputs {
 					r.send("w", "input", `{"input": 7}`)
@@ -272,6 +281,11 @@ func TestATopicThatIsGoneStopsNothingElse(t *testing.T) {
 				<-time.After(3 * kafka.EffectTimeout)
 				if reply := r.do("w", "input", `{"input": 7}`); reply.Refusal != nil {
 					t.Errorf("%+v", reply.Refusal)
+				}
+				r.with(topic(r))
+				<-time.After(3 * kafka.EffectTimeout)
+				if n := a.Stats.Aside.Load(); n != 0 {
+					t.Errorf("the topic is there again, and %d effects are aside", n)
 				}
 			})
 		})
