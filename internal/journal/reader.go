@@ -83,14 +83,7 @@ func (r *Reader) OffsetAt(ctx context.Context, partition int32, t time.Time) (in
 // offset picks the answer for one partition.
 func (r *Reader) offset(partition int32) func(kadm.ListedOffsets, error) (int64, error) {
 	return func(all kadm.ListedOffsets, err error) (int64, error) {
-		if err != nil {
-			return 0, err
-		}
-		o, ok := all.Lookup(r.topic, partition)
-		if !ok {
-			return 0, fmt.Errorf("topic %s has no such partition", r.topic)
-		}
-		return o.Offset, o.Err
+		return kafka.OffsetOf(all, err, r.topic, partition)
 	}
 }
 

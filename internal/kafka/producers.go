@@ -63,12 +63,31 @@ func NewEffectsProducer(c Config) (*kgo.Client, error) {
 	return c.client("effects", opts...)
 }
 
+// EffectTimeout is how long a record of NewOutboxProducer and NewSummaryProducer
+// waits for its log: about so, as an answer that is on its way is waited for.
+const EffectTimeout = 10 * time.Second
+
+// answeredInTime lets a record fail whose log takes nothing, as one without a
+// leader does, whether its fate is known or not: who produces it has it elsewhere
+// and produces it again, and its readers know it by its id.
+func answeredInTime() []kgo.Opt {
+	return []kgo.Opt{kgo.RecordDeliveryTimeout(EffectTimeout), kgo.AllowIdempotentProduceCancellation()}
+}
+
+// NewOutboxProducer is NewEffectsProducer for who has a bound of what is on its
+// way: every record is answered in bounded time, though its log is away. One that
+// fails for a while may be written all the same.
+func NewOutboxProducer(c Config) (*kgo.Client, error) {
+	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}))
+	return c.client("effects", append(opts, answeredInTime()...)...)
+}
+
 // summaryLinger is how long a summary waits for others of its partition.
 const summaryLinger = 20 * time.Millisecond
 
-// NewSummaryProducer is NewEffectsProducer for what nobody waits for and what
+// NewSummaryProducer is NewOutboxProducer for what nobody waits for and what
 // comes often: the status of workflows. Its records travel together.
 func NewSummaryProducer(c Config) (*kgo.Client, error) {
 	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}), kgo.ProducerLinger(summaryLinger))
-	return c.client("summaries", opts...)
+	return c.client("summaries", append(opts, answeredInTime()...)...)
 }

@@ -16,32 +16,19 @@ import (
 // What could not be sent when it was released is sent later only if the lease
 // has its margin then.
 func TestE5WhatIsSentLaterWaitsForTheLease(t *testing.T) {
-	for name, late := range map[string]func(d *desk){
-		"the broker refused it for a while": func(d *desk) {
-			d.log.Produce(&Outgoing{Kind: machine.CancelEffect, Key: "w", Value: []byte("1")})
-			d.answer(kerr.TopicAuthorizationFailed)
-		},
-		"its queue was not known": func(d *desk) {
-			d.log.Produce(&Outgoing{Kind: machine.TaskEffect, Key: "w", Queue: "q", Value: []byte("1")})
-			d.log.host.queues.queues["q"] = queueTopic{"tasks.q", 1}
-			d.log.host.queues.release()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(t)
-				late(d)
-				d.p.clock.now = d.p.lease.LeasedUntil - 1
-				d.settle()
-				if n := len(d.broker.waiting); n > 0 {
-					t.Errorf("%d were sent at the margin of the lease", n)
-				}
-				d.p.clock.now = 0
-				d.p.unhold()
-				d.answer(nil)
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.log.Produce(&Outgoing{Kind: machine.CancelEffect, Key: "w", Value: []byte("1")})
+		d.answer(kerr.TopicAuthorizationFailed)
+		d.p.clock.now = d.p.lease.LeasedUntil - 1
+		d.settle()
+		if n := len(d.broker.waiting); n > 0 {
+			t.Errorf("%d were sent at the margin of the lease", n)
+		}
+		d.p.clock.now = 0
+		d.p.unhold()
+		d.answer(nil)
+	})
 }
 
 // Between the takeover and the outbox the cluster is asked for this and that,

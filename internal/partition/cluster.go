@@ -77,7 +77,7 @@ func (c kafkaCluster) Journals() (Producer, error) {
 
 // Effects implements Cluster.
 func (c kafkaCluster) Effects() (Producer, error) {
-	return producer(kafka.NewEffectsProducer(c.Config))
+	return producer(kafka.NewOutboxProducer(c.Config))
 }
 
 // Summaries implements Cluster.

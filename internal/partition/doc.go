@@ -21,6 +21,8 @@
 //     batch (writing.go says why it may be late).
 //
 // The loop runs ahead of acknowledgements within a bound of records and bytes.
+// What a log outside does not take for now leaves the bound, and memory: a lane
+// keeps what is needed to make it again (aside.go).
 //
 // # What a crash in each gap leaves
 //
@@ -40,7 +42,7 @@
 //
 // processor.go, decide.go, inflight.go and writing.go are the loop; inputs.go, commands.go,
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
-// record, live and in replay; effects.go, ledger.go, timers.go, liveness.go,
+// record, live and in replay; effects.go, aside.go, ledger.go, timers.go, liveness.go,
 // reads.go and lease.go what a record changes beside the machine's rows.
 // owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, serve.go, unapplied.go,
 // checkpoint.go, checkpoint_job.go, marker.go and published.go are an owner's

@@ -10,7 +10,8 @@ import (
 )
 
 // outside is what is released and not acknowledged, and what waits for the
-// lease. Both count in the bound of the loop.
+// lease. Both count in the bound of the loop. The broker, or its absence, answers
+// for each in bounded time; what it does not take is set aside (aside.go).
 type outside struct {
 	records int
 	bytes   int
@@ -35,12 +36,19 @@ func fromEffect(e *machine.Effect, at events.Position, number uint64) *Outgoing 
 	}
 }
 
-// release lets an effect out, or keeps it until the lease allows it (E5).
+// release lets an effect out, behind what waits for the same outlet.
 func (p *Processor) release(o *Outgoing) {
 	if o.sent {
 		return
 	}
 	o.sent = true
+	if !p.queued(o) {
+		p.letGo(o)
+	}
+}
+
+// letGo sends an effect, or keeps it until the lease allows it (E5).
+func (p *Processor) letGo(o *Outgoing) {
 	p.outside.records++
 	p.outside.bytes += o.size()
 	if !p.hold(o) {
@@ -89,12 +97,28 @@ func (p *Processor) unhold() {
 // produced takes the outcome of an effect.
 func (p *Processor) produced(r *Produced) {
 	o := r.Out
-	p.outside.records--
-	p.outside.bytes -= o.size()
-	if r.Err != nil {
-		p.refusedForGood(o, r.Err)
+	if o.aside {
+		p.overtaken(o)
 		return
 	}
+	p.outside.records--
+	p.outside.bytes -= o.size()
+	shut := r.Shut != Outlet{}
+	switch {
+	case shut:
+		p.setAside(o, r.Shut, r.Err)
+	case r.Err != nil:
+		p.refusedForGood(o, r.Err)
+	default:
+		p.isOut(o, r)
+	}
+	if o.lane != nil {
+		p.answered(o.lane, shut)
+	}
+}
+
+// isOut takes the acknowledgement of an effect.
+func (p *Processor) isOut(o *Outgoing, r *Produced) {
 	o.out = true
 	if o.written {
 		p.acked = append(p.acked, o.row())

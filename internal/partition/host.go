@@ -200,7 +200,7 @@ func (h *Host) fillEffect(o *Outgoing) {
 	}
 }
 
-// topicOf is where an effect goes that is no task.
+// topicOf is where an effect goes.
 func (h *Host) topicOf(o *Outgoing) string {
 	switch o.Kind {
 	case machine.CancelEffect:
@@ -216,7 +216,8 @@ func (h *Host) topicOf(o *Outgoing) string {
 			return h.names.Inbox()
 		}
 		return h.names.Commands()
-	case machine.TaskEffect: // its partition is chosen by E2
+	case machine.TaskEffect:
+		return h.names.Tasks(o.Queue)
 	}
 	panic(errors.New("partition: " + kindName(o.Kind) + " has no topic of its own"))
 }

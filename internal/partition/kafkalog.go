@@ -3,7 +3,6 @@ package partition
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -12,10 +11,6 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
-
-// effectPause is how long an effect waits that the broker refused, but not for
-// good.
-const effectPause = time.Second
 
 // kafkaLog is Log over the clients that a process shares among its partitions.
 // Outcomes go to the owner's mailbox; after ctx has ended nothing is sent.
@@ -47,19 +42,30 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 		l.send(l.host.effects, o)
 		return
 	}
-	topic, ok := l.host.queues.topic(o.Queue)
-	if !ok {
-		l.host.queues.park(l, o)
+	at := l.Outlet(o)
+	if at.Partition < 0 {
+		l.host.queues.await(l)
+		l.box.produced(Produced{Out: o, Shut: at, Err: errNoQueue})
 		return
 	}
-	l.task(o, topic)
+	o.fill(at.Topic, at.Partition)
+	l.send(l.host.effects, o)
 }
 
-// task sends an attempt to its partition of the queue (E2).
-func (l *kafkaLog) task(o *Outgoing, t queueTopic) {
-	at := int32((uint64(l.p) + o.Spread) % uint64(t.partitions))
-	o.fill(t.name, at)
-	l.send(l.host.effects, o)
+var errNoQueue = errors.New("the queue has no topic")
+
+// Outlet implements Log. An attempt goes to its partition of the queue (E2), what
+// else there is where its key belongs.
+func (l *kafkaLog) Outlet(o *Outgoing) Outlet {
+	at := Outlet{Topic: l.host.topicOf(o), Partition: -1}
+	switch n := l.host.queues.partitions(at.Topic); {
+	case n == 0:
+	case o.Kind == machine.TaskEffect:
+		at.Partition = int32((uint64(l.p) + o.Spread) % uint64(n))
+	default:
+		at.Partition = kafka.PartitionFor([]byte(o.Key), n)
+	}
+	return at
 }
 
 // fill makes the Kafka record of an effect.
@@ -70,7 +76,7 @@ func (o *Outgoing) fill(topic string, partition int32) {
 func (l *kafkaLog) send(client Producer, o *Outgoing) {
 	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
 		if !l.over(o, r, err) {
-			l.again(o)
+			l.shut(o, err)
 		}
 	})
 }
@@ -84,15 +90,15 @@ func (l *kafkaLog) over(o *Outgoing, r *kgo.Record, err error) bool {
 	case refused(err):
 		l.box.produced(Produced{Out: o, Err: err})
 	case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
-		l.host.logger.Warn("an effect could not be produced yet", "topic", r.Topic, "error", err)
 		return false
 	}
 	return true
 }
 
-// again lets an effect out once more, a little later.
-func (l *kafkaLog) again(o *Outgoing) {
-	time.AfterFunc(effectPause, func() { l.letOutAgain(o) })
+// shut gives an effect back whose log takes nothing for now: it is let out again
+// when the lease and the log allow it (E5).
+func (l *kafkaLog) shut(o *Outgoing, err error) {
+	l.box.produced(Produced{Out: o, Shut: l.Outlet(o), Err: err})
 }
 
 // letOutAgain asks the owner to let an effect out that was released before: the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
@@ -210,6 +211,58 @@ func TestJ3ForeignKeysAreForwardedOnceWithAnID(t *testing.T) {
 	cmd, bad := events.ParseCommand([]byte(key), out[0].Headers, out[0].Value, "elsewhere")
 	if bad != nil || cmd.ID != m.p.Names.Commands()+"/0/0@1000000" {
 		t.Errorf("the forwarded command is %+v, %v; want its place as its id", cmd, bad)
+	}
+}
+
+// What cannot be forwarded is not lost: a command that its id makes larger than a
+// record may be, and anything that came compressed, goes to the dlq, and who asked
+// is refused. The largest that fits is forwarded.
+func TestJ4WhatIsTooLargeToForwardIsRejected(t *testing.T) {
+	for name, c := range map[string]struct {
+		source events.Source
+		id     bool
+		beyond int // bytes, of the record as it is
+		want   string
+	}{
+		"a command without an id":        {events.FromCommands, false, 0, "InputRejected "},
+		"a command with an id":           {events.FromCommands, true, 0, "InputForwarded "},
+		"a command that came compressed": {events.FromCommands, true, 1, "InputRejected "},
+		"an outcome":                     {events.FromInbox, true, 0, "InputForwarded "},
+		"an outcome that came so":        {events.FromInbox, true, 1, "InputRejected "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, Settings{})
+			m.p.Partitions = 2
+			key := "k0"
+			for i := 0; kafka.PartitionFor([]byte(key), 2) == 0; i++ {
+				key = "k" + string(rune('0'+i))
+			}
+			headers := []kgo.RecordHeader{kafka.Header(events.HeaderReplyTo, []byte("tester"))}
+			if c.id {
+				headers = append(headers, kafka.Header(events.HeaderID, []byte("1")))
+			}
+			r := m.input(c.source, key, `{"command":"pause"}`, headers...)
+			limit := int(topicLimits().MaxBytes(m.p.Names, r.Topic))
+			r.Value = append(r.Value, strings.Repeat(" ", limit-200)...)
+			r.Value = append(r.Value, strings.Repeat(" ", limit+c.beyond-kafka.BatchBytes(r))...)
+			m.mustStep()
+			m.ack()
+			if got := m.names(0); got != c.want {
+				t.Fatalf("record is %s, want %s", got, c.want)
+			}
+			if c.want == "InputForwarded " {
+				return
+			}
+			if letters := m.of(machine.DLQEffect); len(letters) != 1 || !strings.Contains(string(letters[0].Value), "too_large: ") {
+				t.Errorf("%d letters", len(letters))
+			}
+			if c.source != events.FromCommands {
+				return
+			}
+			if reply := m.reply(0); reply.Refusal == nil || reply.Refusal.Code != "too_large" {
+				t.Errorf("the asker got %+v", reply)
+			}
+		})
 	}
 }
 

@@ -121,6 +121,7 @@ func (p *Processor) sweep() bool {
 		return false
 	}
 	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
+	p.tryAside()
 	silent, pending := p.overdue()
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
@@ -212,7 +213,7 @@ func gone(at *watched, partitions []QueuePartition) bool {
 		return true
 	}
 	q := partitions[at.partition]
-	return at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed
+	return !q.Unknown && (at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed)
 }
 
 // republish makes the task record of an open attempt again (E1).

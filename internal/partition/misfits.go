@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -15,21 +17,44 @@ import (
 // reject records an input that cannot be understood; its bytes go to the dlq
 // and the partition moves on (J3).
 func (p *Processor) reject(r *kgo.Record, ref events.InputRef, why *events.CommandError) {
+	p.rejectOf(validWorkflow(r.Key), r, ref, why)
+}
+
+// rejectOf does the same of a workflow, or of none.
+func (p *Processor) rejectOf(workflow string, r *kgo.Record, ref events.InputRef, why *events.CommandError) {
 	p.Stats.Rejected.Add(1)
 	p.decide(&decision{ref: ref, raw: r,
-		in:  machine.Input{Workflow: validWorkflow(r.Key), Source: ref.Source, ReplyTo: replyToOf(r)},
+		in:  machine.Input{Workflow: workflow, Source: ref.Source, ReplyTo: replyToOf(r)},
 		own: &events.InputRejected{Reason: cut(why.Code+": "+why.Message, reasonBytes), Path: why.Path},
 	})
 }
 
 // forward records that a key belongs to another partition; the produce to the
-// right one is its effect (J3).
+// right one is its effect (J3). What cannot be produced again, as its id makes it
+// larger than a record may be, or as it came compressed, is rejected (J4).
 func (p *Processor) forward(r *kgo.Record, ref events.InputRef) {
+	limit := topicLimits().MaxBytes(p.Names, r.Topic)
+	if n := kafka.BatchBytes(forwarded(r, ref.Source)); n > int(limit) {
+		p.rejectOf("", r, ref, &events.CommandError{Code: "too_large",
+			Message: fmt.Sprintf("the key belongs to another partition, and forwarding the record takes %d bytes, the limit is %d", n, limit)})
+		return
+	}
 	p.Stats.Forwarded.Add(1)
 	p.decide(&decision{ref: ref, raw: r,
 		in:  machine.Input{Source: ref.Source},
 		own: &events.InputForwarded{Partition: uint32(kafka.PartitionFor(r.Key, p.Partitions))},
 	})
+}
+
+var topicLimits = sync.OnceValue(topics.Default)
+
+// forwarded is a record as it is produced again.
+func forwarded(r *kgo.Record, s events.Source) *kgo.Record {
+	out := kafka.Keyed(r.Topic, r.Key, r.Value)
+	for _, h := range withID(r, s) {
+		out.Headers = append(out.Headers, kafka.Header(h.Key, h.Value))
+	}
+	return out
 }
 
 // original makes the effects that need the input's own bytes.

@@ -75,6 +75,9 @@ func (m *model) Append(rec *kgo.Record, _ uint64) { m.journal = append(m.journal
 // Produce implements Log.
 func (m *model) Produce(o *Outgoing) { m.produced = append(m.produced, o) }
 
+// Outlet implements Log.
+func (m *model) Outlet(o *Outgoing) Outlet { return Outlet{kindName(o.Kind) + o.Queue, 0} }
+
 // AskEnds implements Log.
 func (m *model) AskEnds() { m.asked++ }
 

@@ -2,12 +2,14 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -58,20 +60,21 @@ func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
 		return
 	}
 	for p, box := range want {
-		e := Ends{Err: err}
+		e := Ends{}
 		for _, s := range inputs {
-			end, ok := ends.Lookup(a.host.router.topic(s), p)
-			if e.Err == nil && (!ok || end.Err != nil) {
-				e.Err = fmt.Errorf("the end of %s/%d is not known: %w", s, p, end.Err)
+			end, bad := kafka.OffsetOf(ends, err, a.host.router.topic(s), p)
+			if e.Err == nil && bad != nil {
+				e.Err = fmt.Errorf("the end of %s/%d is not known: %w", s, p, bad)
 			}
-			e.End[s] = end.Offset
+			e.End[s] = end
 		}
 		box.put(func(b *Batch) { b.Ends = append(b.Ends, e) })
 	}
 }
 
-// list asks for the ends that read-committed readers see. After a failure it
-// pauses, so that askers who ask again at once are no busy loop.
+// list asks for the ends that read-committed readers see; with an error there may
+// still be some. After a failure it pauses, so that askers who ask again at once
+// are no busy loop.
 func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 	ask, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
@@ -79,9 +82,8 @@ func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 	ends, err := a.host.adm.ListCommittedOffsets(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
 	if err != nil {
 		sleep(ctx, retryPause)
-		return nil, err
 	}
-	return ends, nil
+	return ends, err
 }
 
 // askQueue answers where a queue's log stands (E3).
@@ -98,31 +100,34 @@ func (h *Host) queueOffsets(ctx context.Context, queue string) ([]QueuePartition
 	defer stop()
 	topic := h.names.Tasks(queue)
 	starts, err := h.adm.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = starts.Error()
-	}
-	if err != nil {
+	if err != nil && len(starts) == 0 {
 		return nil, err
 	}
 	ends, err := h.adm.ListEndOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
+	if err != nil && len(ends) == 0 {
 		return nil, err
 	}
 	committed, err := h.adm.FetchOffsets(ctx, h.names.QueueGroup(queue))
 	if err != nil {
 		return nil, err
 	}
-	all := make([]QueuePartition, len(starts[topic]))
+	all := make([]QueuePartition, max(len(starts[topic]), int(h.queues.partitions(topic))))
+	known := 0
 	for p := range all {
-		start, _ := starts.Lookup(topic, int32(p))
-		end, _ := ends.Lookup(topic, int32(p))
-		all[p] = QueuePartition{Start: start.Offset, End: end.Offset}
+		start, bad := kafka.OffsetOf(starts, nil, topic, int32(p))
+		end, worse := kafka.OffsetOf(ends, nil, topic, int32(p))
+		if bad = errors.Join(bad, worse); bad != nil {
+			all[p].Unknown, err = true, bad
+			continue
+		}
+		known++
+		all[p].Start, all[p].End = start, end
 		if c, ok := committed.Lookup(topic, int32(p)); ok {
 			all[p].Committed = c.At
 		}
+	}
+	if known == 0 {
+		return nil, err
 	}
 	return all, nil
 }

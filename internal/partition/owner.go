@@ -205,6 +205,10 @@ type reign struct {
 func (r *reign) close() {
 	r.end()
 	r.host.latest.forget(r.log)
+	r.host.queues.forget(r.log)
+	if r.proc != nil {
+		r.proc.leaveAside()
+	}
 	r.host.router.stop(r.o.p, r.box)
 	r.check.wait()
 	r.beside.Wait()

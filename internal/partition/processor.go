@@ -51,6 +51,7 @@ type Processor struct {
 	inputs    [logs]inputLog
 	inflight  queue
 	outside   outside // effects that are released or wait for the lease
+	aside     aside   // effects that nothing takes for now
 	unwritten unwritten
 	acked     []rows.Key // outbox rows to delete
 	timers    timers

@@ -17,7 +17,7 @@ func (r *reign) published(lease authority.Lease) snapshot.Record {
 		Authority:     lease.Published(),
 		Durability:    r.host.Durability,
 		Epochs:        published(r.epochs),
-		Notes:         append([]string{}, r.notes...),
+		Notes:         append(p.waiting(), r.notes...),
 		Checkpoint: &snapshot.Checkpoint{
 			At: snapshot.FormatTime(p.clock.at), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},

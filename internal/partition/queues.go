@@ -6,46 +6,40 @@ import (
 	"time"
 )
 
-// queueCounts knows how many partitions each task queue has, and keeps the
-// tasks of queues that it does not know (yet).
+// queueCounts knows how many partitions each topic has, and tells who waits for a
+// queue that it is there now.
 type queueCounts struct {
-	host   *Host
-	mu     sync.Mutex
-	queues map[string]queueTopic
-	parked map[string][]parkedTask
-	wake   chan struct{}
+	host    *Host
+	mu      sync.Mutex
+	topics  map[string]int32 // partitions
+	waiting map[*kafkaLog]struct{}
+	wake    chan struct{}
 }
 
-// queueTopic is the topic of a queue's tasks.
-type queueTopic struct {
-	name       string
-	partitions int32
-}
+const (
+	// queueRefresh is how often the counts are asked for: partitions of a queue
+	// may be added while it is used.
+	queueRefresh = time.Minute
 
-type parkedTask struct {
-	log *kafkaLog
-	out *Outgoing
-}
-
-// queueRefresh is how often the counts are asked for: partitions of a queue may
-// be added while it is used.
-const queueRefresh = time.Minute
+	// queueSoon is how often they are asked for while tasks wait for a queue.
+	queueSoon = time.Second
+)
 
 func newQueueCounts(h *Host) *queueCounts {
-	return &queueCounts{host: h, queues: map[string]queueTopic{}, parked: map[string][]parkedTask{}, wake: make(chan struct{}, 1)}
+	return &queueCounts{host: h, topics: map[string]int32{}, waiting: map[*kafkaLog]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
-func (q *queueCounts) topic(queue string) (queueTopic, bool) {
+// partitions is how many a topic has; 0: it is not known (yet).
+func (q *queueCounts) partitions(topic string) int32 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t, ok := q.queues[queue]
-	return t, ok
+	return q.topics[topic]
 }
 
-// park keeps a task until its queue is known. It counts as in flight meanwhile.
-func (q *queueCounts) park(l *kafkaLog, o *Outgoing) {
+// await tells an owner of the next queues that are found.
+func (q *queueCounts) await(l *kafkaLog) {
 	q.mu.Lock()
-	q.parked[o.Queue] = append(q.parked[o.Queue], parkedTask{l, o})
+	q.waiting[l] = struct{}{}
 	q.mu.Unlock()
 	select {
 	case q.wake <- struct{}{}:
@@ -56,22 +50,28 @@ func (q *queueCounts) park(l *kafkaLog, o *Outgoing) {
 // run asks for the counts now and then, and once a second while tasks wait.
 func (q *queueCounts) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		wait := queueRefresh
+		wait, wake := queueRefresh, q.wake
 		if err := q.load(ctx); err != nil && ctx.Err() == nil {
 			q.host.logger.Warn("asking for the task queues", "error", err)
-			wait = time.Second
+			wait = queueSoon
 		}
-		if q.release() {
-			wait = time.Second
+		if q.awaited() {
+			wait, wake = queueSoon, nil
 		}
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-t.C:
-		case <-q.wake:
+		case <-wake:
 		}
 		t.Stop()
 	}
+}
+
+func (q *queueCounts) awaited() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) > 0
 }
 
 func (q *queueCounts) load(ctx context.Context) error {
@@ -81,30 +81,40 @@ func (q *queueCounts) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	known := map[string]int32{}
 	for name, t := range topics {
-		if queue, ok := q.host.names.Queue(name); ok && t.Err == nil && len(t.Partitions) > 0 {
-			q.queues[queue] = queueTopic{name, int32(len(t.Partitions))}
+		if t.Err == nil {
+			known[name] = int32(len(t.Partitions))
 		}
 	}
+	q.learn(known)
 	return nil
 }
 
-// release sends what waited for its queue, and says whether anything still waits.
-func (q *queueCounts) release() bool {
+// learn takes the counts that there are now.
+func (q *queueCounts) learn(topics map[string]int32) {
 	q.mu.Lock()
-	var ready []parkedTask
-	for queue, list := range q.parked {
-		if _, ok := q.queues[queue]; ok {
-			ready = append(ready, list...)
-			delete(q.parked, queue)
+	found := false
+	for name, n := range topics {
+		found = found || n > 0 && q.topics[name] == 0
+	}
+	q.topics = topics
+	var tell []*kafkaLog
+	if found {
+		for l := range q.waiting {
+			tell = append(tell, l)
 		}
+		clear(q.waiting)
 	}
-	waiting := len(q.parked) > 0
 	q.mu.Unlock()
-	for _, t := range ready {
-		t.log.letOutAgain(t.out)
+	for _, l := range tell {
+		l.box.do((*Processor).tryAside)
 	}
-	return waiting
+}
+
+// forget drops a reign that has ended.
+func (q *queueCounts) forget(l *kafkaLog) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.waiting, l)
 }

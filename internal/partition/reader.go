@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -32,34 +33,32 @@ type span struct{ Start, End int64 }
 
 // spanOf asks where a log begins and ends.
 func (r *reader) spanOf(ctx context.Context, topic string, p int32) (span, error) {
-	starts, err := r.adm.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = starts.Error()
-	}
+	start, err := ask(ctx, r.adm.ListStartOffsets, topic, p)
 	if err != nil {
-		return span{}, fmt.Errorf("asking for the start of %s: %w", topic, err)
+		return span{}, fmt.Errorf("asking for the start of %s/%d: %w", topic, p, err)
 	}
 	end, err := r.end(ctx, topic, p)
 	if err != nil {
 		return span{}, err
 	}
-	start, _ := starts.Lookup(topic, p)
-	return span{start.Offset, end}, nil
+	return span{start, end}, nil
 }
 
 func (r *reader) end(ctx context.Context, topic string, p int32) (int64, error) {
-	ends, err := r.adm.ListCommittedOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
+	end, err := ask(ctx, r.adm.ListCommittedOffsets, topic, p)
 	if err != nil {
-		return 0, fmt.Errorf("asking for the end of %s: %w", topic, err)
+		return 0, fmt.Errorf("asking for the end of %s/%d: %w", topic, p, err)
 	}
-	end, ok := ends.Lookup(topic, p)
-	if !ok {
-		return 0, fmt.Errorf("topic %s has no partition %d", topic, p)
-	}
-	return end.Offset, nil
+	return end, nil
+}
+
+// ask asks for an offset of one partition. The question is about all of the topic,
+// and one partition without a leader keeps the answer back: no longer than this.
+func ask(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topic string, p int32) (int64, error) {
+	ctx, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	all, err := list(ctx, topic)
+	return kafka.OffsetOf(all, err, topic, p)
 }
 
 // poll waits for records for a while.

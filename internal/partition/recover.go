@@ -19,17 +19,18 @@ const replayBatch = 512
 // The reign may send until ctx ends; the recovery itself ends with before.
 func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign, error) {
 	o.set(Recovering, 0, "")
-	select {
-	case o.host.recovering <- struct{}{}:
-		defer func() { <-o.host.recovering }()
-	case <-before.Done():
-		return nil, before.Err()
-	}
 	r, err := o.begin(ctx, before)
 	if err != nil {
 		return nil, err
 	}
 	r.broken = broken
+	select { // behind the fence, which may take as long as a coordinator is away
+	case o.host.recovering <- struct{}{}:
+		defer func() { <-o.host.recovering }()
+	case <-before.Done():
+		r.close()
+		return nil, before.Err()
+	}
 	if err := r.load(before); err != nil {
 		r.close()
 		return nil, err

@@ -125,8 +125,9 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 }
 
 // rerelease lets out what is not known to be out: the outbox and the tasks of
-// open attempts that nobody has taken, or all of them (E1, E3). What was asked
-// before may have taken longer than the lease lasts (E5).
+// open attempts that nobody has taken, or all of them (E1, E3). What there is no
+// room for is set aside and follows. What was asked before may have taken longer than
+// the lease lasts (E5).
 func (p *Processor) rerelease(s *store.Store, all bool) error {
 	var bad error
 	if p.Flaws.NoRerelease {
@@ -138,7 +139,12 @@ func (p *Processor) rerelease(s *store.Store, all bool) error {
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {
 			return false
 		}
-		p.release(outgoing(k, row))
+		o := outgoing(k, row)
+		if p.roomAgain() {
+			p.release(o)
+		} else {
+			p.setAside(o, p.Log.Outlet(o), nil)
+		}
 		return true
 	})
 	if err == nil {
@@ -178,8 +184,14 @@ func (p *Processor) rewatch(s *store.Store, all bool) error {
 // the order of their keys; of all attempts, if outcomes may have been lost.
 func (p *Processor) republishAll(all bool) {
 	for _, k := range p.watch.keys() {
-		if at := p.watch.open[k]; !at.row.Detached && (all || !at.row.Notified) {
+		at := p.watch.open[k]
+		switch {
+		case at.row.Detached || at.row.Notified && !all:
+		case p.roomAgain():
 			p.republish(k, at)
+		default:
+			o := &Outgoing{Kind: machine.TaskEffect, Key: k.workflow, Queue: at.row.Queue, Runnable: k.runnable, Decided: at.row.Decided}
+			p.setAside(o, p.Log.Outlet(o), nil)
 		}
 	}
 }

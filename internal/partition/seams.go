@@ -18,6 +18,8 @@ type Log interface {
 	Append(rec *kgo.Record, seq uint64)
 	// Produce writes an effect.
 	Produce(out *Outgoing)
+	// Outlet is where an effect would go now.
+	Outlet(out *Outgoing) Outlet
 	// AskEnds asks for the ends of the input logs as of now.
 	AskEnds()
 	// AskQueue asks where the log of a queue begins and ends and what its
@@ -61,12 +63,14 @@ type Outgoing struct {
 	Decided  events.Position   // the record that it follows from
 	Number   uint64            // among that record's effects
 
-	kept    bool // it wants an outbox row
-	early   bool // released with the append
-	sent    bool // released, or waiting for the lease
-	out     bool // acknowledged, or refused for good
-	written bool // the store has its outbox row
-	passed  bool // a summary: a newer one took its place; the lock of statuses guards it
+	kept    bool  // it wants an outbox row
+	early   bool  // released with the append
+	sent    bool  // released, or waiting for the lease
+	out     bool  // acknowledged, or refused for good
+	written bool  // the store has its outbox row
+	passed  bool  // a summary: a newer one took its place; the lock of statuses guards it
+	aside   bool  // its remains wait in a lane
+	lane    *lane // that it was let out of; nil: none
 
 	record kgo.Record // for a log of Kafka: room, as one is made for every step
 	key    [32]byte   // of record, mostly
@@ -103,7 +107,8 @@ type Produced struct {
 	Out       *Outgoing
 	Partition int32
 	Offset    int64
-	Err       error // for good
+	Err       error  // for good, unless Shut is set
+	Shut      Outlet // set: it is not out, as this takes nothing for now
 }
 
 // Ends are the ends of the input logs, some time after the question was asked.
@@ -120,7 +125,10 @@ type QueueOffsets struct {
 }
 
 // QueuePartition is one partition of a queue's log.
-type QueuePartition struct{ Start, End, Committed int64 }
+type QueuePartition struct {
+	Start, End, Committed int64
+	Unknown               bool // it has no leader: nothing else is known
+}
 
 // Broken says that an input log is not what it was at the place it was read.
 type Broken struct {

@@ -28,6 +28,7 @@ type Stats struct {
 	Replayed    atomic.Uint64
 	RecoverNs   atomic.Uint64
 	Poisoned    atomic.Uint64
+	Aside       atomic.Int64 // effects that wait, as their log takes nothing
 
 	recordLimit atomic.Int64 // what the broker has shown to be too large
 }

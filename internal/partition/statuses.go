@@ -41,7 +41,7 @@ type summary struct {
 	out   *Outgoing
 	due   time.Time
 	waits bool // to be sent
-	away  bool // not sent in time, or refused for a while: its owner lets it out again
+	away  bool // not sent in time, or refused for a while: its owner has it
 }
 
 func newStatuses(s *Settings) *statuses {
@@ -81,8 +81,8 @@ func (s *statuses) enter(l *kafkaLog, o *Outgoing) *summary {
 	case o.passed:
 		return nil
 	case w == nil:
-	case w.out == o:
-		w.away = false
+	case w.out.Decided == o.Decided && w.away: // the same again
+		w.log, w.out, w.away = l, o, false
 		return w
 	case o.Decided.Before(w.out.Decided):
 		l.box.produced(Produced{Out: o})
@@ -126,7 +126,7 @@ func (s *statuses) send(w *summary) {
 		case l.over(o, r, err):
 			s.done(w)
 		case s.refused(w):
-			l.again(o)
+			l.shut(o, err)
 		}
 	})
 }

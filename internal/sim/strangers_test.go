@@ -84,7 +84,10 @@ func strangersPlan(script []byte) *workload.Plan {
 	id.Write(script)
 	return &workload.Plan{
 		Seed: 1, Partitions: 1, Takers: 1, Slots: 1 << 20,
-		Settings: partition.Settings{Lease: 10 * time.Second, CheckpointInterval: 200 * time.Millisecond, Silence: 12 * time.Second, Pending: 8 * time.Second},
+		Settings: partition.Settings{
+			Lease: 10 * time.Second, CheckpointInterval: 200 * time.Millisecond, Silence: 12 * time.Second, Pending: 8 * time.Second,
+			InflightRecords: 16, // what nothing takes would fill it
+		},
 		Workflows: []*workload.Workflow{{
 			ID: fmt.Sprintf("good-%x", id.Sum64()), Graph: workload.NewDice(9).Graph("good", false), Start: 7,
 		}},

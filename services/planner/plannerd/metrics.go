@@ -21,6 +21,8 @@ type metric struct {
 type collector struct {
 	counters []metric
 	state    *prometheus.Desc
+	aside    *prometheus.Desc
+	stats    *partition.Stats
 	claims   *claims
 }
 
@@ -33,6 +35,9 @@ func newCollector(s *partition.Stats, c *claims) *collector {
 	}
 	return &collector{
 		claims: c,
+		stats:  s,
+		aside: prometheus.NewDesc("heddle_planner_effects_aside",
+			"Effects that wait, as their log takes nothing for now.", nil, nil),
 		state: prometheus.NewDesc("heddle_planner_partition_state",
 			"1 for the state that a claimed partition is in.", []string{"partition", "state"}, nil),
 		counters: []metric{
@@ -69,6 +74,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- m.desc
 	}
 	ch <- c.state
+	ch <- c.aside
 }
 
 // Collect implements prometheus.Collector.
@@ -76,6 +82,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range c.counters {
 		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value.Load())*m.scale)
 	}
+	ch <- prometheus.MustNewConstMetric(c.aside, prometheus.GaugeValue, float64(c.stats.Aside.Load()))
 	for _, s := range c.claims.statuses() {
 		ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, 1, strconv.Itoa(int(s.Partition)), s.State)
 	}

@@ -1,0 +1,309 @@
+package partition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Outlet is a log that effects go to. Partition is -1 where it is not known, as
+// of a queue that has no topic.
+type Outlet struct {
+	Topic     string
+	Partition int32
+}
+
+func (o Outlet) String() string {
+	if o.Partition < 0 {
+		return o.Topic
+	}
+	return fmt.Sprintf("%s/%d", o.Topic, o.Partition)
+}
+
+func compareOutlets(a, b Outlet) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+}
+
+// aside are the effects whose outlets take nothing for now. Nothing outside may
+// stop the loop: they leave its bound, and memory but for their remains. The
+// outbox and the open attempts have them (E1).
+type aside struct {
+	lanes map[Outlet]*lane
+}
+
+// lane is what waits for one outlet. While there is one, all that is released
+// for its outlet stands behind what waits: the order stays.
+type lane struct {
+	at     Outlet
+	back   []remains          // let out, and came back: they go first
+	list   []remains          // in the order of their records
+	newest map[string]remains // summaries: the only one of its workflow that counts
+	probe  *Outgoing          // finds out whether it takes something, where nothing else waits
+	out    int                // let out, and not answered
+	told   bool               // in the owner's logs
+}
+
+// remains is what is left in memory of an effect that was set aside.
+type remains struct {
+	decided  events.Position
+	number   uint64
+	workflow string            // tasks and summaries
+	runnable events.RunnableID // tasks
+	kind     machine.EffectKind
+}
+
+func remainsOf(o *Outgoing) remains {
+	left := remains{decided: o.Decided, number: o.Number, kind: o.Kind}
+	if o.Kind == machine.TaskEffect || o.Kind == machine.StatusEffect {
+		left.workflow, left.runnable = o.Key, o.Runnable
+	}
+	return left
+}
+
+func (r *remains) row() rows.Key {
+	return rows.Key{Table: rows.Outbox, A: r.decided.Epoch, B: r.decided.Seq, C: r.number}
+}
+
+// before says whether an effect was decided before another one.
+func (r *remains) before(than *remains) bool {
+	return r.decided.Before(than.decided) || r.decided == than.decided && r.number < than.number
+}
+
+// ordered puts remains into their place, which is mostly the last.
+func ordered(list []remains, r remains) []remains {
+	i := len(list)
+	for i > 0 && r.before(&list[i-1]) {
+		i--
+	}
+	return slices.Insert(list, i, r)
+}
+
+// queued puts an effect behind those that wait for its outlet, if any do.
+func (p *Processor) queued(o *Outgoing) bool {
+	if len(p.aside.lanes) == 0 {
+		return false
+	}
+	l := p.aside.lanes[p.Log.Outlet(o)]
+	if l == nil {
+		return false
+	}
+	p.wait(l, o)
+	return true
+}
+
+// setAside keeps the remains of an effect until its outlet takes it.
+func (p *Processor) setAside(o *Outgoing, at Outlet, why error) {
+	l := p.aside.lanes[at]
+	if l == nil {
+		l = &lane{at: at}
+		if p.aside.lanes == nil {
+			p.aside.lanes = map[Outlet]*lane{}
+		}
+		p.aside.lanes[at] = l
+	}
+	if why != nil && !l.told {
+		l.told = true
+		p.Logger.Warn("effects wait: their log takes nothing", "log", at.String(), "error", why)
+	}
+	p.wait(l, o)
+}
+
+// wait adds an effect to a lane. What neither the outbox nor an attempt has is
+// dropped but for one, as a crash would do: who asked asks again.
+func (p *Processor) wait(l *lane, o *Outgoing) {
+	if !o.kept && o.Kind != machine.TaskEffect {
+		l.probe = o
+		return
+	}
+	o.aside = true
+	left := remainsOf(o)
+	if o.Kind == machine.StatusEffect && !p.counts(l, left) {
+		return
+	}
+	switch {
+	case o.Kind == machine.TaskEffect: // in any order
+		l.list = append(l.list, left)
+	case o.lane == l:
+		l.back = ordered(l.back, left)
+	default:
+		l.list = ordered(l.list, left)
+	}
+	p.Stats.Aside.Add(1)
+}
+
+// counts says whether a summary is the newest of its workflow in a lane. One whose
+// place another one takes is out: the newer record is behind its own.
+func (p *Processor) counts(l *lane, left remains) bool {
+	old, known := l.newest[left.workflow]
+	if known && left.before(&old) {
+		p.acked = append(p.acked, left.row())
+		return false
+	}
+	if known {
+		p.acked = append(p.acked, old.row())
+	}
+	if l.newest == nil {
+		l.newest = map[string]remains{}
+	}
+	l.newest[left.workflow] = left
+	if len(l.list) > 2*len(l.newest)+mostSpare {
+		n := len(l.list)
+		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return l.newest[r.workflow] != r })
+		p.Stats.Aside.Add(int64(len(l.list) - n))
+	}
+	return true
+}
+
+// overtaken forgets a summary that is aside: a newer one was sent.
+func (p *Processor) overtaken(o *Outgoing) {
+	left := remainsOf(o)
+	p.acked = append(p.acked, left.row())
+	if l := p.aside.lanes[p.Log.Outlet(o)]; l != nil && l.newest[o.Key] == left {
+		delete(l.newest, o.Key)
+	}
+}
+
+// next removes the oldest that waits and can be made again: its record is in the
+// store, or, for a task, landed.
+func (l *lane) next(p *Processor) (remains, bool) {
+	from := &l.list
+	if len(l.back) > 0 && (len(l.list) == 0 || l.back[0].before(&l.list[0])) {
+		from = &l.back
+	}
+	if len(*from) == 0 {
+		return remains{}, false
+	}
+	left := (*from)[0]
+	seen := p.stored.Position
+	if left.kind == machine.TaskEffect {
+		seen = p.landed.Position
+	}
+	if seen.Before(left.decided) {
+		return remains{}, false
+	}
+	if *from = (*from)[1:]; len(*from) == 0 {
+		*from = nil
+	}
+	return left, true
+}
+
+// tryAside lets the first of each lane out, about once a second: when it is
+// taken, others follow.
+func (p *Processor) tryAside() {
+	if len(p.aside.lanes) == 0 {
+		return
+	}
+	for _, l := range p.lanes() {
+		if l.out == 0 {
+			p.letOut(l, 1)
+		}
+	}
+}
+
+// lanes are those of all outlets, in order.
+func (p *Processor) lanes() []*lane {
+	all := make([]*lane, 0, len(p.aside.lanes))
+	for _, l := range p.aside.lanes {
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b *lane) int { return compareOutlets(a.at, b.at) })
+	return all
+}
+
+// letOut lets so many of a lane out, while there is room for them.
+func (p *Processor) letOut(l *lane, most int) {
+	for most > 0 && p.fault == nil && p.roomAgain() {
+		left, ok := l.next(p)
+		if !ok {
+			break
+		}
+		p.Stats.Aside.Add(-1)
+		if o := p.remadeOf(l, left); o != nil {
+			p.letOutOf(l, o)
+			most--
+		}
+	}
+	if l.out > 0 || len(l.back) > 0 || len(l.list) > 0 {
+		return
+	}
+	if l.probe != nil {
+		p.letOutOf(l, l.probe)
+		l.probe = nil
+		return
+	}
+	delete(p.aside.lanes, l.at)
+	if l.told {
+		p.Logger.Info("effects wait no longer", "log", l.at.String())
+	}
+}
+
+func (p *Processor) letOutOf(l *lane, o *Outgoing) {
+	o.lane, o.sent = l, true
+	l.out++
+	p.letGo(o)
+}
+
+// roomAgain leaves half of the loop's bound to what is decided anew.
+func (p *Processor) roomAgain() bool {
+	return p.outside.records < p.Settings.InflightRecords/2 && p.outside.bytes < p.Settings.InflightBytes/2
+}
+
+// remadeOf makes an effect of its remains; nil if it is over by now.
+func (p *Processor) remadeOf(l *lane, left remains) *Outgoing {
+	switch left.kind {
+	case machine.TaskEffect:
+		k := attemptKey{left.workflow, left.runnable}
+		at := p.watch.open[k]
+		if at == nil || at.row.Decided != left.decided || at.row.Notified {
+			return nil
+		}
+		o, _ := p.remake(k, at)
+		return o
+	case machine.StatusEffect:
+		if l.newest[left.workflow] != left {
+			return nil
+		}
+		delete(l.newest, left.workflow)
+	}
+	var row *outboxRow
+	if bad := p.contained(func() { row = rows.Get[outboxRow](p.tx, left.row()) }); bad != "" {
+		p.fail(fmt.Errorf("reading the outbox: %s", bad))
+	}
+	p.tx.Reset()
+	if row == nil {
+		return nil
+	}
+	return outgoing(left.row(), row)
+}
+
+// leaveAside ends the count of what waits: a successor finds it again.
+func (p *Processor) leaveAside() {
+	for _, l := range p.aside.lanes {
+		p.Stats.Aside.Add(-int64(len(l.back) + len(l.list)))
+	}
+	p.aside.lanes = nil
+}
+
+// answered takes the outcome of an effect that was let out of a lane: one that was
+// taken makes room for two.
+func (p *Processor) answered(l *lane, shut bool) {
+	l.out--
+	if !shut {
+		p.letOut(l, 2)
+	}
+}
+
+// waiting tells an operator what waits, by outlet.
+func (p *Processor) waiting() []string {
+	notes := []string{}
+	for _, l := range p.lanes() {
+		if n := len(l.back) + len(l.list) + l.out; n > 0 {
+			notes = append(notes, fmt.Sprintf("%d effects wait for %s", n, l.at))
+		}
+	}
+	return notes
+}
