@@ -82,7 +82,7 @@ func (c *checkpointer) changed() bool {
 		return true
 	}
 	for _, cur := range c.cursors {
-		if c.r.proc.inputs[cur.Source].durable != cur.Next {
+		if c.r.proc.inputs[cur.Source].durable.next != cur.Next {
 			return true
 		}
 	}
@@ -145,7 +145,8 @@ func (c *checkpointer) prepare() *job {
 	j.due, j.all = due, c.all
 	j.room, c.room = c.room, recordRoom{}
 	for _, s := range inputs {
-		j.cursors = append(j.cursors, cursorRow{s, p.inputs[s].durable})
+		d := p.inputs[s].durable
+		j.cursors = append(j.cursors, cursorRow{s, d.next, d.last})
 	}
 	j.record = c.r.published(j.lease)
 	return j
@@ -182,9 +183,6 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	c.cursors, c.at = j.cursors, j.snap.Applied.Position
 	if j.all {
 		c.all, c.full = false, j.began
-	}
-	for _, s := range inputs {
-		p.inputs[s].jumped = false
 	}
 	st := p.Stats
 	st.Checkpoints.Add(1)

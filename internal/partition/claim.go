@@ -26,9 +26,6 @@ func (r *reign) claim(ctx context.Context) error {
 	if err := r.host.clock.agrees(ctx); err != nil {
 		return err
 	}
-	for _, s := range inputs {
-		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
-	}
 	if r.host.Flaws.LateFence {
 		if err := r.txn.Fence(ctx); err != nil {
 			return err

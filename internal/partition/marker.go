@@ -44,12 +44,14 @@ func (e *epochRow) Fields(c *wire.Codec) {
 type cursorRow struct {
 	Source events.Source
 	Next   int64
+	Last   uint32 // fingerprint of the record before Next; 0: it is not known
 }
 
 // Fields implements wire.Message.
 func (r *cursorRow) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "source", &r.Source)
 	wire.Int(c, 2, "next", &r.Next)
+	wire.Int(c, 3, "last", &r.Last)
 }
 
 // markerKey is the marker's place in the changelog; no store has a row there.

@@ -145,7 +145,7 @@ func (r *reign) adopt(extra []byte) error {
 		}
 	}
 	r.epochs = m.Epochs
-	r.check.cursors = m.Cursors
+	r.check.cursors, r.check.at = m.Cursors, m.Applied.Position
 	return nil
 }
 

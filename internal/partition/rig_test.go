@@ -50,7 +50,8 @@ type rig struct {
 	n        int32
 	fs       vfs.FS
 	settings Settings
-	clock    Clock // of the processes that start; nil: the broker's
+	clock    Clock                 // of the processes that start; nil: the broker's
+	over     func(Cluster) Cluster // what they see of the cluster; nil: all
 	counter  *counter
 	producer *kgo.Client
 	logger   *slog.Logger
@@ -143,9 +144,13 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 		s.mu.Unlock()
 		return conn, err
 	}
+	var cluster Cluster = kafkaCluster{config}
+	if r.over != nil {
+		cluster = r.over(cluster)
+	}
 	var err error
 	s.Host, err = NewHost(context.Background(), HostConfig{
-		Kafka: config, Partitions: r.n,
+		Kafka: config, Cluster: cluster, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings, Clock: r.clock,
 		Machine: func(int32) machine.Machine { return r.counter },

@@ -108,18 +108,18 @@ func (r *reign) learnNames() {
 }
 
 // seekInputs places the reading of the inputs where the journal says, or behind
-// dropped inputs where the last checkpoint says so and no later record has
-// moved the log (J3).
+// dropped inputs where the last checkpoint says so and no later record has moved
+// the position by its word (J3): on this store, or on any before it.
 func (r *reign) seekInputs() {
 	for _, s := range inputs {
 		l := &r.proc.inputs[s]
-		l.next, l.gen = l.row.Next, l.row.Generation
+		l.next, l.gen, l.last = l.row.Next, l.row.Generation, 0
 		for _, c := range r.check.cursors {
-			if c.Source == s && !l.jumped {
-				l.next = max(l.next, c.Next)
+			if c.Source == s && c.Next >= l.next && !r.check.at.Before(l.row.Jumped) {
+				l.next, l.last = c.Next, c.Last
 			}
 		}
-		l.durable = l.next
+		l.durable = l.reached()
 	}
 }
 
@@ -129,7 +129,8 @@ func (r *reign) seekCommitted(ctx context.Context) error {
 	for _, s := range inputs {
 		l := &r.proc.inputs[s]
 		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
-		l.next, l.durable = at.At, at.At
+		l.next, l.last = at.At, 0
+		l.durable = l.reached()
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -22,13 +21,19 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 			continue
 		}
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "reading from", next)
-		r.record(event)
-		l := &r.proc.inputs[s]
-		l.next, l.durable, l.gen = next, next, l.row.Generation+1
+		r.jump(s, event, next)
 		r.inboxLost = r.inboxLost || s == events.FromInbox
 		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s, reading goes on at offset %d", s, events.Name(event), next))
 	}
 	return nil
+}
+
+// jump makes the reading of an input log go on elsewhere, and says so. No
+// checkpoint may know of it before the journal does, nor of the old place after.
+func (r *reign) jump(s events.Source, e events.Event, next int64) {
+	l := &r.proc.inputs[s]
+	l.next, l.last, l.gen = next, 0, l.row.Generation+1
+	r.record(e)
 }
 
 // record appends an event of the partition itself.
@@ -37,7 +42,7 @@ func (r *reign) record(e events.Event) {
 	f := p.inflight.new()
 	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
 	p.conclude(nil, &f.rec, "")
-	p.append(f, journal.Encode(&f.rec, r.host.names, r.o.p))
+	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
 }
 
 // inspect compares an input log with what its position remembers.
@@ -53,7 +58,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 		return &events.InputLogTruncated{Log: s, Generation: l.row.Generation + 1, Expected: l.next, Resume: resume, Reason: reason}, resume, nil
 	}
 	switch {
-	case r.foreignTopic(s):
+	case l.row.Remade:
 		return truncated("the topic was made anew", log.Start)
 	case l.next < log.Start:
 		return &events.InputLost{Log: s, Generation: l.row.Generation + 1, From: l.next, To: log.Start, Reason: "the log begins later"}, log.Start, nil
@@ -65,6 +70,9 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 		return truncated("the log is shorter", resume)
 	}
 	same, err := r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
+	if same {
+		same, err = r.isLast(ctx, s, l.reached(), log)
+	}
 	if err != nil || same {
 		return nil, 0, err
 	}
@@ -73,16 +81,6 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 		return nil, 0, err
 	}
 	return truncated("another record is where one was read", resume)
-}
-
-// foreignTopic says whether the log that was read before the takeover was of
-// another topic of this name.
-func (r *reign) foreignTopic(s events.Source) bool {
-	was, is := r.wasTopic[s], r.id.commands
-	if s == events.FromInbox {
-		is = r.id.inbox
-	}
-	return len(was) > 0 && !bytes.Equal(was, is)
 }
 
 // matches says whether the record of a mark is still in its place. What cannot
@@ -99,6 +97,19 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 		return false, err
 	}
 	return digestOf(rec) == m.Digest, nil
+}
+
+// isLast says the same of the last record that was read, which may have left none
+// in the journal.
+func (r *reign) isLast(ctx context.Context, s events.Source, at reached, log span) (bool, error) {
+	if at.last == 0 || at.next <= log.Start {
+		return true, nil
+	}
+	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, at.next-1)
+	if err != nil || rec == nil {
+		return false, err
+	}
+	return fingerprint(digestOf(rec), rec.Timestamp.UnixMilli()) == at.last, nil
 }
 
 // divergence is the earliest offset that may be new: behind the newest
