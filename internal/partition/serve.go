@@ -170,8 +170,11 @@ func (r *reign) loop(ctx context.Context) error {
 	}
 }
 
-// leave gives the partition up in order: no more inputs, appends finish, a
-// checkpoint of everything, the lease released, the store kept (O5).
+// leave gives the partition up in order: no more inputs, appends finish, the lease
+// is released, a checkpoint of everything, the store kept (O5). The checkpoint has
+// the release too: nothing is left in the journal that could expire before it is
+// read. It commits only as long as no successor has fenced this owner, so that the
+// release costs it nothing.
 func (r *reign) leave(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
@@ -180,10 +183,12 @@ func (r *reign) leave(ctx context.Context) error {
 		return err
 	}
 	r.settleEffects(ctx)
+	if err := r.sayReleased(ctx, "revoked"); err != nil {
+		return err
+	}
 	r.check.finish(ctx)
-	err := r.sayReleased(ctx, "revoked")
 	r.proc.write()
-	return errors.Join(err, r.proc.fault)
+	return r.proc.fault
 }
 
 // yield is the end of an owner that was fenced but is alive: its appends
@@ -243,8 +248,12 @@ func (r *reign) settleEffects(ctx context.Context) {
 	}
 }
 
-// sayReleased appends AuthorityReleased and waits for it.
+// sayReleased appends AuthorityReleased and waits for it. From then on no effect
+// is released (E5).
 func (r *reign) sayReleased(ctx context.Context, why string) error {
-	r.record(&events.AuthorityReleased{By: events.By{Who: r.host.Owner, Why: why}})
+	p := r.proc
+	released := p.lease.ForceRelease(events.By{Who: r.host.Owner, Why: why})
+	r.record(released)
+	p.lease = p.lease.Apply(released, p.epoch)
 	return r.drain(ctx)
 }
