@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing/synctest"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/sim/disk"
@@ -37,11 +39,21 @@ func (w *world) allLawful() [][]*events.Record {
 	return all
 }
 
+// journal are the records of a journal as its readers could see them, those that
+// have expired among them.
+func (w *world) journal(p int32) []*kgo.Record {
+	l := w.c.log(w.c.names.Journal(), p)
+	start := l.start
+	l.start = l.base
+	defer func() { l.start = start }()
+	return l.visible()
+}
+
 // lawful are the records of a journal that count.
 func (w *world) lawful(p int32) []*events.Record {
 	var filter journal.Filter
 	var all []*events.Record
-	for _, k := range w.c.log(w.c.names.Journal(), p).visible() {
+	for _, k := range w.journal(p) {
 		h, err := journal.ParseHeaders(k.Headers)
 		if err != nil || !h.Lawful(&filter) {
 			continue
