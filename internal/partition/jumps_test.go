@@ -117,6 +117,30 @@ func TestACommandInThePlaceOfADroppedOneIsNoticed(t *testing.T) {
 	})
 }
 
+// Two commands of one content are two, by their ids, which no digest knows.
+func TestAnEqualCommandInThePlaceOfADecidedOneIsNoticed(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		a := r.start("a")
+		defer a.leave()
+		r.send("w", "input", `{"input": 7}`)
+		read, err := newReader(kafkaCluster{r.cluster.Config}, a.adm)
+		r.must(err)
+		defer read.close()
+		k, err := read.one(context.Background(), r.names.Commands(), 0, 0)
+		r.must(err)
+		for late, same := range map[int64]bool{0: true, 1: false} {
+			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &Processor{}}
+			l := &reign.proc.inputs[events.FromCommands]
+			l.next, l.row = 1, positionRow{Next: 1, Digest: digestOf(k), Time: k.Timestamp.UnixMilli() - late}
+			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
+			r.must(err)
+			if _, ok := e.(*events.InputLogTruncated); ok == same || resume != 0 {
+				t.Errorf("stamped %d ms after the one that was read: said %+v, to be read on at %d", late, e, resume)
+			}
+		}
+	})
+}
+
 // An owner may take over a log that was made anew, and end before it says so.
 func TestARecreatedInputLogIsNoticedByWhoeverComesNext(t *testing.T) {
 	l := &inputLog{}

@@ -69,10 +69,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 		}
 		return truncated("the log is shorter", resume)
 	}
-	same, err := r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
-	if same {
-		same, err = r.isLast(ctx, s, l.reached(), log)
-	}
+	same, err := r.isLast(ctx, s, log)
 	if err != nil || same {
 		return nil, 0, err
 	}
@@ -84,7 +81,8 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 }
 
 // matches says whether the record of a mark is still in its place. What cannot
-// be read any more, or was never known, is not doubted.
+// be read any more, or was never known, is not doubted. An equal one that was
+// stamped later is another one: its headers, and so its id, may differ.
 func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
 		return true, nil
@@ -96,20 +94,26 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	if err != nil || rec == nil {
 		return false, err
 	}
-	return digestOf(rec) == m.Digest, nil
+	newest := r.proc.inputs[s].row.Time // of the stamps that are read; the inbox has none
+	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
+	return digestOf(rec) == m.Digest && !younger, nil
 }
 
-// isLast says the same of the last record that was read, which may have left none
-// in the journal.
-func (r *reign) isLast(ctx context.Context, s events.Source, at reached, log span) (bool, error) {
-	if at.last == 0 || at.next <= log.Start {
+// isLast says the same of the last record that was read: by the checkpoint's cursor,
+// as that one may have left none in the journal, else by the row.
+func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, error) {
+	l := &r.proc.inputs[s]
+	switch {
+	case l.last == 0:
+		return r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
+	case l.next <= log.Start:
 		return true, nil
 	}
-	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, at.next-1)
+	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, l.next-1)
 	if err != nil || rec == nil {
 		return false, err
 	}
-	return fingerprint(digestOf(rec), rec.Timestamp.UnixMilli()) == at.last, nil
+	return fingerprint(digestOf(rec), rec.Timestamp.UnixMilli()) == l.last, nil
 }
 
 // divergence is the earliest offset that may be new: behind the newest
