@@ -8,8 +8,10 @@ import (
 
 // Prove says why the journal does not hold, as lawful records, the one at from,
 // the one at to, and between them those that were there when the marks were
-// made; empty means that it does (O4). A zero from is the journal's beginning.
-func (r *Reader) Prove(ctx context.Context, partition int32, from, to Mark) (why string, err error) {
+// made; empty means that it does (O4). A zero from is the journal's beginning. Of a
+// from that is known to be lawful, as its checkpoint is committed, the record may
+// have expired, with all below covered: nothing counts that is between.
+func (r *Reader) Prove(ctx context.Context, partition int32, from, to Mark, covered int64) (why string, err error) {
 	if to.IsZero() {
 		return "", nil
 	}
@@ -23,6 +25,9 @@ func (r *Reader) Prove(ctx context.Context, partition int32, from, to Mark) (why
 	begin := Place{Last: from}
 	if !from.IsZero() {
 		begin = Place{Offset: from.Offset, Filter: At(from.Position), Last: from}
+		if from.Offset < b.Start && b.Start <= covered {
+			begin = Place{Offset: b.Start, Filter: After(from.Position), Last: from}
+		}
 	}
 	place, err := r.Read(ctx, Range{
 		Partition: partition, From: begin, To: End(to.Offset + 1),

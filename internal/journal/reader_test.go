@@ -74,6 +74,16 @@ func (l *log) raw(r *kgo.Record) {
 	}
 }
 
+// expire deletes the records before an offset, as retention does.
+func (l *log) expire(before int64) {
+	l.Helper()
+	var cut kadm.Offsets
+	cut.Add(kadm.Offset{Topic: l.c.Topics.Journal(), Partition: partition, At: before, LeaderEpoch: -1})
+	if _, err := kadm.NewClient(l.c.Admin(l)).DeleteRecords(l.ctx, cut); err != nil {
+		l.Fatal(err)
+	}
+}
+
 // transaction opens one that holds a record, of a claimant's own client.
 func (l *log) transaction(r *events.Record) *kgo.Client {
 	l.Helper()
@@ -234,12 +244,7 @@ func TestPlacesThatTheJournalDoesNotHaveAreErrors(t *testing.T) {
 	if err := read(4); !errors.Is(err, journal.ErrShort) {
 		t.Errorf("behind the end: %v", err)
 	}
-	adm := kadm.NewClient(l.c.Admin(t))
-	var cut kadm.Offsets
-	cut.Add(kadm.Offset{Topic: l.c.Topics.Journal(), Partition: partition, At: 2, LeaderEpoch: -1})
-	if _, err := adm.DeleteRecords(l.ctx, cut); err != nil {
-		t.Fatal(err)
-	}
+	l.expire(2)
 	if err := read(1); !errors.Is(err, journal.ErrGone) {
 		t.Errorf("before the start: %v", err)
 	}
@@ -259,13 +264,34 @@ func TestRecordsAreFoundByTime(t *testing.T) {
 	}
 }
 
+// A journal that lost its first records to retention proves what comes behind a
+// checkpoint, if nothing that counted is between.
+func TestAJournalProvesWhatIsBehindACoveredStart(t *testing.T) {
+	l := newLog(t)
+	l.append(made(1, 1, ""), made(1, 2, "a"), made(1, 9, "void"), made(1, 3, "b"), made(1, 4, "a"))
+	_, entries, _ := l.read(journal.Range{To: journal.Now})
+	l.expire(3)
+	for _, c := range []struct {
+		from, to int
+		covered  int64
+		proven   bool
+	}{
+		{1, 3, 3, true}, {1, 1, 3, true}, {1, 3, 2, false}, {1, 1, 0, false}, {0, 3, 3, false}, {2, 3, 0, true},
+	} {
+		why, err := l.reader.Prove(l.ctx, partition, entries[c.from].Mark, entries[c.to].Mark, c.covered)
+		if err != nil || (why == "") != c.proven {
+			t.Errorf("from %d to %d, covered to %d: %q, %v", c.from, c.to, c.covered, why, err)
+		}
+	}
+}
+
 func TestAJournalProvesWhatItHolds(t *testing.T) {
 	l := newLog(t)
 	l.append(made(1, 1, ""), made(1, 2, "a"), made(2, 1, ""), made(2, 2, "b"), made(2, 3, "a"))
 	_, entries, _ := l.read(journal.Range{To: journal.Now})
 	prove := func(from, to journal.Mark) bool {
 		t.Helper()
-		why, err := l.reader.Prove(l.ctx, partition, from, to)
+		why, err := l.reader.Prove(l.ctx, partition, from, to, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -247,9 +247,9 @@ func (p *Processor) letOutOf(l *lane, o *Outgoing) {
 	p.letGo(o)
 }
 
-// roomAgain leaves half of the loop's bound to what is decided anew.
+// roomAgain leaves half of the loop's bound to what is decided anew, but for one.
 func (p *Processor) roomAgain() bool {
-	return p.outside.records < p.Settings.InflightRecords/2 && p.outside.bytes < p.Settings.InflightBytes/2
+	return p.outside.records < max(1, p.Settings.InflightRecords/2) && p.outside.bytes < p.Settings.InflightBytes/2
 }
 
 // remadeOf makes an effect of its remains; nil if it is over by now.

@@ -29,6 +29,7 @@ type checkpointer struct {
 	notBefore time.Time       // after a failure
 	cursors   []cursorRow     // as last committed
 	at        events.Position // the last record of the last one
+	covered   int64           // nothing of the journal below counts that is behind at; 0: it is not known
 	full      time.Time       // of the last one of everything
 	room      recordRoom      // for the next one
 	stop      context.CancelFunc
@@ -82,7 +83,7 @@ func (c *checkpointer) changed() bool {
 		return true
 	}
 	for _, cur := range c.cursors {
-		if c.r.proc.inputs[cur.Source].durable != cur.Next {
+		if c.r.proc.inputs[cur.Source].durable.next != cur.Next {
 			return true
 		}
 	}
@@ -132,8 +133,10 @@ func (c *checkpointer) prepare() *job {
 	c.last = p.clock.at
 	j := &job{r: c.r, began: p.clock.at, since: map[string]journal.Mark{}, epochs: c.r.epochs}
 	j.lease = p.lease
-	j.lease.LeasedUntil = p.renewal()
-	j.lease.Stale, j.lease.StaleReason = false, ""
+	if j.lease.Held() {
+		j.lease.LeasedUntil = p.renewal()
+		j.lease.Stale, j.lease.StaleReason = false, ""
+	}
 	c.all = c.all || p.wanted || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
 	due := p.takeDue()
 	lag := c.lagging(p)
@@ -146,9 +149,13 @@ func (c *checkpointer) prepare() *job {
 		return false
 	})
 	j.due, j.all = due, c.all
+	if j.snap.Applied.Position == c.at {
+		j.covered = c.covered
+	}
 	j.room, c.room = c.room, recordRoom{}
 	for _, s := range inputs {
-		j.cursors = append(j.cursors, cursorRow{s, p.inputs[s].durable})
+		d := p.inputs[s].durable
+		j.cursors = append(j.cursors, cursorRow{s, d.next, d.last})
 	}
 	j.record = c.r.published(j.lease)
 	return j
@@ -182,12 +189,13 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	j.room.reset() // all are answered; after a failure the client may still have some
 	c.room = j.room
 	c.took = time.Since(j.began)
-	c.cursors, c.at = j.cursors, j.snap.Applied.Position
+	idle := c.at == j.snap.Applied.Position
+	c.cursors, c.at, c.covered = j.cursors, j.snap.Applied.Position, j.covered
+	if idle && (c.covered == 0 || j.all) {
+		c.askCovered()
+	}
 	if j.all {
 		c.all, c.full = false, j.began
-	}
-	for _, s := range inputs {
-		p.inputs[s].jumped = false
 	}
 	st := p.Stats
 	st.Checkpoints.Add(1)
@@ -198,6 +206,33 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 		c.r.beside.Go(func() { clock.refresh(c.r.log.ctx, clock.fresh) })
 	}
 	p.renewed(Renewed{Until: j.lease.LeasedUntil})
+}
+
+// askCovered finds out how far the journal of an idle partition is covered, for
+// the next checkpoint: when all that it has expires, nothing is missing then.
+func (c *checkpointer) askCovered() {
+	at, r := c.at, c.r
+	r.beside.Go(func() {
+		ctx, stop := context.WithTimeout(r.log.ctx, askTimeout)
+		defer stop()
+		end, err := r.read.end(ctx, r.host.names.Journal(), r.o.p)
+		if err != nil {
+			if r.log.ctx.Err() == nil {
+				r.o.logger.Warn("a later checkpoint asks again", "error", err)
+			}
+			return
+		}
+		r.box.do(func(p *Processor) { c.learnCovered(p, at, end) })
+	})
+}
+
+// learnCovered takes an end that the journal had after the last record of the last
+// checkpoint was written. If the owner has appended nothing since, nobody has: who
+// takes over has fenced this owner before, and no later checkpoint commits (O1).
+func (c *checkpointer) learnCovered(p *Processor, at events.Position, end int64) {
+	if c.at == at && at == (events.Position{Epoch: p.epoch, Seq: p.seq}) {
+		c.covered = end
+	}
 }
 
 // failed keeps what was due, and tells what the failure means (C4).

@@ -28,6 +28,7 @@ type job struct {
 	all     bool
 	epochs  []epochRow
 	cursors []cursorRow
+	covered int64
 	record  snapshot.Record
 	room    recordRoom
 	bytes   int
@@ -36,7 +37,7 @@ type job struct {
 func (j *job) marker(replayFrom journal.Mark) *marker {
 	return &marker{
 		Applied: j.snap.Applied, ReplayFrom: replayFrom, Epochs: j.epochs, Cursors: j.cursors,
-		Topic: j.r.id.journal,
+		Topic: j.r.id.journal, Covered: j.covered,
 	}
 }
 

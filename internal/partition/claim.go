@@ -27,9 +27,6 @@ func (r *reign) claim(ctx context.Context) error {
 		return err
 	}
 	r.proc.clock.excused = r.host.clock.excused.Load()
-	for _, s := range inputs {
-		r.wasTopic[s] = r.proc.inputs[s].row.TopicID
-	}
 	if r.host.Flaws.LateFence {
 		if err := r.txn.Fence(ctx); err != nil {
 			return err

@@ -156,7 +156,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	f.n, f.mark, f.size = p.n, p.tail, len(k.Value)+len(k.Key)+64
 	f.tries = appendTries(f.tries, writes)
 	for _, s := range inputs {
-		f.read[s] = p.inputs[s].next
+		f.read[s] = p.inputs[s].reached()
 	}
 	p.State.Apply(writes, p.n)
 	if rec.ID != "" { // what brings a workflow its first rows has an entry in the ledger

@@ -15,7 +15,7 @@ type flight struct {
 	mark  journal.Mark // the offset once acknowledged
 	tries []try        // what it changes of attempts, for the watch
 	outs  []*Outgoing
-	read  [logs]int64 // next offsets of the input logs once it is acknowledged (J3)
+	read  [logs]reached // of the input logs once it is acknowledged (J3)
 	size  int
 	acked bool
 	due   bool
@@ -169,6 +169,6 @@ func (p *Processor) caughtUp() {
 		return
 	}
 	for _, s := range inputs {
-		p.inputs[s].durable = p.inputs[s].next
+		p.inputs[s].durable = p.inputs[s].reached()
 	}
 }

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"bytes"
 	"hash/crc32"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -15,13 +16,26 @@ type inputLog struct {
 	gen     uint32        // of the log that is read
 	next    int64         // offset to decide next
 	seeking bool          // what comes was read before the log was sought to another place
-	durable int64         // the position that a checkpoint may commit (J3)
+	last    uint32        // fingerprint of the record before next
+	durable reached       // what a checkpoint may commit (J3)
 	readTo  int64         // Unix ms: everything stamped up to then is decided (J5)
 	stamp   int64         // Unix ms: the newest stamp that a record of the journal has consumed
 	row     positionRow   // as of the records that are written
-	jumped  bool          // since the last checkpoint a record moved the log
 	changed bool          // the row, since it was written
 }
+
+// reached is how far an input log is read: the offset to read next, and what the
+// record before it was, as fingerprint says; 0: that is not known.
+type reached struct {
+	next int64
+	last uint32
+}
+
+func (l *inputLog) reached() reached { return reached{l.next, l.last} }
+
+// fingerprint tells a record from another one that came into its place, also from
+// an equal one that was stamped later.
+func fingerprint(digest uint32, stamp int64) uint32 { return digest ^ uint32(stamp) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -72,8 +86,8 @@ func (p *Processor) expect(queue []*kgo.Record) {
 // takeInput decides one record. Its position advances whatever it is: nothing
 // is read again for ever (J4).
 func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
-	if r.Topic == "" { // from here on it is what was sought
-		l.seeking = false
+	if r.Topic == "" { // from here on it is what was sought, unless it was sought again since
+		l.seeking = l.seeking && r.Offset != l.next
 		return
 	}
 	if l.seeking || r.Offset < l.next {
@@ -83,7 +97,7 @@ func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
 	if !ok {
 		return
 	}
-	l.next = r.Offset + 1
+	l.next, l.last = r.Offset+1, 0
 	if !r.Attrs.IsControl() {
 		p.take(s, r, stamp)
 	}
@@ -92,13 +106,15 @@ func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
 }
 
 func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
+	l := &p.inputs[s]
 	ref := events.InputRef{
-		Source: s, Generation: p.inputs[s].gen, Offset: r.Offset,
+		Source: s, Generation: l.gen, Offset: r.Offset,
 		LeaderEpoch: max(0, r.LeaderEpoch), Digest: digestOf(r),
 	}
+	l.last = fingerprint(ref.Digest, stamp)
 	if s == events.FromCommands {
 		ref.Stamp = stamp
-		p.inputs[s].stamp = max(p.inputs[s].stamp, stamp)
+		l.stamp = max(l.stamp, stamp)
 		p.takeCommand(r, ref)
 		return
 	}
@@ -131,22 +147,22 @@ func (p *Processor) foldPositions(rec *events.Record) error {
 		p.inputs[s].changed = true
 	}
 	for _, e := range rec.Events {
-		if err := p.foldPosition(e); err != nil {
+		if err := p.foldPosition(e, rec.Position); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Processor) foldPosition(e events.Event) error {
+func (p *Processor) foldPosition(e events.Event, at events.Position) error {
 	switch e := e.(type) {
 	case *events.InputLogTruncated:
-		return p.truncated(e)
+		return p.truncated(e, at)
 	case *events.InputLost:
-		return p.lostInputs(e)
+		return p.lostInputs(e, at)
 	case *events.ReplayRequested:
 		if s, offset, ok := parseCursor(e.Cursor); ok {
-			p.inputs[s].jump(p.inputs[s].row.Generation, offset)
+			p.inputs[s].jump(at, p.inputs[s].row.Generation, offset)
 		}
 	case *events.AuthorityAcquired:
 		p.inputs[events.FromCommands].identify(e.CommandsID)
@@ -155,13 +171,17 @@ func (p *Processor) foldPosition(e events.Event) error {
 	return nil
 }
 
-func (l *inputLog) jump(generation uint32, next int64) {
-	l.row.Generation, l.row.Next = generation, next
-	l.row.LeaderEpoch, l.row.Digest = 0, 0
-	l.changed, l.jumped = true, true
+// jump moves a position by the word of the record at a place of the journal.
+func (l *inputLog) jump(at events.Position, generation uint32, next int64) {
+	l.row.Generation, l.row.Next, l.row.Jumped = generation, next, at
+	l.row.LeaderEpoch, l.row.Digest, l.row.Remade = 0, 0, false
+	l.changed = true
 }
 
+// identify notes which topic the log is of. The owner that finds another one may
+// end before it has said what that means for the position.
 func (l *inputLog) identify(id []byte) {
+	l.row.Remade = l.row.Remade || len(l.row.TopicID) > 0 && !bytes.Equal(l.row.TopicID, id)
 	l.row.TopicID, l.changed = id, true
 }
 

@@ -20,7 +20,7 @@ func (e *PositionError) Error() string {
 }
 
 // truncated moves an input log to where it may be new.
-func (p *Processor) truncated(e *events.InputLogTruncated) error {
+func (p *Processor) truncated(e *events.InputLogTruncated, at events.Position) error {
 	bad := func(why string) error { return &PositionError{e.Log, e, why} }
 	l, why := p.jumping(e.Log, e.Generation)
 	switch {
@@ -29,12 +29,12 @@ func (p *Processor) truncated(e *events.InputLogTruncated) error {
 	case e.Expected < 0 || e.Resume < 0: // Resume is behind Expected if the topic was made anew
 		return bad("no offset is negative")
 	}
-	l.jump(e.Generation, e.Resume)
+	l.jump(at, e.Generation, e.Resume)
 	return nil
 }
 
 // lostInputs moves an input log behind what is gone.
-func (p *Processor) lostInputs(e *events.InputLost) error {
+func (p *Processor) lostInputs(e *events.InputLost, at events.Position) error {
 	bad := func(why string) error { return &PositionError{e.Log, e, why} }
 	l, why := p.jumping(e.Log, e.Generation)
 	switch {
@@ -47,7 +47,7 @@ func (p *Processor) lostInputs(e *events.InputLost) error {
 	case e.To < l.row.Next:
 		return bad("the position would go back")
 	}
-	l.jump(e.Generation, e.To)
+	l.jump(at, e.Generation, e.To)
 	return nil
 }
 

@@ -142,11 +142,11 @@ func TestJ3DroppedInputsCountOnceEverythingBeforeIsAcknowledged(t *testing.T) {
 	m.command("x", "w", "input", `{"input":1}`)
 	m.command("x", "w", "input", `{"input":1}`) // the same command again
 	m.mustStep()
-	if got := m.p.inputs[events.FromCommands].durable; got != 2 {
+	if got := m.p.inputs[events.FromCommands].durable.next; got != 2 {
 		t.Fatalf("the position is %d while a record is in flight, want 2", got)
 	}
 	m.ack()
-	if got := m.p.inputs[events.FromCommands].durable; got != 4 {
+	if got := m.p.inputs[events.FromCommands].durable.next; got != 4 {
 		t.Errorf("the position is %d, want 4: behind the duplicate", got)
 	}
 	if got := m.p.inputs[events.FromCommands].row.Next; got != 3 {

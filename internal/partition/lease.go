@@ -15,6 +15,9 @@ func (p *Processor) renewal() int64 { return p.recordTime() + p.Settings.Lease.M
 // renewed takes a renewal whose commit is known. One that is known only after
 // the old expiry does not count: the partition is acquired anew (O5).
 func (p *Processor) renewed(r Renewed) {
+	if !p.lease.Held() { // given up meanwhile
+		return
+	}
 	if p.lease.Expired(p.clock.now) {
 		p.fail(errExpired)
 		return

@@ -17,6 +17,7 @@ type marker struct {
 	Topic      []byte       // id of the journal topic
 	Epochs     []epochRow   // the chain back to the journal's start, oldest first
 	Cursors    []cursorRow  // of the input logs
+	Covered    int64        // below this offset of the journal nothing counts that is behind Applied; 0: it is not known
 }
 
 // Fields implements wire.Message.
@@ -26,6 +27,29 @@ func (m *marker) Fields(c *wire.Codec) {
 	c.Bytes(3, "topic", &m.Topic)
 	wire.Repeated(c, 4, "epochs", &m.Epochs)
 	wire.Repeated(c, 5, "cursors", &m.Cursors)
+	wire.Int(c, 6, "covered", &m.Covered)
+}
+
+// covered is how far the journal may have expired without a loss to a state that
+// has the checkpoint's Applied: what stands behind that record is void, or the
+// mark of a transaction.
+func (m *marker) covered() int64 {
+	if m.Applied.IsZero() {
+		return 0
+	}
+	return max(m.Applied.Offset+1, m.Covered)
+}
+
+// needs is the first offset of the journal that a restore from the checkpoint has
+// to read.
+func (m *marker) needs() int64 {
+	switch {
+	case m.ReplayFrom.IsZero():
+		return 0
+	case m.ReplayFrom.Position == m.Applied.Position:
+		return m.covered()
+	}
+	return m.ReplayFrom.Offset + 1
 }
 
 // epochRow is the place of an owner's takeover record in the journal.
@@ -44,12 +68,14 @@ func (e *epochRow) Fields(c *wire.Codec) {
 type cursorRow struct {
 	Source events.Source
 	Next   int64
+	Last   uint32 // fingerprint of the record before Next; 0: it is not known
 }
 
 // Fields implements wire.Message.
 func (r *cursorRow) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "source", &r.Source)
 	wire.Int(c, 2, "next", &r.Next)
+	wire.Int(c, 3, "last", &r.Last)
 }
 
 // markerKey is the marker's place in the changelog; no store has a row there.

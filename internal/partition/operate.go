@@ -47,14 +47,16 @@ func (p *Processor) requestReplay(d *decision, cmd *events.Command, b *events.Re
 		return
 	}
 	d.own = &events.ReplayRequested{Cursor: b.Cursor, By: b.By}
-	d.after = func() { p.rewind(s, offset, b.Cursor) }
+	d.after = func() { p.rewound = b.Cursor }
+	p.rewind(s, offset)
 }
 
-// rewind makes the reading go on at an earlier place.
-func (p *Processor) rewind(s events.Source, offset int64, cursor string) {
+// rewind makes the reading go on at an earlier place, from the decision on: what
+// is read behind the record that says so is read from there, or the position that
+// the next record tells would be ahead of it again.
+func (p *Processor) rewind(s events.Source, offset int64) {
 	l := &p.inputs[s]
-	l.next, l.durable, l.seeking = offset, offset, true
-	p.rewound = cursor
+	l.next, l.last, l.seeking = offset, 0, true
 	p.Log.Seek(s, offset)
 }
 

@@ -193,10 +193,9 @@ type reign struct {
 	word      *events.Command // an operator's release that ended the wait
 	pending   atomic.Int64    // journal records to replay
 	lastID    string
-	wasTopic  [logs][]byte // ids of the input topics before the takeover
-	inboxLost bool         // outcomes may be missing
-	ends      [logs]int64  // of the inputs, as of the acquisition
-	notes     []string     // what an operator should know
+	inboxLost bool        // outcomes may be missing
+	ends      [logs]int64 // of the inputs, as of the acquisition
+	notes     []string    // what an operator should know
 
 	check  checkpointer
 	beside sync.WaitGroup // what runs beside the loop

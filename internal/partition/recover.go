@@ -98,8 +98,10 @@ func (r *reign) newProcessor() {
 	m := r.store.Marks()
 	r.proc.stored, r.proc.landed, r.proc.tail = m.Applied, m.Applied, m.Applied
 	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
-	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
+	if m.Applied.Position == r.check.at {
+		r.place.Offset = max(r.place.Offset, r.check.covered)
+	}
 }
 
 // recallTime reads the time of the last applied record: later ones are not

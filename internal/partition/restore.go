@@ -26,7 +26,16 @@ func (r *reign) openStore(ctx context.Context) error {
 			return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before offset %d that the store of this planner holds: restore the journal, or give up what is missing by removing the store", r.span.End, r.known-1)}
 		}
 		if why == "" {
-			return r.adopt(r.store.Marks().Extra)
+			return r.adopt()
+		}
+		if r.store.Marks().Complete { // nothing is thrown away where nothing can be restored
+			m, err := r.changelog(ctx, func(_, _ []byte) error { return nil })
+			if err == nil {
+				err = r.fits(m)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		r.o.logger.Info("the store is not used again", "reason", why)
 		if err := s.Close(); err != nil {
@@ -72,41 +81,42 @@ func (r *reign) prove(ctx context.Context) (why string, err error) {
 	case !bytes.Equal(m.Topic[:], r.id.journal):
 		return "it is of another journal", nil
 	}
-	if m.Applied.Offset >= r.span.End && !m.Applied.IsZero() {
-		r.known = m.Applied.Offset + 1
+	kept, err := r.kept()
+	if err != nil {
+		return "", err
 	}
-	return r.host.reader.Prove(ctx, r.o.p, m.Checkpoint, m.Applied)
+	covered := int64(0)
+	if kept.Applied.Position == m.Checkpoint.Position {
+		covered = kept.covered()
+	}
+	if !m.Applied.IsZero() {
+		r.known = max(m.Applied.Offset+1, covered)
+	}
+	return r.host.reader.Prove(ctx, r.o.p, m.Checkpoint, m.Applied, covered)
+}
+
+// kept is what the store keeps about the last checkpoint.
+func (r *reign) kept() (*marker, error) {
+	extra := r.store.Marks().Extra
+	if len(extra) == 0 {
+		return &marker{}, nil
+	}
+	return decodeMarker(extra)
 }
 
 // restore fills a new store from the changelog; without a checkpoint it is
 // empty and the whole journal is replayed.
 func (r *reign) restore(ctx context.Context) error {
-	topic := r.host.names.State()
-	s, err := r.read.spanOf(ctx, topic, r.o.p)
-	if err != nil {
-		return err
-	}
-	var found []byte
 	restorer := r.store.Restorer()
-	mark := markerKey.Append(nil)
-	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
-		if bytes.Equal(k.Key, mark) {
-			found = k.Value
-			return nil
-		}
-		return restorer.Put(k.Key, k.Value)
-	})
+	m, err := r.changelog(ctx, restorer.Put)
 	if err != nil {
 		return err
 	}
-	m := &marker{Topic: r.id.journal}
-	if found != nil {
-		if m, err = decodeMarker(found); err != nil {
-			return err
-		}
-	}
-	if err := r.fits(m, found != nil); err != nil {
+	if err := r.fits(m); err != nil {
 		return err
+	}
+	if m == nil {
+		m = &marker{Topic: r.id.journal}
 	}
 	marks := store.Marks{
 		Cluster: r.id.cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
@@ -115,55 +125,72 @@ func (r *reign) restore(ctx context.Context) error {
 	if err := restorer.Finish(marks); err != nil {
 		return err
 	}
-	return r.adopt(marks.Extra)
+	return r.adopt()
 }
 
-// fits says whether the journal holds what the changelog rests on. What is
-// missing is never made up: an operator decides.
-func (r *reign) fits(m *marker, found bool) error {
-	known := int64(0)
-	if !m.Applied.IsZero() {
-		known = m.Applied.Offset + 1
+// changelog visits the rows of the changelog and returns the newest marker; nil if
+// there is none.
+func (r *reign) changelog(ctx context.Context, visit func(key, value []byte) error) (*marker, error) {
+	topic := r.host.names.State()
+	s, err := r.read.spanOf(ctx, topic, r.o.p)
+	if err != nil {
+		return nil, err
+	}
+	var found []byte
+	mark := markerKey.Append(nil)
+	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
+		if bytes.Equal(k.Key, mark) {
+			found = k.Value
+			return nil
+		}
+		return visit(k.Key, k.Value)
+	})
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return decodeMarker(found)
+}
+
+// fits says whether the journal holds what the changelog rests on, by its newest
+// marker or none. What is missing is never made up: an operator decides.
+func (r *reign) fits(m *marker) error {
+	if m == nil {
+		if r.span.Start > 0 {
+			return &BlockedError{fmt.Sprintf("the journal begins at offset %d and there is no checkpoint of what was before", r.span.Start)}
+		}
+		return nil
 	}
 	switch {
-	case found && !bytes.Equal(m.Topic, r.id.journal):
+	case !bytes.Equal(m.Topic, r.id.journal):
 		return &BlockedError{"the journal topic was made anew: its checkpoint is of another one"}
-	case r.span.End < known:
-		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, known)}
-	case !found && r.span.Start > 0:
-		return &BlockedError{fmt.Sprintf("the journal begins at offset %d and there is no checkpoint of what was before", r.span.Start)}
-	case found && !m.ReplayFrom.IsZero() && m.ReplayFrom.Offset+1 < r.span.Start:
-		return &BlockedError{fmt.Sprintf("the journal begins at offset %d, behind what the last checkpoint needs: offset %d", r.span.Start, m.ReplayFrom.Offset+1)}
+	case r.span.End < m.covered():
+		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, m.covered())}
+	case m.needs() < r.span.Start:
+		return &BlockedError{fmt.Sprintf("the journal begins at offset %d, behind what the last checkpoint needs: offset %d", r.span.Start, m.needs())}
 	}
 	return nil
 }
 
 // adopt takes over what the store keeps about the last checkpoint.
-func (r *reign) adopt(extra []byte) error {
-	m := &marker{}
-	if len(extra) > 0 {
-		var err error
-		if m, err = decodeMarker(extra); err != nil {
-			return err
-		}
+func (r *reign) adopt() error {
+	m, err := r.kept()
+	if err != nil {
+		return err
 	}
 	r.epochs = m.Epochs
-	r.check.cursors = m.Cursors
+	r.check.cursors, r.check.at, r.check.covered = m.Cursors, m.Applied.Position, m.covered()
 	return nil
 }
 
 // saveEpochs keeps the epoch chain with the store, before the record that began
 // the newest one is part of it.
 func (r *reign) saveEpochs() error {
-	m := r.store.Marks()
-	kept := &marker{}
-	if len(m.Extra) > 0 {
-		var err error
-		if kept, err = decodeMarker(m.Extra); err != nil {
-			return err
-		}
+	kept, err := r.kept()
+	if err != nil {
+		return err
 	}
 	kept.Epochs = r.epochs
+	m := r.store.Marks()
 	m.Extra = encodeMarker(kept)
 	return r.store.SetMarks(m)
 }

@@ -150,7 +150,7 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 	}
 	var err error
 	s.Host, err = NewHost(context.Background(), HostConfig{
-		Cluster: seen, Partitions: r.n,
+		Kafka: config, Cluster: seen, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings, Clock: r.clock,
 		Machine: func(int32) machine.Machine { return r.counter },

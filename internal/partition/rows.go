@@ -50,12 +50,14 @@ func (r *replayRow) Fields(c *wire.Codec) { wire.String(c, 1, "cursor", &r.Curso
 // is needed to notice that the log is another one now.
 type positionRow struct {
 	Generation  uint32
-	Next        int64  // offset to read
-	TopicID     []byte // of the log when the present owner acquired
-	LeaderEpoch int32  // of the record before Next
-	Digest      uint32 // of the record before Next
-	Time        int64  // Unix ms of the newest stamp consumed
-	Older       []mark // oldest first
+	Next        int64           // offset to read
+	TopicID     []byte          // of the log when the present owner acquired
+	LeaderEpoch int32           // of the record before Next
+	Digest      uint32          // of the record before Next
+	Time        int64           // Unix ms of the newest stamp consumed
+	Older       []mark          // oldest first
+	Jumped      events.Position // of the record that last moved the position by its word
+	Remade      bool            // the log is another one since, and no record says so yet
 }
 
 // Fields implements wire.Message.
@@ -67,6 +69,8 @@ func (p *positionRow) Fields(c *wire.Codec) {
 	wire.Int(c, 5, "digest", &p.Digest)
 	wire.Int(c, 6, "time", &p.Time)
 	wire.Repeated(c, 7, "older", &p.Older)
+	wire.Nested(c, 8, "jumped", &p.Jumped)
+	c.Bool(9, "remade", &p.Remade)
 }
 
 // mark is a record of an input log that was read.

@@ -110,18 +110,18 @@ func (r *reign) learnNames() {
 }
 
 // seekInputs places the reading of the inputs where the journal says, or behind
-// dropped inputs where the last checkpoint says so and no later record has
-// moved the log (J3).
+// dropped inputs where the last checkpoint says so and no later record has moved
+// the position by its word (J3): on this store, or on any before it.
 func (r *reign) seekInputs() {
 	for _, s := range inputs {
 		l := &r.proc.inputs[s]
-		l.next, l.gen = l.row.Next, l.row.Generation
+		l.next, l.gen, l.last = l.row.Next, l.row.Generation, 0
 		for _, c := range r.check.cursors {
-			if c.Source == s && !l.jumped {
-				l.next = max(l.next, c.Next)
+			if c.Source == s && c.Next >= l.next && !r.check.at.Before(l.row.Jumped) {
+				l.next, l.last = c.Next, c.Last
 			}
 		}
-		l.durable = l.next
+		l.durable = l.reached()
 	}
 }
 
@@ -131,7 +131,8 @@ func (r *reign) seekCommitted(ctx context.Context) error {
 	for _, s := range inputs {
 		l := &r.proc.inputs[s]
 		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
-		l.next, l.durable = at.At, at.At
+		l.next, l.last = at.At, 0
+		l.durable = l.reached()
 	}
 	return err
 }
@@ -171,8 +172,11 @@ func (r *reign) loop(ctx context.Context) error {
 	}
 }
 
-// leave gives the partition up in order: no more inputs, appends finish, a
-// checkpoint of everything, the lease released, the store kept (O5).
+// leave gives the partition up in order: no more inputs, appends finish, the lease
+// is released, a checkpoint of everything, the store kept (O5). The checkpoint has
+// the release too: nothing is left in the journal that could expire before it is
+// read. It commits only as long as no successor has fenced this owner, so that the
+// release costs it nothing.
 func (r *reign) leave(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
@@ -181,10 +185,12 @@ func (r *reign) leave(ctx context.Context) error {
 		return err
 	}
 	r.settleEffects(ctx)
+	if err := r.sayReleased(ctx, "revoked"); err != nil {
+		return err
+	}
 	r.check.finish(ctx)
-	err := r.sayReleased(ctx, "revoked")
 	r.proc.write()
-	return errors.Join(err, r.proc.fault)
+	return r.proc.fault
 }
 
 // yield is the end of an owner that was fenced but is alive: its appends
@@ -244,12 +250,15 @@ func (r *reign) settleEffects(ctx context.Context) {
 	}
 }
 
-// sayReleased appends AuthorityReleased and waits for it. A lease that has run out
-// needs no word.
+// sayReleased appends AuthorityReleased and waits for it. From then on no effect
+// is released (E5). A lease that has run out needs no word.
 func (r *reign) sayReleased(ctx context.Context, why string) error {
-	if r.proc.tick(); r.proc.over() {
+	p := r.proc
+	if p.tick(); p.over() {
 		return errExpired
 	}
-	r.record(&events.AuthorityReleased{By: events.By{Who: r.host.Owner, Why: why}})
+	released := p.lease.ForceRelease(events.By{Who: r.host.Owner, Why: why})
+	r.record(released)
+	p.lease = p.lease.Apply(released, p.epoch)
 	return r.drain(ctx)
 }

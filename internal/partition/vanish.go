@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -22,13 +21,19 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 			continue
 		}
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "reading from", next)
-		r.record(event)
-		l := &r.proc.inputs[s]
-		l.next, l.durable, l.gen = next, next, l.row.Generation+1
+		r.jump(s, event, next)
 		r.inboxLost = r.inboxLost || s == events.FromInbox
 		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s, reading goes on at offset %d", s, events.Name(event), next))
 	}
 	return nil
+}
+
+// jump makes the reading of an input log go on elsewhere, and says so. No
+// checkpoint may know of it before the journal does, nor of the old place after.
+func (r *reign) jump(s events.Source, e events.Event, next int64) {
+	l := &r.proc.inputs[s]
+	l.next, l.last, l.gen = next, 0, l.row.Generation+1
+	r.record(e)
 }
 
 // record appends an event of the partition itself.
@@ -37,7 +42,7 @@ func (r *reign) record(e events.Event) {
 	f := p.inflight.new()
 	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
 	p.conclude(nil, &f.rec, "")
-	p.append(f, journal.Encode(&f.rec, r.host.names, r.o.p))
+	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
 }
 
 // inspect compares an input log with what its position remembers.
@@ -53,7 +58,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 		return &events.InputLogTruncated{Log: s, Generation: l.row.Generation + 1, Expected: l.next, Resume: resume, Reason: reason}, resume, nil
 	}
 	switch {
-	case r.foreignTopic(s):
+	case l.row.Remade:
 		return truncated("the topic was made anew", log.Start)
 	case l.next < log.Start:
 		return &events.InputLost{Log: s, Generation: l.row.Generation + 1, From: l.next, To: log.Start, Reason: "the log begins later"}, log.Start, nil
@@ -64,7 +69,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 		}
 		return truncated("the log is shorter", resume)
 	}
-	same, err := r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
+	same, err := r.isLast(ctx, s, log)
 	if err != nil || same {
 		return nil, 0, err
 	}
@@ -75,18 +80,9 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 	return truncated("another record is where one was read", resume)
 }
 
-// foreignTopic says whether the log that was read before the takeover was of
-// another topic of this name.
-func (r *reign) foreignTopic(s events.Source) bool {
-	was, is := r.wasTopic[s], r.id.commands
-	if s == events.FromInbox {
-		is = r.id.inbox
-	}
-	return len(was) > 0 && !bytes.Equal(was, is)
-}
-
 // matches says whether the record of a mark is still in its place. What cannot
-// be read any more, or was never known, is not doubted.
+// be read any more, or was never known, is not doubted. An equal one that was
+// stamped later is another one: its headers, and so its id, may differ.
 func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
 		return true, nil
@@ -98,7 +94,26 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	if err != nil || rec == nil {
 		return false, err
 	}
-	return digestOf(rec) == m.Digest, nil
+	newest := r.proc.inputs[s].row.Time // of the stamps that are read; the inbox has none
+	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
+	return digestOf(rec) == m.Digest && !younger, nil
+}
+
+// isLast says the same of the last record that was read: by the checkpoint's cursor,
+// as that one may have left none in the journal, else by the row.
+func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, error) {
+	l := &r.proc.inputs[s]
+	switch {
+	case l.last == 0:
+		return r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
+	case l.next <= log.Start:
+		return true, nil
+	}
+	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, l.next-1)
+	if err != nil || rec == nil {
+		return false, err
+	}
+	return fingerprint(digestOf(rec), rec.Timestamp.UnixMilli()) == l.last, nil
 }
 
 // divergence is the earliest offset that may be new: behind the newest

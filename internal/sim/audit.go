@@ -2,7 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"testing/synctest"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/partition"
@@ -37,11 +40,18 @@ func (w *world) allLawful() [][]*events.Record {
 	return all
 }
 
+// journal are the records of a journal as its readers could see them, those that
+// have expired among them.
+func (w *world) journal(p int32) []*kgo.Record {
+	now := w.c.visible(place{w.c.names.Journal(), p})
+	return append(slices.Clip(w.expired[p]), now...)
+}
+
 // lawful are the records of a journal that count.
 func (w *world) lawful(p int32) []*events.Record {
 	var filter journal.Filter
 	var all []*events.Record
-	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
+	for _, k := range w.journal(p) {
 		h, err := journal.ParseHeaders(k.Headers)
 		if err != nil || !h.Lawful(&filter) {
 			continue

@@ -111,7 +111,7 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 		b.lawful[rec.Position] = 0
 	}
 	newest := map[string]events.Position{}
-	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
+	for _, k := range w.journal(p) {
 		rec, err := journal.Decode(k)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,6 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 				planned = append(planned, rec)
 			}
 		}
-		w.auditInputs(p, records)
 		w.auditClocks(int32(p), records)
 		w.auditClients(int32(p), records)
 		if err := workload.CheckConduct(w.plan, w.ledger, false, w.reports(int32(p)), planned); err != nil {
@@ -40,6 +39,7 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 		w.fail("tasks: %w", err)
 	}
 	w.auditDecisions(decided)
+	w.auditCommands(journals, decided)
 	w.auditCalls(decided)
 	w.auditHistories()
 	w.auditBroken(journals, decided)
@@ -50,34 +50,6 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 }
 
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }
-
-// auditInputs holds that each place of an input log is decided once, in order
-// (J3): positions go back only where a record says so.
-func (w *world) auditInputs(p int, records []*events.Record) {
-	type input struct {
-		source     events.Source
-		generation uint32
-	}
-	next, again := map[input]int64{}, map[events.Source]int{}
-	for _, rec := range records {
-		s := rec.Input.Source
-		if s != events.FromCommands && s != events.FromInbox {
-			continue
-		}
-		k := input{s, rec.Input.Generation}
-		if rec.Input.Offset < next[k] && again[s] > 0 {
-			again[s]-- // asked for; what was decided meanwhile is read again too
-		} else if rec.Input.Offset < next[k] {
-			w.failAbout(ofPartition(int32(p)), "partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next",
-				p, rec.Position, s, rec.Input.Offset, k.generation, next[k])
-		}
-		next[k] = rec.Input.Offset + 1
-		if _, ok := rec.Events[0].(*events.ReplayRequested); ok {
-			again[events.FromCommands]++
-			again[events.FromInbox]++
-		}
-	}
-}
 
 // auditDecisions holds that no input is decided twice, also those of which no
 // caller knows the id, as they have none.
@@ -179,7 +151,7 @@ func (w *world) histories() map[string]calls.History {
 // was taken by an operator's word, or kept by a wrong clock, may let effects out
 // for them: effects are as safe as the lease is.
 func (w *world) present(p int32, positions map[string]bool) {
-	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
+	for _, k := range w.journal(p) {
 		if h, err := journal.ParseHeaders(k.Headers); err == nil {
 			positions[at(int(p), h.Position)] = true
 		}

@@ -36,7 +36,7 @@ func (w *world) auditTold(p int32, all []*calls.Call, written map[events.Positio
 func (w *world) written(p int32) map[events.Position]int64 {
 	var filter journal.Filter
 	all := map[events.Position]int64{}
-	for _, k := range w.c.visible(place{w.c.names.Journal(), p}) {
+	for _, k := range w.journal(p) {
 		if h, err := journal.ParseHeaders(k.Headers); err == nil && h.Lawful(&filter) {
 			all[h.Position] = w.decided[inLog{p, k.Offset}]
 		}

@@ -101,13 +101,13 @@ func play(o *Options) *world {
 	return w
 }
 
-// journals are the journals as they have become.
+// journals are the journals as they have become, with what has expired.
 func (w *world) journals() [][]*kgo.Record {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	all := make([][]*kgo.Record, w.plan.Partitions)
 	for p := range all {
-		all[p] = w.c.visible(place{w.c.names.Journal(), int32(p)})
+		all[p] = w.journal(int32(p))
 	}
 	return all
 }

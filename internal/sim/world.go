@@ -42,12 +42,13 @@ type world struct {
 	takers    []*taker
 	owner     []int // of partitions: the slot that the group gave it to; -1: none
 	starts    int
-	orders    int             // of operators
-	kills     int             // of takers
-	doubtful  map[int32]int64 // partitions whose lease may not have excluded another, and since which tick
-	decided   map[inLog]int64 // the ticks at which records of journals were written
-	commanded map[inLog]int64 // and commands
-	leases    map[lease]int64 // until when (Unix ms) they last at most, under mu
+	orders    int                     // of operators
+	kills     int                     // of takers
+	expired   map[int32][]*kgo.Record // of journals
+	doubtful  map[int32]int64         // partitions whose lease may not have excluded another, and since which tick
+	decided   map[inLog]int64         // the ticks at which records of journals were written
+	commanded map[inLog]int64         // and commands
+	leases    map[lease]int64         // until when (Unix ms) they last at most, under mu
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -112,7 +113,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, expired: map[int32][]*kgo.Record{}, doubtful: map[int32]int64{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
