@@ -43,8 +43,9 @@ type world struct {
 	epoch   uint64
 	now     int64
 
-	tasks     []events.Task // published attempts
-	spreads   []uint64      // of all that were published
+	tasks     []events.Task             // published attempts
+	spreads   []uint64                  // of all that were published
+	published map[string]machine.Effect // the first task of each token
 	cancelled map[string]bool
 	calls     map[string]int // by task and workflow: how often it ran
 	active    int
@@ -55,7 +56,8 @@ type world struct {
 }
 
 func newWorld(t failer, s setting) *world {
-	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, cancelled: map[string]bool{}, calls: map[string]int{}, defs: map[string]string{}}
+	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, defs: map[string]string{}}
+	w.published, w.cancelled, w.calls = map[string]machine.Effect{}, map[string]bool{}, map[string]int{}
 	w.rnd = rand.New(rand.NewPCG(s.seed, 7))
 	w.p = w.planner()
 	return w
@@ -173,7 +175,8 @@ func (w *world) effect(e machine.Effect) {
 		w.spreads = append(w.spreads, e.Spread)
 		w.active++
 		w.peak = max(w.peak, w.active)
-		w.remakesTask(e)
+		w.published[string(task.Token)] = e
+		w.remakesTask(e.Key, e.Runnable)
 	case machine.CancelEffect:
 		var c events.TaskCancel
 		w.must(wire.Unmarshal(e.Value, &c))
@@ -193,11 +196,12 @@ func (w *world) effect(e machine.Effect) {
 	}
 }
 
-// remakesTask checks that the task of an open attempt can be made again (E1).
-func (w *world) remakesTask(e machine.Effect) {
+// remakesTask checks that the task of an open attempt can be made again, as it
+// was at first (E1). What takers say of an attempt may be in it since.
+func (w *world) remakesTask(wf string, id events.RunnableID) {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
-	row := rows.Get[runnable](tx, runnableKey(e.Key, e.Runnable))
+	row := rows.Get[runnable](tx, runnableKey(wf, id))
 	if row == nil {
 		return // closed by something later in the same record
 	}
@@ -205,9 +209,25 @@ func (w *world) remakesTask(e machine.Effect) {
 	if !open {
 		return
 	}
-	again, ok := w.p.Task(tx, e.Key, &a, e.Runnable)
-	if !ok || !bytes.Equal(again.Value, e.Value) || again.Queue != e.Queue || again.Spread != e.Spread {
-		w.t.Fatalf("the task of %s cannot be made again", e.Runnable)
+	again, ok := w.p.Task(tx, wf, &a, id)
+	if !ok {
+		w.t.Fatalf("the task of %s cannot be made again", id)
+	}
+	var task events.Task
+	w.must(wire.Unmarshal(again.Value, &task))
+	first, out := w.published[string(task.Token)]
+	if !out || !bytes.Equal(again.Value, first.Value) && len(task.Heartbeat) == 0 || again.Queue != first.Queue || again.Spread != first.Spread {
+		w.t.Fatalf("the task of %s is made again as\n%s\nit was\n%s", id, wire.Text(again.Value), wire.Text(first.Value))
+	}
+}
+
+// remakesAll checks that of every open attempt of a workflow.
+func (w *world) remakesAll(wf string) {
+	w.t.Helper()
+	for _, k := range w.state.Keys() {
+		if k.Table == rows.Runnable && k.Workflow == wf {
+			w.remakesTask(wf, events.RunnableID(k.A))
+		}
 	}
 }
 
@@ -231,6 +251,7 @@ func (w *world) command(id, name string, body string) events.Reply {
 	if len(w.decide(in)) == 0 {
 		w.t.Fatalf("command %s made no record", name)
 	}
+	w.remakesAll(id)
 	for _, r := range w.replies[n:] {
 		if r.Kind == events.ReplyDecided {
 			return r

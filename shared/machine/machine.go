@@ -31,8 +31,9 @@ type Machine interface {
 	// for repetitions of the command. The reply's ID and Command are the caller's.
 	Answer(tx *rows.Tx, rec *events.Record) events.Reply
 
-	// Task makes the task record of an open attempt again (E1), byte-equal to
-	// the one that Effects made.
+	// Task makes the task record of an open attempt again (E1): the one that
+	// Effects made, whatever has changed since, but with what takers said of it
+	// meanwhile. There is none if the attempt that a names is not open in tx.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
 
 	// Watched is an empty row of table Runnable, to decode into at recovery.
