@@ -43,6 +43,7 @@ type world struct {
 	epoch   uint64
 	now     int64
 
+	oversize  bool                      // what is decided fits no record
 	tasks     []events.Task             // published attempts
 	spreads   []uint64                  // of all that were published
 	published map[string]machine.Effect // the first task of each token
@@ -76,7 +77,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
 	at := events.Position{Epoch: w.epoch, Seq: w.seq + 1}
-	evs := w.p.Decide(tx, at, w.now, in)
+	evs := w.made(tx, at, in)
 	if len(evs) == 0 {
 		if len(tx.Writes()) > 0 {
 			w.t.Fatalf("no events but %d writes", len(tx.Writes()))
@@ -104,6 +105,14 @@ func (w *world) decide(in machine.Input) []events.Event {
 		w.effect(e)
 	}
 	return evs
+}
+
+// made is what the planner decides, or what it does when that fits no record.
+func (w *world) made(tx *rows.Tx, at events.Position, in machine.Input) []events.Event {
+	if w.oversize {
+		return w.p.Oversize(tx, at, w.now, in, 1000)
+	}
+	return w.p.Decide(tx, at, w.now, in)
 }
 
 // replayEqual folds the encoded record over the state before it.

@@ -16,7 +16,8 @@ type Machine interface {
 	Decide(tx *rows.Tx, at events.Position, now int64, in Input) []events.Event
 
 	// Oversize decides in again when what Decide made of it does not fit the
-	// broker's limit: a refusal, or for an outcome a failure (J4).
+	// broker's limit: a refusal, for an outcome a failure, and for a timer or a
+	// loss one that halts (J4).
 	Oversize(tx *rows.Tx, at events.Position, now int64, in Input, limit int) []events.Event
 
 	// Apply folds a record into the state, as Decide did when it was made.
