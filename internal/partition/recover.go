@@ -97,7 +97,6 @@ func (r *reign) newProcessor() {
 	m := r.store.Marks()
 	r.proc.stored, r.proc.landed, r.proc.tail = m.Applied, m.Applied, m.Applied
 	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
-	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
 }
 
@@ -156,7 +155,7 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 	if err != nil {
 		return err
 	}
-	if e, ok := rec.Events[0].(*events.EffectFailed); ok {
+	if e, ok := about(rec).(*events.EffectFailed); ok {
 		b.over(e)
 	}
 	for _, o := range outs {
