@@ -22,6 +22,7 @@ func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, command strin
 	if rec.ID != "" {
 		p.remember(rec, reply, answers)
 	}
+	p.age(rec)
 	p.forget(rec)
 	for _, e := range rec.Events {
 		p.fold(e, rec)

@@ -98,7 +98,6 @@ func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 	}
 	if s == events.FromCommands {
 		ref.Stamp = stamp
-		p.inputs[s].stamp = max(p.inputs[s].stamp, stamp)
 		p.takeCommand(r, ref)
 		return
 	}
