@@ -13,15 +13,15 @@ import (
 const anotherDay = 8
 
 // forgets is after how many records of a reign its ledger forgets what is older
-// than the window, at most.
+// than two windows, at most.
 const forgets = 64
 
-// nextDay lets the window pass in which repetitions are known, while nobody is
-// there, and then an operator let a partition read all its commands again. It
+// nextDay lets the two windows pass for which the ledger keeps its entries, while
+// nobody is there, and then an operator let a partition read all its commands again. It
 // must come to nothing: what the ledger has forgotten is refused for its age.
 func (w *world) nextDay() {
 	w.leaveInOrder()
-	night := w.settings().Complete().Window + time.Hour
+	night := 2*w.settings().Complete().Window + time.Hour
 	w.note("%v pass, and everybody comes again", night)
 	time.Sleep(night)
 	for slot := range w.nodes {
