@@ -121,8 +121,12 @@ func (r *rig) mustBeFold(p int32) {
 			return true
 		}))
 	}
-	applied := s.Marks().Applied.Position
+	marks := s.Marks()
 	r.must(s.Close())
+	applied := marks.Applied.Position
+	if applied.Before(marks.Guard.Position) { // what was replayed after a restore is not on the disk (C1)
+		return
+	}
 	folded, originals := r.fold(p, applied)
 	for k, v := range live {
 		if v != folded[k] && !(k.Table == rows.Outbox && originals[k]) {
