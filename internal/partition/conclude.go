@@ -22,6 +22,7 @@ func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, command strin
 	if rec.ID != "" {
 		p.remember(rec, reply, answers)
 	}
+	p.age(rec)
 	p.forget(rec)
 	for _, e := range rec.Events {
 		p.fold(e, rec)
@@ -40,7 +41,7 @@ func (p *Processor) answer(rec *events.Record) (events.Reply, bool) {
 		return r, true
 	}
 	r := events.Reply{Kind: events.ReplyDecided, Workflow: rec.Workflow, Result: events.ResultDone}
-	switch e := rec.Events[0].(type) {
+	switch e := about(rec).(type) {
 	case *events.InputForwarded:
 		return r, false // the right partition answers
 	case *events.InputRejected:

@@ -19,6 +19,9 @@ type counter struct {
 	key   events.Key
 	panic string // a workflow whose inputs meet a defect
 
+	lossless string // a workflow whose losses meet a defect
+	unmade   string // a workflow whose tasks cannot be made again
+
 	unapplied events.FactID // the input whose record cannot be applied any more
 }
 
@@ -126,6 +129,9 @@ func (m *counter) inbox(tx *rows.Tx, in machine.Input) []events.Event {
 
 // lost dispatches the attempt again.
 func (m *counter) lost(tx *rows.Tx, in machine.Input) []events.Event {
+	if in.Workflow == m.lossless {
+		panic("this workflow's losses are cursed")
+	}
 	a := rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, in.Workflow, in.Lost.Runnable))
 	if a == nil || a.Attempt != in.Lost.Attempt {
 		return nil
@@ -204,7 +210,7 @@ func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 	for _, e := range rec.Events {
 		switch e := e.(type) {
 		case *events.RunnableDispatched:
-			if t, ok := m.Task(tx, rec.Workflow, rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, rec.Workflow, e.Runnable)), e.Runnable); ok {
+			if t, ok := m.task(tx, rec.Workflow, rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, rec.Workflow, e.Runnable)), e.Runnable); ok {
 				all = append(all, t)
 			}
 		case *events.RunnableCompleted:
@@ -221,6 +227,13 @@ func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 func (m *counter) Watched() machine.Watched { return &machine.Attempt{} }
 
 func (m *counter) Task(tx *rows.Tx, wf string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
+	if wf == m.unmade {
+		panic("this workflow's tasks are cursed")
+	}
+	return m.task(tx, wf, a, id)
+}
+
+func (m *counter) task(tx *rows.Tx, wf string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	in := rows.Get[amount](tx, rowKey(rows.Fact, wf, id))
 	if in == nil {
 		return machine.Effect{}, false

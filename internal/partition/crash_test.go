@@ -108,6 +108,7 @@ func (r *rig) dump(dir string) map[string]string {
 // disturb ends a process in some way and starts its successor, on its store or
 // on another one.
 func (r *rig) disturb(s *site, rnd *rand.Rand) *site {
+	p, owning := s.owners[0].p, s.owners[0].Status().State == Owning
 	switch rnd.IntN(4) {
 	case 0:
 		s.leave()
@@ -116,14 +117,17 @@ func (r *rig) disturb(s *site, rnd *rand.Rand) *site {
 	default:
 		s.kill()
 	}
-	if rnd.IntN(3) == 0 {
-		r.forget("a-0")
+	if owning {
+		r.mustBeFold(p)
 	}
-	next := r.start("a", 0)
+	if rnd.IntN(3) == 0 {
+		r.forgetIn("a", p)
+	}
+	next := r.start("a", p)
 	if rnd.IntN(3) == 0 { // a crash in the middle of the recovery
 		<-time.After(time.Duration(rnd.IntN(20)) * time.Millisecond)
 		next.kill()
-		next = r.start("a", 0)
+		next = r.start("a", p)
 	}
 	return next
 }

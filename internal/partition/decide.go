@@ -185,11 +185,20 @@ func domain(rec *events.Record) bool {
 	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, partitionPrefix) {
 		return false
 	}
-	switch rec.Events[0].(type) {
+	switch about(rec).(type) {
 	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
 		return false
 	}
 	return true
+}
+
+// about is the event that says what a record is about. No owner writes a record
+// without events; a lawful one changes nothing, and is about nothing.
+func about(rec *events.Record) events.Event {
+	if len(rec.Events) == 0 {
+		return nil
+	}
+	return rec.Events[0]
 }
 
 func cut(s string, n int) string {

@@ -136,11 +136,7 @@ func (p *Processor) refusedForGood(o *Outgoing, err error) {
 	p.Logger.Warn("an effect was refused for good", "partition", p.Partition, "workflow", o.Key, "kind", kindName(o.Kind), "error", err)
 	reason := cut(err.Error(), reasonBytes)
 	if o.Kind == machine.TaskEffect {
-		p.urgent = append(p.urgent, func() bool {
-			k := attemptKey{o.Key, o.Runnable}
-			at := p.watch.open[k]
-			return at != nil && at.row.Decided == o.Decided && p.lost(k, at.row.Attempt, "its task record cannot be delivered: "+reason)
-		})
+		p.giveUp(attemptKey{o.Key, o.Runnable}, o.Decided, "its task record cannot be delivered: "+reason)
 		return
 	}
 	if !o.kept {

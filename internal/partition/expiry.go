@@ -43,15 +43,16 @@ func expiryKey(at int64) rows.Key {
 	return rows.Key{Table: rows.Expiry, A: uint64(at) >> expirySpan}
 }
 
-// forget drops entries that are older than the window: a place in the order of
-// records, so that replay forgets the same ones. A page goes once the stamps of
-// the consumed commands have passed all of its times by the window.
+// forget drops entries that nothing can need any more, at a place in the order of
+// records, so that replay forgets the same ones. The oldest command that may be
+// decided is a window behind the newest stamp, the oldest entry that it may repeat
+// is another window behind that.
 func (p *Processor) forget(rec *events.Record) {
 	if rec.Position.Seq%expireEvery != 0 {
 		return
 	}
-	horizon := p.horizon()
-	if horizon <= 0 {
+	oldest := p.horizon() - p.Settings.Window.Milliseconds()
+	if oldest <= 0 {
 		return
 	}
 	type aged struct {
@@ -61,7 +62,7 @@ func (p *Processor) forget(rec *events.Record) {
 	var old []aged
 	names := 0
 	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
-		if k.A >= uint64(horizon)>>expirySpan || names >= expireMost {
+		if k.A >= uint64(oldest)>>expirySpan || names >= expireMost {
 			return false
 		}
 		old = append(old, aged{k, page})

@@ -114,7 +114,6 @@ func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 	l.last = fingerprint(ref.Digest, stamp)
 	if s == events.FromCommands {
 		ref.Stamp = stamp
-		l.stamp = max(l.stamp, stamp)
 		p.takeCommand(r, ref)
 		return
 	}

@@ -12,19 +12,27 @@ func ledgerKey(workflow, id string) rows.Key {
 	return rows.Key{Table: rows.Ledger, Workflow: workflow, Sub: id}
 }
 
-// remember writes the ledger entry of a record's input.
+// remember writes the ledger entry of a record's input. It ages by its stamp, as
+// the command does that is read again, or by its record, whichever is later.
 func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
-	entry := &ledgerRow{Digest: rec.Digest, Time: rec.Time}
+	entry := &ledgerRow{Digest: rec.Digest, Time: max(rec.Time, rec.Input.Stamp)}
 	if answers {
 		entry.Answer = answerOf(r)
 	}
 	p.tx.Put(ledgerKey(rec.Workflow, rec.ID), entry)
-	rows.Change[expiryPage](p.tx, expiryKey(rec.Time)).add(rec.Workflow, rec.ID)
+	rows.Change[expiryPage](p.tx, expiryKey(entry.Time)).add(rec.Workflow, rec.ID)
 }
 
-// horizon is the time (Unix ms) before which ledger entries may be forgotten.
+// horizon is the stamp (Unix ms) before which commands are too old to be decided.
 func (p *Processor) horizon() int64 {
 	return p.inputs[events.FromCommands].stamp - p.Settings.Window.Milliseconds()
+}
+
+// age takes the stamp of the command that a record is about. Those of commands
+// that leave no record do not count: a replay does not know them.
+func (p *Processor) age(rec *events.Record) {
+	l := &p.inputs[events.FromCommands]
+	l.stamp = max(l.stamp, rec.Input.Stamp) // 0 for everything else
 }
 
 // verdict is what the ledger says about a command.
@@ -34,11 +42,17 @@ const (
 	unseen   verdict = iota
 	repeated         // the same content: the first answer again
 	conflict         // other content under a used id
-	tooOld           // older than anything the ledger remembers
+	tooOld           // behind the horizon, where entries may be missing
 )
 
+// lookUp is what the ledger says about a command with a stamp: what it said when
+// the command was read first. So an entry counts for a window behind it, however
+// long it is kept.
 func (p *Processor) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRow) {
 	entry := rows.Get[ledgerRow](p.tx, ledgerKey(cmd.Workflow, cmd.DedupeID()))
+	if entry != nil && entry.Time < stamp-p.Settings.Window.Milliseconds() {
+		entry = nil
+	}
 	switch {
 	case entry == nil && stamp < p.horizon() && !p.Flaws.NoWindow:
 		return tooOld, nil

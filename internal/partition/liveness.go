@@ -31,9 +31,10 @@ func compareAttempts(a, b attemptKey) int {
 type watched struct {
 	row       machine.Attempt
 	partition int32
-	offset    int64 // of its task record; -1 while that is not acknowledged
-	heard     int64 // Unix ms: notified ones are heard of since
-	looked    int64 // Unix ms: pending ones are released or were looked up since
+	offset    int64  // of its task record; -1 while that is not acknowledged
+	heard     int64  // Unix ms: notified ones are heard of since
+	looked    int64  // Unix ms: pending ones are released or were looked up since
+	stuck     string // why its task record cannot be out; empty: it can
 }
 
 func newWatch() watch {
@@ -126,7 +127,7 @@ func (p *Processor) sweep() bool {
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
 	for _, k := range pending {
-		p.lookUpQueue(k)
+		p.lookAfter(k)
 	}
 	did := false
 	for _, k := range silent {
@@ -142,7 +143,8 @@ func (p *Processor) overdue() (silent, pending []attemptKey) {
 		case at.row.Detached:
 		case at.row.Notified && p.clock.now-at.heard >= silence:
 			silent = append(silent, k)
-		case !at.row.Notified && at.offset >= 0 && p.clock.now-at.looked >= wait:
+		case at.row.Notified || p.clock.now-at.looked < wait:
+		case at.stuck != "" || at.offset >= 0:
 			pending = append(pending, k)
 		}
 	}
@@ -163,24 +165,15 @@ func (p *Processor) silent(k attemptKey) bool {
 	return p.lost(k, at.row.Attempt, "its taker fell silent")
 }
 
-// lost decides that an attempt's taker vanished.
-func (p *Processor) lost(k attemptKey, attempt uint32, reason string) bool {
-	at := p.watch.open[k]
-	if at == nil || at.row.Attempt != attempt {
-		return false
-	}
-	delete(p.watch.open, k)
-	p.Stats.Lost.Add(1)
-	return p.decide(&decision{in: machine.Input{
-		Workflow: k.workflow, Source: events.FromEngine,
-		Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Reason: reason},
-	}})
-}
-
-// lookUpQueue asks whether a pending attempt's record is still to be taken.
-func (p *Processor) lookUpQueue(k attemptKey) {
+// lookAfter asks whether a pending attempt's record is still to be taken, if it
+// can be out at all.
+func (p *Processor) lookAfter(k attemptKey) {
 	at := p.watch.open[k]
 	at.looked = p.clock.now
+	if at.stuck != "" {
+		p.giveUp(k, at.row.Decided, at.stuck)
+		return
+	}
 	queue := at.row.Queue
 	if len(p.watch.asked[queue]) == 0 {
 		p.Log.AskQueue(queue)
@@ -216,10 +209,14 @@ func gone(at *watched, partitions []QueuePartition) bool {
 	return !q.Unknown && (at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed)
 }
 
-// republish makes the task record of an open attempt again (E1).
+// republish makes the task record of an open attempt again (E1). If that meets
+// a defect, an attempt that nobody has is lost.
 func (p *Processor) republish(k attemptKey, at *watched) {
-	o, ok := p.remake(k, at)
-	if p.fault != nil || !ok {
+	o, defect := p.remake(k, at)
+	if defect != "" && !at.row.Notified {
+		p.giveUp(k, at.row.Decided, "its task record cannot be made again: "+defect)
+	}
+	if p.fault != nil || o == nil {
 		return
 	}
 	at.offset = -1
@@ -227,17 +224,19 @@ func (p *Processor) republish(k attemptKey, at *watched) {
 	p.afterNewest(o)
 }
 
-func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, ok bool) {
-	p.contained(func() {
+// remake is the task record of an open attempt; nil if the state has it closed,
+// whose record is on its way, or a defect was met.
+func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, defect string) {
+	defect = p.contained(func() {
 		e, made := p.Machine.Task(p.tx, k.workflow, &at.row, k.runnable)
 		if !made {
 			return
 		}
-		o, ok = fromEffect(&e, at.row.Decided, 0), true
+		o = fromEffect(&e, at.row.Decided, 0)
 		o.Key, o.Runnable = k.workflow, k.runnable
 	})
 	p.tx.Reset()
-	return o, ok
+	return o, defect
 }
 
 // keys are the open attempts in order.

@@ -77,7 +77,7 @@ func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*O
 
 // takesOriginal says whether some effect of a record needs its input's bytes.
 func takesOriginal(rec *events.Record) bool {
-	switch rec.Events[0].(type) {
+	switch about(rec).(type) {
 	case *events.InputForwarded, *events.InputRejected, *events.WorkflowQuarantined:
 		return true
 	}

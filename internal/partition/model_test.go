@@ -22,7 +22,7 @@ import (
 // model drives a Processor without any I/O: a log that acknowledges when it is
 // told to, a store in memory, a clock that the test sets.
 type model struct {
-	t     *testing.T
+	t     testing.TB
 	p     *Processor
 	now   time.Time
 	batch Batch
@@ -45,7 +45,7 @@ type pendingWrite struct {
 	w rows.Write
 }
 
-func newModel(t *testing.T, settings Settings) *model {
+func newModel(t testing.TB, settings Settings) *model {
 	t.Helper()
 	names, err := topics.NewNames("")
 	if err != nil {

@@ -160,7 +160,7 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 	if err != nil {
 		return err
 	}
-	if e, ok := rec.Events[0].(*events.EffectFailed); ok {
+	if e, ok := about(rec).(*events.EffectFailed); ok {
 		b.over(e)
 	}
 	for _, o := range outs {

@@ -58,10 +58,6 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		}
 		p.took(rec, at)
 	}()
-	if rec.Input.Source == events.FromCommands {
-		l := &p.inputs[events.FromCommands]
-		l.stamp = max(l.stamp, rec.Input.Stamp)
-	}
 	if domain(rec) && p.Machine.Applied(p.tx, rec.Workflow).Before(rec.Position) {
 		p.Machine.Apply(p.tx, rec)
 	}

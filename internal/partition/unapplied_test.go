@@ -219,3 +219,23 @@ func TestPositionsJumpWhereTheJournalSays(t *testing.T) {
 		t.Errorf("a position that goes back is %v", err)
 	}
 }
+
+// No owner writes a record without events. A lawful one changes nothing, and ends
+// no recovery: also where the partition's keys hold it already.
+func TestJ6ARecordWithoutEventsEndsNoRecovery(t *testing.T) {
+	for _, guarded := range []bool{true, false} {
+		for _, workflow := range []string{"w", ""} {
+			m := newModel(t, Settings{})
+			r := &reign{proc: m.p, host: &Host{HostConfig: HostConfig{Stats: m.p.Stats}}}
+			for seq, e := range [][]events.Event{{&events.WorkflowStarted{}}, nil, {&events.CheckpointRequested{}}} {
+				rec := &events.Record{Position: events.Position{Epoch: 1, Seq: uint64(2 + seq)}, Workflow: workflow, Events: e}
+				if err := (&replayed{r: r}).add(rec, journal.Mark{Position: rec.Position}, guarded); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := m.p.Stats.Quarantined.Load(); n != 0 {
+				t.Errorf("guarded %t, of %q: %d quarantines", guarded, workflow, n)
+			}
+		}
+	}
+}

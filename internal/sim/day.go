@@ -19,11 +19,11 @@ import (
 const anotherDay = 8
 
 // forgets is after how many records of a reign its ledger forgets what is older
-// than the window, at most.
+// than two windows, at most.
 const forgets = 64
 
-// nextDay lets the window pass in which repetitions are known, while nobody is
-// there, and then an operator let a partition read all its commands again. It
+// nextDay lets the two windows pass for which the ledger keeps its entries, while
+// nobody is there, and then an operator let a partition read all its commands again. It
 // must come to nothing: what the ledger has forgotten is refused for its age. The
 // night is longer than journals keep what they have, too.
 func (w *world) nextDay() {
@@ -35,7 +35,7 @@ func (w *world) nextDay() {
 	w.work(func() { _ = workload.Pause(w.ctx, time.Second) }) // what has committed is marked
 	w.until("the evening ends", func() bool { return !w.busy() })
 	w.expireJournals()
-	night := w.settings().Complete().Window + time.Hour
+	night := 2*w.settings().Complete().Window + time.Hour
 	w.note("%v pass, and everybody comes again", night)
 	time.Sleep(night)
 	for slot := range w.nodes {

@@ -17,6 +17,7 @@ type user struct {
 	*caller
 	wf      *workload.Workflow
 	results workload.Results
+	resumed int // times; the context says so, and what tasks are made of
 }
 
 // drive is the user's life.
@@ -66,7 +67,7 @@ func (u *user) start(ctx context.Context, key string) error {
 	if u.wf.Named {
 		definition = json.RawMessage(fmt.Sprintf("%q", u.wf.Graph.Name))
 	}
-	body := map[string]any{"definition": definition, "input": u.wf.Start}
+	body := map[string]any{"definition": definition, "input": u.wf.Start, "context": u.given()}
 	if u.wf.Run != nil {
 		body["options"] = u.wf.Run
 	}
@@ -134,8 +135,10 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 
 // resume resumes a workflow that may still be draining or have failed.
 func (u *user) resume(ctx context.Context, key string) error {
+	u.resumed++
 	for n := 0; ; n++ {
-		r, err := u.must(ctx, "resume", fmt.Sprintf("%s-resume-%d", key, n), map[string]any{}, "stopped", "invalid_state")
+		body := map[string]any{"context": u.given()}
+		r, err := u.must(ctx, "resume", fmt.Sprintf("%s-resume-%d", key, n), body, "stopped", "invalid_state")
 		switch {
 		case err != nil || r.Refusal == nil:
 			return err
@@ -147,6 +150,9 @@ func (u *user) resume(ctx context.Context, key string) error {
 		}
 	}
 }
+
+// given is the context of the workflow. No result depends on it.
+func (u *user) given() map[string]any { return map[string]any{workload.Given: u.resumed} }
 
 // summary is what a query of a workflow answers.
 type summary struct {

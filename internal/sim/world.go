@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 var secret = events.Key("simulation-secret")
@@ -77,6 +78,7 @@ type world struct {
 	ticks   []time.Time // when each was
 	calls   []*calls.Call
 	tasks   []taskSeen
+	once    onceSeen // the same tasks, whole
 	errs    []error
 	kind    string  // of the first one
 	about   Subject // of the first error that has one
@@ -113,7 +115,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, expired: map[int32][]*kgo.Record{}, doubtful: map[int32]int64{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, expired: map[int32][]*kgo.Record{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
@@ -296,6 +298,9 @@ func (w *world) published(rec *kgo.Record, task *events.Task) {
 	if err != nil || t.Workflow != string(rec.Key) {
 		w.failAbout(w.workflow(string(rec.Key)), "the task of %s, attempt %d, has no token of its own: %v", rec.Key, task.Attempt, err)
 		return
+	}
+	if first, now := w.once.same(task); first != nil {
+		w.failAbout(w.workflow(t.Workflow), "two tasks have one token (E1):\n  first %s\n  now   %s", wire.Text(first), wire.Text(now))
 	}
 	c := w.plan.Component(t.Workflow, task.Component)
 	w.tasks = append(w.tasks, taskSeen{t.Workflow, t, c != nil && c.Async()})

@@ -205,9 +205,14 @@ func (t *turn) value(c *definition.Component, a activation) json.RawMessage {
 }
 
 func (t *turn) env(c *definition.Component, a activation) expr.Env {
+	return t.envOver(c, a, t.setup().Context)
+}
+
+// envOver is the same with another context of the workflow.
+func (t *turn) envOver(c *definition.Component, a activation, run json.RawMessage) expr.Env {
 	return expr.Env{
 		Input:      t.value(c, a),
-		Context:    t.context(c, a.scope),
+		Context:    t.context(c, a.scope, run),
 		WorkflowID: t.wf,
 		Now:        t.time(),
 	}

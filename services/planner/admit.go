@@ -108,7 +108,7 @@ func (t *turn) shape(c *definition.Component, r *runnable, dispatched int64) ([]
 	if c.Input == nil && c.Params == nil || len(r.Input) > 0 {
 		return t.value(c, a), nil // an edited input is what the task gets
 	}
-	env := t.env(c, a)
+	env := t.envOver(c, a, t.runContext(r))
 	env.Now = unixMilli(dispatched)
 	return c.Shape(env)
 }

@@ -117,24 +117,3 @@ func (t *turn) open(stoppedToo bool) bool {
 	}
 	return true
 }
-
-// Oversize implements machine.Machine (J4).
-func (p *Planner) Oversize(tx *rows.Tx, at events.Position, now int64, in machine.Input, limit int) []events.Event {
-	t := p.begin(tx, at, now, in.Workflow)
-	t.in = in
-	message := fmt.Sprintf("what follows from it does not fit one journal record of %d bytes", limit)
-	if o, ok := in.Inbox.(*events.TaskOutcome); ok {
-		failed := *o
-		failed.Outcome, failed.Result = events.OutcomeFailed, nil
-		failed.Error = &events.TaskError{Type: events.ErrorResultTooLarge, Message: message, NonRetryable: true}
-		t.outcome(&failed)
-		t.proceed()
-	} else if in.Command != nil {
-		t.refuse("too_large", message)
-	}
-	if len(t.events) == 0 {
-		return nil
-	}
-	t.finish()
-	return t.events
-}

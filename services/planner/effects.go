@@ -111,8 +111,8 @@ func (p *Planner) Watched() machine.Watched { return &runnable{} }
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	t := p.begin(tx, a.Decided, a.Since, workflow)
 	r := t.runnable(id)
-	if t.head == nil || r == nil || r.Status != runActive || r.Attempt != a.Attempt {
-		return machine.Effect{}, false
+	if t.head == nil || r == nil || r.Status != runActive || r.Decided != a.Decided {
+		return machine.Effect{}, false // its end, or even that of its run, is on its way to the journal
 	}
 	return t.task(id, r, a.Since), true
 }
@@ -138,7 +138,7 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 		Component:      c.Name,
 		Attempt:        r.Attempt,
 		Input:          input,
-		Context:        t.context(c, r.Scope),
+		Context:        t.context(c, r.Scope, t.runContext(r)),
 		IdempotencyKey: t.idempotencyKey(id),
 		TraceParent:    t.setup().Trace,
 		Heartbeat:      r.Heartbeat,

@@ -78,6 +78,9 @@ func (t *turn) leave(id events.RunnableID, r *runnable) {
 	case runActive:
 		h.Active--
 		t.disarm(id, r)
+		if r.Former != 0 {
+			t.letContext(r)
+		}
 		if !r.External {
 			h.Slots--
 		}

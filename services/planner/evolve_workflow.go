@@ -67,7 +67,7 @@ func (t *turn) applyResumed(e *events.WorkflowResumed) {
 		set.Policies = e.Policies
 	}
 	if len(e.Context) > 0 {
-		set.Context = mergeObjects(set.Context, e.Context)
+		t.setContext(set, e.Context)
 	}
 	t.set = set
 }

@@ -66,7 +66,8 @@ type runnable struct {
 	Since     int64 // of the dispatch
 	Notified  bool
 	Detached  bool
-	Beside    bool // other attempts of the workflow were open when it was dispatched
+	Beside    bool   // other attempts of the workflow were open when it was dispatched
+	Former    uint32 // of the open attempt: it has the nth former context; 0 = the present one
 	Past      []pastAttempt
 }
 
@@ -97,6 +98,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	c.Bool(23, "notified", &r.Notified)
 	c.Bool(24, "detached", &r.Detached)
 	c.Bool(25, "beside", &r.Beside)
+	wire.Int(c, 26, "former", &r.Former)
 }
 
 // Touch implements rows.Touched.

@@ -106,7 +106,7 @@ func (t *turn) failFor(id events.RunnableID, err events.TaskError, executor stri
 	before := *t.runnable(id) // the row itself changes with the event
 	r := &before
 	pol := r.policy()
-	action := reaction(r, pol, err, how)
+	err, action := t.halting(err, reaction(r, pol, err, how))
 	switch how {
 	case timedOutAttempt:
 		t.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})

@@ -143,7 +143,8 @@ type setup struct {
 	Context  json.RawMessage
 	Labels   json.RawMessage
 	Trace    string
-	Created  int64 // Unix ms
+	Created  int64  // Unix ms
+	Formers  uint32 // contexts that attempts have kept, so far
 }
 
 // Fields implements wire.Message.
@@ -157,6 +158,7 @@ func (s *setup) Fields(c *wire.Codec) {
 	c.JSON(7, "labels", &s.Labels)
 	wire.String(c, 8, "trace", &s.Trace)
 	wire.Int(c, 9, "created", &s.Created)
+	wire.Int(c, 10, "formers", &s.Formers)
 }
 
 // definitionRow keeps a pinned definition.

@@ -60,8 +60,7 @@ func queueOf(c *definition.Component, pol policy.Policy) string {
 
 // context is the JSON object of values that a component sees: its own over the
 // input's over the workflow's.
-func (t *turn) context(c *definition.Component, s events.ScopeID) json.RawMessage {
-	run := t.setup().Context
+func (t *turn) context(c *definition.Component, s events.ScopeID, run json.RawMessage) json.RawMessage {
 	if over := t.given(s).Context; len(over) > 0 {
 		run = mergeObjects(run, over)
 	}

@@ -34,6 +34,10 @@ func (t *turn) wake(id events.RunnableID) {
 		return
 	}
 	c := t.component(r.Component)
+	if c.Kind == definition.Sleep && t.misfit != "" {
+		t.failFor(id, events.TaskError{Type: events.ErrorResultTooLarge, Message: "the sleep is over", NonRetryable: true}, "", failedAttempt)
+		return
+	}
 	if c.Kind == definition.Sleep {
 		f := t.nextFact()
 		s := r.Scope

@@ -16,6 +16,8 @@ type turn struct {
 	wf  string
 	in  machine.Input // when deciding
 
+	misfit string // why what was decided of it fits no record, when it is decided again (J4)
+
 	events []events.Event
 
 	head  *header // a private copy once changed; nil = unknown workflow

@@ -43,8 +43,10 @@ type world struct {
 	epoch   uint64
 	now     int64
 
-	tasks     []events.Task // published attempts
-	spreads   []uint64      // of all that were published
+	oversize  bool                      // what is decided fits no record
+	tasks     []events.Task             // published attempts
+	spreads   []uint64                  // of all that were published
+	published map[string]machine.Effect // the first task of each token
 	cancelled map[string]bool
 	calls     map[string]int // by task and workflow: how often it ran
 	active    int
@@ -55,7 +57,8 @@ type world struct {
 }
 
 func newWorld(t failer, s setting) *world {
-	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, cancelled: map[string]bool{}, calls: map[string]int{}, defs: map[string]string{}}
+	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, defs: map[string]string{}}
+	w.published, w.cancelled, w.calls = map[string]machine.Effect{}, map[string]bool{}, map[string]int{}
 	w.rnd = rand.New(rand.NewPCG(s.seed, 7))
 	w.p = w.planner()
 	return w
@@ -74,7 +77,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
 	at := events.Position{Epoch: w.epoch, Seq: w.seq + 1}
-	evs := w.p.Decide(tx, at, w.now, in)
+	evs := w.made(tx, at, in)
 	if len(evs) == 0 {
 		if len(tx.Writes()) > 0 {
 			w.t.Fatalf("no events but %d writes", len(tx.Writes()))
@@ -102,6 +105,14 @@ func (w *world) decide(in machine.Input) []events.Event {
 		w.effect(e)
 	}
 	return evs
+}
+
+// made is what the planner decides, or what it does when that fits no record.
+func (w *world) made(tx *rows.Tx, at events.Position, in machine.Input) []events.Event {
+	if w.oversize {
+		return w.p.Oversize(tx, at, w.now, in, 1000)
+	}
+	return w.p.Decide(tx, at, w.now, in)
 }
 
 // replayEqual folds the encoded record over the state before it.
@@ -173,7 +184,8 @@ func (w *world) effect(e machine.Effect) {
 		w.spreads = append(w.spreads, e.Spread)
 		w.active++
 		w.peak = max(w.peak, w.active)
-		w.remakesTask(e)
+		w.published[string(task.Token)] = e
+		w.remakesTask(e.Key, e.Runnable)
 	case machine.CancelEffect:
 		var c events.TaskCancel
 		w.must(wire.Unmarshal(e.Value, &c))
@@ -193,11 +205,12 @@ func (w *world) effect(e machine.Effect) {
 	}
 }
 
-// remakesTask checks that the task of an open attempt can be made again (E1).
-func (w *world) remakesTask(e machine.Effect) {
+// remakesTask checks that the task of an open attempt can be made again, as it
+// was at first (E1). What takers say of an attempt may be in it since.
+func (w *world) remakesTask(wf string, id events.RunnableID) {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
-	row := rows.Get[runnable](tx, runnableKey(e.Key, e.Runnable))
+	row := rows.Get[runnable](tx, runnableKey(wf, id))
 	if row == nil {
 		return // closed by something later in the same record
 	}
@@ -205,9 +218,25 @@ func (w *world) remakesTask(e machine.Effect) {
 	if !open {
 		return
 	}
-	again, ok := w.p.Task(tx, e.Key, &a, e.Runnable)
-	if !ok || !bytes.Equal(again.Value, e.Value) || again.Queue != e.Queue || again.Spread != e.Spread {
-		w.t.Fatalf("the task of %s cannot be made again", e.Runnable)
+	again, ok := w.p.Task(tx, wf, &a, id)
+	if !ok {
+		w.t.Fatalf("the task of %s cannot be made again", id)
+	}
+	var task events.Task
+	w.must(wire.Unmarshal(again.Value, &task))
+	first, out := w.published[string(task.Token)]
+	if !out || !bytes.Equal(again.Value, first.Value) && len(task.Heartbeat) == 0 || again.Queue != first.Queue || again.Spread != first.Spread {
+		w.t.Fatalf("the task of %s is made again as\n%s\nit was\n%s", id, wire.Text(again.Value), wire.Text(first.Value))
+	}
+}
+
+// remakesAll checks that of every open attempt of a workflow.
+func (w *world) remakesAll(wf string) {
+	w.t.Helper()
+	for _, k := range w.state.Keys() {
+		if k.Table == rows.Runnable && k.Workflow == wf {
+			w.remakesTask(wf, events.RunnableID(k.A))
+		}
 	}
 }
 
@@ -231,6 +260,7 @@ func (w *world) command(id, name string, body string) events.Reply {
 	if len(w.decide(in)) == 0 {
 		w.t.Fatalf("command %s made no record", name)
 	}
+	w.remakesAll(id)
 	for _, r := range w.replies[n:] {
 		if r.Kind == events.ReplyDecided {
 			return r

@@ -16,7 +16,8 @@ type Machine interface {
 	Decide(tx *rows.Tx, at events.Position, now int64, in Input) []events.Event
 
 	// Oversize decides in again when what Decide made of it does not fit the
-	// broker's limit: a refusal, or for an outcome a failure (J4).
+	// broker's limit: a refusal, for an outcome a failure, and for a timer or a
+	// loss one that halts (J4).
 	Oversize(tx *rows.Tx, at events.Position, now int64, in Input, limit int) []events.Event
 
 	// Apply folds a record into the state, as Decide did when it was made.
@@ -31,8 +32,9 @@ type Machine interface {
 	// for repetitions of the command. The reply's ID and Command are the caller's.
 	Answer(tx *rows.Tx, rec *events.Record) events.Reply
 
-	// Task makes the task record of an open attempt again (E1), byte-equal to
-	// the one that Effects made.
+	// Task makes the task record of an open attempt again (E1): the one that
+	// Effects made, whatever has changed since, but with what takers said of it
+	// meanwhile. There is none if the attempt that a names is not open in tx.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
 
 	// Watched is an empty row of table Runnable, to decode into at recovery.

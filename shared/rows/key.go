@@ -13,7 +13,7 @@ type Table uint8
 
 // Tables of a workflow (services/planner). Their keys begin with the workflow.
 const (
-	Header     Table = 1  // one per workflow
+	Header     Table = 1  // A: 0 the header, 1 the setup, then contexts that open attempts need
 	Fact       Table = 2  // A: fact; large ones only
 	Runnable   Table = 3  // A: runnable; open, failed, skipped and cancelled ones; watched by the partition
 	Join       Table = 4  // A: scope, B: component

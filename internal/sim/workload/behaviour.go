@@ -73,7 +73,6 @@ func (l *Ledger) Begin(workflow string, task *events.Task, executor string) (bef
 }
 
 // Complaints are what tasks saw that none may ever see.
-// Complain notes what no task may ever see.
 func (l *Ledger) Complaints() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -173,9 +173,14 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		}
 		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, "")
 	case *events.RunnableLost:
-		r.runnables[e.Runnable].most++
-		c.close(rec, r, e.Runnable, "")
-		if e.Action != events.ActionRetry || c.steady {
+		a := r.runnables[e.Runnable]
+		a.most++
+		want, ended := events.ActionRetry, ""
+		if a.Component.policy["on_lost"] == "fail" {
+			want, ended = events.ActionHalt, events.ActionHalt.String()
+		}
+		c.close(rec, r, e.Runnable, ended)
+		if e.Action != want || c.steady {
 			c.fail(rec, "%s is lost: %s", e.Runnable, e.Error.Message)
 		}
 	case *events.RunnableReturned:
@@ -236,7 +241,9 @@ func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, actio
 		a.ended = "skipped"
 		return
 	}
-	c.Executed(rec, r, id, executor)
+	if kind != events.ErrorUnknownTask {
+		c.Executed(rec, r, id, executor)
+	}
 	if a.failures++; a.failures > newAttempts(a.Component).most {
 		c.fail(rec, "%s fails %d times", id, a.failures)
 	}

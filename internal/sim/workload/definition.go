@@ -13,6 +13,10 @@ type Graph struct {
 	options    map[string]any
 }
 
+// Given is the number in a context that inputs are shaped with. It changes no
+// result, whether it is there or not, but what a task is made of.
+const Given = "given"
+
 // Source is the definition as JSON.
 func (g *Graph) Source() string {
 	components := map[string]any{}
@@ -48,7 +52,7 @@ func (g *Graph) spec(c *Component) map[string]any {
 		out["step"] = c.Acts.task()
 		switch c.shaped {
 		case weighted:
-			out["input"] = weight
+			out["input"] = fmt.Sprintf("%s + 0 * (context.%s ?? 0)", weight, Given)
 		case plain:
 		case added:
 			out["params"] = map[string]any{"add": c.add}

@@ -159,6 +159,7 @@ func (d Dice) behave(c *Component, halting bool) {
 	case halting && d.One(3):
 		b.Halts, b.Fails = true, d.Between(1, 4)
 		c.policy["max_retries"] = d.IntN(b.Fails)
+		c.policy["on_lost"], c.policy["start_timeout_ms"] = "fail", 200 // these halt too
 	case b.Takes >= time.Second: // in time, but for killed takers
 		c.policy["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
 		c.policy["max_retries"] = MaxKills + 2
