@@ -202,9 +202,7 @@ func (c *checkpointer) finished(p *Processor, j *job, err error) {
 	st.CheckBytes.Add(uint64(j.bytes))
 	st.CheckNanos.Add(uint64(c.took))
 	c.remember(p, j)
-	if clock := c.r.host.clock; !clock.fresh() { // the next checkpoint heeds what it finds
-		c.r.beside.Go(func() { clock.refresh(c.r.log.ctx, clock.fresh) })
-	}
+	c.r.host.clock.refresh() // the next checkpoint heeds what is found
 	p.renewed(Renewed{Until: j.lease.LeasedUntil})
 }
 

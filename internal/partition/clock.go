@@ -2,16 +2,9 @@ package partition
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/shared/events"
 )
 
 // clockWatch finds out whether the clock of this process differs from the broker's
@@ -21,16 +14,25 @@ import (
 // its sending and its acknowledgement, by whatever clock. Between two comparisons
 // stamps of inputs that are ahead tell of a clock that is behind.
 type clockWatch struct {
-	host   *Host
-	one    chan struct{}              // one comparison at a time serves all owners, and has read
-	read   *reader                    // of the probes; nil until there was one
-	next   int32                      // partition of the inbox to send a probe to, counted on
-	looked atomic.Pointer[time.Time]  // when that was tried last
-	known  atomic.Pointer[reading]    // when they were compared last; nil: never
-	wrong  atomic.Pointer[ClockError] // nil: they agreed then
+	host *Host
+	wake chan struct{} // somebody waits for the next comparison
+	read *reader       // of the probes; nil until there was one
+	at   int32         // partition of the inbox to send a probe to, counted on
 
-	suspect atomic.Int64 // ms that some stamp was ahead, as long as nobody has compared since
-	excused atomic.Int64 // ms that stamps may be ahead: a comparison has found our clock right
+	mu   sync.Mutex
+	last *comparison // the last one that began; nil: none
+	next *comparison // that somebody waits for, and that has not begun; nil: none
+
+	known   atomic.Pointer[reading]    // when one was made last; nil: never
+	wrong   atomic.Pointer[ClockError] // what it found; nil: they agreed
+	suspect atomic.Int64               // ms that some stamp was ahead, as long as nobody has compared since
+	excused atomic.Int64               // ms that stamps may be ahead: a comparison has found our clock right
+}
+
+// comparison is one of the clocks, for all owners who asked before it began.
+type comparison struct {
+	began time.Time
+	done  chan struct{} // closed when it is over, made or not
 }
 
 // reading is a moment by two clocks.
@@ -39,17 +41,53 @@ type reading struct {
 	at  time.Time // monotonic
 }
 
-func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, one: make(chan struct{}, 1)} }
+func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, wake: make(chan struct{}, 1)} }
 
-// probeKey is the key of the records that are sent for their stamp: heartbeats
-// of nobody, which every owner drops. It belongs to a partition of the inbox.
-func (w *clockWatch) probeKey() []byte {
-	for i := 0; ; i++ {
-		key := []byte("_clock" + strconv.Itoa(i))
-		if n := w.host.Partitions; kafka.PartitionFor(key, n) == w.next%n {
-			return key
+// run compares whenever somebody asks for it, until ctx ends.
+func (w *clockWatch) run(ctx context.Context) {
+	defer func() {
+		if w.read != nil {
+			w.read.close()
 		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		}
+		c := w.begin()
+		ask, stop := context.WithTimeout(ctx, askTimeout)
+		if err := w.compare(ask); err != nil && ctx.Err() == nil {
+			w.host.logger.Warn("comparing the clock with the broker's", "error", err)
+			w.at++ // one partition that takes no records is no reason not to know
+		}
+		stop()
+		close(c.done)
 	}
+}
+
+func (w *clockWatch) begin() *comparison {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last, w.next = w.next, nil
+	w.last.began = time.Now()
+	return w.last
+}
+
+// ask is the first comparison that begins now or later.
+func (w *clockWatch) ask() *comparison {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last != nil && !w.last.began.Before(now) {
+		return w.last
+	}
+	if w.next == nil {
+		w.next = &comparison{done: make(chan struct{})}
+		w.wake <- struct{}{}
+	}
+	return w.next
 }
 
 // agrees compares the clocks now: what was so before a lease was waited out says
@@ -57,13 +95,13 @@ func (w *clockWatch) probeKey() []byte {
 // comparison holds, unless the clock has jumped since. A broker of this process has
 // this clock.
 func (w *clockWatch) agrees(ctx context.Context) error {
-	if w.host.Settings.BrokerIsOurs || w.host.Flaws.NoClock {
+	if w.idle() {
 		return nil
 	}
-	asked := time.Now()
-	w.refresh(ctx, func() bool { return w.comparedSince(asked) })
-	if err := ctx.Err(); err != nil {
-		return err
+	select {
+	case <-w.ask().done:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	if wrong := w.wrong.Load(); wrong != nil {
 		return wrong
@@ -73,6 +111,9 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 	}
 	return nil
 }
+
+// idle says that nothing is compared.
+func (w *clockWatch) idle() bool { return w.host.Settings.BrokerIsOurs || w.host.Flaws.NoClock }
 
 // jumped says whether nothing is known of the clock: it was never compared, or has
 // gone on unlike monotonic time since, by more than is allowed.
@@ -85,119 +126,27 @@ func (w *clockWatch) jumped() bool {
 	return jump.Abs().Milliseconds() > w.host.Settings.clockError()
 }
 
-func (w *clockWatch) comparedSince(t time.Time) bool {
-	last := w.looked.Load()
-	return last != nil && !last.Before(t)
-}
-
-// fresh says that the clocks need not be compared: that is done once per lease, more
-// often while they differ, and when this one has jumped.
-func (w *clockWatch) fresh() bool {
-	s := &w.host.Settings
-	every := s.Lease
+// refresh has the clocks compared if that is due: once per lease, more often while
+// they differ, and when this one has jumped.
+func (w *clockWatch) refresh() {
+	every := w.host.Settings.Lease
 	if w.wrong.Load() != nil {
-		every = s.Margin
+		every = w.host.Settings.Margin
 	}
-	return s.BrokerIsOurs || w.host.Flaws.NoClock || w.comparedSince(time.Now().Add(-every)) && !w.jumped()
+	if !w.idle() && (!w.beganWithin(every) || w.jumped()) {
+		w.ask()
+	}
 }
 
-// refresh compares the clocks unless somebody has done so meanwhile. What cannot be
-// compared is as it was.
-func (w *clockWatch) refresh(ctx context.Context, done func() bool) {
-	select {
-	case w.one <- struct{}{}:
-		defer func() { <-w.one }()
-	case <-ctx.Done():
-		return
-	}
-	if done() {
-		return
-	}
-	began := time.Now()
-	ask, stop := context.WithTimeout(ctx, askTimeout)
-	defer stop()
-	if err := w.compare(ask); err != nil && ctx.Err() == nil {
-		w.host.logger.Warn("comparing the clock with the broker's", "error", err)
-		w.next++ // one partition that takes no records is no reason not to know
-	}
-	w.looked.Store(&began)
-}
-
-// compare holds the stamp of a record against the times when it was sent and when
-// that was acknowledged.
-func (w *clockWatch) compare(ctx context.Context) error {
-	h := w.host
-	suspect := w.suspect.Load()
-	sent := h.Clock.Now()
-	probe, err := w.send(ctx)
-	if err != nil {
-		return fmt.Errorf("sending a record for its stamp: %w", err)
-	}
-	acknowledged := h.Clock.Now()
-	now := reading{acknowledged.Round(0), time.Now()}
-	stamp, err := w.stampOf(ctx, probe)
-	if err != nil {
-		return fmt.Errorf("reading the stamp of a record: %w", err)
-	}
-	w.known.Store(&now)
-	off := max(0, stamp-acknowledged.UnixMilli()) + min(0, stamp-sent.UnixMilli())
-	if most := h.Settings.clockError(); off > most || off < -most {
-		w.wrong.Store(&ClockError{Ahead: off})
-		w.suspect.Store(0)
-		w.excused.Store(0)
-		return nil
-	}
-	w.wrong.Store(nil)
-	if w.suspect.CompareAndSwap(suspect, 0) && suspect > 0 {
-		w.excused.Store(suspect + h.Settings.Margin.Milliseconds())
-	}
-	return nil
-}
-
-// stampOf reads a probe back: the client does not tell how it was stamped.
-func (w *clockWatch) stampOf(ctx context.Context, probe *kgo.Record) (int64, error) {
-	if w.read == nil {
-		var err error
-		if w.read, err = newReader(w.host.Cluster, w.host.adm); err != nil {
-			return 0, err
-		}
-	}
-	k, err := w.read.one(ctx, probe.Topic, probe.Partition, probe.Offset)
-	switch {
-	case err != nil:
-		return 0, err
-	case k == nil:
-		return 0, errors.New("it is gone")
-	}
-	return k.Timestamp.UnixMilli(), nil
-}
-
-// close ends the reading of probes; nobody compares any more.
-func (w *clockWatch) close() {
-	if w.read != nil {
-		w.read.close()
-	}
+func (w *clockWatch) beganWithin(d time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last != nil && time.Since(w.last.began) < d
 }
 
 // suspected is told of a stamp that was ahead of this clock by so many ms. Either
 // the clock is behind, as the next comparison finds out, or that broker's was ahead.
 func (w *clockWatch) suspected(ahead int64) { w.suspect.Store(max(ahead, w.suspect.Load())) }
-
-// send produces the probe. It does not outlast ctx, whatever the broker does.
-func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
-	rec := kafka.Keyed(w.host.names.Inbox(), w.probeKey(), events.EncodeInbox(&events.TaskHeartbeat{}))
-	done := make(chan error, 1)
-	w.host.effects.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
-	select {
-	case err := <-done:
-		if err == nil && rec.Offset < 0 { // it was sent twice
-			err = errors.New("it is not known where it is")
-		}
-		return rec, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // wrongClock ends the reign: with such a clock nothing is decided (J2).
 func (p *Processor) wrongClock(e *ClockError) {

@@ -51,7 +51,7 @@ func (p *Processor) release(o *Outgoing) {
 func (p *Processor) letGo(o *Outgoing) {
 	p.outside.records++
 	p.outside.bytes += o.size()
-	if !p.hold(o) {
+	if p.Flaws.LateEffects && o.lane != nil || !p.hold(o) {
 		p.done.released++
 		p.Log.Produce(o)
 	}

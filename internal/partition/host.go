@@ -133,7 +133,7 @@ func (h *Host) connect() (err error) {
 
 func (h *Host) start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run} {
+	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run, h.clock.run} {
 		h.wg.Go(func() { run(ctx) })
 	}
 }
@@ -148,9 +148,6 @@ func (h *Host) Close() {
 func (h *Host) closeClients() {
 	if h.reader != nil {
 		h.reader.Close()
-	}
-	if h.clock != nil {
-		h.clock.close()
 	}
 	if h.adm != nil {
 		h.adm.Close()

@@ -36,8 +36,15 @@ func (c clients) Summaries() (partition.Producer, error) {
 }
 
 // Logs implements partition.Cluster.
+//
+// The first reader of a process is the one that is always there. What others read
+// under the same name is a stream of its own: it does not wait behind that one.
 func (c clients) Logs() (partition.LogReader, error) {
-	return &reader{n: c.n, at: map[place]*cursor{}}, nil
+	r := &reader{n: c.n, stream: "poll", at: map[place]*cursor{}}
+	if c.n.reads.Swap(true) {
+		r.stream = "poll a range"
+	}
+	return r, nil
 }
 
 // Admin implements partition.Cluster.
@@ -56,7 +63,7 @@ type source struct{ admin }
 
 // OpenLog implements journal.Source.
 func (s source) OpenLog() (journal.Log, error) {
-	return &reader{n: s.n, at: map[place]*cursor{}}, nil
+	return &reader{n: s.n, stream: "poll the journal", at: map[place]*cursor{}}, nil
 }
 
 // admin is a partition.Admin.
@@ -149,6 +156,7 @@ func (a admin) Metadata(ctx context.Context, names ...string) (kadm.Metadata, er
 // reader is a partition.LogReader.
 type reader struct {
 	n      *node
+	stream string
 	at     map[place]*cursor // the cluster's lock guards it
 	closed bool
 }
@@ -217,7 +225,7 @@ func (r *reader) Close() {
 // PollFetches implements partition.LogReader.
 func (r *reader) PollFetches(ctx context.Context) kgo.Fetches {
 	var got kgo.Fetches
-	err := r.n.ask(ctx, "poll", fetching, func() bool { return r.closed || len(r.some()) > 0 }, func() error {
+	err := r.n.ask(ctx, r.stream, fetching, func() bool { return r.closed || len(r.some()) > 0 }, func() error {
 		got = r.fetch()
 		return nil
 	}, "poll")

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
@@ -29,6 +30,8 @@ type node struct {
 	owner string // of leases: its name among planners
 	host  *partition.Host
 	fs    *disk.Disk
+
+	reads atomic.Bool // it has a reader
 
 	owners     map[int32]*partition.Owner
 	generation int32          // of the group, as the process knows it
