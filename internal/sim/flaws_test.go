@@ -32,7 +32,7 @@ var flaws = []flaw{
 	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil},
 	{"what is dirty is forgotten", 100, partition.Flaws{ForgetDirty: true}, nil},
 	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}},
-	{"timeouts do not wait for the inputs", 20, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}},
+	{"timeouts do not wait for the inputs", 160, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}},
 	{"the lease is not looked at", 60, partition.Flaws{NoLease: true}, nil},
 	{"what is sent later does not look at the lease", 40, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}},
 	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}},
