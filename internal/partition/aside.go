@@ -268,6 +268,7 @@ func (p *Processor) remadeOf(l *lane, left remains) *Outgoing {
 			return nil
 		}
 		delete(l.newest, left.workflow)
+	default: // the outbox has it as it is
 	}
 	var row *outboxRow
 	if bad := p.contained(func() { row = rows.Get[outboxRow](p.tx, left.row()) }); bad != "" {

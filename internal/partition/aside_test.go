@@ -53,13 +53,11 @@ func TestE1WhatNothingTakesIsSetAside(t *testing.T) {
 			m.mustStep()
 			m.ack()
 			shut := m.shutOut(kind)
-			var tasks []*Outgoing
 			for i := range inputs {
 				m.command(fmt.Sprint("i", i), "w", "input", `{"input":1}`)
 				m.mustStep()
 				m.ack()
 				for _, o := range m.of(machine.TaskEffect) {
-					tasks = append(tasks, o)
 					if kind != machine.TaskEffect {
 						m.outcome(o, "1")
 					}

@@ -172,7 +172,7 @@ func (r *rig) fold(p int32, upTo events.Position) (folded map[rows.Key]string, o
 	folded = map[rows.Key]string{}
 	for _, k := range m.memory.Keys() {
 		if slices.Contains(foldedTables, k.Table) {
-			folded[k] = string(wire.Marshal(m.memory.Get(k, nil).(wire.Message)))
+			folded[k] = string(wire.Marshal(m.memory.Get(k, nil)))
 		}
 	}
 	return folded, originals

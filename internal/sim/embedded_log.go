@@ -103,6 +103,7 @@ func (e *embedded) list(topic string, which which, ms int64) []int64 {
 		ms = latest
 	case stable:
 		ms, req.IsolationLevel = latest, 1
+	case stampedAt: // as of ms
 	}
 	t := kmsg.NewListOffsetsRequestTopic()
 	t.Topic = topic

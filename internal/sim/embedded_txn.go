@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -161,7 +162,7 @@ func (e *embedded) fetchOffsets(group string) map[place]int64 {
 	req.Groups = []kmsg.OffsetFetchRequestGroup{g}
 	all := map[place]int64{}
 	for _, g := range ask[kmsg.OffsetFetchResponse](e, req).Groups {
-		if err := kerr.ErrorForCode(g.ErrorCode); err != kerr.GroupIDNotFound { // nobody has committed
+		if err := kerr.ErrorForCode(g.ErrorCode); !errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed
 			e.expect("offsets of "+group, err)
 		}
 		for _, t := range g.Topics {

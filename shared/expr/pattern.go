@@ -63,6 +63,7 @@ func instructions(re *syntax.Regexp) int {
 		n += len(re.Rune)
 	case syntax.OpRepeat:
 		n *= max(re.Max, re.Min+1)
+	default: // no more than its parts
 	}
 	return n
 }
