@@ -16,6 +16,7 @@ import (
 // input dispatches one attempt that is to add the input to it, and its outcome
 // is the number added. The number is its result.
 type counter struct {
+	early bool // its tasks leave with the append
 	key   events.Key
 	panic string // a workflow whose inputs meet a defect
 
@@ -240,7 +241,7 @@ func (m *counter) task(tx *rows.Tx, wf string, a *machine.Attempt, id events.Run
 	}
 	token := m.key.Seal(events.Token{Workflow: wf, Runnable: id, Attempt: a.Attempt, Decided: a.Decided})
 	value := wire.Marshal(&events.Task{Token: token, Task: "add", Attempt: a.Attempt, Input: in.Value})
-	return machine.Effect{Kind: machine.TaskEffect, Key: wf, Queue: a.Queue, Runnable: id, Value: value}, true
+	return machine.Effect{Kind: machine.TaskEffect, Key: wf, Queue: a.Queue, Runnable: id, Value: value, Early: m.early}, true
 }
 
 func (m *counter) Answer(_ *rows.Tx, rec *events.Record) events.Reply {

@@ -39,6 +39,9 @@ func fromEffect(e *machine.Effect, at events.Position, number uint64) *Outgoing 
 // release lets an effect out, behind what waits for the same outlet.
 func (p *Processor) release(o *Outgoing) {
 	if o.sent {
+		if o.out { // before its journal record: only now there is an attempt to watch
+			p.placed(o)
+		}
 		return
 	}
 	o.sent = true
@@ -117,15 +120,21 @@ func (p *Processor) produced(r *Produced) {
 	}
 }
 
+// placed tells where the task record of an attempt is, if it is one.
+func (p *Processor) placed(o *Outgoing) {
+	if o.Kind == machine.TaskEffect {
+		p.watch.out(o, p.clock.now)
+	}
+}
+
 // isOut takes the acknowledgement of an effect.
 func (p *Processor) isOut(o *Outgoing, r *Produced) {
 	o.out = true
 	if o.written {
 		p.acked = append(p.acked, o.row())
 	}
-	if o.Kind == machine.TaskEffect {
-		p.watch.out(o, r.Partition, r.Offset, p.clock.now)
-	}
+	o.partition, o.offset = r.Partition, r.Offset
+	p.placed(o)
 }
 
 // refusedForGood makes an input of an effect that will never be out (J4): for a

@@ -166,6 +166,37 @@ func TestE3APassedTaskIsPublishedAgainWithTheSameToken(t *testing.T) {
 	}
 }
 
+// The record of an async task may be known before its journal record is, and may be
+// known to be written without a place.
+func TestE3APendingAttemptIsLookedAfterWhateverIsKnownOfItsRecord(t *testing.T) {
+	for name, offset := range map[string]int64{"before the journal": 5, "without a place": -1} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, Settings{Lease: time.Hour})
+			m.p.Machine.(*counter).early = true
+			m.command("start", "w", "start", `{"definition":"counter"}`)
+			m.command("input", "w", "input", `{"input":1}`)
+			m.mustStep()
+			tasks := m.of(machine.TaskEffect)
+			if len(tasks) != 1 || len(m.journal) != 2 {
+				t.Fatalf("%s, want one task with the append", m)
+			}
+			m.batch.Produced = []Produced{{Out: tasks[0], Partition: 0, Offset: offset}}
+			m.mustStep()
+			m.ack()
+			m.now = m.now.Add(31 * time.Second)
+			m.mustStep()
+			if len(m.queues) != 1 {
+				t.Fatalf("asked about %v, want the queue of the pending attempt", m.queues)
+			}
+			m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 0, End: 9, Committed: 6}}}}
+			m.mustStep()
+			if n := len(m.of(machine.TaskEffect)); n != 2 {
+				t.Errorf("a task that was passed was published %d times", n)
+			}
+		})
+	}
+}
+
 func TestE5NothingIsReleasedAtTheMarginOfTheLease(t *testing.T) {
 	m := newModel(t, Settings{Lease: 10 * time.Second, Margin: 2 * time.Second})
 	m.now = m.now.Add(9 * time.Second)

@@ -94,11 +94,12 @@ func (w *watch) close(k attemptKey, at *watched) {
 	}
 }
 
-// out tells where the task record of an attempt is.
-func (w *watch) out(o *Outgoing, partition int32, offset, now int64) {
+// out tells where the task record of an attempt is. One whose place is not known, as
+// its acknowledgement was lost, counts as the oldest: takers drop what they have.
+func (w *watch) out(o *Outgoing, now int64) {
 	at := w.open[attemptKey{o.Key, o.Runnable}]
 	if at != nil && at.row.Decided == o.Decided {
-		at.partition, at.offset, at.looked = partition, offset, now
+		at.partition, at.offset, at.looked = o.partition, max(0, o.offset), now
 	}
 }
 

@@ -72,6 +72,9 @@ type Outgoing struct {
 	aside   bool  // its remains wait in a lane
 	lane    *lane // that it was let out of; nil: none
 
+	partition int32 // where it is, once it is out
+	offset    int64 // -1: that is not known
+
 	record kgo.Record // for a log of Kafka: room, as one is made for every step
 	key    [32]byte   // of record, mostly
 }
