@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/heddle-run/heddle/internal/store"
 )
 
 // fullDisk takes no new file while it is full.
@@ -57,6 +60,34 @@ func TestAnOwnerGivesABrokenStoreUp(t *testing.T) {
 
 // A planner that starts on a full disk waits for room and says so; the store
 // that it left there is used again then.
+// Another process that works in the directory, as one that hangs while its successor
+// starts, loses nothing to it.
+func TestAStoreThatAnotherProcessHasIsWaitedFor(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		a := r.start("a", 0)
+		a.await(Owning)
+		a.leave()
+		held, err := pebble.LockDirectory("a-0", r.fs)
+		r.must(err)
+		left, err := r.fs.List("a-0")
+		r.must(err)
+		b := r.start("a", 0)
+		defer b.leave()
+		<-time.After(30 * time.Second)
+		if at := b.owners[0].Status(); at.State != Recovering || !strings.Contains(at.Why, store.ErrInUse.Error()) {
+			t.Errorf("with a store that is in use the partition is %+v", at)
+		}
+		kept, err := r.fs.List("a-0")
+		r.must(err)
+		slices.Sort(left)
+		if slices.Sort(kept); !slices.Equal(kept, left) {
+			t.Errorf("of the store %v is left, it was %v", kept, left)
+		}
+		r.must(held.Close())
+		b.await(Owning)
+	})
+}
+
 func TestAFullDiskAtTheStartIsWaitedOut(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		disk := &fullDisk{FS: r.fs}

@@ -3,6 +3,7 @@ package partition
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -43,10 +44,12 @@ func (r *reign) openStore(ctx context.Context) error {
 		}
 		r.store = nil
 	}
-	if store.IsFull(err) {
+	switch {
+	case store.IsFull(err):
 		return needsRoom(err)
-	}
-	if err != nil {
+	case errors.Is(err, store.ErrInUse): // what another process works on is not ours to wipe
+		return err
+	case err != nil:
 		r.o.logger.Warn("the store cannot be opened, it is made again", "error", err)
 	}
 	if err := store.Discard(opts); err != nil {

@@ -12,16 +12,21 @@ import (
 // IsFull says whether an error is that of a disk without room.
 func IsFull(err error) bool { return vfs.IsNoSpaceError(err) }
 
+// ErrInUse is a database whose directory somebody else has locked, as another
+// process does that works in it.
+var ErrInUse = errors.New("the directory cannot be locked, another process may use it")
+
 // OpenDB opens a database that has no write-ahead log, making it and its directory
 // when there is none. p has its FS, and the directory's lock if the caller holds
-// that. A disk without room, also one that fills meanwhile, is an error (IsFull).
+// that. A disk without room, also one that fills meanwhile, is an error (IsFull);
+// a directory that cannot be locked is ErrInUse.
 func OpenDB(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	if err := p.FS.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	if p.Lock == nil {
 		if p.Lock, err = pebble.LockDirectory(dir, p.FS); err != nil {
-			return nil, fmt.Errorf("lock %s: %w", dir, err)
+			return nil, fmt.Errorf("%w: %w", ErrInUse, err)
 		}
 		defer func() { err = errors.Join(err, p.Lock.Close()) }() // an open database holds it too
 	}
