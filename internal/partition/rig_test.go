@@ -136,7 +136,7 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 	dial := config.Dialer
 	config.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if s.dead.Load() {
-			return nil, errors.New("this process is dead")
+			return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("this process is dead")}
 		}
 		conn, err := dial(ctx, network, addr)
 		s.mu.Lock()

@@ -52,8 +52,8 @@ func (w *tripwire) DialContext(ctx context.Context, network, addr string) (net.C
 	w.mu.Lock()
 	cut := w.cut
 	w.mu.Unlock()
-	if cut {
-		return nil, errCut
+	if cut { // as an unreachable address: what kgo does not know as such it tries again at once, for ever
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errCut}
 	}
 	conn, err := w.dial(ctx, network, addr)
 	if err != nil {
