@@ -79,9 +79,12 @@ func (c Config) base(names topics.Names, role string) []kgo.Opt {
 		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return spec.MaxBytes(names, topic) }),
 		kgo.WithLogger(kgoLogger(c.Logger)),
 	}
-	if c.Dialer != nil {
-		opts = append(opts, kgo.Dialer(c.Dialer))
-	} else {
+	switch {
+	case c.Dialer != nil:
+		opts = append(opts, kgo.Dialer(paced(c.Dialer)))
+	case c.TLS == nil:
+		opts = append(opts, kgo.Dialer(paced((&net.Dialer{Timeout: dialTimeout}).DialContext)))
+	default:
 		opts = append(opts, kgo.DialTimeout(dialTimeout))
 	}
 	if c.Hook != nil {
