@@ -22,6 +22,11 @@ func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 	case in.Lost != nil:
 		t.lost(in.Lost)
 	}
+	return t.decided()
+}
+
+// decided is what a decision has come to, carried on to its end; nil if to nothing.
+func (t *turn) decided() []events.Event {
 	if len(t.events) == 0 {
 		return nil
 	}

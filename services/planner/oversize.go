@@ -25,12 +25,7 @@ func (p *Planner) Oversize(tx *rows.Tx, at events.Position, now int64, in machin
 	case in.Lost != nil:
 		t.lost(in.Lost)
 	}
-	if len(t.events) == 0 {
-		return nil
-	}
-	t.proceed()
-	t.finish()
-	return t.events
+	return t.decided()
 }
 
 // failOversize fails an attempt because of its outcome, by its policy.
