@@ -32,7 +32,7 @@ type Config struct {
 	ClientID string // shown in the broker's logs and quotas; empty: "heddle"
 
 	Dialer Dialer         // nil: TCP. Tests dial their virtual network.
-	TLS    *tls.Config    // nil: plain text
+	TLS    *tls.Config    // over what the dialer opens; nil: plain text
 	SASL   sasl.Mechanism // nil: none
 	Logger *slog.Logger   // nil: silent
 	Hook   kgo.Hook       // nil: none. Tests see what their clients write and read.
@@ -52,8 +52,6 @@ const (
 	// connIdle is below Kafka's connections.max.idle.ms (10 min): the client
 	// closes first, so no request is lost on a connection the broker closed.
 	connIdle = 5 * time.Minute
-
-	dialTimeout = 5 * time.Second
 )
 
 // base are the options that every client shares.
@@ -78,20 +76,10 @@ func (c Config) base(names topics.Names, role string) []kgo.Opt {
 		// broker, which fails every record buffered for that partition (J4).
 		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return spec.MaxBytes(names, topic) }),
 		kgo.WithLogger(kgoLogger(c.Logger)),
-	}
-	switch {
-	case c.Dialer != nil:
-		opts = append(opts, kgo.Dialer(paced(c.Dialer)))
-	case c.TLS == nil:
-		opts = append(opts, kgo.Dialer(paced((&net.Dialer{Timeout: dialTimeout}).DialContext)))
-	default:
-		opts = append(opts, kgo.DialTimeout(dialTimeout))
+		kgo.Dialer(c.dialer()),
 	}
 	if c.Hook != nil {
 		opts = append(opts, kgo.WithHooks(c.Hook))
-	}
-	if c.TLS != nil {
-		opts = append(opts, kgo.DialTLSConfig(c.TLS))
 	}
 	if c.SASL != nil {
 		opts = append(opts, kgo.SASL(c.SASL))
@@ -113,9 +101,6 @@ func backoff(failures int) time.Duration {
 func (c Config) client(role string, opts ...kgo.Opt) (*kgo.Client, error) {
 	if len(c.Brokers) == 0 {
 		return nil, errors.New("no Kafka brokers given")
-	}
-	if c.TLS != nil && c.Dialer != nil {
-		return nil, errors.New("kafka: TLS and a dialer of one's own exclude each other")
 	}
 	names, err := c.Names()
 	if err != nil {

@@ -36,9 +36,9 @@ type Options struct {
 	DrainLimit time.Duration // what attempts get to finish when Run ends; 25 s
 	Logger     *slog.Logger  // nil: slog.Default
 
-	TLS    *tls.Config    // nil: plain text
-	SASL   sasl.Mechanism // nil: none
-	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+	TLS    *tls.Config                                                       // over what the dialer opens; nil: plain text
+	SASL   sasl.Mechanism                                                    // nil: none
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP
 }
 
 const slotsPerCPU = 16

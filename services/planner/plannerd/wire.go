@@ -21,16 +21,13 @@ type wire struct {
 
 var errCut = errors.New("the wire is cut")
 
-// newWire takes the place of the configuration's dialer. Under TLS, where kgo
-// dials by itself, connections are left to be closed with their clients.
+// newWire takes the place of the configuration's dialer.
 func newWire(c *kafka.Config) *wire {
 	w := &wire{dial: c.Dialer, conns: map[net.Conn]struct{}{}, gone: make(chan struct{})}
 	if w.dial == nil {
-		w.dial = (&net.Dialer{}).DialContext
+		w.dial = kafka.DialTCP
 	}
-	if c.TLS == nil {
-		c.Dialer = w.connect
-	}
+	c.Dialer = w.connect
 	return w
 }
 
