@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -25,6 +26,7 @@ type taker struct {
 	name    string
 	slots   int
 	at      map[place]int64      // read so far
+	done    map[place]int64      // committed so far, by this one
 	settled map[string]time.Time // tokens
 	open    []*execution
 }
@@ -46,7 +48,7 @@ type execution struct {
 
 func (w *world) startTaker(slot int) {
 	w.starts++
-	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, settled: map[string]time.Time{}}
+	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, done: map[place]int64{}, settled: map[string]time.Time{}}
 	w.takers[slot] = t
 }
 
@@ -97,7 +99,10 @@ func (t *taker) moves(now time.Time) []move {
 		queue, _ := t.w.c.names.Queue(at.topic)
 		group := t.w.c.names.QueueGroup(queue)
 		if next := t.committable(at); next > t.w.c.brokers.committed(group)[at] {
-			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() { t.w.c.brokers.commit(group, at, next) }})
+			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() {
+				t.w.c.brokers.commit(group, at, next)
+				t.done[at] = next
+			}})
 		}
 	}
 	return all
@@ -215,6 +220,11 @@ func (t *taker) report(e *execution) {
 func (t *taker) notify(e *execution) {
 	e.notified, e.last = true, time.Now()
 	t.say(e, &events.TaskNotified{Token: e.task.Token, Channel: "sim", Executor: t.name}, func() { e.guarded = true })
+}
+
+// guards says whether a taker runs what no other will be given.
+func (t *taker) guards() bool {
+	return slices.ContainsFunc(t.open, func(e *execution) bool { return !e.reported && t.done[e.from] > e.offset })
 }
 
 func (t *taker) heartbeat(e *execution) {

@@ -71,6 +71,9 @@ func (u *user) start(ctx context.Context, key string) error {
 	if u.wf.Run != nil {
 		body["options"] = u.wf.Run
 	}
+	if said := u.wf.Rules.Said(); said != nil {
+		body["policies"] = said
+	}
 	_, err := u.must(ctx, "start", key, body)
 	if err != nil {
 		return err
@@ -106,6 +109,12 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 	switch d.What {
 	case workload.Feed:
 		body := map[string]any{"input": d.Input}
+		if said := d.Rules.Said(); said != nil {
+			body["policies"] = said
+		}
+		if d.Replace {
+			body["mode"] = "replace"
+		}
 		if d.Again > 0 {
 			u.w.soon(d.Again, func(ctx context.Context) error {
 				_, err := u.w.caller(fmt.Sprintf("%s-%s-again", u.wf.ID, key)).command(ctx, "input", u.wf.ID, u.wf.ID+"-"+key, body)
@@ -125,19 +134,25 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 			return err
 		}
 	case workload.StopAndResume:
-		drain := max(d.After, time.Millisecond).String()
-		if _, err := u.must(ctx, "stop", key+"-stop", map[string]any{"drain": drain}); err != nil {
+		body := map[string]any{}
+		if !d.ByOption {
+			body["drain"] = max(d.After, time.Millisecond).String()
+		}
+		if _, err := u.must(ctx, "stop", key+"-stop", body); err != nil {
 			return err
 		}
 	}
-	return u.resume(ctx, key)
+	return u.resume(ctx, key, d.Rules)
 }
 
 // resume resumes a workflow that may still be draining or have failed.
-func (u *user) resume(ctx context.Context, key string) error {
+func (u *user) resume(ctx context.Context, key string, rules workload.Rules) error {
 	u.resumed++
 	for n := 0; ; n++ {
 		body := map[string]any{"context": u.given()}
+		if said := rules.Said(); said != nil {
+			body["policies"] = said
+		}
 		r, err := u.must(ctx, "resume", fmt.Sprintf("%s-resume-%d", key, n), body, "stopped", "invalid_state")
 		switch {
 		case err != nil || r.Refusal == nil:
@@ -180,7 +195,7 @@ func (u *user) rest(ctx context.Context) error {
 				return err
 			}
 		case "paused":
-			if err := u.resume(ctx, fmt.Sprintf("rest-%d", n)); err != nil {
+			if err := u.resume(ctx, fmt.Sprintf("rest-%d", n), nil); err != nil {
 				return err
 			}
 		}

@@ -76,6 +76,9 @@ func (w *world) startWorkflow(ctx context.Context, wf *workload.Workflow, id, ke
 		if wf.Run != nil {
 			opts = append(opts, client.RunOptions(wf.Run))
 		}
+		if said := wf.Rules.Said(); said != nil {
+			opts = append(opts, client.Policies(said))
+		}
 		return w.client.Start(ctx, definition, wf.Start, opts...)
 	}
 	run, err := start()
@@ -99,7 +102,11 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 	switch m.What {
 	case workload.Feed:
 		in := func() error {
-			_, err := c.Input(ctx, id, m.Input, client.InputOptions{Key: key})
+			o := client.InputOptions{Key: key, Policies: m.Rules.Said()}
+			if m.Replace {
+				o.Mode = "replace"
+			}
+			_, err := c.Input(ctx, id, m.Input, o)
 			return err
 		}
 		if m.Again > 0 {
@@ -123,17 +130,21 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 			return err
 		}
 	case workload.StopAndResume:
-		if err := w.halt(ctx, id, m.After); err != nil {
+		if err := w.halt(ctx, id, m); err != nil {
 			return err
 		}
 	}
-	_, err := c.Resume(ctx, id, client.ResumeOptions{})
+	_, err := c.Resume(ctx, id, client.ResumeOptions{Policies: m.Rules.Said()})
 	return err
 }
 
 // halt stops a workflow and waits until it has drained.
-func (w *world) halt(ctx context.Context, id string, drain time.Duration) error {
-	if _, err := w.client.Stop(ctx, id, client.StopOptions{Drain: max(drain, time.Millisecond)}); err != nil {
+func (w *world) halt(ctx context.Context, id string, m workload.Deed) error {
+	o := client.StopOptions{Drain: max(m.After, time.Millisecond)}
+	if m.ByOption {
+		o.Drain = 0
+	}
+	if _, err := w.client.Stop(ctx, id, o); err != nil {
 		return err
 	}
 	for {

@@ -24,9 +24,13 @@ type behaviour struct {
 	Queue    string
 }
 
-func (b *behaviour) task() string {
-	if b.Queue != "" {
-		return b.Queue + ".work"
+// task is what a step runs; empty for what is no step.
+func (c *Component) task() string {
+	switch {
+	case c.kind != step:
+		return ""
+	case c.Acts.Queue != "":
+		return c.Acts.Queue + ".work"
 	}
 	return "work"
 }
@@ -127,7 +131,7 @@ func (c *Component) Result(input json.RawMessage) (json.RawMessage, error) {
 }
 
 // Async says whether attempts may be published together with their record.
-func (c *Component) Async() bool { return c.policy["execution_mode"] == "async" }
+func (c *Component) Async() bool { return c.needs["execution_mode"] == "async" }
 
 // WeightOf undoes what the definition did to the arriving value.
 func (c *Component) WeightOf(input json.RawMessage) (int64, error) {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // conduct follows the journal of one partition and holds every record against
@@ -26,6 +28,8 @@ type conduct struct {
 type run struct {
 	ID        events.RunID
 	wf        *Workflow
+	rules     Rules // given with the run, or with the last resume
+	given     map[events.ScopeID]given
 	runnables map[events.RunnableID]*attempts
 	active    int
 	Inputs    map[events.FactID]bool // settled?
@@ -35,13 +39,17 @@ type run struct {
 // attempts is a runnable as its records tell it.
 type attempts struct {
 	Component *Component
+	policy    policy.Policy
 	last      uint32 // attempt
 	open      bool
 	since     int64 // record time (Unix ms) of the last attempt's notification
 	ended     string
-	most      int // attempts that it may have by now
-	failures  int // since it was retried by command
-	late      int // attempts that ran out of time
+	most      int   // attempts that it may have by now
+	failures  int   // since it was retried by command
+	losses    int   // likewise
+	late      int   // attempts that ran out of time
+	least     int64 // wait (ms) for the next attempt
+	longest   int64
 }
 
 // Reports are when (Unix ms) the outcome of an attempt was to be read in the inbox,
@@ -118,15 +126,23 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 		if r != nil {
 			c.fail(rec, "it starts again")
 		}
-		c.runs[rec.Workflow] = &run{
-			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{},
+		r = &run{
+			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), given: map[events.ScopeID]given{},
+			runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{},
 		}
+		r.rules = c.rulesOf(rec, r, e.Policies)
+		c.runs[rec.Workflow] = r
 	case *events.WorkflowDeleted:
 		delete(c.runs, rec.Workflow)
 	case *events.WorkflowCancelled:
 		r.cancelled = true
+	case *events.WorkflowResumed:
+		if len(e.Policies) > 0 {
+			r.rules = c.rulesOf(rec, r, e.Policies)
+		}
 	case *events.InputAccepted:
 		r.Inputs[e.Fact] = false
+		r.given[e.Fact] = given{c.rulesOf(rec, r, e.Policies), e.Replace}
 	case *events.InputSettled:
 		if r.Inputs[e.Scope] {
 			c.fail(rec, "input %s settles again", e.Scope)
@@ -136,7 +152,9 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 		if r.runnables[e.Runnable] != nil {
 			c.fail(rec, "%s is made again", e.Runnable)
 		}
-		r.runnables[e.Runnable] = newAttempts(r.wf.Graph.Components[e.Component])
+		of := r.wf.Graph.Components[e.Component]
+		pol := c.governed(rec, r, of, e)
+		r.runnables[e.Runnable] = &attempts{Component: of, policy: pol, most: 1 + pol.MaxRetries}
 	default:
 		c.runnable(rec, r, e)
 	}
@@ -145,11 +163,6 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 // cancels says whether a record cancels its workflow.
 func cancels(rec *events.Record) bool {
 	return slices.ContainsFunc(rec.Events, func(e events.Event) bool { _, ok := e.(*events.WorkflowCancelled); return ok })
-}
-
-func newAttempts(of *Component) *attempts {
-	most, _ := of.policy["max_retries"].(int)
-	return &attempts{Component: of, most: 1 + most}
 }
 
 func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
@@ -162,29 +175,26 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		c.Executed(rec, r, e.Runnable, e.Executor)
 		c.close(rec, r, e.Runnable, "completed")
 	case *events.RunnableFailed:
-		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, e.Executor)
+		c.failed(rec, r, e.Runnable, e.Action, e.Error, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
 		if rec.Input.Source == events.FromTimer { // a taker has a timer too, and another clock
 			c.timer(rec, r, e.Runnable)
 		}
-		if a.late++; c.steady && a.late > a.Component.Acts.Hangs {
+		if a.late++; c.steady && a.late > a.Component.Acts.Hangs && !a.Component.Acts.External {
 			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
 		}
-		c.failed(rec, r, e.Runnable, e.Action, e.Error.Type, "")
+		c.failed(rec, r, e.Runnable, e.Action, e.Error, "")
+	case *events.RetryScheduled:
+		if a, wait := r.runnables[e.Runnable], e.Due-rec.Time; wait < a.least || wait > a.longest {
+			c.fail(rec, "%s waits %d ms after %d failures, and its policy says %d to %d", e.Runnable, wait, a.failures, a.least, a.longest)
+		}
 	case *events.RunnableLost:
+		c.lost(rec, r, e)
+	case *events.RunnableReturned:
 		a := r.runnables[e.Runnable]
 		a.most++
-		want, ended := events.ActionRetry, ""
-		if a.Component.policy["on_lost"] == "fail" {
-			want, ended = events.ActionHalt, events.ActionHalt.String()
-		}
-		c.close(rec, r, e.Runnable, ended)
-		if e.Action != want || c.steady {
-			c.fail(rec, "%s is lost: %s", e.Runnable, e.Error.Message)
-		}
-	case *events.RunnableReturned:
-		r.runnables[e.Runnable].most++
+		a.longest = math.MaxInt64 // another wait, not its policy's
 		c.close(rec, r, e.Runnable, "")
 	case *events.RunnableCancelled:
 		r.runnables[e.Runnable].most++
@@ -193,7 +203,7 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		}
 	case *events.RunnableRetried:
 		a := r.runnables[e.Runnable]
-		a.most, a.failures, a.ended = int(a.last)+newAttempts(a.Component).most, 0, ""
+		a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
 	case *events.TimerFired:
 		if e.Fact != 0 {
 			r.runnables[e.Runnable].ended = "completed"
@@ -205,8 +215,8 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 // outcome that was there when it was due (J5).
 func (c *conduct) timer(rec *events.Record, r *run, id events.RunnableID) {
 	a := r.runnables[id]
-	most, _ := a.Component.policy["timeout_ms"].(int)
-	due := a.since + int64(most)
+	most := a.policy.Timeout.Milliseconds()
+	due := a.since + most
 	if !a.Component.Acts.External {
 		due += planner.BackstopMargin
 	}
@@ -226,6 +236,9 @@ func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispa
 	if int(e.Attempt) > a.most {
 		c.fail(rec, "attempt %d of %s: it may have %d", e.Attempt, e.Runnable, a.most)
 	}
+	if want := a.queue(); e.Queue != want {
+		c.fail(rec, "attempt %d of %s goes to the queue %q, want %q", e.Attempt, e.Runnable, e.Queue, want)
+	}
 	a.last, a.open = e.Attempt, true
 	if !a.Component.Acts.External {
 		r.active++
@@ -235,18 +248,19 @@ func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispa
 	}
 }
 
-func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, kind, executor string) {
+func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, err events.TaskError, executor string) {
 	a := r.runnables[id]
-	if kind == events.ErrorExpression {
+	if err.Type == events.ErrorExpression {
 		a.ended = "skipped"
 		return
 	}
-	if kind != events.ErrorUnknownTask {
+	if err.Type != events.ErrorUnknownTask {
 		c.Executed(rec, r, id, executor)
 	}
-	if a.failures++; a.failures > newAttempts(a.Component).most {
+	if a.failures++; a.failures > 1+a.policy.MaxRetries {
 		c.fail(rec, "%s fails %d times", id, a.failures)
 	}
+	a.least, a.longest = pause(a.policy, a.failures, err.RetryAfterMs)
 	ended := ""
 	if action != events.ActionRetry {
 		ended = action.String()

@@ -11,6 +11,8 @@ type Graph struct {
 	Components []*Component
 	Outputs    map[string]string
 	options    map[string]any
+	rules      Rules
+	schema     map[string]any // of the input; nil: none
 }
 
 // Given is the number in a context that inputs are shaped with. It changes no
@@ -30,6 +32,12 @@ func (g *Graph) Source() string {
 	if len(g.options) > 0 {
 		d["options"] = g.options
 	}
+	if len(g.rules) > 0 {
+		d["policies"] = g.rules
+	}
+	if g.schema != nil {
+		d["input"] = map[string]any{"schema": g.schema}
+	}
 	b, err := json.Marshal(d)
 	if err != nil {
 		panic(err)
@@ -43,19 +51,22 @@ func (g *Graph) spec(c *Component) map[string]any {
 	if c.when != nil {
 		out["when"] = c.when.expr(c.shape)
 	}
-	if len(c.policy) > 0 {
-		out["policy"] = c.policy
+	if len(c.own) > 0 {
+		out["policy"] = c.own
+	}
+	if c.gives {
+		out["context"] = map[string]any{Given: 7}
 	}
 	weight := c.shape.expr("input")
 	switch c.kind {
 	case step:
-		out["step"] = c.Acts.task()
+		out["step"] = c.task()
 		switch c.shaped {
 		case weighted:
 			out["input"] = fmt.Sprintf("%s + 0 * (context.%s ?? 0)", weight, Given)
 		case plain:
 		case added:
-			out["params"] = map[string]any{"add": c.add}
+			out["params"] = map[string]any{"add": c.given()}
 		}
 	case pure:
 		out["expr"] = fmt.Sprintf("(%s * %d + %d) %% %d", weight, c.mul, c.add, prime)
@@ -66,8 +77,19 @@ func (g *Graph) spec(c *Component) map[string]any {
 		out["condition"] = c.guard.expr(c.shape)
 	case sleep:
 		out["sleep_ms"] = c.rests.Milliseconds()
+		if c.computed {
+			out["sleep_ms"] = map[string]any{"$": fmt.Sprintf("(%s) %% %d", weight, 1+c.rests.Milliseconds())}
+		}
 	}
 	return out
+}
+
+// given is the parameter of a step, as it is written.
+func (c *Component) given() any {
+	if c.computed {
+		return map[string]any{"$": fmt.Sprintf("%d - 1 + 1", c.add)}
+	}
+	return c.add
 }
 
 func (g *Graph) wire(c *Component, out map[string]any) {

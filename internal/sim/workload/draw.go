@@ -69,10 +69,11 @@ func (d Dice) Component(g *Graph, halting bool, tries int) *Component {
 	case pure:
 		if d.One(6) {
 			c.breaks = int64(d.Between(2, 4))
-			c.policy = map[string]any{"on_failure": "skip"}
+			c.needs = fields{"on_failure": "skip"}
 		}
 	case condition, sleep:
 	}
+	c.own = c.needs
 	return c
 }
 
@@ -144,7 +145,7 @@ func (d Dice) behave(c *Component, halting bool) {
 	b := &c.Acts
 	b.Takes = Pick(d, 0, 0, d.Millis(1, 150), d.Millis(100, 600), d.Millis(1000, 7000))
 	b.Queue = Pick(d, "", "", "orders")
-	c.policy = map[string]any{"execution_mode": Pick(d, "durable", "durable", "async")}
+	c.needs = fields{"execution_mode": Pick(d, "durable", "durable", "async")}
 	switch {
 	case d.One(3):
 		d.flaky(c)
@@ -152,30 +153,30 @@ func (d Dice) behave(c *Component, halting bool) {
 		d.hanging(c)
 	case d.One(10):
 		b.Hopeless = true
-		c.policy["max_retries"], c.policy["on_failure"] = d.IntN(3), "skip"
+		c.needs["max_retries"], c.needs["on_failure"] = d.IntN(3), "skip"
 	case d.One(10):
 		b.External, c.shaped = true, plain
-		c.policy["execution_mode"], c.policy["max_retries"] = "external", 1
+		c.needs["execution_mode"], c.needs["max_retries"] = "external", 1
 	case halting && d.One(3):
 		b.Halts, b.Fails = true, d.Between(1, 4)
-		c.policy["max_retries"] = d.IntN(b.Fails)
-		c.policy["on_lost"], c.policy["start_timeout_ms"] = "fail", 200 // these halt too
+		c.needs["max_retries"] = d.IntN(b.Fails)
+		c.needs["on_lost"], c.needs["start_timeout_ms"] = "fail", 200 // these halt too
 	case b.Takes >= time.Second: // in time, but for killed takers
-		c.policy["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
-		c.policy["max_retries"] = MaxKills + 2
+		c.needs["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
+		c.needs["max_retries"] = MaxKills + 2
 	}
 }
 
 func (d Dice) flaky(c *Component) {
 	c.Acts.Fails, c.Acts.Panics = d.Between(1, 3), d.One(4)
-	c.policy["max_retries"] = c.Acts.Fails + d.IntN(3)
-	c.policy["backoff"] = Pick(d, "none", "linear", "exponential", "jitter")
-	c.policy["base_delay_ms"] = d.Between(10, 900)
+	c.needs["max_retries"] = c.Acts.Fails + d.IntN(3)
+	c.needs["backoff"] = Pick(d, "none", "linear", "exponential", "jitter")
+	c.needs["base_delay_ms"] = d.Between(10, 900)
 }
 
 // hanging leaves room for timeouts that a killed taker causes.
 func (d Dice) hanging(c *Component) {
 	c.Acts.Hangs, c.Acts.Takes = d.Between(1, 2), d.Millis(0, 100)
-	c.policy["timeout_ms"] = d.Between(500, 3000)
-	c.policy["max_retries"] = c.Acts.Hangs + MaxKills + 2
+	c.needs["timeout_ms"] = d.Between(500, 3000)
+	c.needs["max_retries"] = c.Acts.Hangs + MaxKills + 2
 }

@@ -45,8 +45,12 @@ type Component struct {
 	shaped shaping
 	Acts   behaviour
 	rests  time.Duration // sleep
-	policy map[string]any
-	shape  *shape // of the arriving value
+	needs  fields        // of its policy, to end as it must
+	own    fields        // of its policy, where the component itself says it
+	shape  *shape        // of the arriving value
+
+	computed bool // its parameter or its time of rest is an expression
+	gives    bool // it has a context of its own
 }
 
 type arm struct {

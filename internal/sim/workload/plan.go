@@ -31,6 +31,7 @@ type Workflow struct {
 	More  []Deed
 	Begin time.Duration
 	Run   map[string]any  // options given with the run
+	Rules Rules           // given with the start
 	Lives []time.Duration // how long earlier runs under the same id live until they are deleted
 	Named bool            // the definition is registered and started by name
 }
@@ -41,6 +42,10 @@ type Deed struct {
 	What  deedKind
 	Input int64
 	Again time.Duration // sent again under the same id so much later; 0: once
+
+	Rules    Rules // given with an input or a resume
+	Replace  bool  // those of the input are its only ones
+	ByOption bool  // the options say how long a stop drains
 }
 
 type deedKind int
@@ -54,9 +59,9 @@ const (
 )
 
 // Inputs are all inputs of the workflow.
-func (wf *Workflow) Inputs() []int64 {
-	all := []int64{wf.Start}
-	for _, m := range wf.More {
+func (w *Workflow) Inputs() []int64 {
+	all := []int64{w.Start}
+	for _, m := range w.More {
 		if m.What == Feed {
 			all = append(all, m.Input)
 		}
@@ -112,6 +117,12 @@ func NewPlan(seed uint64) *Plan {
 	}
 	for i := range d.Between(1, 3) {
 		p.Workflows = append(p.Workflows, d.workflow(i))
+	}
+	dresser := NewDice(^seed) // of its own: what is told in other ways is the same work
+	for _, w := range p.Workflows {
+		if dresser.One(2) {
+			dresser.dress(w)
+		}
 	}
 	return p
 }

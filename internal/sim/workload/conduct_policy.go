@@ -1,0 +1,118 @@
+package workload
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// given are the rules that came with an input. alone: it has no others.
+type given struct {
+	rules Rules
+	alone bool
+}
+
+// rulesOf finds the list that a record repeats.
+func (c *conduct) rulesOf(rec *events.Record, r *run, text json.RawMessage) Rules {
+	for _, list := range r.wf.lists() {
+		if list.text() == string(text) {
+			return list
+		}
+	}
+	if len(text) > 0 {
+		c.fail(rec, "it has the rules %s, which nobody gave", text)
+	}
+	return nil
+}
+
+// governed holds the policy of a new runnable against the rules that are given by
+// then: those of the input it descends from, of the workflow, of the component and
+// of the definition.
+func (c *conduct) governed(rec *events.Record, r *run, of *Component, e *events.RunnableReady) policy.Policy {
+	got, err := policy.Parse(e.Policy)
+	if err != nil {
+		c.fail(rec, "the policy of %s: %v", e.Runnable, err)
+	}
+	if of.kind == sleep { // it has none until it fails
+		return got
+	}
+	in := r.given[e.Scope]
+	lists := []Rules{in.rules}
+	if !in.alone {
+		lists = append(lists, r.rules, of.rules(), r.wf.Graph.rules)
+	}
+	for _, f := range resolve(of, lists...) {
+		if policyOf(of, f, r.wf.reaction()) == got {
+			return got
+		}
+	}
+	c.fail(rec, "%s of %s has the policy %+v, and its rules give it %v", e.Runnable, of.Name, got, resolve(of, lists...))
+	return got
+}
+
+// rules are those that a component itself has.
+func (c *Component) rules() Rules {
+	if len(c.own) == 0 {
+		return nil
+	}
+	own := rule{fits: func(*Component) verdict { return yes }, inherit: c.own["inherit"] == true, fields: maps.Clone(c.own)}
+	delete(own.fields, "inherit")
+	return Rules{own}
+}
+
+// reaction is what a failure does where no rule says it.
+func (w *Workflow) reaction() string {
+	if said, ok := w.Run["on_failure"].(string); ok {
+		return said
+	}
+	said, _ := w.Graph.options["on_failure"].(string)
+	return said
+}
+
+// queue is where attempts go; nowhere if a client completes them.
+func (a *attempts) queue() string {
+	switch of := a.Component; {
+	case of.Acts.External:
+		return ""
+	case a.policy.Queue != "":
+		return a.policy.Queue
+	case of.Acts.Queue != "":
+		return of.Acts.Queue
+	}
+	return "default"
+}
+
+// lost follows the loss of an attempt: outside the retries, so many times.
+func (c *conduct) lost(rec *events.Record, r *run, e *events.RunnableLost) {
+	a := r.runnables[e.Runnable]
+	a.most++
+	a.losses++
+	a.least, a.longest = 0, 0
+	want, ended := events.ActionRetry, ""
+	if a.policy.OnLost == policy.FailLost || a.losses > a.policy.MaxLost {
+		want, ended = events.ActionHalt, events.ActionHalt.String()
+	}
+	c.close(rec, r, e.Runnable, ended)
+	if e.Action != want || c.steady {
+		c.fail(rec, "%s is lost for the %d. time: %s, and %s", e.Runnable, a.losses, e.Error.Message, e.Action)
+	}
+}
+
+// pause bounds the wait in ms after so many failures (document 4), where the last
+// asked for one itself.
+func pause(p policy.Policy, failures int, asked int64) (least, most int64) {
+	base, limit := p.BaseDelay.Milliseconds(), p.MaxDelay.Milliseconds()
+	switch doubled := min(base<<min(failures-1, 20), limit); p.Backoff {
+	case policy.None:
+	case policy.Linear:
+		most = min(base*int64(failures), limit)
+		least = most
+	case policy.Exponential:
+		least, most = doubled, doubled
+	case policy.Jitter:
+		least, most = 1, max(doubled, 1)
+	}
+	return max(least, asked), max(most, asked)
+}

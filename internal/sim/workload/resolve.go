@@ -1,0 +1,113 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// io is the preset that plans use.
+var io = fields{"max_retries": 2, "backoff": "linear", "base_delay_ms": 500, "timeout_ms": 10_000, "on_failure": "skip"}
+
+// whole are the fields with those of their preset.
+func (f fields) whole() fields {
+	if f["preset"] == nil {
+		return f
+	}
+	out := f.with(io)
+	delete(out, "preset")
+	return out
+}
+
+// resolve are the fields that a component may come to: several where a rule looks
+// at the input. It is another telling of document 4 than package policy's.
+func resolve(c *Component, lists ...Rules) []fields {
+	open, ended := []fields{{}}, []fields(nil)
+	for _, list := range lists {
+		for i := range list {
+			r := &list[i]
+			v := r.fits(c)
+			if v == no {
+				continue
+			}
+			var filled []fields
+			for _, f := range open {
+				filled = append(filled, f.with(r.fields.whole()))
+			}
+			if v == yes {
+				open = nil
+			}
+			if r.inherit {
+				open = append(open, filled...)
+			} else {
+				ended = append(ended, filled...)
+			}
+		}
+	}
+	return append(ended, open...)
+}
+
+// policyOf is the policy that fields give a component. reaction is what a failure
+// does where no rule says it.
+func policyOf(c *Component, f fields, reaction string) policy.Policy {
+	p := policy.DefaultFor(c.kind.String())
+	if c.kind != condition {
+		p.OnFailure = onFailure[reaction]
+	}
+	if f["on_failure"] != nil {
+		p.OnFailure = onFailure[f["on_failure"].(string)]
+	}
+	if c.kind != step {
+		return p
+	}
+	integer(f, "max_retries", &p.MaxRetries)
+	integer(f, "max_lost", &p.MaxLost)
+	milliseconds(f, "base_delay_ms", &p.BaseDelay)
+	milliseconds(f, "max_delay_ms", &p.MaxDelay)
+	milliseconds(f, "timeout_ms", &p.Timeout)
+	milliseconds(f, "start_timeout_ms", &p.StartTimeout)
+	choice(f, "backoff", &p.Backoff, map[string]policy.Backoff{
+		"none": policy.None, "linear": policy.Linear, "exponential": policy.Exponential, "jitter": policy.Jitter,
+	})
+	choice(f, "on_lost", &p.OnLost, map[string]policy.OnLost{"retry": policy.RetryLost, "fail": policy.FailLost})
+	choice(f, "execution_mode", &p.Mode, map[string]policy.Mode{"durable": policy.Durable, "async": policy.Async, "external": policy.External})
+	if f["queue"] != nil {
+		p.Queue = f["queue"].(string)
+	}
+	return p
+}
+
+var onFailure = map[string]policy.OnFailure{"": policy.Halt, "halt": policy.Halt, "skip": policy.Skip}
+
+func integer(f fields, name string, to *int) {
+	if f[name] != nil {
+		*to = f[name].(int)
+	}
+}
+
+func milliseconds(f fields, name string, to *time.Duration) {
+	if f[name] != nil {
+		*to = time.Duration(f[name].(int)) * time.Millisecond
+	}
+}
+
+func choice[T any](f fields, name string, to *T, of map[string]T) {
+	if f[name] != nil {
+		*to = of[f[name].(string)]
+	}
+}
+
+func (k kind) String() string {
+	switch k {
+	case step:
+		return policy.KindStep
+	case pure:
+		return policy.KindExpr
+	case condition:
+		return policy.KindCondition
+	case sleep:
+		return policy.KindSleep
+	}
+	panic(fmt.Sprintf("no kind of component: %d", int(k)))
+}
