@@ -78,11 +78,14 @@ func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
 	}
 }
 
-// probeKey is the key of the records that are sent for their stamp: heartbeats
-// of nobody, which every owner drops. It belongs to a partition of the inbox.
+// ProbeKey begins the keys of the records that are sent to the inbox for their
+// stamp: heartbeats of nobody, which every owner drops.
+const ProbeKey = "_clock"
+
+// probeKey is a key of a partition of the inbox.
 func (w *clockWatch) probeKey() []byte {
 	for i := 0; ; i++ {
-		key := []byte("_clock" + strconv.Itoa(i))
+		key := []byte(ProbeKey + strconv.Itoa(i))
 		if n := w.host.Partitions; kafka.PartitionFor(key, n) == w.at%n {
 			return key
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -146,15 +148,14 @@ func (r *reign) remakeOriginals(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if w.rec.Input.Offset < log.Start || w.rec.Input.Offset >= log.End {
-			r.o.logger.Warn("the input of a rejected record is gone", "position", w.rec.Position.String())
-			continue
-		}
-		k, err := r.read.one(ctx, topic, r.o.p, w.rec.Input.Offset)
-		if err != nil {
-			return err
+		var k *kgo.Record
+		if at := w.rec.Input.Offset; log.Start <= at && at < log.End {
+			if k, err = r.read.one(ctx, topic, r.o.p, at); err != nil {
+				return err
+			}
 		}
 		if k == nil || digestOf(k) != w.rec.Input.Digest {
+			r.o.logger.Warn("the input of a rejected record is gone", "position", w.rec.Position.String())
 			continue
 		}
 		if err := p.enlist(p.original(w.rec, k, w.number)); err != nil {

@@ -42,14 +42,11 @@ type leash struct {
 
 // Produce implements partition.Producer.
 func (l *leash) Produce(ctx context.Context, rec *kgo.Record, done func(*kgo.Record, error)) {
-	if !strings.HasPrefix(string(rec.Key), probeKey) && !l.n.isDead() {
+	if !strings.HasPrefix(string(rec.Key), partition.ProbeKey) && !l.n.isDead() {
 		l.check(ctx, rec)
 	}
 	l.Producer.Produce(ctx, rec, done)
 }
-
-// probeKey begins the keys of what a process sends to see the broker's clock.
-const probeKey = "_clock"
 
 func (l *leash) check(ctx context.Context, rec *kgo.Record) {
 	held := lease{who(ctx), l.n.owner}
