@@ -75,7 +75,7 @@ func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
-	eachSeed(t, 18, killedDisks, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 12, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
 	})
@@ -89,7 +89,7 @@ func TestKilledTakersChangeNothing(t *testing.T) {
 }
 
 func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
-	eachSeed(t, 18, killedDisks, func(t *testing.T, seed uint64) occurred {
+	eachSeed(t, 12, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
