@@ -139,10 +139,13 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("this process is dead")}
 		}
 		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.conns = append(s.conns, conn)
-		s.mu.Unlock()
-		return conn, err
+		return conn, nil
 	}
 	var seen Cluster = kafkaCluster{config}
 	if r.over != nil {
