@@ -67,10 +67,7 @@ func paced(dial Dialer) Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			select {
-			case <-time.After(dialPause):
-			case <-ctx.Done():
-			}
+			_ = pause(ctx, dialPause) // who does not wait any more is told why the dial failed
 		}
 		return conn, err
 	}

@@ -19,7 +19,7 @@ const partitionPrefix = "_partition/"
 func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
 	own := strings.HasPrefix(string(r.Key), partitionPrefix)
 	if !own && p.foreign(r.Key) {
-		if ref.Stamp < p.horizon() && !p.Flaws.NoWindow { // forwarded anew it would have a new stamp
+		if p.forgotten(ref.Stamp) { // forwarded anew it would have a new stamp
 			p.reject(r, ref, &events.CommandError{Code: "expired",
 				Message: "the key belongs to another partition, and the command is older than the window in which repetitions are recognised"})
 			return

@@ -28,6 +28,10 @@ func (p *Processor) horizon() int64 {
 	return p.inputs[events.FromCommands].stamp - p.Settings.Window.Milliseconds()
 }
 
+// forgotten says whether a command of this stamp is too old to be decided: the
+// ledger may have forgotten it.
+func (p *Processor) forgotten(stamp int64) bool { return stamp < p.horizon() && !p.Flaws.NoWindow }
+
 // age takes the stamp of the command that a record is about. Those of commands
 // that leave no record do not count: a replay does not know them.
 func (p *Processor) age(rec *events.Record) {
@@ -54,7 +58,7 @@ func (p *Processor) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRo
 		entry = nil
 	}
 	switch {
-	case entry == nil && stamp < p.horizon() && !p.Flaws.NoWindow:
+	case entry == nil && p.forgotten(stamp):
 		return tooOld, nil
 	case entry == nil:
 		return unseen, nil

@@ -26,7 +26,6 @@ type taker struct {
 	name    string
 	slots   int
 	at      map[place]int64      // read so far
-	done    map[place]int64      // committed so far, by this one
 	settled map[string]time.Time // tokens
 	open    []*execution
 }
@@ -48,7 +47,7 @@ type execution struct {
 
 func (w *world) startTaker(slot int) {
 	w.starts++
-	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, done: map[place]int64{}, settled: map[string]time.Time{}}
+	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, settled: map[string]time.Time{}}
 	w.takers[slot] = t
 }
 
@@ -70,8 +69,15 @@ func (t *taker) position(at place) int64 {
 	if next, ok := t.at[at]; ok {
 		return next
 	}
+	_, next := t.committed(at)
+	return next
+}
+
+// committed is how far the group of a queue's takers has committed.
+func (t *taker) committed(at place) (group string, next int64) {
 	queue, _ := t.w.c.names.Queue(at.topic)
-	return t.w.c.brokers.committed(t.w.c.names.QueueGroup(queue))[at]
+	group = t.w.c.names.QueueGroup(queue)
+	return group, t.w.c.brokers.committed(group)[at]
 }
 
 // moves are what a taker could do now. The cluster's lock is held.
@@ -96,13 +102,9 @@ func (t *taker) moves(now time.Time) []move {
 		}
 	}
 	for _, at := range t.places() {
-		queue, _ := t.w.c.names.Queue(at.topic)
-		group := t.w.c.names.QueueGroup(queue)
-		if next := t.committable(at); next > t.w.c.brokers.committed(group)[at] {
-			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() {
-				t.w.c.brokers.commit(group, at, next)
-				t.done[at] = next
-			}})
+		group, committed := t.committed(at)
+		if next := t.committable(at); next > committed {
+			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() { t.w.c.brokers.commit(group, at, next) }})
 		}
 	}
 	return all
@@ -224,7 +226,12 @@ func (t *taker) notify(e *execution) {
 
 // guards says whether a taker runs what no other will be given.
 func (t *taker) guards() bool {
-	return slices.ContainsFunc(t.open, func(e *execution) bool { return !e.reported && t.done[e.from] > e.offset })
+	t.w.c.mu.Lock()
+	defer t.w.c.mu.Unlock()
+	return slices.ContainsFunc(t.open, func(e *execution) bool {
+		_, next := t.committed(e.from)
+		return !e.reported && next > e.offset
+	})
 }
 
 func (t *taker) heartbeat(e *execution) {

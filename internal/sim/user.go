@@ -71,9 +71,7 @@ func (u *user) start(ctx context.Context, key string) error {
 	if u.wf.Run != nil {
 		body["options"] = u.wf.Run
 	}
-	if said := u.wf.Rules.Said(); said != nil {
-		body["policies"] = said
-	}
+	give(body, u.wf.Rules)
 	_, err := u.must(ctx, "start", key, body)
 	if err != nil {
 		return err
@@ -109,9 +107,7 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 	switch d.What {
 	case workload.Feed:
 		body := map[string]any{"input": d.Input}
-		if said := d.Rules.Said(); said != nil {
-			body["policies"] = said
-		}
+		give(body, d.Rules)
 		if d.Replace {
 			body["mode"] = "replace"
 		}
@@ -150,9 +146,7 @@ func (u *user) resume(ctx context.Context, key string, rules workload.Rules) err
 	u.resumed++
 	for n := 0; ; n++ {
 		body := map[string]any{"context": u.given()}
-		if said := rules.Said(); said != nil {
-			body["policies"] = said
-		}
+		give(body, rules)
 		r, err := u.must(ctx, "resume", fmt.Sprintf("%s-resume-%d", key, n), body, "stopped", "invalid_state")
 		switch {
 		case err != nil || r.Refusal == nil:
@@ -163,6 +157,13 @@ func (u *user) resume(ctx context.Context, key string, rules workload.Rules) err
 		if err := workload.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
+	}
+}
+
+// give adds rules to what a command says, if there are any.
+func give(body map[string]any, rules workload.Rules) {
+	if said := rules.Said(); said != nil {
+		body["policies"] = said
 	}
 }
 

@@ -17,9 +17,8 @@
 // faults have done is counted, and has to occur over the seeds. Clocks of takers,
 // of clients and of the broker are the bubble's.
 //
-// A failing seed is printed; go test -tags synctests ./test/equivalence -seed N
-// runs it again (without the tag, a mutex of kgo may stop the virtual clock),
-// -seeds N (or HEDDLE_SEEDS) sets how many seeds run. A seed decides what is
+// A failing seed is printed; go test ./test/equivalence -seed N runs it again
+// (untagged_test.go), -seeds N (or HEDDLE_SEEDS) sets how many seeds run. A seed decides what is
 // done to the processes, not how the goroutines of the bubble interleave: a
 // rare failure may need its seed a few times (-count).
 package equivalence

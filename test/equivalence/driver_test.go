@@ -72,12 +72,9 @@ func (w *world) startWorkflow(ctx context.Context, wf *workload.Workflow, id, ke
 		definition = wf.Graph.Name
 	}
 	start := func() (*client.Run, error) {
-		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-" + key)}
+		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-" + key), client.Policies(wf.Rules.Said())}
 		if wf.Run != nil {
 			opts = append(opts, client.RunOptions(wf.Run))
-		}
-		if said := wf.Rules.Said(); said != nil {
-			opts = append(opts, client.Policies(said))
 		}
 		return w.client.Start(ctx, definition, wf.Start, opts...)
 	}

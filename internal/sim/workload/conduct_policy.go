@@ -2,7 +2,6 @@ package workload
 
 import (
 	"encoding/json"
-	"maps"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -16,14 +15,15 @@ type given struct {
 
 // rulesOf finds the list that a record repeats.
 func (c *conduct) rulesOf(rec *events.Record, r *run, text json.RawMessage) Rules {
+	if len(text) == 0 {
+		return nil
+	}
 	for _, list := range r.wf.lists() {
 		if list.text() == string(text) {
 			return list
 		}
 	}
-	if len(text) > 0 {
-		c.fail(rec, "it has the rules %s, which nobody gave", text)
-	}
+	c.fail(rec, "it has the rules %s, which nobody gave", text)
 	return nil
 }
 
@@ -41,25 +41,16 @@ func (c *conduct) governed(rec *events.Record, r *run, of *Component, e *events.
 	in := r.given[e.Scope]
 	lists := []Rules{in.rules}
 	if !in.alone {
-		lists = append(lists, r.rules, of.rules(), r.wf.Graph.rules)
+		lists = append(lists, r.rules, of.own, r.wf.Graph.rules)
 	}
-	for _, f := range resolve(of, lists...) {
+	may := resolve(of, lists...)
+	for _, f := range may {
 		if policyOf(of, f, r.wf.reaction()) == got {
 			return got
 		}
 	}
-	c.fail(rec, "%s of %s has the policy %+v, and its rules give it %v", e.Runnable, of.Name, got, resolve(of, lists...))
+	c.fail(rec, "%s of %s has the policy %+v, and its rules give it %v", e.Runnable, of.Name, got, may)
 	return got
-}
-
-// rules are those that a component itself has.
-func (c *Component) rules() Rules {
-	if len(c.own) == 0 {
-		return nil
-	}
-	own := rule{fits: func(*Component) verdict { return yes }, inherit: c.own["inherit"] == true, fields: maps.Clone(c.own)}
-	delete(own.fields, "inherit")
-	return Rules{own}
 }
 
 // reaction is what a failure does where no rule says it.

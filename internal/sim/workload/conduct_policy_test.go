@@ -21,11 +21,10 @@ type story struct {
 }
 
 func TestPoliciesAreHeldAgainstTheRules(t *testing.T) {
-	step := &Component{Name: "a", own: fields{"inherit": true, "queue": "orders"}}
-	is := func(*Component) verdict { return yes }
-	definition := Rules{{match: "default", fits: is, fields: fields{"max_retries": 3, "queue": "late", "backoff": "linear", "base_delay_ms": 100}}}
-	run := Rules{{match: "default", fits: is, inherit: true, fields: fields{"max_delay_ms": 70}}}
-	input := Rules{{match: "default", fits: is, inherit: true, fields: fields{"max_retries": 1}}}
+	step := &Component{Name: "a", own: own(true, fields{"queue": "orders"})}
+	definition := Rules{{match: "default", fits: fitsAll, fields: fields{"max_retries": 3, "queue": "late", "backoff": "linear", "base_delay_ms": 100}}}
+	run := Rules{{match: "default", fits: fitsAll, inherit: true, fields: fields{"max_delay_ms": 70}}}
+	input := Rules{{match: "default", fits: fitsAll, inherit: true, fields: fields{"max_retries": 1}}}
 	plan := &Plan{Workflows: []*Workflow{{
 		ID: "w", Graph: &Graph{Components: []*Component{step}, rules: definition}, Rules: run, More: []Deed{{Rules: input}},
 	}}}

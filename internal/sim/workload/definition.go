@@ -52,7 +52,7 @@ func (g *Graph) spec(c *Component) map[string]any {
 		out["when"] = c.when.expr(c.shape)
 	}
 	if len(c.own) > 0 {
-		out["policy"] = c.own
+		out["policy"] = c.own[0].spec()
 	}
 	if c.gives {
 		out["context"] = map[string]any{Given: 7}

@@ -73,7 +73,7 @@ func (d Dice) Component(g *Graph, halting bool, tries int) *Component {
 		}
 	case condition, sleep:
 	}
-	c.own = c.needs
+	c.own = own(false, c.needs)
 	return c
 }
 

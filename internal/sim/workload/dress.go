@@ -22,7 +22,7 @@ func (d Dice) dress(w *Workflow) {
 	for _, c := range g.Components {
 		d.place(g, c)
 	}
-	g.rules = d.among(g, g.rules)
+	g.rules = d.among(g.rules)
 	w.Rules = d.list(g, false)
 	for i := range w.More {
 		m := &w.More[i]

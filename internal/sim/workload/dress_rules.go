@@ -12,23 +12,23 @@ func (d Dice) place(g *Graph, c *Component) {
 	if len(c.needs) == 0 {
 		return
 	}
-	c.own = c.needs
+	c.own = own(false, c.needs)
 	switch d.IntN(5) {
 	case 0: // something else first
 		if c.kind == step {
-			c.own = d.loose(c).inheriting()
+			c.own = own(true, d.loose(c))
 			g.rules = append(g.rules, d.rule(c, false, c.needs))
 		}
 	case 1:
 		c.own = nil
 		g.rules = append(g.rules, d.rule(c, false, c.needs))
 	case 2: // half of it here, half of it there
-		here, there := fields{}.inheriting(), fields{}
+		here, there := fields{}, fields{}
 		for _, name := range slices.Sorted(maps.Keys(c.needs)) {
 			Pick(d, here, there)[name] = c.needs[name]
 		}
 		if len(there) > 0 && c.needs["preset"] == nil { // a preset fills what its own rule leaves open
-			c.own = here
+			c.own = own(true, here)
 			g.rules = append(g.rules, d.rule(c, true, there))
 		}
 	default:
@@ -42,7 +42,7 @@ func (d Dice) list(g *Graph, alone bool) Rules {
 	if !alone && d.One(2) {
 		return nil
 	}
-	var all Rules
+	var list Rules
 	for _, c := range g.Components {
 		switch {
 		case len(c.needs) > 0 && (alone || d.One(4)):
@@ -51,26 +51,26 @@ func (d Dice) list(g *Graph, alone bool) Rules {
 				said = said.with(d.loose(c))
 			}
 			if r := d.rule(c, alone && d.One(2), said); r.inherit { // from nothing
-				all = append(all, r)
+				list = append(list, r)
 			} else {
-				all = append(all, r, d.harm(c))
+				list = append(list, r, d.harm(c))
 			}
 		case c.kind == step && d.One(4):
-			all = append(all, d.rule(c, true, d.loose(c)))
+			list = append(list, d.rule(c, true, d.loose(c)))
 		}
 	}
-	return d.among(g, all)
+	return d.among(list)
 }
 
 // among adds rules that fit many components, and some that fit none.
-func (d Dice) among(g *Graph, all Rules) Rules {
+func (d Dice) among(list Rules) Rules {
 	for range d.IntN(3) {
-		all = slices.Insert(all, d.IntN(len(all)+1), d.wide())
+		list = slices.Insert(list, d.IntN(len(list)+1), d.wide())
 	}
 	for range d.IntN(3) {
-		all = slices.Insert(all, d.IntN(len(all)+1), d.idle())
+		list = slices.Insert(list, d.IntN(len(list)+1), d.idle())
 	}
-	return all
+	return list
 }
 
 // rule is one that fits a component and no other.
@@ -125,7 +125,7 @@ func (d Dice) delays() fields {
 // wide is a rule that fits more than one component.
 func (d Dice) wide() rule {
 	r := Pick(d,
-		rule{match: "default", fits: func(*Component) verdict { return yes }},
+		rule{match: "default", fits: fitsAll},
 		rule{match: map[string]any{"kind": []any{"step", "sleep"}}, fits: func(c *Component) verdict { return fit(c.kind == step || c.kind == sleep) }},
 		rule{match: map[string]any{"task": "/work$/"}, fits: func(c *Component) verdict { return fit(c.kind == step) }},
 		rule{match: map[string]any{"queue": "orders"}, fits: func(c *Component) verdict { return fit(c.kind == step && c.Acts.Queue == "orders") }},

@@ -46,7 +46,7 @@ type Component struct {
 	Acts   behaviour
 	rests  time.Duration // sleep
 	needs  fields        // of its policy, to end as it must
-	own    fields        // of its policy, where the component itself says it
+	own    Rules         // the one that the component itself has, or none
 	shape  *shape        // of the arriving value
 
 	computed bool // its parameter or its time of rest is an expression

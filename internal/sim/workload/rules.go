@@ -11,7 +11,7 @@ type Rules []rule
 
 // rule gives fields to the components that it fits.
 type rule struct {
-	match   any // as it is written
+	match   any // as it is written; nil: the component's own policy
 	fits    func(c *Component) verdict
 	inherit bool
 	fields  fields
@@ -21,9 +21,9 @@ type rule struct {
 type verdict int
 
 const (
-	no      verdict = iota
-	yes             //
-	perhaps         // it looks at the input
+	no verdict = iota
+	yes
+	perhaps // it looks at the input
 )
 
 // fields are those of a policy, as they are written.
@@ -31,13 +31,26 @@ type fields map[string]any
 
 // spec is what a definition or a command says.
 func (r *rule) spec() map[string]any {
-	out := map[string]any{"match": r.match}
+	out := map[string]any{}
+	if r.match != nil {
+		out["match"] = r.match
+	}
 	if r.inherit {
 		out["inherit"] = true
 	}
 	maps.Copy(out, r.fields)
 	return out
 }
+
+// own is what a component itself says; nothing if there is nothing to say.
+func own(inherit bool, f fields) Rules {
+	if len(f) == 0 && !inherit {
+		return nil
+	}
+	return Rules{{fits: fitsAll, inherit: inherit, fields: f}}
+}
+
+func fitsAll(*Component) verdict { return yes }
 
 // MarshalJSON implements json.Marshaler.
 func (rs Rules) MarshalJSON() ([]byte, error) {
@@ -67,9 +80,6 @@ func (rs Rules) text() string {
 	}
 	return string(b)
 }
-
-// inheriting are fields that leave open what they do not say.
-func (f fields) inheriting() fields { return f.with(fields{"inherit": true}) }
 
 // with are the fields and those of others that are open.
 func (f fields) with(more fields) fields {
