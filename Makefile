@@ -16,6 +16,7 @@ TEST := go test -tags synctests
 FUZZ_TIME ?= 60s
 TORTURE_FLAGS ?=
 SEEDS ?= 350
+RACE_SEEDS ?= 12
 SIM_SEED ?= 1
 SIM_SEEDS ?= 2000
 SIM_BROKER_SEEDS ?= 300
@@ -44,7 +45,7 @@ test: ## run all tests that need nothing but Go
 
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
-	HEDDLE_SEEDS=12 $(TEST) -race -skip Golden $(RACE_PACKAGES)
+	HEDDLE_SEEDS=$(RACE_SEEDS) $(TEST) -race -timeout 20m -skip 'Golden|AnApplyThatChangedIsNamed' $(RACE_PACKAGES)
 	$(TEST) -race ./internal/sim -run TestSeedsComeToRest -seeds 4
 
 .PHONY: test-integration
@@ -78,6 +79,13 @@ torture-long: build ## the same for an hour
 .PHONY: model
 model: ## check the model of the hand-over with Spin, and that its mutations fail
 	docs/model/check
+
+.PHONY: long
+long: ## run what does not fit CI's 40 minutes: more seeds, fuzzing for longer, torture for hours
+	$(MAKE) seeds race
+	$(MAKE) fuzz FUZZ_TIME=$(FUZZ_TIME)
+	$(MAKE) sim SIM_SEEDS=20000 SIM_BROKER_SEEDS=2000 SIM_SEED=$(SIM_SEED)
+	$(MAKE) torture-long
 
 .PHONY: fmt
 fmt: ## format the code

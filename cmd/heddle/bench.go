@@ -25,11 +25,13 @@ type benchCmd struct {
 	CompareFloor bool `env:"-" help:"Measure the engine and the floor in three turns of a third of the duration, and print the turn with the middle ratio."`
 	Idle         int  `env:"-" placeholder:"N" help:"Start N workflows that become idle, and tell what they cost."`
 
-	Brokers    []string `placeholder:"HOST:PORT" help:"Kafka brokers of the deployment to measure; without it one of its own."`
-	URL        string   `name:"url" placeholder:"URL" help:"Gateway of the deployment to measure, for --via http."`
-	Prefix     string   `default:"heddle." help:"Prefix of the deployment's topics."`
-	Partitions int32    `env:"-" default:"8" help:"Partitions of the deployment of its own, and of the floor's topics."`
-	Memory     bool     `env:"-" help:"Keep the deployment of its own in memory."`
+	Brokers       []string `placeholder:"HOST:PORT" help:"Kafka brokers of the deployment to measure; without it one of its own."`
+	URL           string   `name:"url" placeholder:"URL" help:"Gateway of the deployment to measure, for --via http."`
+	Prefix        string   `default:"heddle." help:"Prefix of the deployment's topics."`
+	Partitions    int32    `env:"-" default:"8" help:"Partitions of the deployment of its own, and of the floor's topics."`
+	Memory        bool     `env:"-" help:"Keep the deployment of its own in memory."`
+	gatewayAccess `group:"Access to the gateway"`
+	kafkaSecurity `group:"Access to Kafka"`
 
 	CPUProfile string `env:"-" name:"cpuprofile" placeholder:"FILE" help:"Write a CPU profile of the measurements."`
 	MemProfile string `env:"-" name:"memprofile" placeholder:"FILE" help:"Write a heap profile when they are done."`
@@ -56,7 +58,14 @@ func (c *benchCmd) Run(a *app) (err error) {
 // target is the deployment to measure, and what ends it.
 func (c *benchCmd) target(a *app) (bench.Target, func() error, error) {
 	if len(c.Brokers) > 0 {
-		t := bench.Target{Brokers: c.Brokers, URL: c.URL, Prefix: c.Prefix, Partitions: c.Partitions}
+		t := bench.Target{Brokers: c.Brokers, URL: c.URL, Prefix: c.Prefix, Partitions: c.Partitions, Security: c.security()}
+		var err error
+		if t.APIKey, err = c.key(); err != nil {
+			return bench.Target{}, nil, err
+		}
+		if t.HTTPClient, err = c.client(); err != nil {
+			return bench.Target{}, nil, err
+		}
 		return t, func() error { return nil }, nil
 	}
 	log := logging{LogLevel: "error"}
@@ -118,7 +127,7 @@ func (a *app) printFigure(f bench.Figure) error {
 	fmt.Fprintf(a.out, "%-9s  %11d  %11.0f  %9.0f  %6.2f  %7.2f  %6d  %11.1f  %10.0f\n",
 		f.Workload, f.Concurrency, f.WorkflowsPS, f.StepsPS, f.P50, f.P99, f.Errors, f.CPUPerStep, f.BytesPerStep)
 	if f.FirstError != "" {
-		fmt.Fprintln(a.out, "           the first error: "+f.FirstError)
+		fmt.Fprintln(a.out, "           the first error: "+shown(f.FirstError))
 	}
 	if l := f.Floor; l != nil {
 		fmt.Fprintf(a.out, "  floor    %12d  %11.0f  %9.0f  %6.2f  %7.2f  %6d  %11.1f\n", l.Concurrency, l.WorkflowsPS, l.StepsPS, l.P50, l.P99, l.Errors, l.CPUPerStep)

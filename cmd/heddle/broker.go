@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/internal/broker"
+	"github.com/heddle-run/heddle/internal/dev/devfile"
 )
 
 // brokerCmd runs the embedded broker alone.
@@ -23,13 +24,13 @@ func (c *brokerCmd) Run(a *app) error {
 		o.Dir = ""
 	}
 	if o.Addr == "" {
-		o.Addr, o.NextPort = devKafka, true
+		o.Addr, o.NextPort = devfile.Kafka, true
 	}
 	failed := make(chan error, 1)
 	o.Failed = func(err error) { failed <- err }
 	b, err := broker.Start(a, o)
 	if err != nil {
-		return err
+		return portTaken(err, c.Kafka != "")
 	}
 	fmt.Fprintf(a.out, "the broker is ready at %s\n\nTry: heddle topics apply --brokers %s --partitions 8\n", b.Addr(), b.Addr())
 	select {

@@ -37,7 +37,7 @@ type cli struct {
 	Retry      retryCmd      `cmd:"" group:"Control" help:"Run again what has failed."`
 	Skip       skipCmd       `cmd:"" group:"Control" help:"Give up a runnable and what depends on it."`
 	Checkpoint checkpointCmd `cmd:"" group:"Control" help:"Write a workflow's state to the changelog now."`
-	Delete     deleteCmd     `cmd:"" group:"Control" help:"Remove a closed workflow."`
+	Delete     deleteCmd     `cmd:"" group:"Control" help:"Remove a closed workflow for good; an API key needs the role operate."`
 	Complete   completeCmd   `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`
 	Fail       failCmd       `cmd:"" group:"Control" help:"Fail an attempt by its token."`
 
@@ -48,12 +48,13 @@ type cli struct {
 	Topics    topicsCmd    `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 	Broker    brokerCmd    `cmd:"" group:"Services" help:"Run the embedded broker alone, for services of this machine that come and go."`
 
-	Journal journalCmd `cmd:"" group:"Tools" help:"Show the journal's records."`
-	Bench   benchCmd   `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
-	Sim     simCmd     `cmd:"" group:"Tools" help:"Run planner clusters with faults in a deterministic simulation."`
-	Expr    exprCmd    `cmd:"" group:"Tools" help:"Try an expression."`
-	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`
-	Show    configCmd  `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`
+	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions: owner, state, committed cursor, what is wrong."`
+	Journal    journalCmd    `cmd:"" group:"Tools" help:"Show the journal's records."`
+	Bench      benchCmd      `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
+	Sim        simCmd        `cmd:"" group:"Tools" help:"Run planner clusters with faults in a deterministic simulation."`
+	Expr       exprCmd       `cmd:"" group:"Tools" help:"Try an expression."`
+	Version    versionCmd    `cmd:"" group:"Tools" help:"Print the version."`
+	Show       configCmd     `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`
 }
 
 const about = `Heddle runs durable workflows on Kafka.
@@ -62,7 +63,8 @@ A setting is taken from its flag, else from the environment (HEDDLE_ and the
 flag's name), else from the settings file, else it has the default shown.
 
 Exit codes: 0 done · 1 a workflow failed or a command was refused · 2 wrong
-usage · 3 the deployment cannot be reached · 130 interrupted.`
+usage · 3 the deployment cannot be reached · 4 an input is held by a failed
+workflow · 5 conditions of a workflow could not be evaluated · 130 interrupted.`
 
 // streams are where a command reads and writes.
 type streams struct {

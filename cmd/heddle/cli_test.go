@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 )
@@ -26,7 +30,17 @@ func elsewhere(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
+	nobody := devfile.File{URL: "http://127.0.0.1:1", Brokers: []string{"127.0.0.1:1"}}
+	expected(t, nobody) // whatever runs on this machine
 	return dir
+}
+
+// expected is where a deployment is looked for that nobody has noted.
+func expected(t *testing.T, f devfile.File) {
+	t.Helper()
+	was := usual
+	usual = func() devfile.File { return f }
+	t.Cleanup(func() { usual = was })
 }
 
 func write(t *testing.T, name, text string) string {
@@ -78,6 +92,30 @@ func TestEachKindOfTroubleHasItsExitCode(t *testing.T) {
 			t.Errorf("heddle %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(c.args, " "), code, c.code, out, err)
 		}
 	}
+}
+
+// A port that speaks something else, or nothing, is told of in good time.
+func TestAPortThatSpeaksSomethingElseIsToldOf(t *testing.T) {
+	elsewhere(t)
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	addr := web.Listener.Addr().String()
+	var asking sync.WaitGroup
+	for _, args := range [][]string{
+		{"list", "--url", web.URL}, {"watch", "w", "--url", web.URL},
+		{"get", "x", "--brokers", addr}, {"topics", "check", "--brokers", addr}, {"journal", "dump", "--brokers", addr},
+	} {
+		asking.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			var out, err bytes.Buffer
+			code := run(ctx, args, streams{in: strings.NewReader(""), out: &out, err: &err})
+			if code == codeDone || ctx.Err() != nil || !strings.Contains(err.String(), "is it ") {
+				t.Errorf("heddle %s: exit %d, %s", strings.Join(args, " "), code, &err)
+			}
+		})
+	}
+	asking.Wait()
 }
 
 func TestADevThatDiedIsNotAsked(t *testing.T) {

@@ -99,14 +99,19 @@ func TestTheComposeFileRunsAWorkflow(t *testing.T) {
 	contains(t, succeed(t, "run", "hello", "name=ann", "--url", url), `"hello ann"`)
 }
 
-// composedRunning runs a service until the test ends.
+// composedRunning runs a service of the compose file until the test ends.
 func composedRunning(t *testing.T, name string, s composed, brokers string) *output {
 	t.Helper()
 	s.adopt(t, brokers)
+	return serving(t, name, s.args(t)...)
+}
+
+// serving runs a service until the test ends, and returns what it prints.
+func serving(t *testing.T, name string, args ...string) *output {
+	t.Helper()
 	out := &output{}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan int, 1)
-	args := s.args(t)
 	go func() { done <- run(ctx, args, streams{in: strings.NewReader(""), out: out, err: out}) }()
 	t.Cleanup(func() {
 		stop()

@@ -29,7 +29,7 @@ func (c *controlArgs) do(a *app, send func(cl *client.Client) (*client.Workflow,
 	if err != nil {
 		return err
 	}
-	return a.print(w, func(out io.Writer) { fmt.Fprintf(out, "%s  %s\n", w.ID, w.Status) })
+	return a.print(w, func(out io.Writer) { fmt.Fprintf(out, "%s  %s\n", shown(w.ID), shown(w.Status)) })
 }
 
 type pauseCmd struct{ controlArgs }

@@ -48,14 +48,14 @@ func (c *defineCmd) Run(a *app) error {
 	}
 	return a.print(out, func(w io.Writer) {
 		a.warn(def)
-		fmt.Fprintf(w, "%s %s\n%s\n", definitionLabel(def), verb, def.Digest)
+		fmt.Fprintf(w, "%s %s\n%s\n", shown(definitionLabel(def)), verb, def.Digest)
 	})
 }
 
 // warn tells what is legal but looks like a mistake.
 func (a *app) warn(def *definition.Definition) {
 	for _, w := range def.Warnings {
-		fmt.Fprintln(a.err, "warning: "+w.Error())
+		fmt.Fprintln(a.err, "warning: "+paragraph(w.Error()))
 	}
 }
 

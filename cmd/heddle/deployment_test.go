@@ -115,6 +115,10 @@ func TestAWorkflowFromTheCommandLine(t *testing.T) {
 	contains(t, succeed(t, "get", "w1"), "idle", "shout@1", "2 completed")
 	contains(t, succeed(t, "lookup", "w1"), "partition", "dev/")
 	contains(t, succeed(t, "lookup", "nobody"), "unknown")
+	eventually(t, "both partitions are ready, with their committed cursors", func() bool {
+		out := succeed(t, "partitions")
+		return strings.Count(out, " ready ") == 2 && strings.Contains(out, "/0@") && strings.Contains(out, "/1@")
+	})
 	contains(t, succeed(t, "history", "w1"), "WorkflowStarted", "RunnableCompleted", "WorkflowIdle")
 	contains(t, succeed(t, "graph", "w1"), "flowchart", "completed")
 	contains(t, succeed(t, "runnables", "w1"), "r1", "test.echo")
@@ -209,11 +213,29 @@ func TestASavedDefinitionIsRegisteredAgain(t *testing.T) {
 	contains(t, succeed(t, "start", "shout", "name=y", "--wait", "10s"), `"HELLO Y"`)
 }
 
+// From a directory that knows of no dev the usual addresses are tried.
+func TestADevThatIsNotNotedIsFoundAtTheUsualAddresses(t *testing.T) {
+	dir := elsewhere(t)
+	running(t)
+	f, err := devfile.Read(devfile.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if code, _, err := heddle(t, "", "list"); code != codeUnreachable || !strings.Contains(err, "nobody listens at 127.0.0.1:1") {
+		t.Errorf("exit %d, %s", code, err)
+	}
+	expected(t, devfile.File{URL: f.URL, Brokers: f.Brokers})
+	succeed(t, "list")
+	succeed(t, "journal", "dump")
+	t.Chdir(dir)
+}
+
 func TestDevRefusesADirectoryInUse(t *testing.T) {
 	elsewhere(t)
 	running(t)
 	code, _, err := heddle(t, "", "dev", "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0")
-	if code != codeFailed || !strings.Contains(err, "another heddle dev uses this data directory") {
+	if code != codeFailed || !strings.Contains(err, "another heddle dev uses this data directory") || !strings.Contains(err, "--data") {
 		t.Errorf("exit %d, %s", code, err)
 	}
 	if _, err := devfile.Find("."); err != nil {

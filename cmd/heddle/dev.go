@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
@@ -20,18 +23,12 @@ type devCmd struct {
 	Data       string `default:".heddle" placeholder:"DIR" help:"Data directory; started again on the same data it goes on where it stopped."`
 	HTTP       string `name:"http" placeholder:"ADDR" help:"Address of the gateway; without it 127.0.0.1:4080, or the next free port."`
 	Kafka      string `placeholder:"ADDR" help:"Address of the broker; without it 127.0.0.1:4092, or the next free port."`
-	Partitions int32  `default:"8" help:"Partitions of the topics keyed by workflow ID, fixed with the first start."`
+	Partitions int32  `help:"Partitions of the topics keyed by workflow ID, fixed with the first start; default: those of the data, or 8."`
 	Memory     bool   `help:"Keep nothing: the data is gone when it stops."`
 	LogLevel   string `enum:"debug,info,warn,error" default:"warn" help:"Least level that is logged: ${enum}."`
 	LogFormat  string `enum:"text,json" default:"text" help:"${enum}."`
 	executorSettings
 }
-
-// The addresses that are tried first where none is given.
-const (
-	devHTTP  = "127.0.0.1:4080"
-	devKafka = "127.0.0.1:4092"
-)
 
 // Run implements the command.
 func (c *devCmd) Run(a *app) error {
@@ -41,8 +38,11 @@ func (c *devCmd) Run(a *app) error {
 	}
 	began := time.Now()
 	d, err := dev.Start(a, o)
+	if errors.Is(err, gateway.ErrExposed) {
+		return usageError("heddle dev serves this machine only, so --http is of loopback; others are served by: heddle gateway")
+	}
 	if err != nil {
-		return err
+		return portTaken(err, c.HTTP != "" || c.Kafka != "")
 	}
 	c.greet(a, d, time.Since(began))
 	err = c.serve(a, d)
@@ -50,6 +50,14 @@ func (c *devCmd) Run(a *app) error {
 		err = stopErr
 	}
 	return err
+}
+
+// portTaken adds to an address in use, where one was asked for, what to do about it.
+func portTaken(err error, asked bool) error {
+	if !asked || !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return fmt.Errorf("%w; give another address, or none to take the next free port", err)
 }
 
 func (c *devCmd) options(a *app) (dev.Options, error) {
@@ -60,7 +68,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 	log := logging{LogLevel: c.LogLevel, LogFormat: c.LogFormat}
 	o := dev.Options{
 		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions,
-		Services: c.Services, Rules: rules, Emit: c.AllowTopic, Logger: log.logger(a),
+		Services: c.Services, Rules: rules, NoLoopback: c.AllowLoopback != nil && !*c.AllowLoopback, Emit: c.AllowTopic, Logger: log.logger(a),
 		BrokerFailed: func(err error) { os.Exit(report(a.err, err)) },
 	}
 	for queue, s := range o.Services {
@@ -68,10 +76,10 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 		o.Services[queue] = s
 	}
 	if o.HTTP == "" {
-		o.HTTP, o.NextHTTP = devHTTP, true
+		o.HTTP, o.NextHTTP = devfile.HTTP, true
 	}
 	if o.Kafka == "" {
-		o.Kafka, o.NextKafka = devKafka, true
+		o.Kafka, o.NextKafka = devfile.Kafka, true
 	}
 	return o, nil
 }
@@ -130,7 +138,7 @@ func (c *devCmd) suggest(a *app, d *dev.Dev, first *definition.Definition) {
 		data = " --data " + c.Data
 	}
 	if first != nil {
-		fmt.Fprintf(a.out, "Try: heddle run %s%s %s\n", first.Name, data, sampleInput(first))
+		fmt.Fprintf(a.out, "Try: heddle run %s%s %s\n", shown(first.Name), data, shown(sampleInput(first)))
 		return
 	}
 	fmt.Fprintf(a.out, `Try: curl -X POST '%s/v1/workflows?wait=5s' -H 'Content-Type: application/json' \
@@ -146,11 +154,11 @@ func (a *app) registerFile(ctx context.Context, cl *client.Client, file string) 
 		_, err = cl.Define(ctx, def.Name, def.Canonical())
 	}
 	if err != nil {
-		fmt.Fprintln(a.err, "heddle: "+err.Error())
+		fmt.Fprintln(a.err, "heddle: "+paragraph(err.Error()))
 		return nil
 	}
 	a.warn(def)
-	fmt.Fprintf(a.out, "%s is registered from %s\n", definitionLabel(def), filepath.Base(file))
+	fmt.Fprintf(a.out, "%s is registered from %s\n", shown(definitionLabel(def)), filepath.Base(file))
 	return def
 }
 

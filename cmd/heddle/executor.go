@@ -28,14 +28,14 @@ type executorCmd struct {
 type executorSettings struct {
 	Services      serviceMap `placeholder:"QUEUE=URL" help:"HTTP services by the queue they serve; {task} in the URL is the task's name. The settings file can say more: {url, concurrency, allow_private}."`
 	AllowHost     []string   `placeholder:"HOST" help:"Hosts that http.request may call: names or *.suffix; without it all."`
-	AllowLoopback bool       `help:"Let http.request call this machine."`
+	AllowLoopback *bool      `help:"Let http.request call this machine; heddle dev does unless it is false."`
 	AllowPrivate  bool       `help:"Let http.request call private networks and this machine."`
 	AllowNetwork  []string   `placeholder:"CIDR" help:"Networks that http.request may call, whatever they are."`
 	AllowTopic    []string   `placeholder:"TOPIC" help:"Topics that kafka.produce may write to: names, or prefixes ending in *."`
 }
 
 func (s *executorSettings) rules() (executor.HTTPRules, error) {
-	rules := executor.HTTPRules{Hosts: s.AllowHost, AllowLoopback: s.AllowLoopback, AllowPrivate: s.AllowPrivate}
+	rules := executor.HTTPRules{Hosts: s.AllowHost, AllowLoopback: s.AllowLoopback != nil && *s.AllowLoopback, AllowPrivate: s.AllowPrivate}
 	for _, text := range s.AllowNetwork {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {

@@ -17,6 +17,8 @@ const (
 	codeFailed      = 1 // a workflow failed, or a command was refused
 	codeUsage       = 2
 	codeUnreachable = 3
+	codeHeld        = 4 // an input waits for a failed workflow to go on
+	codeConditions  = 5 // a workflow went on without conditions that could not be evaluated
 	codeInterrupted = 130
 )
 
@@ -66,7 +68,7 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return codeDone
 	}
-	fmt.Fprintln(w, "heddle: "+err.Error())
+	fmt.Fprintln(w, "heddle: "+told(err))
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):
@@ -75,4 +77,13 @@ func report(w io.Writer, err error) int {
 		return codeUnreachable
 	}
 	return codeFailed
+}
+
+// told is an error for a person. What failed a workflow is of one line, whatever
+// its task wrote.
+func told(err error) string {
+	if _, ok := errors.AsType[*client.FailedError](err); ok {
+		return shown(err.Error())
+	}
+	return paragraph(err.Error())
 }

@@ -40,7 +40,7 @@ func (c *exprCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.print(value, func(w io.Writer) { fmt.Fprintln(w, string(value)) })
+	return a.print(value, func(w io.Writer) { fmt.Fprintln(w, shown(string(value))) })
 }
 
 // readJSON reads a JSON document from a file, or from the standard input where

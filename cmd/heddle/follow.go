@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // follower hands on the events of a run until nothing more happens by itself.
@@ -14,18 +17,34 @@ type follower struct {
 	stay  bool                // go on at rest, until the run has ended
 }
 
-// restWait is how long a run that has come to rest may take to say more: what
-// follows at once, as the completion after the last step, is of one record.
-const restWait = 200 * time.Millisecond
+const (
+	// sameRecord is how long the events of one record may be apart.
+	sameRecord = 200 * time.Millisecond
 
-// follow returns when the run rests, or has ended, or when ctx ends.
+	// unseen is how long the events up to a workflow's rest may take to arrive.
+	// Its last record may be one that has no event to show.
+	unseen = time.Second
+
+	// askAgain is the pause where the workflow's state cannot be had.
+	askAgain = time.Second
+)
+
+// follow returns when the workflow is at rest and its events until then have been
+// told, when the run has ended, or when ctx ends. That it is at rest its state
+// says: which event comes last does not tell.
 func (f *follower) follow(ctx context.Context, run *client.Run) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	feed, failed := feedOf(ctx, run)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var rested <-chan time.Time
+	var resting <-chan rest
+	if !f.stay {
+		resting = restOf(ctx, run)
+	}
+	var at *rest // once it is at rest
+	var seen events.Position
+	var quiet <-chan time.Time
 	for {
 		select {
 		case e, ok := <-feed:
@@ -33,21 +52,81 @@ func (f *follower) follow(ctx context.Context, run *client.Run) error {
 				return <-failed
 			}
 			f.event(e)
-			rested = nil
 			if ends(e.Type) {
 				return nil
 			}
-			if rests(e.Type) && !f.stay {
-				rested = time.After(restWait)
+			if p, err := events.ParsePosition(e.Position); err == nil {
+				seen = p
 			}
+			quiet = at.quiet(seen)
+		case r := <-resting:
+			if r.err != nil {
+				return r.err
+			}
+			at = &r
+			quiet = at.quiet(seen)
 		case now := <-tick.C:
 			if f.tick != nil {
 				f.tick(now)
 			}
-		case <-rested:
+		case <-quiet:
 			return nil
 		}
 	}
+}
+
+// rest is what a workflow rests with: the place of its last record, or why that
+// cannot be known.
+type rest struct {
+	at  events.Position
+	err error
+}
+
+// quiet tells when nothing more is to be expected by who has seen the events up
+// to a place; never, as long as the workflow is not at rest.
+func (r *rest) quiet(seen events.Position) <-chan time.Time {
+	switch {
+	case r == nil:
+		return nil
+	case seen.Before(r.at):
+		return time.After(unseen)
+	}
+	return time.After(sameRecord)
+}
+
+// restOf waits for a run's rest in a goroutine of its own, which ends with ctx. A
+// deployment that is away for a while is asked again, as the feed does.
+func restOf(ctx context.Context, run *client.Run) <-chan rest {
+	out := make(chan rest, 1)
+	go func() {
+		for {
+			w, err := run.Wait(ctx)
+			if err == nil {
+				at, err := events.ParsePosition(w.Position)
+				if err != nil {
+					err = fmt.Errorf("the rest of %s: %w", run.ID, err)
+				}
+				out <- rest{at, err}
+				return
+			}
+			if ctx.Err() != nil {
+				return // the feed ends with it, and says so
+			}
+			if errors.Is(err, client.ErrNotFound) {
+				return // it is deleted, which the feed tells
+			}
+			if !errors.Is(err, client.ErrUnavailable) {
+				out <- rest{err: err}
+				return
+			}
+			select {
+			case <-time.After(askAgain):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
 }
 
 // feedOf reads a run's events in a goroutine of its own, which ends with ctx.
@@ -77,15 +156,6 @@ func feedOf(ctx context.Context, run *client.Run) (<-chan client.Event, <-chan e
 func ends(event string) bool {
 	switch event {
 	case "WorkflowCompleted", "WorkflowCancelled", "WorkflowDeleted":
-		return true
-	}
-	return false
-}
-
-// rests says whether nothing follows by itself.
-func rests(event string) bool {
-	switch event {
-	case "WorkflowIdle", "WorkflowFailed", "WorkflowStopped":
 		return true
 	}
 	return false

@@ -14,22 +14,26 @@ type gatewayCmd struct {
 	logging
 	HTTP           string   `default:"127.0.0.1:4080" placeholder:"ADDR" help:"Address of the API, with /livez, /readyz and /metrics."`
 	Data           string   `placeholder:"DIR" help:"Directory of the view that lists are made from; without it it is in memory and read again at each start."`
-	APIKey         []string `name:"api-key" placeholder:"NAME:ROLE:SHA256" help:"Keys that may use the API: roles are read, write, operate; the last part is the SHA-256 of the key in hex."`
+	APIKeys        []string `name:"api-keys" placeholder:"NAME:ROLE:SHA256" help:"Keys that may use the API: roles are read, write (all but delete), operate; the last part is the SHA-256 of the key in hex."`
 	InsecureListen bool     `help:"Serve others than this machine without API keys: something else guards the address."`
+	HTTPCertFile   string   `name:"http-cert-file" placeholder:"FILE" help:"Certificate (PEM) to serve https with, read again when it changes."`
+	HTTPKeyFile    string   `name:"http-key-file" placeholder:"FILE" help:"Key (PEM) of that certificate."`
 	CreateQueues   bool     `help:"Let registrations create the topics of the task queues they name."`
 	MaxBody        int64    `help:"Bytes of a request's body; 0 is the default of 1 MiB."`
 	MaxInFlight    int      `help:"Requests being served; 0 is the default of 8,192."`
 	MaxWatchers    int      `help:"Event streams; 0 is the default of 256."`
+	MaxConnections int      `help:"Connections; 0 is the default of 16,384."`
+	MaxPerClient   int      `help:"Connections of one address; 0 is the default of 2,048. Behind a proxy all clients have one."`
 	Rate           float64  `help:"Requests per second and client; 0 is unlimited."`
 }
 
 // Run implements the command.
 func (c *gatewayCmd) Run(a *app) error {
 	var keys []gateway.APIKey
-	for _, text := range c.APIKey {
+	for _, text := range c.APIKeys {
 		key, err := gateway.ParseAPIKey(text)
 		if err != nil {
-			return usageError("--api-key: %w", err)
+			return usageError("--api-keys: %w", err)
 		}
 		keys = append(keys, key)
 	}
@@ -40,13 +44,21 @@ func (c *gatewayCmd) Run(a *app) error {
 	group := service.Group{Logger: logger}
 	group.Add("gateway", func(ctx context.Context, ready func()) error {
 		return gateway.Run(ctx, gateway.Config{
-			Kafka: c.kafka(), Dir: c.Data, Listen: c.HTTP, Insecure: c.InsecureListen, APIKeys: keys,
+			Kafka: c.kafka(), Dir: c.Data, Listen: c.HTTP, Insecure: c.InsecureListen, APIKeys: keys, CertFile: c.HTTPCertFile, KeyFile: c.HTTPKeyFile,
 			CreateQueues: c.CreateQueues, Logger: logger, Registry: newRegistry(),
+			Bounds: service.Bounds{Connections: c.MaxConnections, PerClient: c.MaxPerClient},
 			Limits: gateway.Limits{Body: c.MaxBody, InFlight: c.MaxInFlight, Watchers: c.MaxWatchers, Rate: c.Rate},
 		}, nil, func(at net.Addr) {
-			logger.Info("the API is served", "url", "http://"+at.String())
+			logger.Info("the API is served", "url", c.scheme()+"://"+at.String())
 			ready()
 		})
 	})
 	return group.Run(a, nil)
+}
+
+func (c *gatewayCmd) scheme() string {
+	if c.HTTPCertFile != "" {
+		return "https"
+	}
+	return "http"
 }

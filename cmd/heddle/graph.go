@@ -24,7 +24,11 @@ func (c *graphCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, string(graph))
+	text := string(graph)
+	if format != "json" {
+		text = drawing(text)
+	}
+	fmt.Fprintln(a.out, text)
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/heddle-run/heddle/sdk/client"
@@ -38,6 +40,14 @@ func (c *inputCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
+	before, err := cl.Get(a, c.ID)
+	if err != nil {
+		return err
+	}
+	if before.Status == "failed" {
+		return c.hold(a, cl, input, o)
+	}
+	known := before.ConditionErrors.Total()
 	if c.Wait > 0 {
 		ctx, _, cancel := waiting(a, c.Wait)
 		defer cancel()
@@ -45,13 +55,13 @@ func (c *inputCmd) Run(a *app) error {
 		if err != nil {
 			return outOfTime(ctx, a, err)
 		}
-		return a.printRun(ctx, run, true)
+		return a.printRun(ctx, run, true, known)
 	}
 	w, err := cl.Input(a, c.ID, input, o)
 	if err != nil {
 		return err
 	}
-	return a.printRun(a, &client.Run{ID: c.ID, Started: w}, false)
+	return a.printRun(a, &client.Run{ID: c.ID, Started: w}, false, known)
 }
 
 func (c *inputCmd) options(a *app) (client.InputOptions, error) {
@@ -71,4 +81,20 @@ func (c *inputCmd) options(a *app) (client.InputOptions, error) {
 		o.Context = values
 	}
 	return o, err
+}
+
+// hold feeds a workflow that has failed, which takes the input up later: nothing is
+// waited for.
+func (c *inputCmd) hold(a *app, cl *client.Client, input any, o client.InputOptions) error {
+	w, err := cl.Input(a, c.ID, input, o)
+	if err != nil {
+		return err
+	}
+	if w.Status != "failed" {
+		return a.printRun(a, &client.Run{ID: c.ID, Started: w}, false, w.ConditionErrors.Total())
+	}
+	if err := a.print(startedOutput{Workflow: w}, func(out io.Writer) { fmt.Fprintf(out, "%s  %s\n", shown(w.ID), shown(w.Status)) }); err != nil {
+		return err
+	}
+	return &exitError{codeHeld, fmt.Errorf("the input is held: the workflow has failed, and takes it up after: heddle retry %s, or heddle skip %s RUNNABLE", c.ID, c.ID)}
 }

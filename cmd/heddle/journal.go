@@ -25,11 +25,12 @@ type journalCmd struct {
 
 // journalArgs choose records.
 type journalArgs struct {
-	Workflow  string   `arg:"" optional:"" help:"Only the records of this workflow."`
-	Partition []int32  `env:"-" short:"p" help:"Only these partitions."`
-	Brokers   []string `placeholder:"HOST:PORT" help:"Kafka brokers; without it those of a running 'heddle dev'."`
-	Prefix    string   `default:"heddle." help:"Prefix of the deployment's topics."`
-	Data      string   `placeholder:"DIR" help:"Data directory of the 'heddle dev'; without it .heddle here or in a directory above."`
+	Workflow      string   `arg:"" optional:"" help:"Only the records of this workflow."`
+	Partition     []int32  `env:"-" short:"p" help:"Only these partitions."`
+	Brokers       []string `placeholder:"HOST:PORT" help:"Kafka brokers; without it those of a running 'heddle dev'."`
+	Prefix        string   `default:"heddle." help:"Prefix of the deployment's topics."`
+	Data          string   `placeholder:"DIR" help:"Data directory of the 'heddle dev'; without it .heddle here or in a directory above."`
+	kafkaSecurity `group:"Access to Kafka"`
 }
 
 type journalDumpCmd struct{ journalArgs }
@@ -37,7 +38,11 @@ type journalDumpCmd struct{ journalArgs }
 // Run implements the command.
 func (c *journalDumpCmd) Run(a *app) error {
 	return c.read(a, func(ctx context.Context, r *journal.Reader, p int32, show func(journal.Entry) error) error {
-		_, err := r.Read(ctx, c.whole(p), show)
+		rest := c.whole(p)
+		var err error
+		if rest.From, err = r.Begin(ctx, p); err == nil {
+			_, err = r.Read(ctx, rest, show)
+		}
 		return err
 	})
 }
@@ -48,11 +53,15 @@ type journalTailCmd struct{ journalArgs }
 func (c *journalTailCmd) Run(a *app) error {
 	return c.read(a, func(ctx context.Context, r *journal.Reader, p int32, show func(journal.Entry) error) error {
 		// From its start, because only that tells which records are lawful (J1).
-		place, err := r.Read(ctx, c.whole(p), func(journal.Entry) error { return nil })
+		rest := c.whole(p)
+		var err error
+		if rest.From, err = r.Begin(ctx, p); err != nil {
+			return err
+		}
+		place, err := r.Read(ctx, rest, func(journal.Entry) error { return nil })
 		if err != nil {
 			return err
 		}
-		rest := c.whole(p)
 		rest.From, rest.To = place, journal.Follow
 		_, err = r.Read(ctx, rest, show)
 		return err
@@ -108,13 +117,12 @@ func (c *journalArgs) read(a *app, one reading) error {
 }
 
 func (c *journalArgs) config() (kafka.Config, error) {
-	config := kafka.Config{Brokers: c.Brokers, Prefix: c.Prefix}
+	config := kafka.Config{Brokers: c.Brokers, Prefix: c.Prefix, Security: c.security()}
 	if len(c.Brokers) > 0 {
 		return config, nil
 	}
-	file, err := (&remote{Data: c.Data}).running()
-	config.Brokers, config.Prefix = file.Brokers, file.Prefix
-	return config, err
+	file, err := (&remote{Data: c.Data}).running(brokerOf)
+	return kafka.Config{Brokers: file.Brokers, Prefix: file.Prefix}, err
 }
 
 // partitions are the chosen ones; that of the workflow, or all.
@@ -122,7 +130,7 @@ func (c *journalArgs) partitions(a *app, config kafka.Config) ([]int32, error) {
 	if len(c.Partition) > 0 {
 		return c.Partition, nil
 	}
-	cl, err := (&cluster{Brokers: config.Brokers, Prefix: config.Prefix}).connect(a)
+	cl, err := reach(a, config)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +177,6 @@ func printRecordLine(w io.Writer, p int32, e journal.Entry) error {
 		workflow = "-"
 	}
 	_, err := fmt.Fprintf(w, "%3d  %8d  %-9s  %s  %-9s %-28s %s\n", p, e.Mark.Offset, rec.Position,
-		time.UnixMilli(rec.Time).Format("15:04:05.000"), rec.Input.Source, workflow, strings.Join(names, " "))
+		time.UnixMilli(rec.Time).Format("15:04:05.000"), rec.Input.Source, shown(workflow), strings.Join(names, " "))
 	return err
 }

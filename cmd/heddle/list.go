@@ -2,9 +2,11 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // listCmd lists workflows.
@@ -18,6 +20,9 @@ type listCmd struct {
 
 // Run implements the command.
 func (c *listCmd) Run(a *app) error {
+	if known := events.Statuses(); c.Status != "" && !slices.Contains(known, c.Status) {
+		return usageError("--status %q is none of %s", c.Status, strings.Join(known, ", "))
+	}
 	filter := client.Filter{Status: c.Status, Definition: c.Definition, Labels: map[string]string{}}
 	for _, l := range c.Label {
 		key, value, ok := strings.Cut(l, "=")

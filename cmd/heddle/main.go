@@ -1,8 +1,7 @@
 // Command heddle is the one binary of Heddle: its services, the development
 // deployment, and the command line for people and scripts.
 //
-// Exit codes: 0 done; 1 a workflow failed or a command was refused; 2 wrong
-// usage; 3 the deployment cannot be reached; 130 interrupted.
+// exit.go has the exit codes, and docs/operations.md tells of them.
 package main
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // plannerCmd runs the planner service.
@@ -21,9 +22,16 @@ type plannerCmd struct {
 	TokenKey       string        `required:"" placeholder:"SECRET" help:"The deployment's secret, equal on all planners: at least 16 bytes, as text or hex."`
 	NeverRunsTwice bool          `help:"Promise that a process of this --name never runs twice at a time, as in a StatefulSet: it takes its own older leases over at once."`
 	CacheBytes     int64         `default:"67108864" help:"Bytes of stored blocks to keep in memory, for all partitions together."`
-	HotBytes       int           `default:"67108864" help:"Bytes of hot workflows to keep in memory, for each partition."`
-	DedupeWindow   time.Duration `default:"24h" help:"How long a repeated command is recognised, equal on all planners: at most half of what the commands topic keeps."`
+	HotBytes       int           `default:"134217728" help:"Bytes of hot workflows to keep in memory, for all partitions together."`
+	DedupeWindow   time.Duration `default:"24h" help:"How long a repeated command is recognised, equal on all planners. Commands and inbox keep what is decided for twice as long."`
+	History        time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; its owner deletes what is older."`
+	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
+
+	DecisionBytes     int `default:"4194304" help:"Bytes of values that one decision (about a command, an outcome or a timer) may add to the journal; a command that comes to more is refused, an outcome fails its attempt."`
+	DecisionEvents    int `default:"262144" help:"Events that one decision may add to the journal."`
+	DecisionSteps     int `default:"4000000" help:"Steps of expressions that one decision may take; a million are a tenth of a second or so."`
+	DecisionTaskBytes int `default:"33554432" help:"Bytes of tasks that one decision may send at once; the others follow as attempts end."`
 }
 
 // Run implements the command.
@@ -34,6 +42,9 @@ func (c *plannerCmd) Run(a *app) error {
 	}
 	if c.DedupeWindow <= 0 {
 		return usageError("--dedupe-window is %s, want more than 0", c.DedupeWindow)
+	}
+	if c.History <= 0 {
+		return usageError("--history is %s, want more than 0", c.History)
 	}
 	if _, err := c.checkTopics(a); err != nil {
 		return err
@@ -46,12 +57,18 @@ func (c *plannerCmd) Run(a *app) error {
 		c.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	return c.runService(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
-		return plannerd.Run(ctx, plannerd.Config{
+		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
 			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive,
-			Partition: partition.Settings{CacheBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow},
+			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes},
+			Partition: partition.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
 			Ready:     ready, Logger: c.logger(a), Registerer: reg,
 		})
+		if err != nil {
+			return err
+		}
+		c.health.Ready("fit to serve", func(context.Context) error { return p.Unfit() })
+		return p.Run(ctx)
 	})
 }
 

@@ -4,15 +4,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// A deployment's commands are kept for 7 days: the planner takes the window from
+// Where a cluster keeps commands for 7 days only, the planner takes the window from
 // its flag, and names the flag when it is too long.
 func TestADedupeWindowThatThePlannerCannotKeepIsRefused(t *testing.T) {
 	elsewhere(t)
 	c := brokertest.Start(t, topics.Options{Partitions: 1})
+	week := "604800000"
+	alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.ms", Value: &week}}
+	if _, err := kadm.NewClient(c.Admin(t)).AlterTopicConfigs(t.Context(), alter, c.Topics.Commands()); err != nil {
+		t.Fatal(err)
+	}
 	for _, k := range []struct {
 		window string
 		code   int

@@ -27,11 +27,15 @@ func (a *app) printJSON(v any) error {
 	return nil
 }
 
-// rows writes aligned columns; the first row is the heading.
+// rows writes aligned columns, as shown; the first row is the heading.
 func rows(w io.Writer, all [][]string) {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range all {
-		fmt.Fprintln(tab, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = shown(cell)
+		}
+		fmt.Fprintln(tab, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	tab.Flush()
 }

@@ -49,7 +49,7 @@ const maxShown = 80
 func (p *progress) event(e client.Event) {
 	var f eventFields
 	if err := json.Unmarshal(e.Fields, &f); err != nil {
-		fmt.Fprintln(p.out, string(e.Fields))
+		fmt.Fprintln(p.out, shown(string(e.Fields)))
 		return
 	}
 	if p.began.IsZero() {
@@ -57,7 +57,7 @@ func (p *progress) event(e client.Event) {
 	}
 	p.track(e.Type, f)
 	if text := say(e.Type, f); text != "" {
-		fmt.Fprintf(p.out, "%8.3fs  %-16s %s\n", e.Time.Sub(p.began).Seconds(), f.Component, text)
+		fmt.Fprintf(p.out, "%8.3fs  %-16s %s\n", e.Time.Sub(p.began).Seconds(), shown(f.Component), shown(text))
 	}
 }
 
@@ -122,7 +122,7 @@ func (p *progress) hint(now time.Time) {
 	for _, w := range p.waiting {
 		if !w.told && now.Sub(w.since) >= hintAfter {
 			w.told = true
-			fmt.Fprintf(p.out, "          %-16s nobody takes it from the queue %q: start a worker that serves it, or bind the queue to an HTTP service\n", w.component, w.queue)
+			fmt.Fprintf(p.out, "          %-16s nobody takes it from the queue %q: start a worker that serves it, or bind the queue to an HTTP service\n", shown(w.component), w.queue)
 		}
 	}
 }

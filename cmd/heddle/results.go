@@ -33,7 +33,7 @@ func (c *resultsCmd) Run(a *app) error {
 		return err
 	}
 	return a.print(r, func(w io.Writer) {
-		fmt.Fprintf(w, "%s  %s\n", c.ID, r.Status)
+		fmt.Fprintf(w, "%s  %s\n", shown(c.ID), shown(r.Status))
 		printValues(w, r.Results)
 	})
 }

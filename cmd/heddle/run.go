@@ -43,12 +43,12 @@ func (c *runCmd) Run(a *app) error {
 	show := io.Discard
 	if !c.Quiet {
 		show = a.err
-		fmt.Fprintln(show, run.ID)
+		fmt.Fprintln(show, shown(run.ID))
 	}
 	if err := follow(a, run, show); err != nil {
 		return err
 	}
-	return a.printRun(a, run, true)
+	return a.printRun(a, run, true, 0)
 }
 
 // follow shows a run's events until nothing more happens by itself, and what

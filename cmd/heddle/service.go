@@ -40,6 +40,8 @@ type serviceSettings struct {
 	logging
 	HTTP string `placeholder:"ADDR" help:"Address of /livez, /readyz and /metrics; without it they are not served."`
 	Name string `help:"Name of this process, unlike that of any other; without it one is made from the host's name."`
+
+	health service.Health
 }
 
 // checkTopics refuses to run on a cluster whose topics are not as they should
@@ -54,7 +56,8 @@ func (c *cluster) checkTopics(ctx context.Context) (*topics.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set, set.Check(ctx, cl)
+	_, err = set.CheckToRun(ctx, cl) // planners warn of what deletes
+	return set, err
 }
 
 // body is a service that is run: it calls ready once when it can be used.
@@ -68,9 +71,8 @@ const drainHTTP = 5 * time.Second
 func (s *serviceSettings) runService(a *app, name string, run body) error {
 	logger := s.logger(a)
 	reg := newRegistry()
-	health := &service.Health{}
 	var up atomic.Bool
-	health.Ready(name, func(context.Context) error {
+	s.health.Ready(name, func(context.Context) error {
 		if !up.Load() {
 			return errors.New("it is starting")
 		}
@@ -84,7 +86,7 @@ func (s *serviceSettings) runService(a *app, name string, run body) error {
 		}
 		group.Add("health", func(ctx context.Context, ready func()) error {
 			ready()
-			return service.ServeHTTP(ctx, ln, service.Endpoints(health, reg), drainHTTP, logger)
+			return service.ServeHTTP(ctx, ln, service.Endpoints(&s.health, reg), drainHTTP, logger)
 		})
 	}
 	group.Add(name, func(ctx context.Context, ready func()) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/sim"
@@ -19,5 +20,6 @@ type simCmd struct {
 
 // Run implements the command.
 func (c *simCmd) Run(a *app) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(sim.Garbage))
 	return sim.Campaign{First: c.Seed, Count: c.Seeds, Steps: c.Steps, Embedded: c.Cluster == "embedded", Lines: c.Lines, All: c.All, Every: c.Every}.Run(a, a.out)
 }

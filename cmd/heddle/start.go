@@ -53,7 +53,7 @@ func (c *startCmd) Run(a *app) error {
 	if err != nil {
 		return outOfTime(ctx, a, err)
 	}
-	return a.printRun(ctx, run, c.Wait > 0)
+	return a.printRun(ctx, run, c.Wait > 0, 0)
 }
 
 // waiting bounds a wait for results; without one nothing is waited for.
@@ -138,8 +138,9 @@ type startedOutput struct {
 }
 
 // printRun prints what a start or an input led to: with the results when they
-// were waited for. A workflow that has failed is an error.
-func (a *app) printRun(ctx context.Context, run *client.Run, waited bool) error {
+// were waited for. A workflow that has failed is an error, and so are conditions
+// that could not be evaluated, but for those that were known before.
+func (a *app) printRun(ctx context.Context, run *client.Run, waited bool, known uint64) error {
 	out := startedOutput{Workflow: run.Started}
 	if waited {
 		var err error
@@ -151,11 +152,11 @@ func (a *app) printRun(ctx context.Context, run *client.Run, waited bool) error 
 		}
 	}
 	err := a.print(out, func(w io.Writer) {
-		fmt.Fprintf(w, "%s  %s\n", run.ID, out.Workflow.Status)
+		fmt.Fprintf(w, "%s  %s\n", shown(run.ID), shown(out.Workflow.Status))
 		printValues(w, out.Results)
 	})
 	if err != nil {
 		return err
 	}
-	return failure(out.Workflow)
+	return outcome(out.Workflow, known)
 }

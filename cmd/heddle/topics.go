@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -22,12 +23,13 @@ type topicsCmd struct {
 
 // cluster are the settings that say which deployment on which cluster.
 type cluster struct {
-	Brokers []string `required:"" placeholder:"HOST:PORT" help:"Kafka brokers to begin with."`
-	Prefix  string   `default:"heddle." help:"Prefix of the deployment's topics, groups and transactional ids."`
+	Brokers       []string `required:"" placeholder:"HOST:PORT" help:"Kafka brokers to begin with."`
+	Prefix        string   `default:"heddle." help:"Prefix of the deployment's topics, groups and transactional ids."`
+	kafkaSecurity `group:"Access to Kafka"`
 }
 
 func (c *cluster) kafka() kafka.Config {
-	return kafka.Config{Brokers: c.Brokers, Prefix: c.Prefix}
+	return kafka.Config{Brokers: c.Brokers, Prefix: c.Prefix, Security: c.security()}
 }
 
 // reachTime bounds the first words with a cluster.
@@ -35,8 +37,10 @@ const reachTime = 10 * time.Second
 
 // connect makes an administration client and checks that a broker answers. The
 // caller closes it.
-func (c *cluster) connect(ctx context.Context) (*kgo.Client, error) {
-	cl, err := kafka.NewAdmin(c.kafka())
+func (c *cluster) connect(ctx context.Context) (*kgo.Client, error) { return reach(ctx, c.kafka()) }
+
+func reach(ctx context.Context, config kafka.Config) (*kgo.Client, error) {
+	cl, err := kafka.NewAdmin(config)
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
@@ -44,7 +48,7 @@ func (c *cluster) connect(ctx context.Context) (*kgo.Client, error) {
 	defer cancel()
 	if err := cl.Ping(ctx); err != nil {
 		cl.Close()
-		return nil, unreachable(fmt.Errorf("reaching Kafka at %v: %w", c.Brokers, err))
+		return nil, unreachable(fmt.Errorf("reaching Kafka at %s: %w; %s", strings.Join(config.Brokers, ", "), err, kafka.ReachHint))
 	}
 	return cl, nil
 }
@@ -148,6 +152,8 @@ type difference struct {
 	Have    string `json:"have,omitempty"`
 	Want    string `json:"want,omitempty"`
 	Fixed   bool   `json:"fixed"`
+	Deletes bool   `json:"deletes"` // records that may not be read yet
+	Grows   bool   `json:"grows"`   // it is longer than it should be before it is compacted
 }
 
 func (a *app) printDifferences(diffs []topics.Difference, none, some string) error {
@@ -162,7 +168,7 @@ func (a *app) printDifferences(diffs []topics.Difference, none, some string) err
 		}
 		fmt.Fprintln(w, some)
 		for _, d := range diffs {
-			fmt.Fprintln(w, "  "+d.String())
+			fmt.Fprintln(w, "  "+shown(d.String()))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +36,17 @@ func (c *watchCmd) Run(a *app) error {
 	if err := f.follow(a, cl.Run(c.ID)); err != nil {
 		return err
 	}
-	return printing
+	if printing != nil {
+		return printing
+	}
+	w, err := cl.Get(a, c.ID)
+	if errors.Is(err, client.ErrNotFound) {
+		return nil // it was deleted, which the events have told
+	}
+	if err != nil {
+		return err
+	}
+	return outcome(w, 0)
 }
 
 // printEvent writes one event as a line: its time since began, or JSON.
@@ -43,6 +54,6 @@ func (a *app) printEvent(e client.Event, began time.Time) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(e)
 	}
-	_, err := fmt.Fprintf(a.out, "%9.3fs  %-20s %s\n", e.Time.Sub(began).Seconds(), e.Type, fields(e, maxField))
+	_, err := fmt.Fprintf(a.out, "%9.3fs  %-20s %s\n", e.Time.Sub(began).Seconds(), shown(e.Type), shown(fields(e, maxField)))
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,12 +13,34 @@ import (
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
-// failure is the error of a workflow that has failed, else nil.
-func failure(w *client.Workflow) error {
-	if w.Status != "failed" {
+// outcome is the error of a workflow that has failed, or that went on without
+// conditions that could not be evaluated, but for the first known of them; else nil.
+func outcome(w *client.Workflow, known uint64) error {
+	if w.Status == "failed" {
+		return &client.FailedError{Workflow: w}
+	}
+	if w.ConditionErrors.Total() <= known {
 		return nil
 	}
-	return &client.FailedError{Workflow: w}
+	return &exitError{codeConditions, errors.New(conditionErrors(w.ID, w.ConditionErrors))}
+}
+
+// conditionErrors tells, a line for each, which conditions could not be evaluated.
+func conditionErrors(id string, e *client.ConditionErrors) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "conditions of %s could not be evaluated (%d), and it went on without what depends on them:", shown(id), e.Count)
+	for _, f := range e.First {
+		b.WriteString("\n  " + shown(failureText(&f)))
+	}
+	if more := e.Count - uint64(len(e.First)); more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more: heddle runnables %s --status skipped", more, shown(id))
+	}
+	return b.String()
+}
+
+// failureText is what failed, and why.
+func failureText(f *client.Failure) string {
+	return fmt.Sprintf("%s (%s): %s: %s", f.Component, f.Runnable, f.Error.Type, f.Error.Message)
 }
 
 // printWorkflow writes a workflow for people.
@@ -40,7 +63,16 @@ func printWorkflow(out io.Writer, w *client.Workflow) {
 		table = append(table, []string{"owner", fmt.Sprintf("%s, epoch %d, leased until %s", o.Instance, o.Epoch, clock(o.LeasedUntil))})
 	}
 	if f := w.Failure; f != nil {
-		table = append(table, []string{"failure", fmt.Sprintf("%s (%s): %s: %s", f.Component, f.Runnable, f.Error.Type, f.Error.Message)})
+		table = append(table, []string{"failure", failureText(f)})
+	}
+	if e := w.ConditionErrors; e != nil {
+		table = append(table, []string{"conditions", fmt.Sprintf("%d could not be evaluated", e.Count)})
+		for _, f := range e.First {
+			table = append(table, []string{"", failureText(&f)})
+		}
+	}
+	if r := w.Refusals; r != nil {
+		table = append(table, []string{"refusals", fmt.Sprintf("%d, the last at %s: %s: %s: %s", r.Count, clock(r.Last.Time), r.Last.Command, r.Last.Code, r.Last.Message)})
 	}
 	rows(out, table)
 }

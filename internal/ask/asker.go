@@ -27,6 +27,11 @@ const (
 	// DefaultAskAgain is longer than a partition takes to change its owner
 	// without a crash.
 	DefaultAskAgain = 5 * time.Second
+
+	// topicWait is how long the topics of a deployment that starts are waited for,
+	// and topicPause how often they are looked for.
+	topicWait  = 10 * time.Second
+	topicPause = 100 * time.Millisecond
 )
 
 var (
@@ -80,7 +85,8 @@ type Asker struct {
 	closed     bool
 }
 
-// Open makes an Asker and finds its place in the replies topic: ctx bounds that.
+// Open makes an Asker and finds its place in the replies topic: ctx bounds that. A
+// topic that is not there yet is waited for, ten seconds at most.
 func Open(ctx context.Context, o Options) (*Asker, error) {
 	names, err := o.Kafka.Names()
 	if err != nil {
@@ -109,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Asker, error) {
 		a.producer.Close()
 		return nil, err
 	}
-	if err := a.seekEnd(ctx); err != nil {
+	if err := a.settleIn(ctx); err != nil {
 		a.producer.Close()
 		a.replies.Close()
 		return nil, fmt.Errorf("find a place in %s: %w", names.Replies(), err)

@@ -13,6 +13,26 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
+// settleIn finds the place of the address, and waits for the topic if it is not there
+// yet.
+func (a *Asker) settleIn(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, topicWait)
+	defer stop()
+	var missing error
+	for {
+		err := a.seekEnd(ctx)
+		switch {
+		case kafka.IsMissing(err):
+			missing = err
+		case err != nil && ctx.Err() != nil && missing != nil:
+			return missing
+		default:
+			return err
+		}
+		pause(ctx, topicPause)
+	}
+}
+
 // seekEnd puts the reader behind the last record of the address's partition.
 func (a *Asker) seekEnd(ctx context.Context) error {
 	topic := a.names.Replies()

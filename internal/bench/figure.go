@@ -12,7 +12,8 @@ type Figure struct {
 	Via          string  `json:"via,omitempty"` // kafka or http; empty for the floor
 	WorkflowsPS  float64 `json:"workflows_per_s"`
 	StepsPS      float64 `json:"steps_per_s"`
-	P50          float64 `json:"p50_ms"` // of one workflow, start to result
+	Workflows    int     `json:"workflows,omitempty"` // that were measured, errors aside; 0 for the floor
+	P50          float64 `json:"p50_ms"`              // of one workflow, start to result
 	P99          float64 `json:"p99_ms"`
 	Errors       int     `json:"errors"`
 	CPUPerStep   float64 `json:"cpu_us_per_step,omitempty"`  // of this process
@@ -55,6 +56,18 @@ type sample struct {
 	first     error
 }
 
+// add counts one workflow, or what came instead of its end.
+func (s *sample) add(took time.Duration, err error) {
+	if err == nil {
+		s.latencies = append(s.latencies, took)
+		return
+	}
+	s.errors++
+	if s.first == nil {
+		s.first = err
+	}
+}
+
 // summarize turns samples over an interval into a figure.
 func summarize(w Workload, concurrency int, took time.Duration, samples []sample) Figure {
 	var all []time.Duration
@@ -67,6 +80,7 @@ func summarize(w Workload, concurrency int, took time.Duration, samples []sample
 		}
 	}
 	slices.Sort(all)
+	f.Workflows = len(all)
 	f.WorkflowsPS = round(float64(len(all))/took.Seconds(), 1)
 	f.StepsPS = round(float64(len(all)*w.Steps)/took.Seconds(), 1)
 	f.P50, f.P99 = percentile(all, 0.50), percentile(all, 0.99)

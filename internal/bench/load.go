@@ -13,7 +13,15 @@ import (
 type load struct {
 	client   *client.Client
 	workload Workload
-	counting atomic.Bool // whether what ends now counts
+	counting atomic.Bool   // whether what ends now counts
+	missing  atomic.Int64  // workflows that have to end before the measurement may
+	enough   chan struct{} // closed when they have
+}
+
+func newLoad(cl *client.Client, o Options) *load {
+	l := &load{client: cl, workload: o.Workload, enough: make(chan struct{})}
+	l.missing.Store(int64(max(1, o.AtLeast)))
+	return l
 }
 
 // input is what every workflow is started with, and so what every step gets.
@@ -33,15 +41,11 @@ func (l *load) run(ctx context.Context, s *sample) {
 		began := time.Now()
 		err := l.one(ctx, n)
 		took := time.Since(began)
-		switch {
-		case !l.counting.Load() || ctx.Err() != nil:
-		case err != nil:
-			s.errors++
-			if s.first == nil {
-				s.first = err
+		if l.counting.Load() && ctx.Err() == nil {
+			s.add(took, err)
+			if l.missing.Add(-1) == 0 {
+				close(l.enough)
 			}
-		default:
-			s.latencies = append(s.latencies, took)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type Options struct {
 	Workload    Workload
 	Concurrency int           // workflows at a time
 	Duration    time.Duration // of the measurement, after the warm-up
+	AtLeast     int           // workflows: it lasts until so many have ended, however long that takes; zero: one
 	WarmUp      time.Duration // zero: a fifth of the duration, a second at least
 	Via         string
 	Slots       int          // of the worker; zero: by the concurrency
@@ -60,7 +61,7 @@ func Floor(ctx context.Context, t Target, o Options) (Figure, error) {
 		return Figure{}, err
 	}
 	r, err := floor.Run(ctx, floor.Options{
-		Brokers: t.Brokers, Workload: floor.Workload(o.Workload.Name), Concurrency: o.Concurrency,
+		Brokers: t.Brokers, Security: t.Security, Workload: floor.Workload(o.Workload.Name), Concurrency: o.Concurrency,
 		Duration: o.Duration, WarmUp: warmUp, Partitions: t.Partitions,
 	})
 	if err != nil {
@@ -139,7 +140,7 @@ func compareOnce(ctx context.Context, t Target, o Options) (Figure, error) {
 func measure(ctx context.Context, cl *client.Client, t Target, o Options) (Figure, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	l := &load{client: cl, workload: o.Workload}
+	l := newLoad(cl, o)
 	samples := make([]sample, o.Concurrency)
 	var clients sync.WaitGroup
 	for i := range samples {
@@ -157,15 +158,15 @@ func measure(ctx context.Context, cl *client.Client, t Target, o Options) (Figur
 	}
 	f := summarize(o.Workload, o.Concurrency, after.at.Sub(before.at), samples)
 	f.Via = o.Via
-	if steps := f.StepsPS * f.Measured; steps > 0 {
+	if steps := float64(f.Workflows * o.Workload.Steps); steps > 0 {
 		f.CPUPerStep = round(float64((after.cpu-before.cpu).Microseconds())/steps, 2)
 		f.BytesPerStep = round(float64(after.disk-before.disk)/steps, 1)
 	}
 	return f, nil
 }
 
-// interval waits through the warm-up and the measurement; what was used before
-// the measurement is returned.
+// interval waits through the warm-up and the measurement: the duration, and on until
+// enough workflows have ended. What was used before the measurement is returned.
 func (l *load) interval(ctx context.Context, t Target, o Options) (usage, error) {
 	if err := pause(ctx, o.warmUp()); err != nil {
 		return usage{}, err
@@ -176,7 +177,15 @@ func (l *load) interval(ctx context.Context, t Target, o Options) (usage, error)
 	}
 	l.counting.Store(true)
 	defer l.counting.Store(false)
-	return before, pause(ctx, o.Duration)
+	if err := pause(ctx, o.Duration); err != nil {
+		return before, err
+	}
+	select {
+	case <-l.enough:
+		return before, nil
+	case <-ctx.Done():
+		return before, context.Cause(ctx)
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -12,7 +12,7 @@ import (
 // prepare makes the topic of the queue that the steps use, if the deployment
 // does not have it.
 func (t Target) prepare(ctx context.Context) error {
-	admin, err := kafka.NewAdmin(kafka.Config{Brokers: t.Brokers, Prefix: t.Prefix, ClientID: "heddle-bench"})
+	admin, err := kafka.NewAdmin(kafka.Config{Brokers: t.Brokers, Prefix: t.Prefix, Security: t.Security, ClientID: "heddle-bench"})
 	if err != nil {
 		return err
 	}

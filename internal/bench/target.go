@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/sdk/worker"
@@ -18,7 +20,12 @@ type Target struct {
 	Prefix     string // of its topics; empty: the default
 	URL        string // of its gateway, for ViaHTTP
 	Partitions int32  // of the floor's topics
-	Dir        string // whose growth is counted; empty: unknown
+
+	Security   kafka.Security // of its brokers
+	APIKey     string         // of its gateway
+	HTTPClient *http.Client   // nil: the usual one
+
+	Dir string // whose growth is counted; empty: unknown
 
 	// Restart restarts the planner, with anew without its stores, and tells how
 	// long it took until it owned everything; nil: it is not ours to restart.
@@ -36,12 +43,12 @@ func (t Target) Connect(via string, concurrency int) (*client.Client, error) {
 	o := client.Options{Source: "heddle-bench", MaxWaiting: max(1<<16, 4*concurrency)}
 	switch via {
 	case ViaKafka:
-		o.Brokers, o.Prefix = t.Brokers, t.Prefix
+		o.Brokers, o.Prefix, o.Security = t.Brokers, t.Prefix, t.Security
 	case ViaHTTP:
 		if t.URL == "" {
 			return nil, fmt.Errorf("measuring over HTTP needs the gateway's URL")
 		}
-		o.URL = t.URL
+		o.URL, o.APIKey, o.HTTPClient = t.URL, t.APIKey, t.HTTPClient
 	default:
 		return nil, fmt.Errorf("there is no way %q to start workflows, only %s and %s", via, ViaKafka, ViaHTTP)
 	}
@@ -53,7 +60,7 @@ func (t Target) Work(ctx context.Context, slots int, logger *slog.Logger) error 
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	w, err := worker.New(worker.Options{Brokers: t.Brokers, Prefix: t.Prefix, Slots: slots, Name: "bench", Logger: logger})
+	w, err := worker.New(worker.Options{Brokers: t.Brokers, Prefix: t.Prefix, Security: t.Security, Slots: slots, Name: "bench", Logger: logger})
 	if err != nil {
 		return err
 	}

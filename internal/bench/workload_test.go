@@ -59,7 +59,7 @@ func TestAFigureCountsStepsAndOrdersLatencies(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	w := Workload{Name: "chain10", Steps: 10}
 	f := summarize(w, 2, 2*time.Second, []sample{{latencies: []time.Duration{ms(9), ms(1)}}, {latencies: []time.Duration{ms(5), ms(7)}, errors: 3}})
-	if f.WorkflowsPS != 2 || f.StepsPS != 20 || f.P50 != 7 || f.P99 != 9 || f.Errors != 3 {
+	if f.Workflows != 4 || f.WorkflowsPS != 2 || f.StepsPS != 20 || f.P50 != 7 || f.P99 != 9 || f.Errors != 3 {
 		t.Errorf("got %+v", f)
 	}
 	f.compare(Figure{StepsPS: 60, P50: 3.5})

@@ -3,8 +3,8 @@
 // Kafka clients can connect to, in memory or with a data directory.
 //
 // What kfake leaves open is closed here: one process per data directory,
-// repair after a crash, compaction that a crash cannot turn into data loss, and
-// fencing that a deposed producer cannot undo.
+// repair after a crash, compaction that a crash cannot turn into data loss,
+// fencing that a deposed producer cannot undo, and limits of what connections cost.
 package broker
 
 import (
@@ -43,6 +43,7 @@ type Options struct {
 	// testing/synctest and dial Network.DialContext.
 	Network *Network
 
+	Limits Limits       // of connections
 	Logger *slog.Logger // nil: silent
 
 	// Failed is called once when the broker cannot write to Dir. It has stopped
@@ -62,6 +63,7 @@ type Broker struct {
 	opts    Options
 	log     *slog.Logger
 	addr    string
+	limits  *limiter
 	lock    io.Closer // of Dir
 
 	client    *kgo.Client // of our own, for what only clients can ask
@@ -84,6 +86,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
+	b.limits = &limiter{Limits: o.Limits.withDefaults(), log: b.log}
 	if o.Dir != "" {
 		lock, err := openDir(o.Dir, b.log)
 		if err != nil {
@@ -100,7 +103,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		b.cluster.Close()
 		return nil, errors.Join(err, b.unlock())
 	}
-	if b.client, err = newClient(b.addr, o.Network); err != nil {
+	if b.client, err = b.newClient(); err != nil {
 		b.cluster.Close()
 		return nil, errors.Join(err, b.unlock())
 	}
@@ -221,9 +224,7 @@ func (b *Broker) options(port int) []kfake.Opt {
 			"log.cleaner.backoff.ms":               never, // see maintain
 		}),
 	}
-	if b.opts.Network != nil {
-		opts = append(opts, kfake.ListenFn(b.opts.Network.Listen))
-	}
+	opts = append(opts, kfake.ListenFn(b.limits.listen(b.opts.Network)))
 	if b.opts.Dir != "" {
 		opts = append(opts, kfake.DataDir(b.opts.Dir))
 	}

@@ -53,14 +53,16 @@ func (b *Broker) exclusively(ctx context.Context, fn func() error) error {
 }
 
 // newClient reaches the broker the way everybody does.
-func newClient(addr string, network *kfake.VirtualNetwork) (*kgo.Client, error) {
+func (b *Broker) newClient() (*kgo.Client, error) {
+	dial := b.limits.dial
+	if b.opts.Network != nil {
+		dial = b.opts.Network.DialContext
+	}
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(addr),
+		kgo.SeedBrokers(b.addr),
+		kgo.Dialer(dial),
 		kgo.DisableClientMetrics(),
 		kgo.RetryTimeout(10 * time.Second),
-	}
-	if network != nil {
-		opts = append(opts, kgo.Dialer(network.DialContext))
 	}
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {

@@ -61,6 +61,10 @@ func (f *failure) end() error {
 	return f.err
 }
 
+// slowEnd begins what kfake warns of when a transaction takes 5 ms to end, which is
+// usual where writes are synced.
+const slowEnd = "txn: EndTxn slow "
+
 // kfakeLogger passes kfake's log on, and recognizes failed writes in it: kfake
 // tells of them nowhere else.
 type kfakeLogger struct {
@@ -76,7 +80,9 @@ func (k kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
 	case kfake.LogLevelError:
 		to = slog.LevelError
 	case kfake.LogLevelWarn:
-		to = slog.LevelWarn
+		if to = slog.LevelWarn; strings.HasPrefix(format, slowEnd) {
+			to = slog.LevelDebug
+		}
 	}
 	text := fmt.Sprintf(format, args...)
 	k.l.Log(context.Background(), to, "broker: "+text)

@@ -32,12 +32,13 @@ type Options struct {
 	NextHTTP, NextKafka bool
 
 	Prefix     string   // of topics; empty: the default
-	Partitions int32    // of the topics keyed by workflow ID, when they are made; 0: 8
+	Partitions int32    // of the topics keyed by workflow ID, 0: those of the data, or 8 when they are made
 	Queues     []string // task queues to make besides the default one
 
-	Services map[string]executor.Service // HTTP services by the queue they serve
-	Rules    executor.HTTPRules          // of http.request; loopback is always allowed
-	Emit     []string                    // topics that kafka.produce may write to
+	Services   map[string]executor.Service // HTTP services by the queue they serve
+	Rules      executor.HTTPRules          // of http.request; loopback is allowed beside them
+	NoLoopback bool                        // not even loopback
+	Emit       []string                    // topics that kafka.produce may write to
 
 	// BrokerFailed is called when the broker cannot write to its directory. It
 	// answers nobody any more, so services cannot be stopped in order: the
@@ -86,9 +87,6 @@ type Dev struct {
 // Start starts everything and returns when it can be used. ctx bounds the start
 // only.
 func Start(ctx context.Context, o Options) (_ *Dev, err error) {
-	if o.Partitions == 0 {
-		o.Partitions = defaultPartitions
-	}
 	d := &Dev{options: o, logger: o.Logger, registry: prometheus.NewRegistry(), ended: make(chan error, 8)}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)

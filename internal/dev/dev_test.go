@@ -94,7 +94,11 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 		t.Fatalf("dev.json of a stopped one: %v", err)
 	}
 
-	o.Partitions = 5 // those that exist are fixed
+	o.Partitions = 5
+	if _, err := dev.Start(ctx, o); !errors.Is(err, dev.ErrPartitions) {
+		t.Fatalf("another count of partitions: %v", err)
+	}
+	o.Partitions = 0 // those that exist
 	d = start(t, ctx, o)
 	defer stop(t, d)
 	c = connect(t, d)

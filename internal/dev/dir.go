@@ -13,7 +13,7 @@ import (
 )
 
 // ErrInUse is a data directory that another process has open.
-var ErrInUse = errors.New("another heddle dev uses this data directory")
+var ErrInUse = errors.New("another heddle dev uses this data directory; stop it, or give this one another with --data")
 
 // dataDir is a data directory that this process has locked.
 type dataDir struct {

@@ -22,7 +22,7 @@ func listen(ctx context.Context, addr string, next bool) (net.Listener, error) {
 	}
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("address %q: %w", addr, err)
+		return nil, fmt.Errorf("address %q is not of the form HOST:PORT: %w", addr, err)
 	}
 	port, err := strconv.Atoi(text)
 	if err != nil {

@@ -36,7 +36,7 @@ func (d *Dev) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.Prefix = set.Prefix()
+	d.Prefix, d.options.Partitions = set.Prefix(), set.Partitions()
 	return nil
 }
 
@@ -47,6 +47,10 @@ func (d *Dev) startBroker(ctx context.Context) (*broker.Broker, error) {
 	}
 	return broker.Start(ctx, o)
 }
+
+// ErrPartitions is a count of partitions that the data does not have: it is fixed
+// with the first start.
+var ErrPartitions = errors.New("the count of partitions is fixed")
 
 // makeTopics applies the topics. Those of an earlier start keep their counts
 // and their queues.
@@ -63,11 +67,16 @@ func (d *Dev) makeTopics(ctx context.Context) (*topics.Set, error) {
 	found, err := topics.Default().Discover(ctx, cl, d.options.Prefix)
 	var missing *topics.MismatchError
 	switch {
+	case err == nil && o.Partitions != 0 && o.Partitions != found.Partitions():
+		return nil, fmt.Errorf("%w: the topics in %s have %d partitions, not %d; start without --partitions, or on another directory",
+			ErrPartitions, d.Dir, found.Partitions(), o.Partitions)
 	case err == nil:
 		o.Partitions = found.Partitions()
 		o.Queues = append(o.Queues, found.Queues()...)
 	case !errors.As(err, &missing):
 		return nil, err
+	case o.Partitions == 0:
+		o.Partitions = defaultPartitions
 	}
 	set, err := topics.Default().Set(o)
 	if err != nil {

@@ -67,7 +67,7 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 		Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
 		CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Ready: ready,
 		Partition: partition.Settings{
-			CacheBytes: hotBytes / int(d.options.Partitions),
+			HotBytes: hotBytes,
 			// The lock on the data directory sees to it.
 			NeverRunsTwice: true,
 			// Whoever wrote to this broker before it was started is dead.
@@ -121,7 +121,7 @@ func (d *Dev) RestartPlanner(ctx context.Context, anew bool) (time.Duration, err
 
 func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	rules := d.options.Rules
-	rules.AllowLoopback = true
+	rules.AllowLoopback = !d.options.NoLoopback
 	return executor.Run(ctx, executor.Config{
 		Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Test: true,
 		Ready: ready, Logger: d.logger, Registerer: d.registry,

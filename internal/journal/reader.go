@@ -17,10 +17,13 @@ import (
 // Errors of places that a journal partition does not have.
 var (
 	// ErrGone: retention has deleted the records at the place.
-	ErrGone = errors.New("the journal begins behind this place")
+	ErrGone = errors.New("the journal begins after this place")
 	// ErrShort: the journal ends before a place that is known to have existed.
 	// It is never repaired silently.
 	ErrShort = errors.New("the journal ends before this place")
+	// ErrHeld: what is behind the place is not decided. It is when that transaction
+	// ends, or when the brokers end it.
+	ErrHeld = errors.New("a transaction that another producer has open hides the journal from this place on")
 )
 
 // Stop is what a visitor returns to end a reading without an error.
@@ -70,6 +73,25 @@ func (r *Reader) Bounds(ctx context.Context, partition int32) (Bounds, error) {
 	return Bounds{start, end}, nil
 }
 
+// stuck says why nothing comes from a place on, up to an end that was known to be
+// there: nil if it may come yet.
+func (r *Reader) stuck(ctx context.Context, partition int32, from, to int64) error {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	end, err := r.offset(partition)(r.source.ListEndOffsets(ctx, r.topic))
+	if err != nil {
+		return nil //nolint:nilerr // the reading has its own errors, and goes on
+	}
+	if end < to {
+		return fmt.Errorf("journal partition %d at offset %d: %w: it ends at %d now, and ended at %d", partition, from, ErrShort, end, to)
+	}
+	decided, err := r.offset(partition)(r.source.ListCommittedOffsets(ctx, r.topic))
+	if err == nil && decided <= from {
+		return fmt.Errorf("journal partition %d at offset %d: %w", partition, from, ErrHeld)
+	}
+	return nil
+}
+
 // OffsetAt is the offset of the first record of a partition whose time (J2: times
 // ascend) is not before t; the end if there is none.
 func (r *Reader) OffsetAt(ctx context.Context, partition int32, t time.Time) (int64, error) {
@@ -107,6 +129,35 @@ func Behind(m Mark) Place {
 // one visited. Marks of entries read from here have no digest of what was before.
 func Before(first events.Position, offset int64) Place {
 	return Place{Offset: offset, Filter: At(first)}
+}
+
+// Begin is the place where all that a partition still has can be read from. Behind
+// a journal's beginning which records count is known from those before; one whose
+// owner has trimmed it is read from the first record that its next one follows.
+func (r *Reader) Begin(ctx context.Context, partition int32) (Place, error) {
+	b, err := r.Bounds(ctx, partition)
+	if err != nil || b.Start == 0 {
+		return Place{}, err
+	}
+	var first *events.Record
+	rg := Range{Partition: partition, From: Place{Offset: b.Start}, To: Now, Void: true}
+	_, err = r.Read(ctx, rg, func(e Entry) error {
+		if first != nil && follows(first.Position, e.Record) {
+			return Stop
+		}
+		first = e.Record
+		return nil
+	})
+	if err != nil || first == nil {
+		return Place{Offset: b.Start}, err
+	}
+	return Before(first.Position, b.Start), nil
+}
+
+// follows says whether a record is lawful behind one that is.
+func follows(last events.Position, rec *events.Record) bool {
+	f := After(last)
+	return headerOf(rec).Lawful(&f)
 }
 
 // End is where a reading ends: an offset (exclusive), or one of these.
@@ -152,7 +203,7 @@ func (r *Reader) Read(ctx context.Context, rg Range, visit func(Entry) error) (P
 	case rg.To == Now:
 		rg.To = End(b.End)
 	}
-	s := stream{Range: rg, place: rg.From, visit: visit}
+	s := stream{Range: rg, place: rg.From, visit: visit, reader: r}
 	if s.done() {
 		return s.place, nil
 	}

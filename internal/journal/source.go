@@ -20,6 +20,7 @@ type Source interface {
 // Offsets answers questions about the places in logs; *kadm.Client does.
 type Offsets interface {
 	ListStartOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
+	ListEndOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
 	ListCommittedOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
 	ListOffsetsAfterMilli(ctx context.Context, ms int64, topics ...string) (kadm.ListedOffsets, error)
 }

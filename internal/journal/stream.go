@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -14,15 +15,39 @@ type stream struct {
 	Range
 	place Place
 	visit func(Entry) error
+
+	reader *Reader
+}
+
+// patience is how long nothing may come of a range before its end is asked for again.
+const patience = 5 * time.Second
+
+// poll waits for records, of a range with an end not for ever, and says whether there
+// were none. What has come counts, however late this process gets to see it: whoever
+// passes a record over takes all that follow for void (J1).
+func (s *stream) poll(ctx context.Context, cl Log) (fetches kgo.Fetches, none bool) {
+	if s.To < 0 {
+		return cl.PollFetches(ctx), false
+	}
+	some, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	fetches = cl.PollFetches(some)
+	return fetches, fetches.NumRecords() == 0 && some.Err() != nil
 }
 
 func (s *stream) done() bool { return s.To >= 0 && s.place.Offset >= int64(s.To) }
 
 func (s *stream) run(ctx context.Context, cl Log) error {
 	for !s.done() {
-		fetches := cl.PollFetches(ctx)
+		fetches, none := s.poll(ctx, cl)
 		if err := ctx.Err(); err != nil {
 			return s.wrap(err)
+		}
+		if none {
+			if err := s.reader.stuck(ctx, s.Partition, s.place.Offset, int64(s.To)); err != nil {
+				return err
+			}
+			continue
 		}
 		for _, f := range fetches.Errors() {
 			if !kafka.IsRetriable(f.Err) {
@@ -68,7 +93,21 @@ func (s *stream) record(in *kgo.Record) error {
 	}
 	rec, err := decode(in, h)
 	if err != nil {
-		return fmt.Errorf("journal partition %d, offset %d: %w", s.Partition, in.Offset, err)
+		return &UnreadableError{Partition: s.Partition, Offset: in.Offset, Err: err}
 	}
 	return s.visit(Entry{Mark: s.place.Last, Record: rec})
 }
+
+// UnreadableError is a record that counts and cannot be decoded: what it says is not
+// known, and no reader may pass it over.
+type UnreadableError struct {
+	Partition int32
+	Offset    int64
+	Err       error
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("journal partition %d, offset %d: %v", e.Partition, e.Offset, e.Err)
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Err }

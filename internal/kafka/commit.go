@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -18,6 +19,9 @@ const (
 	// NotMember: nothing was written, because the group does not know the
 	// member at that generation; try again with the group's present one (C4).
 	NotMember
+	// NoPositions: nothing was written, because the group's coordinator did not
+	// take the positions in time; try again without them (C4).
+	NoPositions
 	// TooLarge: nothing was written, because a record does not fit.
 	TooLarge
 	// Unknown: the commit was sent and not answered. The next Run settles it
@@ -33,6 +37,8 @@ func (o Outcome) String() string {
 		return "failed"
 	case NotMember:
 		return "not a member"
+	case NoPositions:
+		return "no positions"
 	case TooLarge:
 		return "too large"
 	case Unknown:
@@ -60,6 +66,7 @@ type Commit struct {
 	Member     string // of the group's client (GroupMetadata), not of this one
 	Generation int32
 	Positions  map[string]map[int32]Position // by topic and partition; the group need not subscribe to the topic
+	Within     time.Duration                 // in which the coordinator takes them; 0: as long as the transaction lasts
 }
 
 // Position is the next offset to read.
@@ -71,6 +78,11 @@ type Position struct {
 
 // commitPositions stages the positions in the open transaction.
 func (t *Txn) commitPositions(ctx context.Context, c *Commit) error {
+	if c.Within > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, c.Within)
+		defer stop()
+	}
 	if err := t.loadTopicIDs(ctx, c.Positions); err != nil {
 		return err
 	}

@@ -34,8 +34,11 @@ type Config struct {
 	Dialer Dialer         // nil: TCP. Tests dial their virtual network.
 	TLS    *tls.Config    // over what the dialer opens; nil: plain text
 	SASL   sasl.Mechanism // nil: none
-	Logger *slog.Logger   // nil: silent
-	Hook   kgo.Hook       // nil: none. Tests see what their clients write and read.
+	// Security is what TLS and SASL are made of where they are nil.
+	Security Security
+	Limits   *Limits      // what was learnt of brokers that take less than topics.yaml wants; nil: nothing
+	Logger   *slog.Logger // nil: silent
+	Hook     kgo.Hook     // nil: none. Tests see what their clients write and read.
 }
 
 // Names are the names under the configured prefix.
@@ -74,7 +77,7 @@ func (c Config) base(names topics.Names, role string) []kgo.Opt {
 		// A client's largest batch is the broker's largest, topic by topic:
 		// what is too large is then refused here, alone, instead of by the
 		// broker, which fails every record buffered for that partition (J4).
-		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return spec.MaxBytes(names, topic) }),
+		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return c.Limits.Of(topic, spec.MaxBytes(names, topic)) }),
 		kgo.WithLogger(kgoLogger(c.Logger)),
 		kgo.Dialer(c.dialer()),
 	}
@@ -104,6 +107,9 @@ func (c Config) client(role string, opts ...kgo.Opt) (*kgo.Client, error) {
 	}
 	names, err := c.Names()
 	if err != nil {
+		return nil, err
+	}
+	if c, err = c.secured(); err != nil {
 		return nil, err
 	}
 	cl, err := kgo.NewClient(append(c.base(names, role), opts...)...)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -53,6 +54,10 @@ type Assignment interface {
 //
 // serverSide asks for KIP-848; use it when Features say so. The offsets of the
 // group are committed by transactions only (Txn.Run).
+//
+// Only the coordinator's word ends the membership. One that does not answer may have
+// stopped, and a new one gives every member a whole session to find it in: a request
+// that hangs is given up within half of that, and a heartbeat is tried for a minute.
 func NewPlannerMember(c Config, serverSide bool, a Assignment) (*kgo.Client, error) {
 	names, err := c.Names()
 	if err != nil {
@@ -60,12 +65,24 @@ func NewPlannerMember(c Config, serverSide bool, a Assignment) (*kgo.Client, err
 	}
 	settings := topics.Default().PlannerGroupSettings()
 	opts := append(consumeBase(), groupBase(names.PlannerGroup(), names.Commands(), settings, serverSide, a)...)
+	opts = append(opts, kgo.RequestTimeoutOverhead(settings.SessionTimeout/2), kgo.RetryTimeoutFn(memberPatience))
 	cl, err := c.client("planner", opts...)
 	if err != nil {
 		return nil, err
 	}
 	cl.PauseFetchTopics(names.Commands())
 	return cl, nil
+}
+
+// memberPatience is how long the client of a planner's membership tries a request.
+func memberPatience(key int16) time.Duration {
+	switch key {
+	case kmsg.Heartbeat.Int16():
+		return time.Minute
+	case kmsg.JoinGroup.Int16(), kmsg.SyncGroup.Int16(), kmsg.ConsumerGroupHeartbeat.Int16():
+		return topics.Default().PlannerGroupSettings().SessionTimeout // as kgo has it
+	}
+	return 30 * time.Second // as kgo has it
 }
 
 // NewQueueConsumer makes a taker of one task queue: a member of the queue's
@@ -139,6 +156,12 @@ func NewTail(c Config, from From, names ...string) (*kgo.Client, error) {
 		start = kgo.NewOffset().AtEnd()
 	}
 	return c.tail(start, names)
+}
+
+// NewTailSince is NewTail from the first records on that are stamped at a time (Unix
+// ms) or later.
+func NewTailSince(c Config, ms int64, names ...string) (*kgo.Client, error) {
+	return c.tail(kgo.NewOffset().AfterMilli(ms), names)
 }
 
 // NewWholeTail is NewTail from the start with the control records of

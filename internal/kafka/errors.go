@@ -47,10 +47,17 @@ func IsDataLoss(err error) bool {
 		errors.Is(err, kerr.UnknownProducerID)
 }
 
+// IsRemade reports that a topic is not there any more as the client knows it: it
+// was deleted, and perhaps made anew. No client takes another topic of the same
+// name by itself: it has to be purged first.
+func IsRemade(err error) bool {
+	return errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.InconsistentTopicID)
+}
+
 // IsRetriable reports that the same request may succeed later: the cluster is
-// away, busy, or moving. Fencing, membership and data loss never are.
+// away, busy, or moving. Fencing, membership, data loss and another topic never are.
 func IsRetriable(err error) bool {
-	if err == nil || IsFenced(err) || IsMembership(err) || IsDataLoss(err) || IsTooLarge(err) {
+	if err == nil || IsFenced(err) || IsMembership(err) || IsDataLoss(err) || IsTooLarge(err) || IsRemade(err) {
 		return false
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
@@ -67,3 +74,12 @@ func IsRetriable(err error) bool {
 	}
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
 }
+
+// IsMissing reports that a topic or a partition is not there: not yet, where a
+// deployment is being made, as the first moments of `heddle dev` are.
+func IsMissing(err error) bool {
+	return errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.LeaderNotAvailable)
+}
+
+// ReachHint is for who cannot reach a cluster: it looks the same from outside.
+const ReachHint = "is it a Kafka broker, and does it want TLS or a login?"

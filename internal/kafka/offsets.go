@@ -1,9 +1,11 @@
 package kafka
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // OffsetOf picks the answer for one partition from a question about all of a
@@ -20,4 +22,22 @@ func OffsetOf(all kadm.ListedOffsets, err error, topic string, partition int32) 
 		err = fmt.Errorf("topic %s has no partition %d", topic, partition)
 	}
 	return 0, err
+}
+
+// Committed is what a group has committed of a topic, by partition.
+func Committed(ctx context.Context, cl *kgo.Client, group, topic string) (map[int32]Position, error) {
+	all, err := kadm.NewClient(cl).FetchOffsets(ctx, group)
+	if err != nil {
+		return nil, fmt.Errorf("ask what %s has committed: %w", group, err)
+	}
+	found := map[int32]Position{}
+	for p, o := range all[topic] {
+		switch {
+		case o.Err != nil:
+			err = fmt.Errorf("ask what %s has committed of %s/%d: %w", group, topic, p, o.Err)
+		case o.At >= 0:
+			found[p] = Position{Offset: o.At, LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata}
+		}
+	}
+	return found, err
 }

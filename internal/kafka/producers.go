@@ -59,8 +59,12 @@ func NewJournalProducer(c Config) (*kgo.Client, error) {
 // and Placed, since a zero Partition means partition 0. On data loss it goes on
 // under a new producer epoch.
 func NewEffectsProducer(c Config) (*kgo.Client, error) {
-	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}))
-	return c.client("effects", opts...)
+	return c.client("effects", effectsBase(c)...)
+}
+
+// effectsBase are the options of producers of what is idempotent downstream.
+func effectsBase(c Config) []kgo.Opt {
+	return append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}), kgo.WithHooks(&readopt{limits: c.Limits}))
 }
 
 // EffectTimeout is how long a record of NewOutboxProducer and NewSummaryProducer
@@ -78,8 +82,7 @@ func answeredInTime() []kgo.Opt {
 // way: every record is answered in bounded time, though its log is away. One that
 // fails for a while may be written all the same.
 func NewOutboxProducer(c Config) (*kgo.Client, error) {
-	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}))
-	return c.client("effects", append(opts, answeredInTime()...)...)
+	return c.client("effects", append(effectsBase(c), answeredInTime()...)...)
 }
 
 // summaryLinger is how long a summary waits for others of its partition.
@@ -88,6 +91,6 @@ const summaryLinger = 20 * time.Millisecond
 // NewSummaryProducer is NewOutboxProducer for what nobody waits for and what
 // comes often: the status of workflows. Its records travel together.
 func NewSummaryProducer(c Config) (*kgo.Client, error) {
-	opts := append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}), kgo.ProducerLinger(summaryLinger))
+	opts := append(effectsBase(c), kgo.ProducerLinger(summaryLinger))
 	return c.client("summaries", append(opts, answeredInTime()...)...)
 }

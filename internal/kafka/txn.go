@@ -118,7 +118,7 @@ func (t *Txn) Run(ctx context.Context, records []*kgo.Record, commit *Commit) er
 	}
 	if commit != nil {
 		if err := t.commitPositions(ctx, commit); err != nil {
-			return t.abort(ctx, t.fail(Failed, "commit positions", err))
+			return t.abort(ctx, t.fail(NoPositions, "commit positions", err))
 		}
 	}
 	if err := t.cl.EndTransaction(ctx, kgo.TryCommit); err != nil {

@@ -46,11 +46,11 @@ func TestE5WhatIsReleasedAgainLooksAtTheLeaseAsOfThen(t *testing.T) {
 			}
 			defer s.Close()
 			left := rows.Write{Key: rows.Key{Table: rows.Outbox, A: 1, B: 1}, Row: &outboxRow{Kind: machine.CancelEffect, Key: "w"}, Created: true}
-			if err := newStoreState(s, 1<<10).Commit(1, m.p.tail, []rows.Write{left}); err != nil {
+			if err := newStoreState(s, store.NewBudget(1<<10)).Commit(1, m.p.tail, []rows.Write{left}); err != nil {
 				t.Fatal(err)
 			}
 			m.now = m.now.Add(c.takes)
-			if err := m.p.rerelease(s, false); err != nil {
+			if err := m.p.rerelease(s); err != nil {
 				t.Fatal(err)
 			}
 			if n := len(m.produced); n != c.sent {

@@ -107,7 +107,7 @@ func (p *Processor) setAside(o *Outgoing, at Outlet, why error) {
 	}
 	if why != nil && !l.told {
 		l.told = true
-		p.Logger.Warn("effects wait: their log takes nothing", "log", at.String(), "error", why)
+		p.Logger.Warn("effects wait until their log takes them", "log", at.String(), "error", why)
 	}
 	p.wait(l, o)
 }
@@ -298,13 +298,22 @@ func (p *Processor) answered(l *lane, shut bool) {
 	}
 }
 
-// waiting tells an operator what waits, by outlet.
+// waiting tells an operator what waits, by outlet; beyond a few it counts.
 func (p *Processor) waiting() []string {
 	notes := []string{}
+	more, logs := 0, 0
 	for _, l := range p.lanes() {
-		if n := len(l.back) + len(l.list) + l.out; n > 0 {
+		n := len(l.back) + len(l.list) + l.out
+		switch {
+		case n == 0:
+		case len(notes) < mostNotes:
 			notes = append(notes, fmt.Sprintf("%d effects wait for %s", n, l.at))
+		default:
+			more, logs = more+n, logs+1
 		}
+	}
+	if logs > 0 {
+		notes = append(notes, fmt.Sprintf("%d effects wait for %d more logs", more, logs))
 	}
 	return notes
 }

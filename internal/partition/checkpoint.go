@@ -2,10 +2,12 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -25,11 +27,16 @@ type checkpointer struct {
 
 	last      time.Time // begin of the last one
 	flushed   time.Time
-	took      time.Duration   // of the last one
+	lasted    time.Duration   // the last one
+	bareUntil time.Time       // checkpoints go without committed positions (C4)
+	redos     redoLogs        // as far as parts are known to be written
 	notBefore time.Time       // after a failure
 	cursors   []cursorRow     // as last committed
 	at        events.Position // the last record of the last one
 	covered   int64           // nothing of the journal below counts that is behind at; 0: it is not known
+	said      []byte          // the marker as a part of this reign has committed it
+	told      int64           // of the journal, as the planners' group has it: where its cursor is; nowhere: it has none, or that is not known
+	floor     journal.Mark    // replay-from as a part has committed it: no later one goes back behind it
 	full      time.Time       // of the last one of everything
 	room      recordRoom      // for the next one
 	stop      context.CancelFunc
@@ -56,7 +63,7 @@ func (c *checkpointer) wait() {
 // a bounded share of the time, but never beyond what the lease allows.
 func (c *checkpointer) interval() time.Duration {
 	s := &c.r.host.Settings
-	every := max(s.CheckpointInterval, time.Duration(float64(c.took)/s.CheckpointShare))
+	every := max(s.CheckpointInterval, time.Duration(float64(c.lasted)/s.CheckpointShare))
 	return min(every, s.Lease/3)
 }
 
@@ -67,7 +74,7 @@ func (c *checkpointer) dueIn() time.Duration {
 	if wait := c.notBefore.Sub(now); wait > 0 {
 		return wait
 	}
-	if p.wanted || c.last.IsZero() {
+	if p.wanted || p.pressed(0) || c.last.IsZero() {
 		return 0
 	}
 	every := c.r.host.Settings.Lease / 3
@@ -92,32 +99,119 @@ func (c *checkpointer) changed() bool {
 
 // wake is when the loop should consider the next checkpoint.
 func (c *checkpointer) wake() time.Duration {
-	if c.busy {
+	if c.busy || c.r.proc.stalled() {
 		return time.Second
 	}
 	return c.dueIn()
 }
 
 // consider begins a checkpoint when one is due, and checks the lease (O5). With a
-// wrong clock no lease is renewed (J2).
+// wrong clock no lease is renewed (J2), nor with an append that hangs (O5).
 func (c *checkpointer) consider() {
 	c.r.proc.checkLease()
-	if c.busy || c.r.proc.fault != nil || c.dueIn() > 0 {
+	if c.busy || c.r.proc.fault != nil || c.dueIn() > 0 || c.r.proc.stalled() {
 		return
 	}
 	if wrong := c.r.host.clock.wrong.Load(); wrong != nil {
 		c.r.proc.wrongClock(wrong)
 		return
 	}
-	job := c.prepare()
-	if job == nil {
+	if job := c.prepare(); job != nil {
+		c.busy = true
+		c.advance(job)
+	}
+}
+
+// advance writes the next part of a checkpoint beside the loop.
+func (c *checkpointer) advance(j *job) {
+	if !c.renew(j) {
+		c.end(j)
 		return
 	}
-	c.busy = true
 	c.running.Go(func() {
-		err := job.write(c.ctx)
-		c.r.box.do(func(p *Processor) { c.finished(p, job, err) })
+		err := caught(c.r.o.logger, func() error { return j.step(c.ctx) })
+		c.r.box.do(func(p *Processor) { c.took(p, j, err) })
 	})
+}
+
+// renew places the next part, which renews the lease as of now. An owner that may
+// not decide writes nothing more.
+func (c *checkpointer) renew(j *job) bool {
+	p := c.r.proc
+	if p.over() {
+		p.fail(errExpired)
+	}
+	if wrong := c.r.host.clock.wrong.Load(); wrong != nil && p.lease.Held() {
+		p.wrongClock(wrong)
+	}
+	if p.fault != nil || p.stalled() {
+		return false
+	}
+	if c.r.host.Flaws.LateRenewal && j.lease.Held() {
+		j.redos = c.redos
+		return true
+	}
+	j.lease = p.lease
+	if j.lease.Held() {
+		j.lease.LeasedUntil = p.renewal()
+		j.lease.Stale, j.lease.StaleReason = false, ""
+	}
+	if j.redos, j.floor, j.told = c.redos, c.floor, c.told; j.record.SchemaVersion == 0 {
+		j.record = c.r.published(j.lease)
+	}
+	j.record.Authority = j.lease.Published()
+	return true
+}
+
+// took takes the outcome of a part in the owner's goroutine.
+func (c *checkpointer) took(p *Processor, j *job, err error) {
+	if c.wrote(p, j, err) && !j.ended() {
+		if !p.closing { // a last checkpoint follows, of everything
+			c.advance(j)
+			return
+		}
+	}
+	c.end(j)
+}
+
+// wrote notes what became of a part, and says whether it is known to be written.
+func (c *checkpointer) wrote(p *Processor, j *job, err error) bool {
+	c.result = err
+	if err != nil {
+		c.said = nil // it may be committed all the same
+		c.failed(p, j, err)
+		return false
+	}
+	c.redos = j.redos.written(j.marked)
+	j.room.reset() // all are answered; after a failure the client may still have some
+	if c.r.host.Flaws.LateRenewal && !j.ended() {
+		return true
+	}
+	p.fail(j.snap.Wrote(j.owners))
+	if j.marked {
+		c.floor, c.said = j.marker.ReplayFrom, j.said
+		if !j.marker.Bare {
+			c.told = j.marker.needs()
+		}
+		c.remember(p, j)
+	}
+	c.r.host.clock.refresh() // the next part heeds what is found
+	p.renewed(Renewed{Until: j.lease.LeasedUntil})
+	if j.ended() {
+		c.finished(p, j)
+	}
+	return true
+}
+
+// end ends a checkpoint: what is not known to be written stays dirty.
+func (c *checkpointer) end(j *job) {
+	c.busy = false
+	c.redos = j.abandoned(c.redos)
+	p := c.r.proc
+	if p.Flaws.ForgetDirty {
+		p.fail(j.snap.Wrote(j.snap.Owners()))
+	}
+	p.fail(j.snap.Done())
 }
 
 // prepare takes the snapshot of what is due as of now (C1).
@@ -131,41 +225,38 @@ func (c *checkpointer) prepare() *job {
 		return nil
 	}
 	c.last = p.clock.at
-	j := &job{r: c.r, began: p.clock.at, since: map[string]journal.Mark{}, epochs: c.r.epochs}
-	j.lease = p.lease
-	if j.lease.Held() {
-		j.lease.LeasedUntil = p.renewal()
-		j.lease.Stale, j.lease.StaleReason = false, ""
-	}
-	c.all = c.all || p.wanted || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
+	j := &job{r: c.r, began: time.Now()}
+	c.all = c.all || p.wanted || p.pressed(0) || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
 	due := p.takeDue()
-	lag := c.lagging(p)
+	heavy := c.heavy(p)
 	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
 		_, asked := due[workflow]
-		if c.all || asked || lag(d.Since) {
-			j.since[workflow] = d.Since
-			return true
-		}
-		return false
+		return c.all || asked || heavy(d)
 	})
-	j.due, j.all = due, c.all
-	if j.snap.Applied.Position == c.at {
-		j.covered = c.covered
+	if j.due, j.all = due, c.all; !j.all { // now and then all is said, so that no broker forgets the positions
+		j.said = c.said
 	}
-	j.room, c.room = c.room, recordRoom{}
+	j.marker = marker{
+		Applied: j.snap.Applied, Topic: c.r.id.journal, Epochs: c.r.epochs, Bare: p.clock.at.Before(c.bareUntil),
+	}
+	if j.snap.Applied.Position == c.at {
+		j.marker.Covered = c.covered
+	}
 	for _, s := range inputs {
 		d := p.inputs[s].durable
-		j.cursors = append(j.cursors, cursorRow{s, d.next, d.last})
+		j.marker.Cursors = append(j.marker.Cursors, cursorRow{s, d.next, d.last})
 	}
-	j.record = c.r.published(j.lease)
+	j.room, c.room = c.room, recordRoom{}
 	return j
 }
 
-// lagging says of a dirty workflow whether replay would have to begin too far
-// back for it, whatever its strategy (C1).
-func (c *checkpointer) lagging(p *Processor) func(journal.Mark) bool {
-	limit := int64(c.r.host.Settings.LagRecords)
-	return func(since journal.Mark) bool { return p.stored.Offset-since.Offset >= limit }
+// heavy says of a dirty workflow whether it is due whatever its strategy: replay
+// would have to begin too far back for it, or it has changed much (C1, C3).
+func (c *checkpointer) heavy(p *Processor) func(store.Dirty) bool {
+	s := &c.r.host.Settings
+	return func(d store.Dirty) bool {
+		return p.stored.Offset-d.Since.Offset >= int64(s.LagRecords) || d.Bytes >= s.CheckpointBytes/4
+	}
 }
 
 // takeDue are the workflows that their strategies made due.
@@ -175,35 +266,23 @@ func (p *Processor) takeDue() map[string]struct{} {
 	return due
 }
 
-// finished takes the outcome of a checkpoint in the owner's goroutine.
-func (c *checkpointer) finished(p *Processor, j *job, err error) {
-	c.busy, c.result = false, err
-	if done := j.snap.Done(err == nil || p.Flaws.ForgetDirty); done != nil {
-		p.fail(done)
-		return
-	}
-	if err != nil {
-		c.failed(p, j, err)
-		return
-	}
-	j.room.reset() // all are answered; after a failure the client may still have some
+// finished takes a checkpoint all of whose parts are written.
+func (c *checkpointer) finished(p *Processor, j *job) {
 	c.room = j.room
-	c.took = time.Since(j.began)
+	c.lasted = time.Since(j.began)
 	idle := c.at == j.snap.Applied.Position
-	c.cursors, c.at, c.covered = j.cursors, j.snap.Applied.Position, j.covered
+	c.cursors, c.at, c.covered = j.marker.Cursors, j.snap.Applied.Position, j.marker.Covered
 	if idle && (c.covered == 0 || j.all) {
 		c.askCovered()
 	}
 	if j.all {
-		c.all, c.full = false, j.began
+		c.all, c.full = false, c.last
 	}
 	st := p.Stats
 	st.Checkpoints.Add(1)
 	st.CheckBytes.Add(uint64(j.bytes))
-	st.CheckNanos.Add(uint64(c.took))
-	c.remember(p, j)
-	c.r.host.clock.refresh() // the next checkpoint heeds what is found
-	p.renewed(Renewed{Until: j.lease.LeasedUntil})
+	st.CheckNanos.Add(uint64(c.lasted))
+	c.r.trim.consider(c.r)
 }
 
 // askCovered finds out how far the journal of an idle partition is covered, for
@@ -238,9 +317,21 @@ func (c *checkpointer) failed(p *Processor, j *job, err error) {
 	for w := range j.due {
 		p.due[w] = struct{}{}
 	}
-	c.notBefore = time.Now().Add(retryPause)
-	if deposed(err) {
+	c.notBefore = p.clock.at.Add(retryPause)
+	switch outcome(err) {
+	case kafka.Deposed:
 		p.fail(errDeposed)
+		return
+	case kafka.NotMember, kafka.NoPositions:
+		c.bareUntil = p.clock.at.Add(c.r.host.Settings.Lease)
+	case kafka.TooLarge, kafka.Failed, kafka.Unknown: // what it means is in the error
+	}
+	if kafka.IsTooLarge(err) { // the next reign's client splits its batches smaller
+		p.fail(err)
+		return
+	}
+	if defect, ok := errors.AsType[*PanicError](err); ok {
+		p.fail(defect)
 		return
 	}
 	if c.ctx.Err() == nil {
@@ -251,7 +342,7 @@ func (c *checkpointer) failed(p *Processor, j *job, err error) {
 // remember notes the checkpoint in the store, for the next process on it.
 func (c *checkpointer) remember(p *Processor, j *job) {
 	m := c.r.store.Marks()
-	m.Extra = encodeMarker(j.marker(j.snap.ReplayFrom))
+	m.Extra = encodeMarker(&j.marker)
 	p.fail(c.r.store.SetMarks(m))
 	if now := time.Now(); now.Sub(c.flushed) >= flushEvery {
 		c.flushed = now
@@ -263,7 +354,7 @@ func (c *checkpointer) remember(p *Processor, j *job) {
 func (c *checkpointer) finish(ctx context.Context) {
 	c.running.Wait()
 	var batch Batch
-	c.r.box.take(&batch)
+	c.r.box.take(&batch) // a part of one may have ended
 	if err := c.r.proc.Step(&batch); err != nil {
 		return
 	}
@@ -272,10 +363,16 @@ func (c *checkpointer) finish(ctx context.Context) {
 	if j == nil {
 		return
 	}
-	err := j.write(ctx)
-	c.finished(c.r.proc, j, err)
-	if err != nil {
-		c.r.o.logger.Warn("the last checkpoint failed; the journal has everything", "error", err)
+	written := true
+	for written && c.renew(j) {
+		written = c.wrote(c.r.proc, j, j.step(ctx))
+		if written && j.ended() {
+			break
+		}
+	}
+	c.end(j)
+	if !written {
+		c.r.o.logger.Warn("the last checkpoint failed; the journal has everything", "error", c.result)
 	}
 }
 

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,141 +18,208 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// job is one checkpoint being written.
+// job is one checkpoint being written, in parts (C3). Each part is a transaction
+// that renews the lease, and each leaves a changelog to restore from: the
+// partition's own keys come first, and a marker's replay-from still serves the
+// workflows that are yet to come. (With the marker in the last part only, an owner
+// that dies in between would leave workflows that are newer than the partition's
+// keys.) An owner of rows that does not fit into one part goes through a redo log.
 type job struct {
-	r       *reign
-	snap    *store.Snapshot
-	began   time.Time
-	lease   authority.Lease
-	since   map[string]journal.Mark // of the selected workflows
-	due     map[string]struct{}
-	all     bool
-	epochs  []epochRow
-	cursors []cursorRow
-	covered int64
-	record  snapshot.Record
-	room    recordRoom
-	bytes   int
-}
+	r      *reign
+	snap   *store.Snapshot
+	began  time.Time
+	due    map[string]struct{}
+	all    bool
+	marker marker // of every part, but for what the parts before and after it mean
 
-func (j *job) marker(replayFrom journal.Mark) *marker {
-	return &marker{
-		Applied: j.snap.Applied, ReplayFrom: replayFrom, Epochs: j.epochs, Cursors: j.cursors,
-		Topic: j.r.id.journal, Covered: j.covered,
-	}
+	lease  authority.Lease // as the part at hand renews it
+	record snapshot.Record // that the part at hand publishes
+	told   int64           // what was committed of the journal before, or nowhere
+	floor  journal.Mark    // what was committed as replay-from already
+	redos  redoLogs        // as they are with the part at hand
+	redo   *store.RedoLog  // of the owner whose rows are given in pieces; nil: of none
+	whole  bool            // all of redo is in the changelog, and counts
+	owners int             // of the snapshot, whose rows are at their keys with the part at hand
+	marked bool            // the part at hand has a marker
+	said   []byte          // the marker that was committed last, where all that it says may go without saying
+
+	room  recordRoom
+	bytes int
 }
 
 func encodeMarker(m *marker) []byte { return wire.Marshal(m) }
 
-// write writes the checkpoint in one transaction, or, when it is too large for
-// one, in several by workflow. Each of these is a checkpoint of its own: the
-// first has the partition's keys, and each marker's replay-from still serves the
-// workflows that are yet to come. (C3 with the marker in the last one only would
-// leave workflows that are newer than the partition's keys, if the owner dies in
-// between.)
-func (j *job) write(ctx context.Context) error {
-	parts, err := j.split()
+// step writes the next part.
+func (j *job) step(ctx context.Context) error {
+	pace := j.r.host.pace
+	part, err := j.snap.Next(pace.limit())
 	if err != nil {
 		return err
 	}
-	for i, part := range parts {
-		if err := j.transact(ctx, part, j.replayFrom(parts[i+1:])); err != nil {
-			return err
+	began := time.Now()
+	switch {
+	case !part.Piece:
+		err = j.rows(ctx, part)
+	case j.whole:
+		err = j.move(ctx, part)
+	default:
+		err = j.aside(ctx, part)
+	}
+	pace.took(part.Bytes, time.Since(began))
+	j.bytes += part.Bytes
+	return err
+}
+
+// rows writes whole owners. What is left of redo logs of theirs counts no more.
+func (j *job) rows(ctx context.Context, part store.Part) error {
+	last := ""
+	for i := range part.Rows {
+		if owner := part.Rows[i].Owner; i == 0 || owner != last {
+			j.redos.end(owner)
+			last = owner
 		}
 	}
-	return nil
+	j.owners = part.Owners
+	return j.transact(ctx, j.rowsOf(part), part.Owners)
 }
 
-// part is what one transaction writes of the changelog.
-type part struct {
-	workflows []string
-	records   []*kgo.Record
-	bytes     int
+// aside writes a piece of an owner's rows to its redo log, which counts from the
+// last piece on.
+func (j *job) aside(ctx context.Context, part store.Part) error {
+	if j.redo == nil {
+		j.redo = &store.RedoLog{Area: j.redos.free(), Owner: part.Rows[0].Owner}
+	}
+	records := j.chunks(part.Rows)
+	if !part.Ends {
+		return j.transact(ctx, records, unmarked)
+	}
+	j.redos.end(j.redo.Owner)
+	j.redos.counts = append(j.redos.counts[:len(j.redos.counts):len(j.redos.counts)], *j.redo)
+	err := j.transact(ctx, records, part.Owners)
+	if err == nil {
+		j.whole = true
+		j.snap.Again(part.Owners - 1)
+	}
+	return err
 }
 
-// split reads the due rows. The partition's own go into the first part.
-func (j *job) split() ([]part, error) {
-	own := part{}
-	parts := []part{{}}
+// move writes a piece of the rows that a redo log has to their keys. With the last
+// the log has done its work.
+func (j *job) move(ctx context.Context, part store.Part) error {
+	if !part.Ends {
+		return j.transact(ctx, j.rowsOf(part), part.Owners+1) // its state is there
+	}
+	j.redos.end(j.redo.Owner)
+	j.owners, j.redo, j.whole = part.Owners, nil, false
+	return j.transact(ctx, j.rowsOf(part), part.Owners)
+}
+
+// rowsOf are the records of a part's rows.
+func (j *job) rowsOf(part store.Part) []*kgo.Record {
 	topic := j.r.host.names.State()
-	err := j.snap.Each(func(workflow string, key, value []byte) error {
+	records := make([]*kgo.Record, 0, len(part.Rows)+4)
+	for i := range part.Rows {
 		rec := j.room.record()
-		*rec = kgo.Record{Topic: topic, Partition: j.r.o.p, Key: key, Value: value}
-		size := len(key) + len(value)
-		j.bytes += size
-		if workflow == "" {
-			own.records = append(own.records, rec)
-			return nil
-		}
-		at := &parts[len(parts)-1]
-		if n := len(at.workflows); n == 0 || at.workflows[n-1] != workflow {
-			if at.bytes >= checkpointBytes {
-				parts = append(parts, part{})
-				at = &parts[len(parts)-1]
-			}
-			at.workflows = append(at.workflows, workflow)
-		}
-		at.records = append(at.records, rec)
-		at.bytes += size
-		return nil
-	})
-	parts[0].records = append(own.records, parts[0].records...)
-	return parts, err
-}
-
-// replayFrom is what the workflows need that are not written yet.
-func (j *job) replayFrom(later []part) journal.Mark {
-	from := j.snap.ReplayFrom
-	for _, p := range later {
-		for _, w := range p.workflows {
-			if since := j.since[w]; since.Before(from) {
-				from = since
-			}
-		}
+		*rec = kgo.Record{Topic: topic, Partition: j.r.o.p, Key: part.Rows[i].Key, Value: part.Rows[i].Value}
+		records = append(records, rec)
 	}
-	return from
+	return records
 }
 
-// transact writes one part: rows, marker, lease, committed positions.
-func (j *job) transact(ctx context.Context, p part, replayFrom journal.Mark) error {
+// unmarked says that a part has no marker: what it writes means nothing yet.
+const unmarked = -1
+
+// transact writes one part: records, lease, and, if the state of so many owners is
+// in the changelog with it, the marker that says so and the committed positions. What
+// the last one has said is not said again: an idle partition renews its lease, and
+// writes nothing else.
+func (j *job) transact(ctx context.Context, records []*kgo.Record, owners int) error {
 	h := j.r.host
-	record, err := json.Marshal(j.record)
+	j.marked = owners != unmarked
+	var commit *kafka.Commit
+	if j.marked {
+		commit = j.mark(owners, len(records) > 0)
+	}
+	records = append(records, j.redos.tombstones(h.names.State(), j.r.o.p, j.marked)...)
+	if j.marked {
+		records = append(records, kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), j.said))
+	}
+	record, err := json.Marshal(j.published(commit))
 	if err != nil {
 		return err
 	}
-	records := append(p.records,
-		kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), encodeMarker(j.marker(replayFrom))),
-		kafka.Placed(h.names.Authority(), j.r.o.p, []byte(strconv.Itoa(int(j.r.o.p))), record),
-	)
-	err = j.r.txn.Run(ctx, records, j.commit())
+	records = append(records, kafka.Placed(h.names.Authority(), j.r.o.p, []byte(strconv.Itoa(int(j.r.o.p))), record))
+	err = j.r.txn.Run(ctx, records, commit)
 	for h.Flaws.UnfencedCheckpoint && deposed(err) {
 		if err = j.r.txn.Fence(ctx); err == nil {
-			err = j.r.txn.Run(ctx, records, j.commit())
+			err = j.r.txn.Run(ctx, records, commit)
 		}
 	}
 	return err
 }
 
-// deposed says of a transaction's error whether a newer owner has fenced it off.
-func deposed(err error) bool {
-	var txn *kafka.TxnError
-	return errors.As(err, &txn) && txn.Outcome == kafka.Deposed
+// mark makes the marker of a part, and the positions that are committed with it. A part
+// without rows has none if there is nothing new to say.
+func (j *job) mark(owners int, rows bool) *kafka.Commit {
+	j.marker.ReplayFrom = j.replayFrom(owners)
+	j.marker.Redos = j.redos.counts
+	commit := j.commit()
+	said := encodeMarker(&j.marker)
+	if !rows && bytes.Equal(said, j.said) {
+		j.marked = false
+		return nil
+	}
+	j.said = said
+	return commit
 }
 
-// commit are the committed positions: the durable cursor, visible to lag tools.
+// replayFrom is what the workflows need that are not written yet. It never goes back
+// behind what an earlier part has committed: the changelog has all up to there,
+// and the journal may be trimmed to it.
+func (j *job) replayFrom(owners int) journal.Mark {
+	if from := j.snap.ReplayFrom(owners); !from.Before(j.floor) {
+		return from
+	}
+	return j.floor
+}
+
+// ended says whether the last part is written.
+func (j *job) ended() bool { return j.redo == nil && j.owners == j.snap.Owners() }
+
+// abandoned are the redo logs after a part that is not known to be written: of the
+// one at hand nobody knows what is there.
+func (j *job) abandoned(known redoLogs) redoLogs {
+	if j.redo != nil && !j.whole {
+		known.spent = append(known.spent[:len(known.spent):len(known.spent)], spentLog{*j.redo, j.marked})
+	}
+	return known
+}
+
+// outcome is what became of a transaction, by its error.
+func outcome(err error) kafka.Outcome {
+	var txn *kafka.TxnError
+	if errors.As(err, &txn) {
+		return txn.Outcome
+	}
+	return kafka.Failed
+}
+
+// deposed says of a transaction's error whether a newer owner has fenced it off.
+func deposed(err error) bool { return outcome(err) == kafka.Deposed }
+
+// commit is the durable cursor of the partition as of the checkpoint, visible to lag
+// tools.
 func (j *job) commit() *kafka.Commit {
 	h := j.r.host
 	member, generation := h.Member()
-	if member == "" {
+	if j.marker.Bare = j.marker.Bare || member == ""; j.marker.Bare {
 		return nil
 	}
-	at := func(offset int64) map[int32]kafka.Position {
-		return map[int32]kafka.Position{j.r.o.p: {Offset: offset, LeaderEpoch: -1}}
-	}
-	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation,
-		Positions: map[string]map[int32]kafka.Position{h.names.Journal(): at(j.snap.Applied.Offset + 1)}}
-	for _, cur := range j.cursors {
-		c.Positions[h.router.topic(cur.Source)] = at(cur.Next)
+	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation, Within: h.Settings.Lease / 4,
+		Positions: map[string]map[int32]kafka.Position{}}
+	at := j.marker.cursor()
+	for i, topic := range h.cursorTopics() {
+		c.Positions[topic] = map[int32]kafka.Position{j.r.o.p: {Offset: at[i], LeaderEpoch: -1}}
 	}
 	return c
 }

@@ -32,6 +32,12 @@ func (r *reign) claim(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.reidentify(ctx); err != nil {
+		return err
+	}
+	if err := r.unhidden(ctx); err != nil {
+		return err
+	}
 	at, err := r.takeOver(ctx)
 	if err != nil {
 		return err
@@ -48,26 +54,36 @@ func (r *reign) claim(ctx context.Context) error {
 	return nil
 }
 
+// unhidden waits until no transaction is open in the journal: what is appended
+// behind one nobody reads, a takeover neither. The fence has ended those of older
+// owners; another producer's keeps the partition blocked.
+func (r *reign) unhidden(ctx context.Context) error {
+	topic := r.host.names.Journal()
+	for began := time.Now(); ; sleep(ctx, waitStep) {
+		end, err := ask(ctx, r.host.adm.ListEndOffsets, topic, r.o.p)
+		if err != nil {
+			return fmt.Errorf("asking for the end of %s/%d: %w", topic, r.o.p, err)
+		}
+		decided, err := r.read.end(ctx, topic, r.o.p)
+		switch {
+		case err != nil:
+			return err
+		case decided >= end:
+			return nil
+		case time.Since(began) > askTimeout:
+			return &BlockedError{fmt.Sprintf("journal partition %d at offset %d: %v", r.o.p, decided, journal.ErrHeld)}
+		}
+	}
+}
+
 // publishedUntil is the end of the lease as its owner renewed it last. After the
 // fence nobody can renew it any more (O1).
 func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
-	topic := r.host.names.Authority()
-	s, err := r.read.spanOf(ctx, topic, r.o.p)
-	if err != nil {
+	last, err := r.read.last(ctx, r.host.names.Authority(), r.o.p, []byte(strconv.Itoa(int(r.o.p))))
+	if err != nil || last == nil {
 		return 0, err
 	}
-	var last []byte
-	found := false
-	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
-		if string(k.Key) == strconv.Itoa(int(r.o.p)) {
-			last, found = k.Value, true
-		}
-		return nil
-	})
-	if err != nil || !found {
-		return 0, err
-	}
-	l, err := publishedLease(last)
+	l, err := publishedLease(last.Value)
 	switch {
 	case err != nil:
 		return r.unreadUntil(ctx, err)

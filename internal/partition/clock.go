@@ -7,17 +7,20 @@ import (
 	"time"
 )
 
-// clockWatch finds out whether the clock of this process differs from the broker's
+// clockWatch finds out whether the clock of this process differs from the brokers'
 // by more than is allowed (J2). An old stamp by itself says nothing, since a record
-// may have waited for long. So a process with partitions now and then sends a
-// record of its own to the inbox, and reads when the broker has stamped it: between
-// its sending and its acknowledgement, by whatever clock. Between two comparisons
-// stamps of inputs that are ahead tell of a clock that is behind.
+// may have waited for long. So a process with partitions now and then sends records
+// of its own to the inbox, one to each of several brokers, and reads when they were
+// stamped: between their sending and their acknowledgement, by whatever clock. The
+// median of the brokers counts; one that differs from it is warned of, and stops
+// nobody. Between two comparisons stamps of inputs that are ahead tell of a clock
+// that is behind.
 type clockWatch struct {
 	host *Host
-	wake chan struct{} // somebody waits for the next comparison
-	read *reader       // of the probes; nil until there was one
-	at   int32         // partition of the inbox to send a probe to, counted on
+	wake chan struct{}  // somebody waits for the next comparison
+	read *reader        // of the probes; nil until there was one
+	at   int32          // which of a broker's partitions is sent a probe, counted on
+	said map[int32]bool // brokers whose clocks are said to be wrong
 
 	mu   sync.Mutex
 	last *comparison // the last one that began; nil: none
@@ -26,6 +29,7 @@ type clockWatch struct {
 	known   atomic.Pointer[reading]    // when one was made last; nil: never
 	wrong   atomic.Pointer[ClockError] // what it found; nil: they agreed
 	suspect atomic.Int64               // ms that some stamp was ahead, as long as nobody has compared since
+	strange atomic.Pointer[[]string]   // what is to be known of brokers' clocks
 	excused atomic.Int64               // ms that stamps may be ahead: a comparison has found our clock right
 }
 
@@ -41,7 +45,9 @@ type reading struct {
 	at  time.Time // monotonic
 }
 
-func newClockWatch(h *Host) *clockWatch { return &clockWatch{host: h, wake: make(chan struct{}, 1)} }
+func newClockWatch(h *Host) *clockWatch {
+	return &clockWatch{host: h, wake: make(chan struct{}, 1), said: map[int32]bool{}}
+}
 
 // run compares whenever somebody asks for it, until ctx ends.
 func (w *clockWatch) run(ctx context.Context) {
@@ -59,9 +65,9 @@ func (w *clockWatch) run(ctx context.Context) {
 		c := w.begin()
 		ask, stop := context.WithTimeout(ctx, askTimeout)
 		if err := w.compare(ask); err != nil && ctx.Err() == nil {
-			w.host.logger.Warn("comparing the clock with the broker's", "error", err)
-			w.at++ // one partition that takes no records is no reason not to know
+			w.host.logger.Warn("comparing the clock with the brokers'", "error", err)
 		}
+		w.at++ // one partition that takes no records is no reason not to know
 		stop()
 		close(c.done)
 	}

@@ -23,6 +23,9 @@ type Cluster interface {
 	Admin() (Admin, error)
 	Txn(partition int32) (Txn, error)
 	Source() (journal.Source, error)
+	// LearnLimit finds out the largest batch of a topic that has refused one, which
+	// clients that are made later heed, and whether that was news.
+	LearnLimit(ctx context.Context, topic string) (limit int32, less bool, err error)
 }
 
 // Producer writes records in order and tells of each what became of it. No call
@@ -37,17 +40,20 @@ type Producer interface {
 type LogReader interface {
 	journal.Log
 	RemoveConsumePartitions(partitions map[string][]int32)
+	// PurgeTopicsFromConsuming takes topics out whole: one that is added again is
+	// the one that there is then, which may be another one of the same name.
+	PurgeTopicsFromConsuming(topics ...string)
 	PauseFetchPartitions(partitions map[string][]int32) map[string][]int32
 	ResumeFetchPartitions(partitions map[string][]int32)
 }
 
-// Admin answers questions about logs, topics and groups; *kadm.Client does.
+// Admin answers questions about logs, topics and groups, and deletes the oldest
+// records of logs; *kadm.Client does.
 type Admin interface {
 	journal.Offsets
-	ListEndOffsets(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
 	FetchOffsets(ctx context.Context, group string) (kadm.OffsetResponses, error)
-	ListTopics(ctx context.Context, topics ...string) (kadm.TopicDetails, error)
 	Metadata(ctx context.Context, topics ...string) (kadm.Metadata, error)
+	DeleteRecords(ctx context.Context, below kadm.Offsets) (kadm.DeleteRecordsResponses, error)
 	Close()
 }
 

@@ -1,93 +1,97 @@
 package partition
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/shared/events"
 )
 
-// compare holds the stamp of a record against the times when it was sent and when
-// that was acknowledged.
+// compare holds the stamps of records that several brokers have made against the
+// times when they were sent and when that was acknowledged.
 func (w *clockWatch) compare(ctx context.Context) error {
-	h := w.host
 	suspect := w.suspect.Load()
-	sent := h.Clock.Now()
-	probe, err := w.send(ctx)
+	asked, err := w.leaders(ctx)
 	if err != nil {
-		return fmt.Errorf("sending a record for its stamp: %w", err)
+		return err
 	}
-	acknowledged := h.Clock.Now()
-	now := reading{acknowledged.Round(0), time.Now()}
-	stamp, err := w.stampOf(ctx, probe)
-	if err != nil {
-		return fmt.Errorf("reading the stamp of a record: %w", err)
+	known, bad := w.probe(ctx, asked)
+	if len(known) <= len(asked)/2 {
+		return fmt.Errorf("%d of %d brokers have stamped a record in time: %w", len(known), len(asked), bad)
+	}
+	now := known[0].answered
+	for _, p := range known {
+		if p.answered.at.Before(now.at) {
+			now = p.answered
+		}
 	}
 	w.known.Store(&now)
-	off := max(0, stamp-acknowledged.UnixMilli()) + min(0, stamp-sent.UnixMilli())
-	if most := h.Settings.clockError(); off > most || off < -most {
-		w.wrong.Store(&ClockError{Ahead: off})
-		w.suspect.Store(0)
-		w.excused.Store(0)
-		return nil
-	}
-	w.wrong.Store(nil)
-	if w.suspect.CompareAndSwap(suspect, 0) && suspect > 0 {
-		w.excused.Store(suspect + h.Settings.Margin.Milliseconds())
-	}
+	w.judge(known, suspect)
 	return nil
 }
 
-// stampOf reads a probe back: the client does not tell how it was stamped.
-func (w *clockWatch) stampOf(ctx context.Context, probe *kgo.Record) (int64, error) {
-	if w.read == nil {
-		var err error
-		if w.read, err = newReader(w.host.Cluster, w.host.adm); err != nil {
-			return 0, err
-		}
+// judge finds out by the brokers' clocks whether this one is wrong.
+func (w *clockWatch) judge(known []*clockProbe, suspect int64) {
+	off := median(known)
+	w.outliers(known, off)
+	most := w.host.Settings.clockError()
+	if off > most || off < -most {
+		w.wrong.Store(&ClockError{Ahead: off})
+		w.suspect.Store(0)
+		w.excused.Store(0)
+		return
 	}
-	k, err := w.read.one(ctx, probe.Topic, probe.Partition, probe.Offset)
-	switch {
-	case err != nil:
-		return 0, err
-	case k == nil:
-		return 0, errors.New("it is gone")
-	}
-	return k.Timestamp.UnixMilli(), nil
-}
-
-// send produces the probe. It does not outlast ctx, whatever the broker does.
-func (w *clockWatch) send(ctx context.Context) (*kgo.Record, error) {
-	rec := kafka.Keyed(w.host.names.Inbox(), w.probeKey(), events.EncodeInbox(&events.TaskHeartbeat{}))
-	done := make(chan error, 1)
-	w.host.effects.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
-	select {
-	case err := <-done:
-		if err == nil && rec.Offset < 0 { // it was sent twice
-			err = errors.New("it is not known where it is")
-		}
-		return rec, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	w.wrong.Store(nil)
+	// Stamps may be so far ahead as one was, or as a broker's clock is.
+	ahead := max(suspect, known[len(known)-1].off)
+	if w.suspect.CompareAndSwap(suspect, 0) && ahead > most {
+		w.excused.Store(ahead + w.host.Settings.Margin.Milliseconds())
 	}
 }
 
-// ProbeKey begins the keys of the records that are sent to the inbox for their
-// stamp: heartbeats of nobody, which every owner drops.
-const ProbeKey = "_clock"
+// median is how far (ms) the brokers are ahead, of an even number the one that is
+// less so: all planners hold their clocks against the same broker's then.
+func median(known []*clockProbe) int64 {
+	slices.SortFunc(known, func(a, b *clockProbe) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.broker, b.broker)) })
+	return known[(len(known)-1)/2].off
+}
 
-// probeKey is a key of a partition of the inbox.
-func (w *clockWatch) probeKey() []byte {
-	for i := 0; ; i++ {
-		key := []byte(ProbeKey + strconv.Itoa(i))
-		if n := w.host.Partitions; kafka.PartitionFor(key, n) == w.at%n {
-			return key
+// outliers tells of the brokers whose clocks differ from the median by more than
+// the clock of a planner may: it is said once, and once that it is over.
+func (w *clockWatch) outliers(known []*clockProbe, median int64) {
+	var notes []string
+	for _, p := range known {
+		off := p.off - median
+		if most := w.host.Settings.clockError(); off <= most && off >= -most {
+			if w.said[p.broker] {
+				delete(w.said, p.broker)
+				w.host.logger.Info("a broker's clock is right again", "broker", p.broker)
+			}
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("the clock of broker %d is %s those of the others", p.broker, apart(off)))
+		if !w.said[p.broker] {
+			w.said[p.broker] = true
+			w.host.logger.Warn("a broker's clock is wrong", "broker", p.broker, "difference", apart(off))
 		}
 	}
+	slices.Sort(notes)
+	w.strange.Store(&notes)
+}
+
+// apart is a difference in ms for people.
+func apart(ms int64) string {
+	if ms < 0 {
+		return fmt.Sprintf("%s behind", time.Duration(-ms)*time.Millisecond)
+	}
+	return fmt.Sprintf("%s ahead of", time.Duration(ms)*time.Millisecond)
+}
+
+// notes are what an operator should know of the brokers' clocks.
+func (w *clockWatch) notes() []string {
+	if n := w.strange.Load(); n != nil {
+		return *n
+	}
+	return nil
 }

@@ -79,9 +79,15 @@ func (p *Processor) fold(e events.Event, rec *events.Record) {
 	case *events.EffectFailed:
 		p.tx.Delete(failedRow(e))
 	case *events.WorkflowQuarantined:
-		if k, err := rows.ParseKey(e.Timer); err == nil && len(e.Timer) > 0 {
-			p.tx.Delete(k)
-		}
+		p.dropTimer(e)
+	}
+}
+
+// dropTimer deletes the timer whose firing was set aside. It is a row of its workflow,
+// which may be older than the partition's keys (C1), and deleting it again is harmless.
+func (p *Processor) dropTimer(e *events.WorkflowQuarantined) {
+	if k, err := rows.ParseKey(e.Timer); err == nil && len(e.Timer) > 0 {
+		p.tx.Delete(k)
 	}
 }
 

@@ -36,7 +36,10 @@ func (p *Processor) decide(d *decision) bool {
 		Workflow: d.in.Workflow, Time: p.recordTime(),
 		ReplyTo: d.in.ReplyTo, Trace: d.in.Trace,
 	}
-	defect := p.attempt(d, f, 0)
+	defect := p.suspect(d)
+	if defect == "" && p.fault == nil {
+		defect = p.attempt(d, f, 0)
+	}
 	if p.fault != nil {
 		return false
 	}
@@ -49,6 +52,7 @@ func (p *Processor) decide(d *decision) bool {
 		p.Stats.Dropped.Add(1)
 		return false
 	}
+	p.wary.recorded(d.ref.Source)
 	kafkaRec := journal.Encode(&f.rec, p.Names, p.Partition)
 	if limit := p.recordLimit(); len(kafkaRec.Value) > limit {
 		return p.oversize(d, f, limit)
@@ -81,7 +85,7 @@ func (p *Processor) fill(d *decision, f *flight, limit int) {
 		return
 	}
 	f.outs = p.conclude(f.outs[:0], rec, d.command)
-	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
+	f.outs = withOriginal(f.outs, rec, d.raw)
 	f.due = domain(rec) && p.Machine.Due(p.tx, rec)
 }
 
@@ -141,7 +145,7 @@ func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	rec := &f.rec
 	rec.Events = []events.Event{event}
 	f.outs = p.conclude(f.outs[:0], rec, d.command)
-	f.outs = append(f.outs, p.original(rec, d.raw, len(f.outs))...)
+	f.outs = withOriginal(f.outs, rec, d.raw)
 	f.due = false
 	p.append(f, journal.Encode(rec, p.Names, p.Partition))
 	return true
@@ -153,7 +157,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	p.seq = rec.Position.Seq
 	p.tail = p.tail.Next(rec.Position, p.tail.Offset, k.Value)
 	p.n++
-	f.n, f.mark, f.size = p.n, p.tail, len(k.Value)+len(k.Key)+64
+	f.n, f.mark, f.size, f.ran = p.n, p.tail, len(k.Value)+len(k.Key)+64, p.clock.ran
 	f.tries = appendTries(f.tries, writes)
 	for _, s := range inputs {
 		f.read[s] = p.inputs[s].reached()

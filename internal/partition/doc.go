@@ -32,21 +32,26 @@
 //     not have did not happen, and its input is read again.
 //   - After the acknowledgement, before the batch: recovery replays the record
 //     and derives rows, ledger and outbox from it; its effects are released again,
-//     under the same ids (E1), whether they were out or not.
+//     under the same ids (E1), whether they were out or not. An effect that carries
+//     its input's own bytes becomes an outbox row that says where these are
+//     (originals.go); who comes to serve reads them again.
 //   - After the batch: the outbox and the open attempts say what is not known to
 //     be out; only that is released again.
-//   - During a checkpoint: its transaction is whole or nothing (C1), and what was
-//     dirty stays dirty until the commit is known (C2).
+//   - During a checkpoint: each of its transactions is whole or nothing (C1), each
+//     leaves a changelog to restore from (C3), and what was dirty stays dirty until
+//     the commit is known (C2).
 //
 // # Files
 //
 // processor.go, decide.go, inflight.go and writing.go are the loop; inputs.go, commands.go,
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
 // record, live and in replay; effects.go, aside.go, ledger.go, timers.go, liveness.go,
-// reads.go and lease.go what a record changes beside the machine's rows.
-// owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, serve.go, unapplied.go,
-// checkpoint.go, checkpoint_job.go, marker.go and published.go are an owner's
-// life. host.go, clock.go, router.go, reader.go, kafkalog.go, mailbox.go, offsets.go and
-// queues.go are what the partitions of a process share. The laws by letter (J1,
+// again.go, reads.go, reads_held.go and lease.go what a record changes beside the machine's rows.
+// owner.go, recover.go, restore.go, replay.go, claim.go, vanish.go, originals.go, panics.go, serve.go, suspects.go, unapplied.go,
+// checkpoint.go, checkpoint_job.go, redo.go, pace.go, marker.go and published.go are an owner's
+// life. host.go, clock.go, compare.go, probe.go, router.go, router_faults.go, reader.go,
+// kafkalog.go, mailbox.go, offsets.go and queues.go are what the partitions of a process
+// share; fitness.go and attend.go keep it a member of its group while it can serve.
+// The laws by letter (J1,
 // O2, …) are those of the partition log's design.
 package partition

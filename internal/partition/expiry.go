@@ -11,12 +11,15 @@ const (
 	expireMost  = 512 // entries forgotten at one look, and those of the last page
 
 	// expirySpan is the time that a page of entries is about, as a power of two
-	// of ms. The number is in keys of rows: it stays.
-	expirySpan = 6
+	// of ms, and expiryBlock the records that may add to it, as a power of two.
+	// The numbers are in keys of rows: they stay.
+	expirySpan  = 6
+	expiryBlock = 7
 )
 
-// expiryPage names the ledger entries of a span of time. Under load a row for
-// each of them would cost more than the entry.
+// expiryPage names the ledger entries of a span of time and a block of records.
+// Under load a row for each entry would cost more than the entry, and a row for all
+// of a span would have no bound.
 //
 // Versions of a page share their array: one is made from the other by appending
 // only, and there is no way back to an older one.
@@ -38,10 +41,13 @@ func (n *entryName) Fields(c *wire.Codec) {
 	wire.String(c, 2, "id", &n.ID)
 }
 
-// expiryKey is the page of a time (Unix ms).
-func expiryKey(at int64) rows.Key {
-	return rows.Key{Table: rows.Expiry, A: uint64(at) >> expirySpan}
+// expiryKey is the page of a time (Unix ms) to which a record adds.
+func expiryKey(at int64, rec events.Position) rows.Key {
+	return rows.Key{Table: rows.Expiry, A: expirySpanOf(at), B: rec.Seq >> expiryBlock}
 }
+
+// expirySpanOf is the span of time that a time (Unix ms) is in.
+func expirySpanOf(at int64) uint64 { return uint64(at) >> expirySpan }
 
 // forget drops entries that nothing can need any more, at a place in the order of
 // records, so that replay forgets the same ones. The oldest command that may be
@@ -62,7 +68,7 @@ func (p *Processor) forget(rec *events.Record) {
 	var old []aged
 	names := 0
 	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
-		if k.A >= uint64(oldest)>>expirySpan || names >= expireMost {
+		if k.A >= expirySpanOf(oldest) || names >= expireMost {
 			return false
 		}
 		old = append(old, aged{k, page})
@@ -80,7 +86,7 @@ func (p *Processor) forgetPage(k rows.Key, page *expiryPage) {
 	p.tx.Delete(k)
 	for _, n := range page.Entries {
 		at := ledgerKey(n.Workflow, n.ID)
-		if e := rows.Get[ledgerRow](p.tx, at); e != nil && expiryKey(e.Time) == k {
+		if e := rows.Get[ledgerRow](p.tx, at); e != nil && expirySpanOf(e.Time) == k.A {
 			p.tx.Delete(at)
 		}
 	}

@@ -8,6 +8,7 @@ func (h *Host) Recover(ctx context.Context, p int32) error {
 	ctx, lost := context.WithCancel(ctx)
 	defer lost()
 	o := &Owner{host: h, p: p, logger: h.logger, lost: lost}
+	o.set(Recovering, 0, "")
 	r, err := o.recover(ctx, ctx, func(error) {})
 	if err == nil {
 		r.close()

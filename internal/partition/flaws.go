@@ -15,11 +15,22 @@ type Flaws struct {
 	AnyStore           bool // a store is used again without proof (O4)
 	UnfencedCheckpoint bool // who is fenced off fences back, and writes its checkpoint (C4)
 	CommittedPositions bool // inputs are read from the committed offsets (J3)
+	BlindCursor        bool // committed offsets are not held against checkpoint and journal
 	NoRerelease        bool // what is not known to be out is not released again (E1)
+	EarlyTasks         bool // tasks are published again before the inbox is read (E1, E3)
 	NoTimers           bool // timers that were armed before a recovery do not fire
 	ForgetDirty        bool // what a checkpoint was to write is clean, whatever became of it (C2)
 	NoClock            bool // a clock is not compared with the broker's (J2)
 	HastyTimers        bool // timeouts do not wait for the inputs to be read (J5)
 	NoLease            bool // an owner does not look whether its lease has run out (E5, O5)
+	DecidedEnds        bool // queries wait for commands that no open transaction hides, only (E6)
+	OldTopics          bool // an input topic that was made anew is not taken for another one
+	LateRenewal        bool // the lease counts as renewed, and rows as written, with a checkpoint's last part (C3)
+	AlwaysPositions    bool // a checkpoint never goes without committed positions (C4)
+	HastyTrims         bool // logs are trimmed to where they are read, whether a checkpoint has that or not
+	YoungTrims         bool // logs are trimmed however new their records are
 	LateEffects        bool // what is sent later does not look at the lease again (E5)
+	NoBudget           bool // decisions may cost what they will (J4): who makes the machine obeys
+	NoSuspects         bool // what ends the process is decided again for ever
+	OriginalsInMemory  bool // which inputs replay has to read again is no row: it ends with the reign (E1)
 }

@@ -165,8 +165,8 @@ func (r *rig) fold(p int32, upTo events.Position) (folded map[rows.Key]string, o
 		var more []rows.Write
 		for _, o := range outs {
 			more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow()})
+			originals[o.row()] = o.original != nil
 		}
-		originals[rows.Key{Table: rows.Outbox, A: rec.Position.Epoch, B: rec.Position.Seq, C: uint64(len(outs))}] = needsOriginal(rec)
 		r.must(m.Commit(m.p.n, at, append(more, m.p.positionWrites()...)))
 	}
 	folded = map[rows.Key]string{}

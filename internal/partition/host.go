@@ -1,10 +1,13 @@
 package partition
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,12 +63,19 @@ type Host struct {
 	queues  *queueCounts
 	clock   *clockWatch
 	latest  *statuses
+	hot     *store.Budget
+	began   time.Time
+	pace    *pace
 
 	recovering chan struct{} // bounds the recoveries at a time
+	learning   chan struct{} // one limit at a time
 
 	mu      sync.Mutex
 	journal Producer
-	old     []Producer // stopped by data loss
+	old     []Producer           // stopped by data loss
+	learnt  map[string]time.Time // limits of topics, and when
+	owners  map[*Owner]struct{}
+	trial   *diskTrial // that is under way, or whose answer nobody has heard; nil: none
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -86,6 +96,9 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 	if c.Stats == nil {
 		c.Stats = &Stats{}
 	}
+	if c.Kafka.Limits == nil {
+		c.Kafka.Limits = &kafka.Limits{}
+	}
 	if c.Cluster == nil {
 		c.Cluster = kafkaCluster{c.Kafka}
 	}
@@ -96,7 +109,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 	if c.Settings.RecordBytes == 0 {
 		c.Settings.RecordBytes = int(topics.Default().MaxBytes(names, names.Journal())) - recordOverhead
 	}
-	h := &Host{HostConfig: c, names: names, logger: c.Logger, recovering: make(chan struct{}, recoveriesAtOnce)}
+	h := &Host{HostConfig: c, names: names, logger: c.Logger, began: time.Now(), recovering: make(chan struct{}, recoveriesAtOnce), owners: map[*Owner]struct{}{}, learnt: map[string]time.Time{}, learning: make(chan struct{}, 1)}
 	if err := h.connect(); err != nil {
 		h.closeClients()
 		return nil, err
@@ -126,8 +139,10 @@ func (h *Host) connect() (err error) {
 	if h.router, err = newRouter(h.Cluster, h.names, h.logger); err != nil {
 		return err
 	}
+	h.router.oldTopics = h.Flaws.OldTopics
+	h.hot = store.NewBudget(int64(h.Settings.HotBytes))
 	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
-	h.latest = newStatuses(&h.Settings)
+	h.latest, h.pace = newStatuses(&h.Settings), newPace(&h.Settings)
 	return nil
 }
 
@@ -168,6 +183,35 @@ func (h *Host) journalClient() Producer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.journal
+}
+
+// Owners are those that have not ended, by partition.
+func (h *Host) Owners() []*Owner {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(h.owners), func(a, b *Owner) int { return cmp.Compare(a.p, b.p) })
+}
+
+// claims says, under the lock, whether there is an owner of a partition here.
+func (h *Host) claims(p int32) bool {
+	for o := range h.owners {
+		if o.p == p {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Host) enter(o *Owner) {
+	h.mu.Lock()
+	h.owners[o] = struct{}{}
+	h.mu.Unlock()
+}
+
+func (h *Host) exit(o *Owner) {
+	h.mu.Lock()
+	delete(h.owners, o)
+	h.mu.Unlock()
 }
 
 // replaceJournal makes a new journal client if the failed one is still in use.

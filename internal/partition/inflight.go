@@ -2,9 +2,9 @@ package partition
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -17,6 +17,7 @@ type flight struct {
 	outs  []*Outgoing
 	read  [logs]reached // of the input logs once it is acknowledged (J3)
 	size  int
+	ran   time.Duration // of the owner's monotonic clock, when it was appended
 	acked bool
 	due   bool
 	after func() // what the owner does once it is acknowledged
@@ -78,6 +79,18 @@ func (e *PoisonedError) Error() string {
 
 func (e *PoisonedError) Unwrap() error { return e.Err }
 
+// DescentError is an acknowledged record that stands no further on in the journal
+// than the one before it: the journal has lost its newest records, as by an unclean
+// election, and whatever this owner knows of them is not so (J1).
+type DescentError struct {
+	Position       events.Position
+	Offset, Before int64 // where it stands, and where its predecessor was acknowledged
+}
+
+func (e *DescentError) Error() string {
+	return fmt.Sprintf("journal record %s was acknowledged at offset %d, its predecessor at %d: the journal has lost records", e.Position, e.Offset, e.Before)
+}
+
 // acknowledged marks what the journal and the effects' topics have confirmed.
 func (p *Processor) acknowledged(b *Batch) {
 	for _, a := range b.Appended {
@@ -107,21 +120,32 @@ func (p *Processor) appended(a Appended) {
 	f := p.inflight.all[i]
 	if a.Err != nil {
 		p.fail(&PoisonedError{Position: f.mark.Position, Err: a.Err})
-		if kafka.IsTooLarge(a.Err) {
-			p.Stats.learnLimit(f.size)
-		}
 		return
 	}
 	if f.acked {
 		return
 	}
-	f.acked, f.mark.Offset = true, a.Offset
-	if a.Offset < 0 { // known to be written, not where: no earlier than behind its predecessor
-		f.mark.Offset = p.landed.Offset + 1
-		if i > 0 {
-			f.mark.Offset = p.inflight.all[i-1].mark.Offset + 1
-		}
+	before := int64(-1)
+	switch {
+	case i > 0:
+		before = p.inflight.all[i-1].mark.Offset
+	case !p.landed.IsZero():
+		before = p.landed.Offset
 	}
+	switch {
+	case a.Offset < 0: // known to be written, not where: no earlier than behind its predecessor
+		a.Offset = before + 1
+	case a.Offset <= before:
+		p.fail(&DescentError{Position: f.mark.Position, Offset: a.Offset, Before: before})
+		return
+	}
+	f.acked, f.mark.Offset = true, a.Offset
+}
+
+// stalled says whether the oldest append has waited for longer than a lease. Then
+// the lease is not renewed: what this owner cannot write another one may (O5).
+func (p *Processor) stalled() bool {
+	return p.inflight.len() > 0 && p.clock.ran-p.inflight.all[0].ran > p.Settings.Lease
 }
 
 // settle releases the effects of all acknowledged records. The store gets them

@@ -15,6 +15,7 @@ type inputLog struct {
 	queue   []*kgo.Record // fetched, not decided
 	gen     uint32        // of the log that is read
 	next    int64         // offset to decide next
+	start   int64         // of the log: below it its owner has deleted what was decided
 	seeking bool          // what comes was read before the log was sought to another place
 	last    uint32        // fingerprint of the record before next
 	durable reached       // what a checkpoint may commit (J3)

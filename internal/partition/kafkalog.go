@@ -52,7 +52,7 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 	l.send(l.host.effects, o)
 }
 
-var errNoQueue = errors.New("the queue has no topic")
+var errNoQueue = errors.New("the queue has no topic, or none that is known yet; heddle topics apply --queue makes it")
 
 // Outlet implements Log. An attempt goes to its partition of the queue (E2), what
 // else there is where its key belongs.
@@ -75,7 +75,11 @@ func (o *Outgoing) fill(topic string, partition int32) {
 
 func (l *kafkaLog) send(client Producer, o *Outgoing) {
 	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
-		if !l.over(o, r, err) {
+		switch {
+		case l.over(o, r, err):
+		case kafka.IsTooLarge(err):
+			l.judge(r, err, func() { l.box.produced(Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
+		default:
 			l.shut(o, err)
 		}
 	})
@@ -87,7 +91,7 @@ func (l *kafkaLog) over(o *Outgoing, r *kgo.Record, err error) bool {
 	switch {
 	case err == nil:
 		l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
-	case refused(err):
+	case refused(err) && !l.mayFit(r, err):
 		l.box.produced(Produced{Out: o, Err: err})
 	case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
 		return false
@@ -99,6 +103,29 @@ func (l *kafkaLog) over(o *Outgoing, r *kgo.Record, err error) bool {
 // when the lease and the log allow it (E5).
 func (l *kafkaLog) shut(o *Outgoing, err error) {
 	l.box.produced(Produced{Out: o, Shut: l.Outlet(o), Err: err})
+}
+
+// mayFit says of a record that was refused as too large whether it is not larger than
+// what is known of its topic: a batch is refused whole, and the limit may have been
+// lowered.
+func (l *kafkaLog) mayFit(r *kgo.Record, err error) bool {
+	known := l.host.Kafka.Limits.Of(r.Topic, topicLimits().MaxBytes(l.host.names, r.Topic))
+	return kafka.IsTooLarge(err) && kafka.BatchBytes(r) <= int(known)
+}
+
+// judge finds out beside the loop whether a record is too large, or came in a batch
+// that was (J4), and says so in one of two ways.
+func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(error)) {
+	go func() {
+		less, bad := l.host.learnLimit(l.ctx, r.Topic, r.Timestamp)
+		switch {
+		case l.ctx.Err() != nil: // nobody waits for it
+		case bad != nil || less && l.mayFit(r, err):
+			forNow(errors.Join(err, bad))
+		default:
+			forGood()
+		}
+	}()
 }
 
 // letOutAgain asks the owner to let an effect out that was released before: the
@@ -114,6 +141,9 @@ func refused(err error) bool {
 
 // AskEnds implements Log.
 func (l *kafkaLog) AskEnds() { l.host.ends.ask(l.p, l.box) }
+
+// AskDecided implements Log.
+func (l *kafkaLog) AskDecided() { go l.host.askDecided(l.ctx, l.p, l.box) }
 
 // AskQueue implements Log.
 func (l *kafkaLog) AskQueue(queue string) { go l.host.askQueue(l.ctx, queue, l.box) }

@@ -160,6 +160,7 @@ func TestE3APassedTaskIsPublishedAgainWithTheSameToken(t *testing.T) {
 	m.mustStep()
 	m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 0, End: 9, Committed: 6}}}}
 	m.mustStep()
+	m.inboxRead()
 	tasks := m.of(machine.TaskEffect)
 	if len(tasks) != 2 || string(tasks[0].Value) != string(tasks[1].Value) {
 		t.Errorf("%d task records, want the same one again", len(tasks))
@@ -190,6 +191,7 @@ func TestE3APendingAttemptIsLookedAfterWhateverIsKnownOfItsRecord(t *testing.T) 
 			}
 			m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 0, End: 9, Committed: 6}}}}
 			m.mustStep()
+			m.inboxRead()
 			if n := len(m.of(machine.TaskEffect)); n != 2 {
 				t.Errorf("a task that was passed was published %d times", n)
 			}

@@ -97,6 +97,30 @@ func TestADoubledAcknowledgementReleasesOnce(t *testing.T) {
 	}
 }
 
+// A record that is acknowledged no further on than its predecessor says that the
+// journal has lost what was behind: nothing more is released, whatever comes.
+func TestJ1AcknowledgementsThatDoNotAscendEndTheReign(t *testing.T) {
+	for _, offsets := range [][]int64{{7, 7}, {7, 3}, {-1, 0}} {
+		m := newModel(t, Settings{})
+		m.command("a", "w", "start", `{"definition":"counter"}`)
+		m.command("b", "w", "input", `{"input":1}`)
+		m.command("c", "w", "input", `{"input":1}`)
+		m.mustStep()
+		for i, offset := range offsets {
+			m.batch.Appended = append(m.batch.Appended, Appended{Seq: m.seqOf(i), Offset: offset})
+		}
+		m.batch.Appended = append(m.batch.Appended, Appended{Seq: m.seqOf(2), Offset: 9})
+		err := m.step()
+		var descent *DescentError
+		if !errors.As(err, &descent) || descent.Offset != offsets[1] {
+			t.Errorf("offsets %v end the reign with %v", offsets, err)
+		}
+		if n := len(m.of(machine.ReplyEffect)); n != 0 {
+			t.Errorf("offsets %v: %d replies were released of what may be lost", offsets, n)
+		}
+	}
+}
+
 func TestJ1AFailedAppendPoisonsWhatComesAfter(t *testing.T) {
 	m := newModel(t, Settings{})
 	m.command("a", "w", "start", `{"definition":"counter"}`)

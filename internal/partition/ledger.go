@@ -20,7 +20,7 @@ func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
 		entry.Answer = answerOf(r)
 	}
 	p.tx.Put(ledgerKey(rec.Workflow, rec.ID), entry)
-	rows.Change[expiryPage](p.tx, expiryKey(entry.Time)).add(rec.Workflow, rec.ID)
+	rows.Change[expiryPage](p.tx, expiryKey(entry.Time, rec.Position)).add(rec.Workflow, rec.ID)
 }
 
 // horizon is the stamp (Unix ms) before which commands are too old to be decided.

@@ -15,7 +15,10 @@ type watch struct {
 	open  map[attemptKey]*watched
 	next  int64                   // Unix ms of the next sweep
 	asked map[string][]attemptKey // queues whose offsets are asked for, and for whom
-	spare spares[watched]
+	again []again                 // oldest first
+
+	unknown map[string]bool // queues whose offsets could not be told, which is in the log
+	spare   spares[watched]
 }
 
 type attemptKey struct {
@@ -35,10 +38,11 @@ type watched struct {
 	heard     int64  // Unix ms: notified ones are heard of since
 	looked    int64  // Unix ms: pending ones are released or were looked up since
 	stuck     string // why its task record cannot be out; empty: it can
+	again     bool   // it is to be published again, once the inbox is read
 }
 
 func newWatch() watch {
-	return watch{open: map[attemptKey]*watched{}, asked: map[string][]attemptKey{}}
+	return watch{open: map[attemptKey]*watched{}, asked: map[string][]attemptKey{}, unknown: map[string]bool{}}
 }
 
 // try is what a record makes of a runnable's attempt.
@@ -124,6 +128,7 @@ func (p *Processor) sweep() bool {
 	}
 	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
 	p.tryAside()
+	p.stillAgain()
 	silent, pending := p.overdue()
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
@@ -144,7 +149,7 @@ func (p *Processor) overdue() (silent, pending []attemptKey) {
 		case at.row.Detached:
 		case at.row.Notified && p.clock.now-at.heard >= silence:
 			silent = append(silent, k)
-		case at.row.Notified || p.clock.now-at.looked < wait:
+		case at.row.Notified || at.again || p.clock.now-at.looked < wait:
 		case at.stuck != "" || at.offset >= 0:
 			pending = append(pending, k)
 		}
@@ -182,64 +187,6 @@ func (p *Processor) lookAfter(k attemptKey) {
 	p.watch.asked[queue] = append(p.watch.asked[queue], k)
 }
 
-// lookedUp publishes again, with the same token, what is gone from its queue's
-// log or was passed by its takers (E3).
-func (p *Processor) lookedUp(q *QueueOffsets) {
-	keys := p.watch.asked[q.Queue]
-	delete(p.watch.asked, q.Queue)
-	if q.Err != nil {
-		p.Logger.Warn("asking for a queue's offsets", "queue", q.Queue, "error", q.Err)
-		return // asked again after the same while
-	}
-	for _, k := range keys {
-		at := p.watch.open[k]
-		if at == nil || at.row.Notified || at.offset < 0 || at.row.Queue != q.Queue {
-			continue
-		}
-		if gone(at, q.Partitions) {
-			p.republish(k, at)
-		}
-	}
-}
-
-func gone(at *watched, partitions []QueuePartition) bool {
-	if int(at.partition) >= len(partitions) {
-		return true
-	}
-	q := partitions[at.partition]
-	return !q.Unknown && (at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed)
-}
-
-// republish makes the task record of an open attempt again (E1). If that meets
-// a defect, an attempt that nobody has is lost.
-func (p *Processor) republish(k attemptKey, at *watched) {
-	o, defect := p.remake(k, at)
-	if defect != "" && !at.row.Notified {
-		p.giveUp(k, at.row.Decided, "its task record cannot be made again: "+defect)
-	}
-	if p.fault != nil || o == nil {
-		return
-	}
-	at.offset = -1
-	p.Stats.Republished.Add(1)
-	p.afterNewest(o)
-}
-
-// remake is the task record of an open attempt; nil if the state has it closed,
-// whose record is on its way, or a defect was met.
-func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, defect string) {
-	defect = p.contained(func() {
-		e, made := p.Machine.Task(p.tx, k.workflow, &at.row, k.runnable)
-		if !made {
-			return
-		}
-		o = fromEffect(&e, at.row.Decided, 0)
-		o.Key, o.Runnable = k.workflow, k.runnable
-	})
-	p.tx.Reset()
-	return o, defect
-}
-
 // keys are the open attempts in order.
 func (w *watch) keys() []attemptKey {
 	keys := make([]attemptKey, 0, len(w.open))
@@ -248,4 +195,21 @@ func (w *watch) keys() []attemptKey {
 	}
 	slices.SortFunc(keys, compareAttempts)
 	return keys
+}
+
+// unheard are the attempts, in the order of their keys, of which takers may have said
+// something that is lost: those that were decided before the inbox jumped.
+func (w *watch) unheard(jumped events.Position) []attemptKey {
+	return slices.DeleteFunc(w.keys(), func(k attemptKey) bool {
+		at := w.open[k]
+		return at.row.Detached || !at.row.Decided.Before(jumped)
+	})
+}
+
+// untaken are the others that nobody is known to have.
+func (w *watch) untaken(jumped events.Position) []attemptKey {
+	return slices.DeleteFunc(w.keys(), func(k attemptKey) bool {
+		at := w.open[k]
+		return at.row.Detached || at.row.Notified || at.row.Decided.Before(jumped)
+	})
 }

@@ -31,6 +31,7 @@ var givenUp = map[string]func(m *model, task *Outgoing){
 		m.mustStep()
 		m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 6, End: 9, Committed: 6}}}}
 		m.mustStep()
+		m.inboxRead()
 	},
 }
 

@@ -18,7 +18,8 @@ type mailbox struct {
 	flow   flow
 	held   [logs]int // records and bytes of inputs not decided yet
 	bytes  [logs]int
-	paused [logs]bool
+	paused [logs]bool // their log: too many wait
+	faulty [logs]bool // it cannot be read
 
 	mostRecords, mostBytes int
 }
@@ -77,6 +78,16 @@ func (m *mailbox) put(f func(*Batch)) {
 	m.ring()
 }
 
+// query adds a question. Above the bound of those that wait it is dropped, as by an
+// owner that is behind: the one that this is for may hang.
+func (m *mailbox) query(q *events.Query) {
+	m.put(func(b *Batch) {
+		if len(b.Queries) < queryLimit {
+			b.Queries = append(b.Queries, q)
+		}
+	})
+}
+
 // inputs adds fetched records and pauses their log when too many wait.
 func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
 	bytes := 0
@@ -103,9 +114,24 @@ func (m *mailbox) took(s events.Source, records, bytes int) {
 	m.bytes[s] -= bytes
 	if m.paused[s] && m.held[s] <= m.mostRecords/2 && m.bytes[s] <= m.mostBytes/2 {
 		m.paused[s] = false
-		m.flow.resume(s)
+		if !m.faulty[s] {
+			m.flow.resume(s)
+		}
 	}
 	m.mu.Unlock()
+}
+
+// hold stops and restarts the fetching of a log that cannot be read for now,
+// whatever else stops it.
+func (m *mailbox) hold(s events.Source, held bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch m.faulty[s] = held; {
+	case held:
+		m.flow.pause(s)
+	case !m.paused[s]:
+		m.flow.resume(s)
+	}
 }
 
 // reset empties b for reuse without keeping what it pointed to.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/snapshot"
@@ -12,12 +13,14 @@ import (
 
 // marker is what a checkpoint says about itself in the changelog (C1, C3).
 type marker struct {
-	Applied    journal.Mark // guards the partition's keys
-	ReplayFrom journal.Mark // the last record that no dirty workflow needs
-	Topic      []byte       // id of the journal topic
-	Epochs     []epochRow   // the chain back to the journal's start, oldest first
-	Cursors    []cursorRow  // of the input logs
-	Covered    int64        // below this offset of the journal nothing counts that is behind Applied; 0: it is not known
+	Applied    journal.Mark    // guards the partition's keys
+	ReplayFrom journal.Mark    // the last record that no dirty workflow needs
+	Topic      []byte          // id of the journal topic
+	Epochs     []epochRow      // of the last owners, oldest first
+	Cursors    []cursorRow     // of the input logs
+	Redos      []store.RedoLog // over what is at their rows' keys
+	Bare       bool            // its checkpoint went without committed positions (C4)
+	Covered    int64           // below this offset of the journal nothing counts that is behind Applied; 0: it is not known
 }
 
 // Fields implements wire.Message.
@@ -28,6 +31,8 @@ func (m *marker) Fields(c *wire.Codec) {
 	wire.Repeated(c, 4, "epochs", &m.Epochs)
 	wire.Repeated(c, 5, "cursors", &m.Cursors)
 	wire.Int(c, 6, "covered", &m.Covered)
+	wire.Repeated(c, 7, "redos", &m.Redos)
+	c.Bool(8, "bare", &m.Bare)
 }
 
 // covered is how far the journal may have expired without a loss to a state that
@@ -90,12 +95,18 @@ func decodeMarker(b []byte) (*marker, error) {
 }
 
 // chain adds an owner's takeover to the epochs and drops those that ended
-// before the journal's start.
+// before the journal's start, and all but the last few: the newest alone is looked
+// up (term), and each checkpoint carries them all.
 func chain(epochs []epochRow, next epochRow, start int64) []epochRow {
 	for len(epochs) > 0 && epochs[len(epochs)-1].Epoch >= next.Epoch {
 		epochs = epochs[:len(epochs)-1]
 	}
 	epochs = append(epochs[:len(epochs):len(epochs)], next)
+	return since(epochs[max(0, len(epochs)-mostEpochs):], start)
+}
+
+// since are the epochs that did not end before an offset of the journal.
+func since(epochs []epochRow, start int64) []epochRow {
 	for len(epochs) > 1 && epochs[1].Offset <= start {
 		epochs = epochs[1:]
 	}

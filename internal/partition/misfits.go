@@ -57,39 +57,6 @@ func forwarded(r *kgo.Record, s events.Source) *kgo.Record {
 	return out
 }
 
-// original makes the effects that need the input's own bytes.
-func (p *Processor) original(rec *events.Record, r *kgo.Record, number int) []*Outgoing {
-	if r == nil || !takesOriginal(rec) {
-		return nil
-	}
-	out := &Outgoing{Decided: rec.Position, Number: uint64(number), kept: true, Key: string(r.Key)}
-	switch e := rec.Events[0].(type) {
-	case *events.InputForwarded:
-		out.Kind, out.Log, out.Value = machine.ForwardEffect, rec.Input.Source, clone(r.Value)
-		out.Headers = withID(r, rec.Input.Source)
-	case *events.InputRejected:
-		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, e.Reason, e.Path)
-	case *events.WorkflowQuarantined:
-		out.Kind, out.Value = machine.DLQEffect, deadLetter(r, rec, "quarantined: "+e.Reason, "")
-	}
-	return []*Outgoing{out}
-}
-
-// takesOriginal says whether some effect of a record needs its input's bytes.
-func takesOriginal(rec *events.Record) bool {
-	switch about(rec).(type) {
-	case *events.InputForwarded, *events.InputRejected, *events.WorkflowQuarantined:
-		return true
-	}
-	return false
-}
-
-// needsOriginal says whether replay has to read a record's input again to make
-// its effects.
-func needsOriginal(rec *events.Record) bool {
-	return takesOriginal(rec) && (rec.Input.Source == events.FromCommands || rec.Input.Source == events.FromInbox)
-}
-
 // withID are a forwarded record's headers: a command without an id gets its
 // place as its id first, so that it stays the same command.
 func withID(r *kgo.Record, s events.Source) []events.Header {
@@ -124,9 +91,9 @@ type letterHeader struct {
 	Value []byte `json:"value"` // base64
 }
 
-func deadLetter(r *kgo.Record, rec *events.Record, reason, path string) []byte {
+func deadLetter(r *kgo.Record, at events.Position, o *originalRow) []byte {
 	l := letter{
-		ID: rec.Position.String(), Reason: reason, Path: path, Workflow: rec.Workflow,
+		ID: at.String(), Reason: o.Reason, Path: o.Path, Workflow: o.Workflow,
 		Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Time: r.Timestamp.UnixMilli(),
 		Headers: []letterHeader{}, Key: r.Key, Value: r.Value,
 	}

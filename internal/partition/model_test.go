@@ -31,6 +31,7 @@ type model struct {
 	acked    int           // of them, acknowledged
 	produced []*Outgoing   // released
 	asked    int           // questions about ends
+	decided  int           // and about how far transactions are decided
 	queues   []string
 	sought   map[events.Source]int64
 	offsets  [logs]int64 // of the input logs
@@ -81,6 +82,9 @@ func (m *model) Outlet(o *Outgoing) Outlet { return Outlet{kindName(o.Kind) + o.
 // AskEnds implements Log.
 func (m *model) AskEnds() { m.asked++ }
 
+// AskDecided implements Log.
+func (m *model) AskDecided() { m.decided++ }
+
 // AskQueue implements Log.
 func (m *model) AskQueue(queue string) { m.queues = append(m.queues, queue) }
 
@@ -118,6 +122,9 @@ func (m *model) Apply(writes []rows.Write, n uint64) {
 		m.pending = append(m.pending, pendingWrite{n, w})
 	}
 }
+
+// Dirty implements State: a map has no checkpoints.
+func (m *model) Dirty() int { return 0 }
 
 // Expect implements State: a map has nothing to fetch ahead.
 func (m *model) Expect([][]byte) {}
@@ -265,6 +272,13 @@ func (m *model) delivered() {
 // ends answers the question about the ends with what is in the logs now.
 func (m *model) ends() {
 	m.batch.Ends = append(m.batch.Ends, Ends{End: m.offsets})
+}
+
+// inboxRead tells the ends to whoever asked for them.
+func (m *model) inboxRead() {
+	m.t.Helper()
+	m.ends()
+	m.mustStep()
 }
 
 // running starts a workflow with one open attempt and returns its task.

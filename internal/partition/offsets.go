@@ -72,18 +72,31 @@ func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
 	}
 }
 
-// list asks for the ends that read-committed readers see; with an error there may
-// still be some. After a failure it pauses, so that askers who ask again at once
+// list asks for the ends of what is acknowledged; with an error there may still be
+// some. Transactions that are open do not matter: what is written behind them was
+// acknowledged all the same, and the owner reads it once they have ended. After a failure it pauses, so that askers who ask again at once
 // are no busy loop.
 func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 	ask, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
 	r := a.host.router
-	ends, err := a.host.adm.ListCommittedOffsets(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
+	list := a.host.adm.ListEndOffsets
+	if a.host.Flaws.DecidedEnds {
+		list = a.host.adm.ListCommittedOffsets
+	}
+	ends, err := list(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
 	if err != nil {
 		sleep(ctx, retryPause)
 	}
 	return ends, err
+}
+
+// askDecided answers how far transactions in commands are decided.
+func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
+	end, err := ask(ctx, h.adm.ListCommittedOffsets, h.names.Commands(), p)
+	if ctx.Err() == nil {
+		box.do(func(p *Processor) { p.decidedTo(end, err) })
+	}
 }
 
 // askQueue answers where a queue's log stands (E3).

@@ -42,6 +42,10 @@ func (p *Processor) requestReplay(d *decision, cmd *events.Command, b *events.Re
 		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%q is not of the form commands@OFFSET or inbox@OFFSET", b.Cursor))
 		return
 	}
+	if start := p.inputs[s].start; offset < start {
+		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%s begins at %d: what was before is decided and deleted", s, start))
+		return
+	}
 	if offset > p.inputs[s].next {
 		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%s has been read up to %d only", s, p.inputs[s].next))
 		return

@@ -38,11 +38,17 @@ type Owner struct {
 	p      int32
 	logger *slog.Logger
 	status atomic.Pointer[Status]
+	cause  atomic.Pointer[error] // why the last reign has ended; nil while it owns
+	turned atomic.Int64          // ns since the host began, when the loop has turned last
 
-	lost    context.CancelFunc // stop at once
-	revoke  chan struct{}      // closed: stop gracefully
-	revoked atomic.Bool
-	done    chan struct{}
+	lost     context.CancelFunc // stop at once
+	revoke   chan struct{}      // closed: stop gracefully
+	revoked  atomic.Bool
+	mooring  atomic.Int32 // moored, adrift or sunk
+	panicked string       // where the last reign met a defect; "": it did not
+	done     chan struct{}
+
+	said string // the reason that was logged last; empty: it was owned since
 }
 
 // Own starts an owner for an assigned partition.
@@ -53,6 +59,7 @@ func (h *Host) Own(ctx context.Context, partition int32) *Owner {
 		lost: lost, revoke: make(chan struct{}), done: make(chan struct{}),
 	}
 	o.set(Recovering, 0, "")
+	h.enter(o)
 	go o.run(ctx)
 	return o
 }
@@ -64,8 +71,27 @@ func (o *Owner) Lose() {
 	<-o.done
 }
 
+// lastWait bounds the wait for an owner that is dropped.
+const lastWait = time.Second
+
+// Drop is Lose for who cannot wait for ever, as a group cannot: an owner whose disk
+// hangs ends when that answers. Until then its store cannot be used here.
+func (o *Owner) Drop() {
+	o.lost()
+	patience := time.NewTimer(lastWait)
+	defer patience.Stop()
+	select {
+	case <-o.done:
+	case <-patience.C:
+		o.logger.Warn("an owner that was stopped has not ended: something that it waits for does not answer")
+	}
+}
+
+// Ended is closed when the owner has ended.
+func (o *Owner) Ended() <-chan struct{} { return o.done }
+
 // Revoke ends the reign gracefully: inputs stop, appends finish, a checkpoint is
-// written and the lease released (O5). When ctx ends first, the owner is lost.
+// written and the lease released (O5). When ctx ends first, the owner is dropped.
 func (o *Owner) Revoke(ctx context.Context) {
 	if o.revoked.CompareAndSwap(false, true) {
 		close(o.revoke)
@@ -73,9 +99,16 @@ func (o *Owner) Revoke(ctx context.Context) {
 	select {
 	case <-o.done:
 	case <-ctx.Done():
-		o.Lose()
+		o.Drop()
 	}
 }
+
+// served says whether the partition is served now: owned, and the loop turns.
+func (o *Owner) served(within time.Duration) bool {
+	return o.Status().State == Owning && time.Since(o.host.began)-time.Duration(o.turned.Load()) < within
+}
+
+func (o *Owner) turn() { o.turned.Store(int64(time.Since(o.host.began))) }
 
 // Status is what the owner is at now.
 func (o *Owner) Status() Status { return *o.status.Load() }
@@ -87,12 +120,17 @@ func (o *Owner) set(state string, epoch uint64, why string) {
 // run reigns until the partition is given up.
 func (o *Owner) run(ctx context.Context) {
 	defer close(o.done)
+	defer o.host.exit(o)
 	defer o.lost()
 	defer o.set(Ended, 0, "")
-	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load(); {
+	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load() && !o.stranded(); {
 		began := time.Now()
-		err := o.reign(ctx)
+		err := caught(o.logger, func() error { return o.reign(ctx) })
 		if err == nil || ctx.Err() != nil || o.revoked.Load() {
+			return
+		}
+		if o.stranded() {
+			o.logger.Warn("the reign of an owner that the group does not know ends", "cause", err)
 			return
 		}
 		if time.Since(began) > 10*time.Second {
@@ -114,9 +152,10 @@ func (o *Owner) run(ctx context.Context) {
 }
 
 func (o *Owner) explain(err error) {
-	var blocked *BlockedError
-	if errors.As(err, &blocked) {
-		if o.Status().Why != blocked.Error() {
+	o.cause.Store(&err)
+	if blocked := o.blocking(err); blocked != nil {
+		if o.said != blocked.Error() {
+			o.said = blocked.Error()
 			o.logger.Error("the partition is blocked", "reason", err)
 		}
 		o.set(Blocked, 0, blocked.Error())
@@ -126,7 +165,10 @@ func (o *Owner) explain(err error) {
 	if errors.As(err, &wrong) && wrong.Input {
 		o.host.clock.suspected(wrong.Ahead)
 	}
-	o.logger.Warn("the partition recovers", "cause", err)
+	if o.said != err.Error() {
+		o.said = err.Error()
+		o.logger.Warn("the partition recovers", "cause", err)
+	}
 	o.set(Recovering, 0, err.Error())
 }
 
@@ -156,6 +198,9 @@ func (o *Owner) reign(ctx context.Context) error {
 		return err
 	}
 	defer r.close()
+	if err := r.compareCursor(before); err != nil {
+		return err
+	}
 	until, err := r.publishedUntil(before)
 	if err != nil {
 		return err
@@ -171,33 +216,36 @@ func (o *Owner) reign(ctx context.Context) error {
 
 // reign is the working state of one recovery and the reign after it.
 type reign struct {
-	o      *Owner
-	host   *Host
-	txn    Txn
-	store  *store.Store
-	state  *storeState
-	proc   *Processor
-	box    *mailbox
-	log    *kafkaLog
-	end    context.CancelFunc // of what the reign sends
-	read   *reader
-	id     identity
-	place  journal.Place // in the journal: what is replayed
-	broken func(error)   // ends the reign: the store is worth nothing
-	span   span          // of the journal, as of the recovery
-	epochs []epochRow
-	began  time.Time
+	o       *Owner
+	host    *Host
+	txn     Txn
+	store   *store.Store
+	state   *storeState
+	proc    *Processor
+	box     *mailbox
+	log     *kafkaLog
+	end     context.CancelFunc // of what the reign sends
+	read    *reader
+	id      identity
+	place   journal.Place // in the journal: what is replayed
+	covered int64         // below this offset the journal need have nothing behind what the store has
+	broken  func(error)   // ends the reign: the store is worth nothing
+	span    span          // of the journal, as of the recovery
+	epochs  []epochRow
+	began   time.Time
 
-	known     int64           // the journal reached at least so far, by what is recorded elsewhere
-	replayed  []rereadable    // records whose effects need their input again
-	word      *events.Command // an operator's release that ended the wait
-	pending   atomic.Int64    // journal records to replay
-	lastID    string
-	inboxLost bool        // outcomes may be missing
-	ends      [logs]int64 // of the inputs, as of the acquisition
-	notes     []string    // what an operator should know
+	known   int64           // the journal reached at least so far, by what is recorded elsewhere
+	marker  *marker         // of the newest checkpoint in the changelog; nil: there is none
+	word    *events.Command // an operator's release that ended the wait
+	pending atomic.Int64    // journal records to replay
+	lastID  string
+	ends    [logs]int64 // of the inputs, as of the acquisition
+	notes   []string    // what an operator should know
+
+	suspects *suspects // the file that says that the reign has not ended in order
 
 	check  checkpointer
+	trim   trimmer
 	beside sync.WaitGroup // what runs beside the loop
 }
 
@@ -213,10 +261,15 @@ func (r *reign) close() {
 	r.beside.Wait()
 	r.read.close()
 	r.txn.Close()
+	if r.state != nil {
+		r.state.Release()
+	}
 	if r.store != nil {
 		end := r.store.Close
 		if dead := r.host.Crashed; dead != nil && dead() {
 			end = r.store.Abandon
+		} else if r.suspects != nil {
+			r.inOrder()
 		}
 		if err := end(); err != nil {
 			r.o.logger.Error("closing the store", "error", err)

@@ -28,7 +28,9 @@ func (r *rig) lawful(p int32) []*events.Record {
 	r.must(err)
 	defer reader.Close()
 	var all []*events.Record
-	_, err = reader.Read(context.Background(), journal.Range{Partition: p, To: journal.Now}, func(e journal.Entry) error {
+	from, err := reader.Begin(context.Background(), p)
+	r.must(err)
+	_, err = reader.Read(context.Background(), journal.Range{Partition: p, From: from, To: journal.Now}, func(e journal.Entry) error {
 		all = append(all, e.Record)
 		return nil
 	})

@@ -62,6 +62,9 @@ type Processor struct {
 	wanted    bool                // a checkpoint was asked for, of everything
 	urgent    []func() bool       // engine inputs that wait for their turn
 	done      counts
+
+	wary       wariness
+	remembered []*Outgoing // of the flaw OriginalsInMemory
 }
 
 // Step takes what has arrived, releases what is acknowledged, decides what it
@@ -73,6 +76,7 @@ func (p *Processor) Step(b *Batch) error {
 	p.settle()
 	p.arrived(b)
 	p.decideAll()
+	p.outlived()
 	p.answerQueries()
 	p.writeWhenDue()
 	p.Stats.add(&p.done)
@@ -120,11 +124,18 @@ func (p *Processor) decideAll() {
 	}
 }
 
-// room says whether the loop may run further ahead of acknowledgements.
+// room says whether the loop may run further ahead of acknowledgements, and of
+// checkpoints.
 func (p *Processor) room() bool {
-	return p.fault == nil && !p.closing && !p.clock.wrong && !p.over() &&
+	return p.fault == nil && !p.closing && !p.clock.wrong && !p.over() && !p.pressed(p.inflight.bytes) &&
 		p.inflight.len()+p.outside.records < p.Settings.InflightRecords &&
 		p.inflight.bytes+p.outside.bytes < p.Settings.InflightBytes
+}
+
+// pressed says whether checkpoints are so far behind, with so many bytes more, that
+// no input is taken until a part of one is out (C3).
+func (p *Processor) pressed(more int) bool {
+	return p.State.Dirty()+p.unwritten.bytes+more >= p.Settings.DirtyBytes
 }
 
 func (p *Processor) fail(err error) {

@@ -1,8 +1,11 @@
 package partition
 
 import (
+	"slices"
+
 	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/backlog"
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/replay"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
@@ -17,17 +20,28 @@ func (r *reign) published(lease authority.Lease) snapshot.Record {
 		Authority:     lease.Published(),
 		Durability:    r.host.Durability,
 		Epochs:        published(r.epochs),
-		Notes:         append(p.waiting(), r.notes...),
+		Notes:         slices.Concat(p.waiting(), r.notes, r.host.clock.notes()),
 		Checkpoint: &snapshot.Checkpoint{
 			At: snapshot.FormatTime(p.clock.at), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},
 	}
 	rec.Backlog = p.watch.backlog()
 	state := replay.State{Cursor: p.rewound, Pending: r.unread(), LastID: r.lastID}
-	if state.Cursor == "" {
-		state.Cursor = replay.Cursor(r.host.names.Journal(), r.o.p, p.stored.Offset+1)
-	}
 	rec.Replay = state.Published()
+	return rec
+}
+
+// published is the record as the part at hand publishes it: with the cursor that the
+// planners' group has once the part is committed, unless an operator has asked for one.
+func (j *job) published(commit *kafka.Commit) snapshot.Record {
+	rec, at := j.record, j.told
+	if commit != nil {
+		at = j.marker.needs()
+	}
+	if rec.Replay.Cursor == nil && at != nowhere {
+		text := replay.Cursor(j.r.host.names.Journal(), j.r.o.p, at)
+		rec.Replay.Cursor = &text
+	}
 	return rec
 }
 

@@ -49,12 +49,16 @@ func (q *queueCounts) await(l *kafkaLog) {
 
 // run asks for the counts now and then, and once a second while tasks wait.
 func (q *queueCounts) run(ctx context.Context) {
-	for ctx.Err() == nil {
+	for told := false; ctx.Err() == nil; {
 		wait, wake := queueRefresh, q.wake
-		if err := q.load(ctx); err != nil && ctx.Err() == nil {
-			q.host.logger.Warn("asking for the task queues", "error", err)
+		err := q.load(ctx)
+		if err != nil && ctx.Err() == nil {
+			if !told {
+				q.host.logger.Warn("the task queues are not known; they are asked for again", "error", err)
+			}
 			wait = queueSoon
 		}
+		told = err != nil
 		if q.awaited() {
 			wait, wake = queueSoon, nil
 		}
@@ -77,12 +81,15 @@ func (q *queueCounts) awaited() bool {
 func (q *queueCounts) load(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
-	topics, err := q.host.adm.ListTopics(ctx)
+	meta, err := q.host.adm.Metadata(ctx)
 	if err != nil {
 		return err
 	}
+	if id, err := q.host.identityOf(meta); err == nil {
+		q.host.router.identified(id)
+	}
 	known := map[string]int32{}
-	for name, t := range topics {
+	for name, t := range meta.Topics {
 		if t.Err == nil {
 			known[name] = int32(len(t.Partitions))
 		}

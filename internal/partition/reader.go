@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -61,12 +62,13 @@ func ask(ctx context.Context, list func(context.Context, ...string) (kadm.Listed
 	return kafka.OffsetOf(all, err, topic, p)
 }
 
-// poll waits for records for a while.
+// poll waits for records for a while, and says whether there were none. What has come
+// counts, however late this process gets to see it.
 func (r *reader) poll(ctx context.Context) (fetches kgo.Fetches, none bool) {
 	some, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
 	fetches = r.cl.PollFetches(some)
-	return fetches, some.Err() != nil
+	return fetches, fetches.NumRecords() == 0 && some.Err() != nil
 }
 
 // reaches finds out whether a log still reaches an end that it had: one that
@@ -136,4 +138,28 @@ func (r *reader) one(ctx context.Context, topic string, p int32, offset int64) (
 		return nil, nil
 	}
 	return found, err
+}
+
+// last is the last record of a key, or nil when there is none. It is looked for from
+// the end of the log on backwards, as most keys that are asked for are near it.
+func (r *reader) last(ctx context.Context, topic string, p int32, key []byte) (*kgo.Record, error) {
+	s, err := r.spanOf(ctx, topic, p)
+	if err != nil {
+		return nil, err
+	}
+	var found *kgo.Record
+	for back, end := int64(8), s.End; found == nil && end > s.Start; back *= 4 {
+		from := max(s.Start, end-back)
+		err := r.read(ctx, topic, p, from, end, func(k *kgo.Record) error {
+			if bytes.Equal(k.Key, key) {
+				found = k
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		end = from
+	}
+	return found, nil
 }

@@ -15,6 +15,7 @@ type reads struct {
 	at      int64      // when it was asked
 	reached []seenEnds // answered, not read up to yet; oldest first
 	waiting []waitingQuery
+	looking bool // what holds them up is asked for
 }
 
 // seenEnds are the ends that a round has told. When it was asked is in record
@@ -28,9 +29,10 @@ type seenEnds struct {
 
 // waitingQuery waits until commands are read to the end that its round saw.
 type waitingQuery struct {
-	q     *events.Query
-	round int
-	ready bool
+	q      *events.Query
+	round  int
+	ready  bool
+	looked bool // what holds it up was asked for
 }
 
 // wantEnds asks for the ends as of now, and returns the round that will tell.
@@ -53,6 +55,7 @@ func (p *Processor) ends(e *Ends) {
 	r.asked = false
 	if e.Err == nil {
 		r.reached = append(r.reached, seenEnds{e.End, r.round, r.at})
+		p.watch.endSeen(r.round, e.End[events.FromInbox])
 	} else {
 		p.timers.next = min(p.timers.next, p.clock.now+p.Settings.Sweep.Milliseconds())
 		p.Logger.Warn("asking for the ends of the inputs", "partition", p.Partition, "error", e.Err)
@@ -66,6 +69,7 @@ func (p *Processor) ends(e *Ends) {
 
 // readOn sees which of the known ends are read up to now.
 func (p *Processor) readOn() {
+	p.againOpen()
 	r := &p.reads
 	for len(r.reached) > 0 {
 		e, full := &r.reached[0], true
@@ -130,6 +134,7 @@ func (p *Processor) answerQueries() {
 	if p.fault != nil || len(p.reads.waiting) == 0 {
 		return
 	}
+	p.look()
 	kept := p.reads.waiting[:0]
 	for _, w := range p.reads.waiting {
 		switch {
@@ -146,7 +151,6 @@ func (p *Processor) answerQueries() {
 }
 
 func (p *Processor) answerQuery(q *events.Query) {
-	p.Stats.Queries.Add(1)
 	r, defect := p.query(q)
 	if p.fault != nil {
 		return
@@ -155,6 +159,12 @@ func (p *Processor) answerQuery(q *events.Query) {
 		r = events.Reply{Refusal: &events.Refusal{Code: "internal_error", Message: "the query met a defect: " + defect}}
 	}
 	p.tx.Reset()
+	p.reply(q, r)
+}
+
+// reply gives a query its answer.
+func (p *Processor) reply(q *events.Query, r events.Reply) {
+	p.Stats.Queries.Add(1)
 	r.ID, r.Kind, r.Workflow = q.ReplyTo.ID, events.ReplyAnswer, q.Workflow
 	if q.ReplyTo.Address == "" {
 		return

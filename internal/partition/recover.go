@@ -18,7 +18,9 @@ const replayBatch = 512
 // and replays the journal to its end.
 // The reign may send until ctx ends; the recovery itself ends with before.
 func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign, error) {
-	o.set(Recovering, 0, "")
+	if o.Status().State != Blocked { // it stays so until it is not
+		o.set(Recovering, 0, "")
+	}
 	r, err := o.begin(ctx, before)
 	if err != nil {
 		return nil, err
@@ -31,7 +33,7 @@ func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign
 		r.close()
 		return nil, before.Err()
 	}
-	if err := r.load(before); err != nil {
+	if err := caught(o.logger, func() error { return r.load(before) }); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func (r *reign) load(ctx context.Context) error {
 // newProcessor makes the processor over the store as it is.
 func (r *reign) newProcessor() {
 	h := r.host
-	r.state = newStoreState(r.store, h.Settings.CacheBytes)
+	r.state = newStoreState(r.store, h.hot)
 	r.proc = NewProcessor(Config{
 		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
 		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
@@ -99,9 +101,7 @@ func (r *reign) newProcessor() {
 	r.proc.stored, r.proc.landed, r.proc.tail = m.Applied, m.Applied, m.Applied
 	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
-	if m.Applied.Position == r.check.at {
-		r.place.Offset = max(r.place.Offset, r.check.covered)
-	}
+	r.place.Offset = max(r.place.Offset, r.covered)
 }
 
 // recallTime reads the time of the last applied record: later ones are not
@@ -119,12 +119,6 @@ func (r *reign) recallTime(ctx context.Context) error {
 	return err
 }
 
-// rereadable is a replayed record whose effects need the input's bytes.
-type rereadable struct {
-	rec    *events.Record
-	number int
-}
-
 // replay applies the journal from where the state is up to an offset.
 func (r *reign) replay(ctx context.Context, to int64) error {
 	if to <= r.place.Offset {
@@ -138,6 +132,9 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	})
 	if err == nil {
 		err = b.flush()
+	}
+	if errors.Is(err, journal.ErrShort) || errors.Is(err, journal.ErrHeld) {
+		return &BlockedError{err.Error()}
 	}
 	if err != nil {
 		return err
@@ -164,10 +161,14 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 		b.over(e)
 	}
 	for _, o := range outs {
+		if p.Flaws.OriginalsInMemory && o.original != nil {
+			p.remembered = append(p.remembered, o)
+			continue
+		}
 		b.more = append(b.more, rows.Write{Key: o.row(), Row: o.outboxRow(), Created: true})
 	}
 	if !guarded {
-		b.note(rec, at, len(outs))
+		b.note(rec, at)
 	}
 	b.r.host.Stats.Replayed.Add(1)
 	if b.n++; b.n >= replayBatch {
@@ -177,7 +178,7 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 }
 
 // note remembers what of a record matters to the owner beside the state.
-func (b *replayed) note(rec *events.Record, at journal.Mark, outs int) {
+func (b *replayed) note(rec *events.Record, at journal.Mark) {
 	r := b.r
 	if rec.Position.Seq == 1 {
 		r.epochs = chain(r.epochs, epochRow{rec.Position.Epoch, at.Offset}, r.span.Start)
@@ -186,9 +187,6 @@ func (b *replayed) note(rec *events.Record, at journal.Mark, outs int) {
 	if rec.ID != "" {
 		r.lastID = rec.ID
 	}
-	if needsOriginal(rec) {
-		r.replayed = append(r.replayed, rereadable{rec, outs})
-	}
 }
 
 // over takes an effect back that was made of an earlier record and refused for
@@ -196,10 +194,6 @@ func (b *replayed) note(rec *events.Record, at journal.Mark, outs int) {
 func (b *replayed) over(e *events.EffectFailed) {
 	k := failedRow(e)
 	b.more = slices.DeleteFunc(b.more, func(w rows.Write) bool { return w.Key == k })
-	at := events.Position{Epoch: e.Epoch, Seq: e.Seq}
-	b.r.replayed = slices.DeleteFunc(b.r.replayed, func(o rereadable) bool {
-		return o.rec.Position == at && uint64(o.number) == e.Number
-	})
 }
 
 func (b *replayed) flush() error {

@@ -62,10 +62,13 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		p.Machine.Apply(p.tx, rec)
 	}
 	if guarded {
+		if e, ok := about(rec).(*events.WorkflowQuarantined); ok {
+			p.dropTimer(e)
+		}
 		p.applyOwned(rec.Workflow)
 		return nil, nil
 	}
-	outs = p.worthwhile(rec, p.conclude(nil, rec, ""))
+	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, ""), rec, nil))
 	if bad := p.foldPositions(rec); bad != nil {
 		panic(bad) // contained above
 	}
@@ -120,28 +123,45 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 	return kept
 }
 
-// rerelease lets out what is not known to be out: the outbox and the tasks of
-// open attempts that nobody has taken, or all of them (E1, E3). What there is no
-// room for is set aside and follows. What was asked before may have taken longer than
+// rerelease lets out what is not known to be out: the outbox, and once the inbox is
+// read the tasks of open attempts that nobody has taken (E1, E3). What
+// there is no room for is set aside and follows. What was asked before may have taken longer than
 // the lease lasts (E5).
-func (p *Processor) rerelease(s *store.Store, all bool) error {
-	var bad error
+func (p *Processor) rerelease(s *store.Store) error {
 	if p.Flaws.NoRerelease {
 		return nil
 	}
 	p.tick()
-	err := s.Scan(rows.Key{Table: rows.Outbox}, func(k rows.Key, value []byte) bool {
-		row := &outboxRow{}
-		if bad = wire.Unmarshal(clone(value), row); bad != nil {
-			return false
-		}
+	err := scanOutbox(s, func(k rows.Key, row *outboxRow) {
 		o := outgoing(k, row)
-		if p.roomAgain() {
+		switch {
+		case row.Original != nil: // its input is gone, as will be said
+		case p.roomAgain():
 			p.release(o)
-		} else {
+		default:
 			p.setAside(o, p.Log.Outlet(o), nil)
 		}
-		return true
+	})
+	if err != nil {
+		return err
+	}
+	return p.rewatch(s)
+}
+
+// rowScanner is a store whose rows are visited in the order of their keys.
+type rowScanner interface {
+	Scan(from rows.Key, visit func(k rows.Key, value []byte) bool) error
+}
+
+// scanOutbox visits the effects that are not known to be out.
+func scanOutbox(s rowScanner, visit func(rows.Key, *outboxRow)) error {
+	var bad error
+	err := s.Scan(rows.Key{Table: rows.Outbox}, func(k rows.Key, value []byte) bool {
+		row := &outboxRow{}
+		if bad = wire.Unmarshal(clone(value), row); bad == nil {
+			visit(k, row)
+		}
+		return bad == nil
 	})
 	if err == nil {
 		err = bad
@@ -149,11 +169,14 @@ func (p *Processor) rerelease(s *store.Store, all bool) error {
 	if err != nil {
 		return fmt.Errorf("reading the outbox: %w", err)
 	}
-	return p.rewatch(s, all)
+	return nil
 }
 
-// rewatch makes the list of open attempts again and publishes their tasks.
-func (p *Processor) rewatch(s *store.Store, all bool) error {
+// rewatch makes the list of open attempts again. The tasks of those that nobody
+// is known to have are published again once the inbox is read. So are all that were
+// decided before the inbox last jumped, as what takers have said of them may be lost:
+// the journal says so, whichever reign found it out, and however that one ended.
+func (p *Processor) rewatch(s *store.Store) error {
 	var bad error
 	var tries []try
 	err := s.ScanTable(rows.Runnable, func(k rows.Key, value []byte) bool {
@@ -172,22 +195,8 @@ func (p *Processor) rewatch(s *store.Store, all bool) error {
 		return fmt.Errorf("reading open attempts: %w", err)
 	}
 	p.tick() // all rows were read
-	p.republishAll(all)
+	jumped := p.inputs[events.FromInbox].row.Jumped
+	p.publishAgain(p.watch.unheard(jumped), true)
+	p.publishAgain(p.watch.untaken(jumped), false)
 	return p.fault
-}
-
-// republishAll makes the tasks of the attempts again that nobody has taken, in
-// the order of their keys; of all attempts, if outcomes may have been lost.
-func (p *Processor) republishAll(all bool) {
-	for _, k := range p.watch.keys() {
-		at := p.watch.open[k]
-		switch {
-		case at.row.Detached || at.row.Notified && !all:
-		case p.roomAgain():
-			p.republish(k, at)
-		default:
-			o := &Outgoing{Kind: machine.TaskEffect, Key: k.workflow, Queue: at.row.Queue, Runnable: k.runnable, Decided: at.row.Decided}
-			p.setAside(o, p.Log.Outlet(o), nil)
-		}
-	}
 }

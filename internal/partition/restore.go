@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/store"
 )
 
@@ -27,7 +28,7 @@ func (r *reign) openStore(ctx context.Context) error {
 			return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before offset %d that the store of this planner holds: restore the journal, or give up what is missing by removing the store", r.span.End, r.known-1)}
 		}
 		if why == "" {
-			return r.adopt()
+			return r.reuse(ctx)
 		}
 		if r.store.Marks().Complete { // nothing is thrown away where nothing can be restored
 			m, err := r.changelog(ctx, func(_, _ []byte) error { return nil })
@@ -84,6 +85,9 @@ func (r *reign) prove(ctx context.Context) (why string, err error) {
 	case !bytes.Equal(m.Topic[:], r.id.journal):
 		return "it is of another journal", nil
 	}
+	if m.Applied.IsZero() && r.span.Start > 0 {
+		return fmt.Sprintf("it has nothing, and the journal begins at offset %d", r.span.Start), nil
+	}
 	kept, err := r.kept()
 	if err != nil {
 		return "", err
@@ -111,13 +115,18 @@ func (r *reign) kept() (*marker, error) {
 // empty and the whole journal is replayed.
 func (r *reign) restore(ctx context.Context) error {
 	restorer := r.store.Restorer()
-	m, err := r.changelog(ctx, restorer.Put)
+	var chunks chunkCounts
+	m, err := r.changelog(ctx, func(key, value []byte) error {
+		chunks.note(key, value)
+		return r.skipStrays(restorer.Put(key, value))
+	})
 	if err != nil {
 		return err
 	}
 	if err := r.fits(m); err != nil {
 		return err
 	}
+	r.marker = m
 	if m == nil {
 		m = &marker{Topic: r.id.journal}
 	}
@@ -125,10 +134,22 @@ func (r *reign) restore(ctx context.Context) error {
 		Cluster: r.id.cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
 	}
 	copy(marks.Topic[:], m.Topic)
-	if err := restorer.Finish(marks); err != nil {
+	if err := restorer.Finish(marks, m.Redos...); err != nil {
 		return err
 	}
+	r.check.redos = chunks.logs(m.Redos)
 	return r.adopt()
+}
+
+// skipStrays passes over a record of the changelog that no checkpoint has written.
+func (r *reign) skipStrays(err error) error {
+	var stray *store.StrayKeyError
+	if !errors.As(err, &stray) {
+		return err
+	}
+	r.host.Stats.Strays.Add(1)
+	r.o.logger.Warn("a record of the changelog is skipped: no checkpoint writes such", "error", stray)
+	return nil
 }
 
 // changelog visits the rows of the changelog and returns the newest marker; nil if
@@ -169,9 +190,43 @@ func (r *reign) fits(m *marker) error {
 	case r.span.End < m.covered():
 		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, m.covered())}
 	case m.needs() < r.span.Start:
-		return &BlockedError{fmt.Sprintf("the journal begins at offset %d, behind what the last checkpoint needs: offset %d", r.span.Start, m.needs())}
+		return &BlockedError{fmt.Sprintf("the journal begins at offset %d, after what the last checkpoint needs: offset %d", r.span.Start, m.needs())}
 	}
 	return nil
+}
+
+// reuse goes on with a proven store. Another owner may have written checkpoints
+// since it was left: the newest one says how far inputs were read that left no
+// record, and what the journal need not have any more, as its owner trims it (O4).
+func (r *reign) reuse(ctx context.Context) error {
+	if err := r.adopt(); err != nil {
+		return err
+	}
+	newest, err := r.newest(ctx)
+	r.marker = newest
+	if err != nil || newest == nil || !bytes.Equal(newest.Topic, r.id.journal) {
+		return err
+	}
+	r.check.redos.counts = newest.Redos
+	if newest.Applied.Before(journal.Mark{Position: r.check.at}) {
+		return nil
+	}
+	if r.span.End < newest.covered() {
+		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, newest.covered())}
+	}
+	r.check.cursors, r.check.at, r.check.covered = newest.Cursors, newest.Applied.Position, newest.covered()
+	r.check.floor = newest.ReplayFrom
+	return nil
+}
+
+// newest is the marker of the last checkpoint in the changelog, which is among the
+// last records there; nil if there is none.
+func (r *reign) newest(ctx context.Context) (*marker, error) {
+	found, err := r.read.last(ctx, r.host.names.State(), r.o.p, markerKey.Append(nil))
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return decodeMarker(found.Value)
 }
 
 // adopt takes over what the store keeps about the last checkpoint.
@@ -181,7 +236,11 @@ func (r *reign) adopt() error {
 		return err
 	}
 	r.epochs = m.Epochs
+	if m.Applied.Position == r.store.Marks().Applied.Position {
+		r.covered = m.covered()
+	}
 	r.check.cursors, r.check.at, r.check.covered = m.Cursors, m.Applied.Position, m.covered()
+	r.check.floor = m.ReplayFrom
 	return nil
 }
 

@@ -149,3 +149,27 @@ func TestAnOldEndCoversNothing(t *testing.T) {
 		t.Errorf("behind another record it is covered to %d", c.covered)
 	}
 }
+
+// A store of an owner that had nothing to read yet has nothing to prove either: it
+// is no reason to read a journal that begins later from its first record.
+func TestO4AStoreWithoutAnythingIsNotProvenByAJournalThatBeginsLater(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		r.adder()
+		blank := r.start("b")
+		r.must(blank.Recover(context.Background(), p))
+		blank.loseAll()
+		a := r.start("a", p)
+		r.counted("w", 3)
+		sum := r.settled("w")
+		<-time.After(30 * time.Second)
+		a.leave()
+		r.empty(p)
+		b := r.start("b", p)
+		defer b.leave()
+		b.await(Owning)
+		if got := r.settled("w"); got != sum {
+			t.Errorf("sum is %d, want %d", got, sum)
+		}
+	})
+}

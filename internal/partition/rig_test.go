@@ -52,7 +52,9 @@ type rig struct {
 	settings Settings
 	clock    Clock                 // of the processes that start; nil: the broker's
 	over     func(Cluster) Cluster // what the processes that start see of the cluster; nil: what is there
+	member   string                // of the group, in whose name positions are committed; empty: none are
 	counter  *counter
+	machine  func() machine.Machine // of the processes that start; nil: the counter
 	producer *kgo.Client
 	logger   *slog.Logger
 	seq      int
@@ -97,6 +99,20 @@ func (r *rig) must(err error) {
 	}
 }
 
+// letters gives what comes to the dead-letter topic, from its start on.
+func (r *rig) letters() <-chan letter {
+	r.t.Helper()
+	all := make(chan letter, 16)
+	r.tail(r.names.DLQ(), func(k *kgo.Record) {
+		var l letter
+		if err := json.Unmarshal(k.Value, &l); err != nil {
+			r.t.Errorf("a letter cannot be read: %v", err)
+		}
+		all <- l
+	})
+	return all
+}
+
 // tail visits every record of a topic from its start until the test ends.
 func (r *rig) tail(topic string, visit func(*kgo.Record)) {
 	r.t.Helper()
@@ -133,6 +149,7 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 	r.seq++
 	s := &site{r: r}
 	config := r.cluster.Config
+	config.Limits = &kafka.Limits{}
 	dial := config.Dialer
 	config.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if s.dead.Load() {
@@ -156,11 +173,16 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 		Kafka: config, Cluster: seen, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings, Clock: r.clock,
-		Machine: func(int32) machine.Machine { return r.counter },
+		Machine: func(int32) machine.Machine {
+			if r.machine != nil {
+				return r.machine()
+			}
+			return r.counter
+		},
 		Store: func(p int32) store.Options {
 			return store.Options{Dir: fmt.Sprintf("%s-%d", instance, p), FS: r.fs}
 		},
-		Member: func() (string, int32) { return "", -1 },
+		Member: func() (string, int32) { return r.member, -1 },
 		Logger: r.logger, Crashed: s.dead.Load,
 	})
 	r.must(err)

@@ -2,14 +2,12 @@ package partition
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
@@ -27,11 +25,16 @@ type router struct {
 	names  topics.Names
 	logger *slog.Logger
 
+	oldTopics bool // a flaw
+
 	mu     sync.Mutex
 	todo   []func()
 	cancel context.CancelFunc // of the poll that runs
 
-	boxes map[int32]*mailbox // the router's goroutine only
+	// The router's goroutine only:
+	boxes  map[int32]*mailbox
+	ids    map[int32]identity      // what the owners take the topics for
+	faults map[logPlace]*readFault // what cannot be read now
 }
 
 func newRouter(c Cluster, names topics.Names, logger *slog.Logger) (*router, error) {
@@ -39,7 +42,7 @@ func newRouter(c Cluster, names topics.Names, logger *slog.Logger) (*router, err
 	if err != nil {
 		return nil, err
 	}
-	return &router{cl: cl, names: names, logger: logger, boxes: map[int32]*mailbox{}}, nil
+	return &router{cl: cl, names: names, logger: logger, boxes: map[int32]*mailbox{}, ids: map[int32]identity{}, faults: map[logPlace]*readFault{}}, nil
 }
 
 func (r *router) topic(s events.Source) string {
@@ -52,7 +55,7 @@ func (r *router) topic(s events.Source) string {
 // run polls until ctx ends.
 func (r *router) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		poll, stop := context.WithCancel(ctx)
+		poll, stop := r.nextPoll(ctx)
 		r.mu.Lock()
 		todo := r.todo
 		r.todo, r.cancel = nil, stop
@@ -60,6 +63,7 @@ func (r *router) run(ctx context.Context) {
 		for _, f := range todo {
 			f()
 		}
+		r.tryFaults()
 		fetches := r.cl.PollFetches(poll)
 		stop()
 		if fetches.IsClientClosed() {
@@ -80,19 +84,26 @@ func (r *router) do(f func()) {
 	r.mu.Unlock()
 }
 
-// start reads a partition's inputs from the given offsets for an owner.
-func (r *router) start(p int32, box *mailbox, next [logs]int64) {
+// start reads a partition's inputs from the given offsets of the topics with the
+// given ids for an owner.
+func (r *router) start(p int32, box *mailbox, id identity, next [logs]int64) {
 	r.do(func() {
 		r.remove(p)
-		r.boxes[p] = box
-		add := map[string]map[int32]kgo.Offset{
-			r.names.Queries(): {p: kgo.NewOffset().AfterMilli(time.Now().Add(-queriesLook).UnixMilli())},
-		}
+		r.boxes[p], r.ids[p] = box, id
 		for _, s := range inputs {
-			add[r.topic(s)] = map[int32]kgo.Offset{p: kgo.NewOffset().At(next[s])}
+			r.add(r.topic(s), p, kgo.NewOffset().At(next[s]))
 		}
-		r.cl.AddConsumePartitions(add)
+		r.addQueries(p)
 	})
+}
+
+func (r *router) add(topic string, p int32, at kgo.Offset) {
+	r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: at}})
+}
+
+// addQueries reads the questions that somebody may still wait for.
+func (r *router) addQueries(p int32) {
+	r.add(r.names.Queries(), p, kgo.NewOffset().AfterMilli(time.Now().Add(-queriesLook).UnixMilli()))
 }
 
 // stop ends the reading for an owner, unless another one has started since.
@@ -109,11 +120,15 @@ func (r *router) remove(p int32) {
 		return
 	}
 	delete(r.boxes, p)
+	delete(r.ids, p)
 	all := map[string][]int32{
 		r.names.Queries(): {p}, r.names.Commands(): {p}, r.names.Inbox(): {p},
 	}
 	r.cl.RemoveConsumePartitions(all)
 	r.cl.ResumeFetchPartitions(all)
+	for topic := range all {
+		r.settle(logPlace{topic, p})
+	}
 }
 
 // seek reads on at another offset; a marker tells the owner where the records
@@ -125,7 +140,7 @@ func (r *router) seek(p int32, box *mailbox, s events.Source, offset int64) {
 		}
 		topic := r.topic(s)
 		r.cl.RemoveConsumePartitions(map[string][]int32{topic: {p}})
-		r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(offset)}})
+		r.add(topic, p, kgo.NewOffset().At(offset))
 		box.inputs(s, []*kgo.Record{{Offset: offset}})
 	})
 }
@@ -135,6 +150,7 @@ func (r *router) route(f kgo.FetchTopicPartition) {
 	if box == nil || len(f.Records) == 0 {
 		return
 	}
+	r.mended(logPlace{f.Topic, f.Partition})
 	switch f.Topic {
 	case r.names.Commands():
 		box.inputs(events.FromCommands, f.Records)
@@ -156,26 +172,6 @@ func (r *router) queries(box *mailbox, records []*kgo.Record) {
 			r.logger.Warn("a query cannot be read", "partition", rec.Partition, "offset", rec.Offset, "error", err)
 			continue
 		}
-		box.put(func(b *Batch) { b.Queries = append(b.Queries, q) })
+		box.query(q)
 	}
-}
-
-// failed tells an owner that its input log is broken; what may pass by itself
-// is kgo's to try again.
-func (r *router) failed(topic string, p int32, err error) {
-	if errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
-		return
-	}
-	box := r.boxes[p]
-	if box == nil || !kafka.IsDataLoss(err) {
-		r.logger.Warn("reading inputs", "topic", topic, "partition", p, "error", err)
-		return
-	}
-	source := events.FromCommands
-	if topic == r.names.Inbox() {
-		source = events.FromInbox
-	} else if topic == r.names.Queries() {
-		return // kgo has no reset: the next owner starts behind
-	}
-	box.put(func(b *Batch) { b.Broken = append(b.Broken, Broken{source, err}) })
 }

@@ -127,6 +127,8 @@ type outboxRow struct {
 	Key     string
 	Headers []headerRow
 	Value   []byte
+
+	Original *originalRow // set: what it carries is to be read first
 }
 
 // Fields implements wire.Message.
@@ -136,6 +138,7 @@ func (o *outboxRow) Fields(c *wire.Codec) {
 	wire.String(c, 3, "key", &o.Key)
 	wire.Repeated(c, 4, "headers", &o.Headers)
 	c.Bytes(5, "value", &o.Value)
+	wire.Optional(c, 6, "original", &o.Original)
 }
 
 type headerRow struct {
@@ -150,7 +153,7 @@ func (h *headerRow) Fields(c *wire.Codec) {
 }
 
 func (o *Outgoing) outboxRow() *outboxRow {
-	row := &outboxRow{Kind: o.Kind, Log: o.Log, Key: o.Key, Value: o.Value}
+	row := &outboxRow{Kind: o.Kind, Log: o.Log, Key: o.Key, Value: o.Value, Original: o.original}
 	for _, h := range o.Headers {
 		row.Headers = append(row.Headers, headerRow{h.Key, h.Value})
 	}
@@ -161,7 +164,7 @@ func (o *Outgoing) outboxRow() *outboxRow {
 func outgoing(k rows.Key, row *outboxRow) *Outgoing {
 	o := &Outgoing{
 		Kind: row.Kind, Log: row.Log, Key: row.Key, Value: row.Value,
-		Decided: events.Position{Epoch: k.A, Seq: k.B}, Number: k.C, kept: true, written: true,
+		Decided: events.Position{Epoch: k.A, Seq: k.B}, Number: k.C, kept: true, written: true, original: row.Original,
 	}
 	for _, h := range row.Headers {
 		o.Headers = append(o.Headers, events.Header{Key: h.Key, Value: h.Value})

@@ -22,6 +22,9 @@ type Log interface {
 	Outlet(out *Outgoing) Outlet
 	// AskEnds asks for the ends of the input logs as of now.
 	AskEnds()
+	// AskDecided asks how far transactions in commands are decided: the answer is a
+	// call of decidedTo.
+	AskDecided()
 	// AskQueue asks where the log of a queue begins and ends and what its
 	// takers have committed.
 	AskQueue(queue string)
@@ -44,6 +47,8 @@ type State interface {
 	// Commit writes, in one batch, the changes of all records up to n, whose
 	// mark is at, and rows of the partition that were not applied.
 	Commit(n uint64, at journal.Mark, more []rows.Write) error
+	// Dirty is how many bytes of rows no checkpoint is known to have written.
+	Dirty() int
 }
 
 // Clock is the owner's time.
@@ -71,6 +76,8 @@ type Outgoing struct {
 	passed  bool  // a summary: a newer one took its place; the lock of statuses guards it
 	aside   bool  // its remains wait in a lane
 	lane    *lane // that it was let out of; nil: none
+
+	original *originalRow // what it carries is not read yet; nil: it is
 
 	partition int32 // where it is, once it is out
 	offset    int64 // -1: that is not known

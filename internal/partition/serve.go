@@ -24,9 +24,12 @@ func (r *reign) serve(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
+	r.o.turn()
 	r.o.set(Owning, r.proc.epoch, "")
+	r.o.cause.Store(nil)
 	r.host.Stats.Recoveries.Add(1)
 	r.host.Stats.RecoverNs.Add(uint64(time.Since(r.began)))
+	r.o.said = ""
 	r.o.logger.Info("the partition is owned", "epoch", r.proc.epoch, "took", time.Since(r.began).Round(time.Millisecond))
 	err := r.loop(ctx)
 	switch {
@@ -40,9 +43,12 @@ func (r *reign) serve(ctx context.Context) error {
 	var poison *PoisonedError
 	if errors.As(err, &poison) {
 		r.host.Stats.Poisoned.Add(1)
-		if kafka.IsDataLoss(err) {
+		if kafka.IsDataLoss(err) || kafka.IsRemade(err) {
 			err = errors.Join(err, r.host.replaceJournal(r.log.journal))
 		}
+	}
+	if kafka.IsTooLarge(err) {
+		return r.tooLarge(ctx, err)
 	}
 	return err
 }
@@ -74,10 +80,13 @@ func (r *reign) start(ctx context.Context) error {
 	if err := r.remakeOriginals(ctx); err != nil {
 		return err
 	}
-	if err := p.rerelease(r.store, r.inboxLost); err != nil {
+	if err := p.rerelease(r.store); err != nil {
 		return err
 	}
 	if err := p.owed(); err != nil {
+		return err
+	}
+	if err := r.guard(); err != nil {
 		return err
 	}
 	p.timers.next = p.clock.now
@@ -92,10 +101,31 @@ func (r *reign) start(ctx context.Context) error {
 		next[s] = p.inputs[s].next
 	}
 	r.read.close()
-	r.host.router.start(r.o.p, r.box, next)
+	r.host.router.start(r.o.p, r.box, r.id, next)
 	r.check.begin(r)
 	r.learnNames()
 	return p.fault
+}
+
+// guard says on the disk that the reign has begun, and finds out whether the last one
+// there ended in order.
+func (r *reign) guard() (err error) {
+	var unclean bool
+	if r.suspects, unclean, err = findSuspects(r.host.Store(r.o.p)); err != nil {
+		return needsRoom(err)
+	}
+	if unclean && !r.host.Flaws.NoSuspects {
+		r.o.logger.Info("the last process on this store was killed or has crashed: what was in flight is decided one at a time")
+		r.proc.beware(r.suspects, r.ends)
+	}
+	return nil
+}
+
+// inOrder says on the disk that the process has outlived the reign.
+func (r *reign) inOrder() {
+	if err := r.suspects.end(r.suspects.path); err != nil {
+		r.o.logger.Warn("the note of decisions in flight stays: the next owner takes this end for a crash, and decides what was in flight one at a time", "error", err)
+	}
 }
 
 // learnNames reads the names of the workflows beside the loop.
@@ -165,6 +195,7 @@ func (r *reign) loop(ctx context.Context) error {
 		}
 		batch.reset()
 		r.check.consider()
+		r.o.turn()
 		if r.proc.fault != nil {
 			return r.proc.fault
 		}

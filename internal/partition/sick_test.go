@@ -109,6 +109,7 @@ func TestE3OfAPartitionWithoutALeaderNothingIsKnown(t *testing.T) {
 		m.mustStep()
 		m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Unknown: unknown}}}}
 		m.mustStep()
+		m.inboxRead()
 		again := m.p.Stats.Republished.Load() > 0
 		if again == unknown {
 			t.Errorf("the log is unknown: %t, the task is published again: %t", unknown, again)

@@ -51,18 +51,24 @@ func TestC3ALargeCheckpointIsSplitByWorkflow(t *testing.T) {
 // markers counts the markers in the changelog of partition 0.
 func (r *rig) markers() int {
 	r.t.Helper()
-	read, err := newReader(kafkaCluster{r.cluster.Config}, kadm.NewClient(r.cluster.Admin(r.t)))
-	r.must(err)
-	defer r.cluster.Close(read.cl.(*kgo.Client))
-	ctx := context.Background()
-	log, err := read.spanOf(ctx, r.names.State(), 0)
-	r.must(err)
 	n := 0
-	r.must(read.read(ctx, r.names.State(), 0, log.Start, log.End, func(k *kgo.Record) error {
+	r.eachOf(r.names.State(), func(k *kgo.Record) error {
 		if bytes.Equal(k.Key, markerKey.Append(nil)) {
 			n++
 		}
 		return nil
-	}))
+	})
 	return n
+}
+
+// eachOf visits the records of partition 0 of a topic.
+func (r *rig) eachOf(topic string, visit func(*kgo.Record) error) {
+	r.t.Helper()
+	read, err := newReader(kafkaCluster{r.cluster.Config}, kadm.NewClient(r.cluster.Admin(r.t)))
+	r.must(err)
+	defer r.cluster.Close(read.cl.(*kgo.Client))
+	ctx := context.Background()
+	log, err := read.spanOf(ctx, topic, 0)
+	r.must(err)
+	r.must(read.read(ctx, topic, 0, log.Start, log.End, visit))
 }

@@ -13,8 +13,8 @@ type storeState struct {
 	more  []store.Change
 }
 
-func newStoreState(s *store.Store, cacheBytes int) *storeState {
-	return &storeState{Cache: store.NewCache(s, int64(cacheBytes)), store: s}
+func newStoreState(s *store.Store, hot *store.Budget) *storeState {
+	return &storeState{Cache: store.NewCacheWithin(hot, s), store: s}
 }
 
 // Commit implements State.
@@ -29,4 +29,10 @@ func (s *storeState) Commit(n uint64, at journal.Mark, more []rows.Write) error 
 	s.Written(n)
 	clear(s.more)
 	return nil
+}
+
+// Dirty implements State.
+func (s *storeState) Dirty() int {
+	_, bytes := s.store.Dirty()
+	return bytes
 }

@@ -28,9 +28,21 @@ type Stats struct {
 	Replayed    atomic.Uint64
 	RecoverNs   atomic.Uint64
 	Poisoned    atomic.Uint64
-	Aside       atomic.Int64 // effects that wait, as their log takes nothing
+	Left        atomic.Uint64 // times that the process left the group for a reason of its own
+	Strays      atomic.Uint64 // records of the changelog that no checkpoint has written
+	Aside       atomic.Int64  // effects that wait, as their log takes nothing
 
-	recordLimit atomic.Int64 // what the broker has shown to be too large
+	recordLimit atomic.Int64 // of a journal record's value, once the broker has refused one; 0: it has not
+}
+
+// limitRecords takes a limit of journal records for known, behind a record that was
+// refused. One that was within the limit known before tells that a record takes more
+// room around its value than is thought.
+func (s *Stats) limitRecords(limit int64) {
+	if known := s.recordLimit.Load(); known > 0 {
+		limit = min(limit, known-recordOverhead)
+	}
+	s.recordLimit.Store(max(limit, recordOverhead))
 }
 
 // counts are what a step has done of what every step does: the counters that all
@@ -45,19 +57,4 @@ func (s *Stats) add(c *counts) {
 		s.Released.Add(c.released)
 	}
 	*c = counts{}
-}
-
-// learnLimit remembers the size of a record that the broker refused: the next
-// one of that size is replaced by a refusal instead of being tried (J4).
-func (s *Stats) learnLimit(size int) {
-	next := int64(max(size-recordOverhead, recordOverhead))
-	for {
-		old := s.recordLimit.Load()
-		if old > 0 && old <= next {
-			return
-		}
-		if s.recordLimit.CompareAndSwap(old, next) {
-			return
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
 )
 
 const (
@@ -125,10 +127,23 @@ func (s *statuses) send(w *summary) {
 		switch {
 		case l.over(o, r, err):
 			s.done(w)
-		case s.refused(w):
-			l.shut(o, err)
+		case kafka.IsTooLarge(err):
+			l.judge(r, err, func() {
+				s.done(w)
+				l.box.produced(Produced{Out: o, Err: err})
+			}, func(err error) { s.later(w, l, o, err) })
+		default:
+			s.later(w, l, o, err)
 		}
 	})
+}
+
+// later gives a summary that the broker did not take back to its owner, unless a newer
+// one was sent meanwhile.
+func (s *statuses) later(w *summary, l *kafkaLog, o *Outgoing, err error) {
+	if s.refused(w) {
+		l.shut(o, err)
+	}
 }
 
 // done forgets a summary that is out.

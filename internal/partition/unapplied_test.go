@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -9,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
@@ -85,14 +82,7 @@ func TestJ6AQuarantineOfReplayIsInHistoryAndDLQ(t *testing.T) {
 		inBubble(t, func(r *rig) {
 			r.settings.NeverRunsTwice = true
 			r.settings.CheckpointInterval = time.Hour // the journal is replayed
-			letters := make(chan letter, 16)
-			r.tail(r.names.DLQ(), func(k *kgo.Record) {
-				var l letter
-				if err := json.Unmarshal(k.Value, &l); err != nil {
-					t.Errorf("a letter cannot be read: %v", err)
-				}
-				letters <- l
-			})
+			letters := r.letters()
 			p := r.partitionOf("w")
 			a := r.start("a", p)
 			r.counted("w", 3)

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // inspectInputs finds out whether the input logs are still what was read, and
@@ -24,7 +21,6 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 		}
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "reading from", next)
 		r.jump(s, event, next)
-		r.inboxLost = r.inboxLost || s == events.FromInbox
 		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s, reading goes on at offset %d", s, events.Name(event), next))
 	}
 	return nil
@@ -55,7 +51,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 	if err != nil {
 		return nil, 0, err
 	}
-	r.ends[s] = log.End
+	r.ends[s], l.start = log.End, log.Start
 	truncated := func(reason string, resume int64) (events.Event, int64, error) {
 		return &events.InputLogTruncated{Log: s, Generation: l.row.Generation + 1, Expected: l.next, Resume: resume, Reason: reason}, resume, nil
 	}
@@ -136,41 +132,4 @@ func (r *reign) divergence(ctx context.Context, s events.Source, log span) (int6
 		}
 	}
 	return log.Start, nil
-}
-
-// remakeOriginals makes the effects of replayed records again that need their
-// input's own bytes, where the input log still has them.
-func (r *reign) remakeOriginals(ctx context.Context) error {
-	p := r.proc
-	for _, w := range r.replayed {
-		topic := r.host.router.topic(w.rec.Input.Source)
-		log, err := r.read.spanOf(ctx, topic, r.o.p)
-		if err != nil {
-			return err
-		}
-		var k *kgo.Record
-		if at := w.rec.Input.Offset; log.Start <= at && at < log.End {
-			if k, err = r.read.one(ctx, topic, r.o.p, at); err != nil {
-				return err
-			}
-		}
-		if k == nil || digestOf(k) != w.rec.Input.Digest {
-			r.o.logger.Warn("the input of a rejected record is gone", "position", w.rec.Position.String())
-			continue
-		}
-		if err := p.enlist(p.original(w.rec, k, w.number)); err != nil {
-			return err
-		}
-	}
-	r.replayed = nil
-	return nil
-}
-
-// enlist puts effects into the outbox, for rerelease to find.
-func (p *Processor) enlist(outs []*Outgoing) error {
-	var more []rows.Write
-	for _, o := range outs {
-		more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow()})
-	}
-	return p.State.Commit(p.storedN, p.stored, more)
 }

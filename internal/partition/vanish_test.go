@@ -2,6 +2,10 @@ package partition
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -144,5 +149,64 @@ func TestReadingALogThatLostItsTailEnds(t *testing.T) {
 		synctest.Wait()
 		read.close()
 		adm.Close()
+	})
+}
+
+// hide opens a transaction of another system in a topic, with one record.
+func (r *rig) hide(topic string, p int32) *kgo.Client {
+	r.t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(r.cluster.Config.Brokers...), kgo.Dialer(r.cluster.Config.Dialer),
+		kgo.TransactionalID("another system"), kgo.TransactionTimeout(time.Minute), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	r.must(err)
+	r.t.Cleanup(func() { r.cluster.Close(cl) })
+	r.must(cl.BeginTransaction())
+	r.must(cl.ProduceSync(context.Background(), kafka.Placed(topic, p, []byte("x"), []byte("x"))).FirstErr())
+	return cl
+}
+
+// What another system hides of the journal keeps the partition from being owned, and
+// is shown with its place. Nothing piles up behind it.
+func TestATransactionThatHangsInTheJournalBlocksThePartition(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		a := r.start("a", p)
+		r.counted("w", 1)
+		a.leave()
+		other := r.hide(r.names.Journal(), p)
+		end := r.end(r.names.Journal(), p)
+		var said lines
+		r.logger = slog.New(&said)
+		b := r.start("a", p)
+		defer b.leave()
+		at := b.await(Blocked)
+		if want := fmt.Sprintf("journal partition %d at offset %d: a transaction", p, end-1); !strings.Contains(at.Why, want) {
+			t.Errorf("it is blocked as %q, want %q", at.Why, want)
+		}
+		<-time.After(30 * time.Second)
+		if n := r.end(r.names.Journal(), p) - end; n != 0 {
+			t.Errorf("%d records are behind the transaction", n)
+		}
+		if n := said.count("the partition is blocked"); n != 1 {
+			t.Errorf("it is said %d times, want once", n)
+		}
+		r.must(other.EndTransaction(context.Background(), kgo.TryAbort))
+		b.await(Owning)
+	})
+}
+
+// What nothing comes of says so, with its place.
+func TestAReadingOfAJournalThatGetsNothingSaysWhy(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		reader, err := journal.NewReader(r.cluster.Config)
+		r.must(err)
+		r.hide(r.names.Journal(), 0)
+		for to, want := range map[journal.End]error{1: journal.ErrHeld, 5: journal.ErrShort} {
+			_, err := reader.Read(context.Background(), journal.Range{To: to}, nil)
+			if !errors.Is(err, want) || !strings.Contains(err.Error(), "journal partition 0 at offset 0") {
+				t.Errorf("reading up to %d: %v, want %v", to, err, want)
+			}
+		}
+		synctest.Wait()
+		reader.Close()
 	})
 }

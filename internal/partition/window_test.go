@@ -157,3 +157,23 @@ func TestTheLedgerForgets(t *testing.T) {
 		t.Errorf("after nine windows with %d commands each there are %d rows", expireEvery, n)
 	}
 }
+
+// However many commands come within a moment, no row names them all.
+func TestARowOfTheLedgersAgesIsBounded(t *testing.T) {
+	m := newWindowModel(t)
+	for range 20 {
+		m.busy(m.now)
+	}
+	m.mustFold()
+	named := 0
+	rows.Scan(rows.Begin(m), rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
+		if len(page.Entries) > 1<<expiryBlock {
+			t.Errorf("%v names %d entries", k, len(page.Entries))
+		}
+		named += len(page.Entries)
+		return true
+	})
+	if want := 20 * expireEvery; named < want {
+		t.Errorf("%d entries are named, want %d at least", named, want)
+	}
+}

@@ -35,8 +35,13 @@ type Item struct {
 // History reads the events of run behind from, in order, up to the record at
 // position until and including it, or for ever when until is zero. It ends
 // earlier when visit returns false or ctx ends. It has a Kafka client of its own
-// while it reads.
+// while it reads. Of inputs that changed nothing it tells some, with their number.
 func History(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until events.Position, visit func(Item) bool) error {
+	return readAll(ctx, cfg, run, from, until, func(i Item) bool { return !i.listed() || visit(i) })
+}
+
+// readAll is History that leaves nothing out.
+func readAll(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until events.Position, visit func(Item) bool) error {
 	names, err := cfg.Names()
 	if err != nil {
 		return err
@@ -46,7 +51,7 @@ func History(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until 
 		return err
 	}
 	defer cl.Close()
-	h := history{cl: cl, topic: names.Journal(), run: run, from: from, until: until, visit: visit}
+	h := history{cl: cl, topic: names.Journal(), run: run, from: from, until: until, visit: visit, without: from.WithoutEffect}
 	if err := h.seek(ctx); err != nil {
 		return err
 	}
@@ -61,8 +66,9 @@ type history struct {
 	until events.Position
 	visit func(Item) bool
 
-	filter journal.Filter
-	begun  bool // the first lawful record was found
+	filter  journal.Filter
+	begun   bool   // the first lawful record was found
+	without uint64 // inputs of the run so far that changed nothing
 }
 
 // seek goes to the record that reading begins with: the place of the cursor,
@@ -154,7 +160,10 @@ func (h *history) emit(offset int64, rec *events.Record) bool {
 		if rec.Position == h.from.Position && i <= h.from.Index {
 			continue
 		}
-		at := Cursor{Offset: offset, Position: rec.Position, Index: i}
+		if withoutEffect(e) {
+			h.without++
+		}
+		at := Cursor{Offset: offset, Position: rec.Position, Index: i, WithoutEffect: h.without}
 		if !h.visit(Item{Cursor: at, Time: rec.Time, Event: e}) {
 			return false
 		}

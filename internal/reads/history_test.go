@@ -101,6 +101,64 @@ func TestHistoryPassesOverVoidRecordsAndOtherWorkflows(t *testing.T) {
 	}
 }
 
+// However often a client is refused, a history grows by a few lines, wherever it is
+// read from, and has the last refusal.
+func TestInputsWithoutEffectAreCountedBehindTheFirst(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	const many = 1000
+	list := []*events.Record{takeover(1), record(1, 2, "w", &events.WorkflowStarted{Name: "x"})}
+	for seq := uint64(3); seq < many+3; seq++ {
+		switch seq % 3 {
+		case 0:
+			list = append(list, record(1, seq, "w", &events.CommandRefused{Command: "skip", Code: fmt.Sprintf("n%d", seq-2)}))
+		case 1:
+			list = append(list, record(1, seq, "w", &events.CommandIgnored{Command: "pause"}))
+		default:
+			list = append(list, record(1, seq, "w", &events.InputRejected{Reason: "not_json"}))
+		}
+	}
+	end := events.Position{Epoch: 1, Seq: many + 3}
+	list = append(list, record(1, end.Seq, "w", &events.WorkflowIdle{}))
+	write(t, c, list...)
+	run := reads.Run{Workflow: "w", Start: events.Position{Epoch: 1, Seq: 2}, Created: time.UnixMilli(created + 2)}
+
+	want := []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, many, 0}
+	for _, limit := range []int{100, 1, 5, 13} {
+		var got []uint64
+		var cursor string
+		for {
+			from, err := reads.ParseCursor(cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := reads.HistoryPage(t.Context(), c.Config, run, reads.NewNames(nil), from, end, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range page.Items {
+				var e struct {
+					WithoutEffect uint64 `json:"without_effect"`
+				}
+				if err := json.Unmarshal(item, &e); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, e.WithoutEffect)
+			}
+			if page.Next == nil {
+				break
+			}
+			cursor = *page.Next
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("by %d: listed are the inputs %d, want %d", limit, got, want)
+		}
+	}
+	_, items := collect(t, c, run, reads.Cursor{}, end)
+	if len(items) != len(want)-1 {
+		t.Errorf("who follows is told %d events, want %d: all but the last refusal", len(items), len(want)-1)
+	}
+}
+
 func TestHistoryWithoutEndFollowsWhatIsAppended(t *testing.T) {
 	c, run := journalOfTwoReigns(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -153,7 +211,7 @@ func TestEventsArePrintedWithNames(t *testing.T) {
 		{&events.InputAccepted{Fact: 1, Value: json.RawMessage(`{"z": [1.50]}`)},
 			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"InputAccepted","fact":"f1","value":{"z": [1.50]}}`},
 	} {
-		if got := string(n.Print(at, created, test.event)); got != test.want {
+		if got := string(n.Print(reads.Item{Cursor: reads.Cursor{Position: at}, Time: created, Event: test.event})); got != test.want {
 			t.Errorf("got\n%s, want\n%s", got, test.want)
 		}
 	}

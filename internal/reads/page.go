@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -34,19 +35,41 @@ func ParseRun(status []byte) (Run, events.Position, error) {
 	return Run{Workflow: s.ID, Partition: s.Partition, Start: start, Created: created}, asOf, nil
 }
 
-// HistoryPage reads up to limit events of run behind from, as of a position.
+// HistoryPage reads up to limit events of run behind from, as of a position. The
+// last input that changed nothing is told too where the history ends.
 func HistoryPage(ctx context.Context, cfg kafka.Config, run Run, names *Names, from Cursor, asOf events.Position, limit int) (Page, error) {
-	page := Page{Items: []json.RawMessage{}}
-	var last Cursor
-	err := History(ctx, cfg, run, from, asOf, func(i Item) bool {
-		if len(page.Items) == limit {
-			next := last.String()
-			page.Next = &next
-			return false
-		}
-		page.Items = append(page.Items, names.Print(i.Cursor.Position, i.Time, i.Event))
-		last = i.Cursor
+	p := pageInMaking{Page: Page{Items: []json.RawMessage{}}, names: names, limit: limit}
+	err := readAll(ctx, cfg, run, from, asOf, p.take)
+	if p.hidden != nil && p.Next == nil {
+		p.Items = slices.Insert(p.Items, p.before, names.Print(*p.hidden))
+	}
+	return p.Page, err
+}
+
+// pageInMaking is a page with the last event that it does not list.
+type pageInMaking struct {
+	Page
+	names  *Names
+	limit  int
+	last   Cursor
+	hidden *Item // nil: a later one is listed
+	before int   // how many items stand before hidden
+}
+
+func (p *pageInMaking) take(i Item) bool {
+	if !i.listed() {
+		p.hidden, p.before = &i, len(p.Items)
 		return true
-	})
-	return page, err
+	}
+	if len(p.Items) == p.limit {
+		next := p.last.String()
+		p.Next = &next
+		return false
+	}
+	if withoutEffect(i.Event) {
+		p.hidden = nil
+	}
+	p.Items = append(p.Items, p.names.Print(i))
+	p.last = i.Cursor
+	return true
 }

@@ -45,13 +45,18 @@ func (n *Names) see(e events.Event) {
 var timeFields = map[string]bool{"Due": true, "Until": true, "Started": true, "Finished": true, "LeasedUntil": true}
 
 // Print is one event as the history shows it: position, time, type, and its own
-// fields, with names instead of numbers. Fields that are zero are left out.
-func (n *Names) Print(at events.Position, ms int64, e events.Event) json.RawMessage {
+// fields, with names instead of numbers. Fields that are zero are left out. An input
+// that changed nothing has its number among those of the run.
+func (n *Names) Print(i Item) json.RawMessage {
+	e := i.Event
 	n.see(e)
 	o := object{}
-	o.add("position", at.String())
-	o.add("time", stamp(ms))
+	o.add("position", i.Cursor.Position.String())
+	o.add("time", stamp(i.Time))
 	o.add("type", events.Name(e))
+	if withoutEffect(e) {
+		o.add("without_effect", i.Cursor.WithoutEffect)
+	}
 	v := reflect.ValueOf(e).Elem()
 	_, named := v.Type().FieldByName("Component")
 	for i := range v.NumField() {

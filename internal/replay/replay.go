@@ -39,7 +39,7 @@ func Cursor(topic string, partition int32, offset int64) string {
 
 // State is the replay of a partition as of now.
 type State struct {
-	Cursor  string // of the next journal record, or as an operator has asked
+	Cursor  string // as an operator has asked; empty: the committed one
 	Pending uint64 // records below the ends seen at acquisition that are not applied
 	LastID  string // of the last replayed event; empty: none
 }

@@ -30,7 +30,9 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // ServeHTTP serves h on ln until ctx ends, then lets requests finish for at most
-// drain and closes what is left. It owns ln.
+// drain and closes what is left. A header or a body must arrive in time, and a
+// connection that asks nothing is closed; answers may take as long as they like. It
+// owns ln.
 func ServeHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration, logger *slog.Logger) error {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -38,7 +40,7 @@ func ServeHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	srv := &http.Server{
-		Handler:           h,
+		Handler:           timely(h),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

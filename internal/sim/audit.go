@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"testing/synctest"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,6 +20,7 @@ func (w *world) audit() {
 			w.fail("results: %w", err)
 		}
 	}
+	w.settleOwed()
 	w.leaveInOrder()
 	journals := w.allLawful()
 	w.auditJournals(journals)
@@ -40,11 +40,9 @@ func (w *world) allLawful() [][]*events.Record {
 	return all
 }
 
-// journal are the records of a journal as its readers could see them, those that
-// have expired among them.
+// journal are the records of a journal as its readers could see them.
 func (w *world) journal(p int32) []*kgo.Record {
-	now := w.c.visible(place{w.c.names.Journal(), p})
-	return append(slices.Clip(w.expired[p]), now...)
+	return w.c.visible(place{w.c.names.Journal(), p})
 }
 
 // lawful are the records of a journal that count.
@@ -82,12 +80,18 @@ func (w *world) leaveInOrder() {
 // owned says whether every partition is owned where the group gave it.
 func (w *world) owned() bool {
 	for p, slot := range w.owner {
+		if w.nodes[slot] == nil {
+			return false
+		}
 		o := w.nodes[slot].owners[int32(p)]
 		if o == nil || o.Status().State != partition.Owning {
 			return false
 		}
 	}
 	for slot, n := range w.nodes {
+		if n == nil {
+			return false
+		}
 		for p := range n.owners {
 			if w.owner[p] != slot {
 				return false

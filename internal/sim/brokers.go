@@ -47,9 +47,13 @@ type brokers interface {
 
 	commit(group string, at place, offset int64) // outside of transactions
 	committed(group string) map[place]int64
+	uncommit(group string, at place)
 
 	// expire removes the oldest records of a log, as retention does.
 	expire(at place, start int64)
+
+	// remake deletes a topic and makes it anew, with the same settings.
+	remake(t *topic)
 
 	close()
 }

@@ -90,7 +90,13 @@ func (u *caller) until(ctx context.Context, replyID string, rec func() *kgo.Reco
 		some, stop := context.WithTimeout(ctx, patience)
 		r, err := u.answer(some, replyID)
 		stop()
-		if err == nil || ctx.Err() != nil {
+		held := err == nil && r.Refusal != nil && r.Refusal.Code == "open_transaction"
+		if held {
+			u.w.mu.Lock()
+			u.w.coverage.Refusal(r.Refusal.Code)
+			u.w.mu.Unlock()
+		}
+		if err == nil && !held || ctx.Err() != nil {
 			return r, err
 		}
 	}

@@ -34,6 +34,10 @@ func excused(embedded bool) map[string]string {
 	return nil
 }
 
+// Garbage is the GOGC of a process that runs seeds: worlds are small and soon over,
+// and their garbage is collected less often than live memory would ask for.
+const Garbage = 400
+
 // Run runs the seeds, several at a time. It prints every failure, shrunk, and
 // where to go on, and returns an error if there was any. When ctx ends, it says
 // at once where to go on, begins no other seed, shrinks no further, and ends when

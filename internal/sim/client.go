@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -40,7 +42,7 @@ func (c clients) Summaries() (partition.Producer, error) {
 // The first reader of a process is the one that is always there. What others read
 // under the same name is a stream of its own: it does not wait behind that one.
 func (c clients) Logs() (partition.LogReader, error) {
-	r := &reader{n: c.n, stream: "poll", at: map[place]*cursor{}}
+	r := &reader{n: c.n, stream: "poll", at: map[place]*cursor{}, ids: map[string][16]byte{}}
 	if c.n.reads.Swap(true) {
 		r.stream = "poll a range"
 	}
@@ -58,12 +60,17 @@ func (c clients) Txn(p int32) (partition.Txn, error) {
 // Source implements partition.Cluster.
 func (c clients) Source() (journal.Source, error) { return source{admin(c)}, nil }
 
+// LearnLimit implements partition.Cluster: the limits stay what they are.
+func (c clients) LearnLimit(_ context.Context, topic string) (int32, bool, error) {
+	return int32(c.n.c.topics[topic].max), false, nil
+}
+
 // source is a journal.Source.
 type source struct{ admin }
 
 // OpenLog implements journal.Source.
 func (s source) OpenLog() (journal.Log, error) {
-	return &reader{n: s.n, stream: "poll the journal", at: map[place]*cursor{}}, nil
+	return &reader{n: s.n, stream: "poll the journal", at: map[place]*cursor{}, ids: map[string][16]byte{}}, nil
 }
 
 // admin is a partition.Admin.
@@ -74,7 +81,7 @@ func (admin) Close() {}
 
 func (a admin) list(ctx context.Context, what string, names []string, which which, ms int64) (kadm.ListedOffsets, error) {
 	out := kadm.ListedOffsets{}
-	err := a.n.ask(ctx, "offsets/"+names[0], question, nil, func() error {
+	err := a.n.ask(ctx, what+"/"+names[0], question, nil, func() error {
 		for _, name := range names {
 			if a.n.c.topics[name] == nil {
 				return kerr.UnknownTopicOrPartition
@@ -117,6 +124,8 @@ func (a admin) ListOffsetsAfterMilli(ctx context.Context, ms int64, names ...str
 func (a admin) FetchOffsets(ctx context.Context, group string) (kadm.OffsetResponses, error) {
 	out := kadm.OffsetResponses{}
 	err := a.n.ask(ctx, "offsets/"+group, question, nil, func() error {
+		a.n.w.noteLook(a.n, group)
+		a.n.w.cursors.asked(a.n, group, who(ctx))
 		for at, offset := range a.n.c.brokers.committed(group) {
 			if out[at.topic] == nil {
 				out[at.topic] = map[int32]kadm.OffsetResponse{}
@@ -126,12 +135,6 @@ func (a admin) FetchOffsets(ctx context.Context, group string) (kadm.OffsetRespo
 		return nil
 	}, "committed offsets")
 	return out, err
-}
-
-// ListTopics implements partition.Admin.
-func (a admin) ListTopics(ctx context.Context, names ...string) (kadm.TopicDetails, error) {
-	m, err := a.Metadata(ctx, names...)
-	return m.Topics, err
 }
 
 // Metadata implements partition.Admin.
@@ -153,11 +156,34 @@ func (a admin) Metadata(ctx context.Context, names ...string) (kadm.Metadata, er
 	return m, err
 }
 
+// DeleteRecords implements partition.Admin. A request may arrive long after its
+// sender has ended.
+func (a admin) DeleteRecords(ctx context.Context, below kadm.Offsets) (kadm.DeleteRecordsResponses, error) {
+	out := kadm.DeleteRecordsResponses{}
+	for _, o := range below.Sorted() {
+		at := place{o.Topic, o.Partition}
+		err := a.n.ask(ctx, "trim", txnStep, nil, func() error {
+			if o.At < a.n.c.offset(at, starts) || o.At > a.n.c.offset(at, ends) {
+				return kerr.OffsetOutOfRange
+			}
+			a.n.trims(at, o.At)
+			a.n.c.trim(at, o.At)
+			return nil
+		}, fmt.Sprintf("deletes %s below %d", at, o.At))
+		if out[o.Topic] == nil {
+			out[o.Topic] = map[int32]kadm.DeleteRecordsResponse{}
+		}
+		out[o.Topic][o.Partition] = kadm.DeleteRecordsResponse{Topic: o.Topic, Partition: o.Partition, LowWatermark: o.At, Err: err}
+	}
+	return out, nil
+}
+
 // reader is a partition.LogReader.
 type reader struct {
 	n      *node
 	stream string
-	at     map[place]*cursor // the cluster's lock guards it
+	at     map[place]*cursor   // the cluster's lock guards it, and ids
+	ids    map[string][16]byte // of the topics that it has read, until they are purged
 	closed bool
 }
 
@@ -173,6 +199,9 @@ func (r *reader) AddConsumePartitions(partitions map[string]map[int32]kgo.Offset
 	r.n.c.mu.Lock()
 	defer r.n.c.mu.Unlock()
 	for topic, parts := range partitions {
+		if _, known := r.ids[topic]; !known {
+			r.ids[topic] = r.n.c.topics[topic].id
+		}
 		for p, offset := range parts {
 			at, next := place{topic, p}, offset.EpochOffset().Offset
 			if topic == r.n.c.names.Queries() { // asked for by time
@@ -187,6 +216,19 @@ func (r *reader) AddConsumePartitions(partitions map[string]map[int32]kgo.Offset
 func (r *reader) RemoveConsumePartitions(partitions map[string][]int32) {
 	r.each(partitions, func(at place) { delete(r.at, at) })
 }
+
+// PurgeTopicsFromConsuming implements partition.LogReader.
+func (r *reader) PurgeTopicsFromConsuming(topics ...string) {
+	r.n.c.mu.Lock()
+	defer r.n.c.mu.Unlock()
+	for _, topic := range topics {
+		delete(r.ids, topic)
+		maps.DeleteFunc(r.at, func(at place, _ *cursor) bool { return at.topic == topic })
+	}
+}
+
+// remade says whether a topic is not the one that the reader knows.
+func (r *reader) remade(topic string) bool { return r.ids[topic] != r.n.c.topics[topic].id }
 
 // PauseFetchPartitions implements partition.LogReader.
 func (r *reader) PauseFetchPartitions(partitions map[string][]int32) map[string][]int32 {
@@ -245,7 +287,7 @@ func (r *reader) some() []place {
 		if cur.paused || r.n.deaf[at] {
 			continue
 		}
-		if r.n.c.brokers.readable(at, cur.next, cur.epoch) {
+		if r.remade(at.topic) || r.n.c.brokers.readable(at, cur.next, cur.epoch) {
 			all = append(all, at)
 		}
 	}
@@ -261,13 +303,22 @@ func (r *reader) fetch() kgo.Fetches {
 	}
 	at := all[r.n.c.rng.IntN(len(all))]
 	cur := r.at[at]
+	if r.remade(at.topic) {
+		return fetched(at, kgo.FetchPartition{Partition: at.partition, Err: kerr.UnknownTopicID})
+	}
+	if err := r.n.misread(at); err != nil {
+		return fetched(at, kgo.FetchPartition{Partition: at.partition, Err: err})
+	}
 	most := 1 << 20
 	if r.n.c.rng.IntN(3) == 0 {
 		most = 1 + r.n.c.rng.IntN(4)
 	}
 	records, next, err := r.n.c.brokers.fetch(at, cur.next, cur.epoch, most)
 	cur.next = next
-	part := kgo.FetchPartition{Partition: at.partition, Records: records, Err: err}
+	return fetched(at, kgo.FetchPartition{Partition: at.partition, Records: records, Err: err})
+}
+
+func fetched(at place, part kgo.FetchPartition) kgo.Fetches {
 	return kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: at.topic, Partitions: []kgo.FetchPartition{part}}}}}
 }
 

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -20,13 +22,17 @@ type cluster struct {
 	names      topics.Names
 	partitions int32
 	topics     map[string]*topic
+	made       int // topics, those that are gone among them
 	brokers    brokers
 	commits    map[string]int // of transactions, by transactional id
 	group      group
 	streams    map[string]*stream
+	active     []*stream  // by name: those with operations, and others that have had some
 	rng        *rand.Rand // of the scheduler
 
-	wrote func(rec *kgo.Record, p int32, offset int64) // is told of every record
+	wrote   func(rec *kgo.Record, p int32, offset int64) // is told of every record
+	takers  map[string]string                            // the groups of queues' takers, by topic
+	trimmed map[place][]*kgo.Record                      // what was deleted because nobody needs it, as far as it was visible
 }
 
 // topic is one topic of a cluster.
@@ -72,7 +78,7 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	}
 	c := &cluster{
 		names: names, partitions: partitions, rng: rng, topics: map[string]*topic{}, commits: map[string]int{},
-		group: group{members: map[string]bool{}}, streams: map[string]*stream{},
+		group: group{members: map[string]bool{}}, streams: map[string]*stream{}, takers: map[string]string{}, trimmed: map[place][]*kgo.Record{},
 	}
 	for _, name := range []string{names.Status(), names.TaskControl(), names.DLQ(), names.Queries(), names.Authority()} {
 		c.topic(name, partitions, smallRecord)
@@ -85,15 +91,29 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	c.topic(names.Replies(), repliesPartitions, largeRecord)
 	for _, q := range queues {
 		c.topic(names.Tasks(q), queuePartitions, smallRecord)
+		c.takers[names.Tasks(q)] = names.QueueGroup(q)
 	}
 	return c
 }
 
 func (c *cluster) topic(name string, partitions int32, most int) *topic {
 	t := &topic{name: name, max: most, partitions: partitions}
-	copy(t.id[:], fmt.Sprintf("%016d", len(c.topics)+1))
 	c.topics[name] = t
+	c.identify(t)
 	return t
+}
+
+// identify gives a topic an id that no other has or had.
+func (c *cluster) identify(t *topic) {
+	c.made++
+	copy(t.id[:], fmt.Sprintf("%016d", c.made))
+}
+
+// remake deletes a topic and makes it anew.
+func (c *cluster) remake(t *topic) {
+	maps.DeleteFunc(c.trimmed, func(at place, _ []*kgo.Record) bool { return at.topic == t.name })
+	c.brokers.remake(t)
+	c.identify(t)
 }
 
 // place finds where a record belongs, and refuses one that is too large, as
@@ -189,9 +209,22 @@ func (c *cluster) records(at place, offset int64, most int) []*kgo.Record {
 	return recs
 }
 
-// visible are all records of a log that a read-committed reader sees.
+// trim deletes the oldest records of a log that nobody needs.
+func (c *cluster) trim(at place, to int64) {
+	var gone []*kgo.Record
+	for _, rec := range c.visible(at) {
+		if rec.Offset < to {
+			gone = append(gone, rec)
+		}
+	}
+	c.trimmed[at] = gone
+	c.brokers.expire(at, to)
+}
+
+// visible are all records of a log that a read-committed reader sees, or saw before
+// they were trimmed.
 func (c *cluster) visible(at place) []*kgo.Record {
-	var all []*kgo.Record
+	all := slices.Clone(c.trimmed[at])
 	epoch := c.brokers.epoch(at)
 	for next := c.offset(at, starts); c.brokers.readable(at, next, epoch); {
 		recs, end, err := c.brokers.fetch(at, next, epoch, 1<<20)

@@ -26,8 +26,8 @@ func newConn(c net.Conn) *conn {
 // knows, below the ones that name topics by their random ids. Transactions are
 // those of KIP-890, as clients choose them there.
 var versions = map[kmsg.Key]int16{
-	kmsg.Produce: 12, kmsg.Fetch: 12, kmsg.ListOffsets: 7, kmsg.OffsetCommit: 9, kmsg.OffsetFetch: 9,
-	kmsg.CreateTopics: 7, kmsg.DeleteRecords: 2, kmsg.InitProducerID: 4, kmsg.EndTxn: 5, kmsg.TxnOffsetCommit: 5,
+	kmsg.Produce: 12, kmsg.Fetch: 12, kmsg.ListOffsets: 7, kmsg.OffsetCommit: 9, kmsg.OffsetFetch: 9, kmsg.OffsetDelete: 0,
+	kmsg.CreateTopics: 7, kmsg.DeleteTopics: 5, kmsg.DeleteRecords: 2, kmsg.InitProducerID: 4, kmsg.EndTxn: 5, kmsg.TxnOffsetCommit: 5,
 	kmsg.ListTransactions: 1,
 }
 

@@ -11,6 +11,10 @@ import (
 // curse begins the inputs that the machine has a defect for.
 const curse = "curse"
 
+// mortal begins the inputs at which the process ends, as one does that is out of
+// memory: nothing contains that.
+const mortal = "mortal"
+
 // jinxed begins the ids of workflows whose timers the machine has a defect for.
 const jinxed = "jinxed-"
 
@@ -18,13 +22,20 @@ const jinxed = "jinxed-"
 const cursedQuery = "curse"
 
 // cursed is a machine with defects (J6).
-type cursed struct{ machine.Machine }
+type cursed struct {
+	machine.Machine
+	n *node // whose process it is in
+}
 
 // Decide implements machine.Machine.
 func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
 	if in.Command != nil {
-		if feed, ok := in.Command.Body.(*events.FeedInput); ok && strings.HasPrefix(string(feed.Input), `"`+curse) {
+		feed, ok := in.Command.Body.(*events.FeedInput)
+		if ok && strings.HasPrefix(string(feed.Input), `"`+curse) {
 			panic("a cursed input")
+		}
+		if ok && strings.HasPrefix(string(feed.Input), `"`+mortal) {
+			c.n.abort()
 		}
 	}
 	if in.Timer != nil && strings.HasPrefix(in.Workflow, jinxed) {

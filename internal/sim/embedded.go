@@ -20,10 +20,11 @@ import (
 // Its random topic ids are not shown to anybody (cluster.topic makes other ones),
 // and it stamps no records by itself: clients do, by the same clock.
 type embedded struct {
-	broker *broker.Broker
-	conn   *conn
-	topics map[string]*topic
-	fail   func(format string, args ...any)
+	broker  *broker.Broker
+	conn    *conn
+	topics  map[string]*topic
+	desired []topics.Topic
+	fail    func(format string, args ...any)
 
 	known  map[offsetsOf][]int64      // as long as nothing has changed them
 	groups map[string]map[place]int64 // committed offsets, likewise
@@ -41,7 +42,9 @@ type offsetsOf struct {
 // broker should never answer fails the run.
 func startEmbedded(names topics.Names, all map[string]*topic, fail func(string, ...any)) *embedded {
 	network := new(broker.Network)
-	b, err := broker.Start(context.Background(), broker.Options{Network: network})
+	// A simulated day passes between two requests of one connection.
+	limits := broker.Limits{Idle: 365 * 24 * time.Hour}
+	b, err := broker.Start(context.Background(), broker.Options{Network: network, Limits: limits})
 	if err != nil {
 		panic(fmt.Sprintf("sim: %v", err))
 	}
@@ -61,9 +64,17 @@ func (e *embedded) createTopics(names topics.Names) {
 	if err != nil {
 		panic(fmt.Sprintf("sim: %v", err))
 	}
+	e.desired = set.Desired()
+	if n := e.create(e.topics); n != len(e.topics) {
+		panic(fmt.Sprintf("sim: topics.yaml has %d of %d topics", n, len(e.topics)))
+	}
+}
+
+// create makes some topics and says how many of them topics.yaml knows.
+func (e *embedded) create(some map[string]*topic) int {
 	req := kmsg.NewPtrCreateTopicsRequest()
-	for _, want := range set.Desired() {
-		have := e.topics[want.Name]
+	for _, want := range e.desired {
+		have := some[want.Name]
 		if have == nil {
 			continue
 		}
@@ -76,12 +87,21 @@ func (e *embedded) createTopics(names topics.Names) {
 		}
 		req.Topics = append(req.Topics, t)
 	}
-	if len(req.Topics) != len(e.topics) {
-		panic(fmt.Sprintf("sim: topics.yaml has %d of %d topics", len(req.Topics), len(e.topics)))
-	}
 	for _, t := range ask[kmsg.CreateTopicsResponse](e, req).Topics {
 		e.expect("creating "+t.Topic, kerr.ErrorForCode(t.ErrorCode))
 	}
+	return len(req.Topics)
+}
+
+// remake implements brokers.
+func (e *embedded) remake(t *topic) {
+	e.forget()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.TopicNames = []string{t.name}
+	for _, t := range ask[kmsg.DeleteTopicsResponse](e, req).Topics {
+		e.expect("deleting a topic", kerr.ErrorForCode(t.ErrorCode))
+	}
+	e.create(map[string]*topic{t.name: t})
 }
 
 // ask asks for an answer that has to come.

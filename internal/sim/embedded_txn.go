@@ -147,6 +147,16 @@ func (e *embedded) commit(group string, at place, offset int64) {
 	e.expect("committing "+at.String(), kerr.ErrorForCode(got.ErrorCode))
 }
 
+// uncommit implements brokers.
+func (e *embedded) uncommit(group string, at place) {
+	delete(e.groups, group)
+	t := kmsg.NewOffsetDeleteRequestTopic()
+	t.Topic, t.Partitions = at.topic, []kmsg.OffsetDeleteRequestTopicPartition{{Partition: at.partition}}
+	req := kmsg.NewPtrOffsetDeleteRequest()
+	req.Group, req.Topics = group, []kmsg.OffsetDeleteRequestTopic{t}
+	e.expect("deleting an offset of "+group, kerr.ErrorForCode(ask[kmsg.OffsetDeleteResponse](e, req).ErrorCode))
+}
+
 // committed implements brokers.
 func (e *embedded) committed(group string) map[place]int64 {
 	if e.groups[group] == nil {

@@ -42,13 +42,17 @@ var faultKinds = []faultKind{
 	{"reply", 2, (*world).loseReply, false},
 	{"repeat", 6, (*world).repeatInput, false},
 	{"truncate", 2, (*world).truncateInput, true},
+	{"foreign", 2, (*world).foreignTxn, false},
+	{"remake", 1, (*world).remakeInput, false},
 	{"expire", 2, (*world).expireInput, false},
 	{"abort", 3, (*world).abortTxn, false},
 	{"poison", 4, (*world).poisonInput, false},
+	{"stray", 4, (*world).strayInput, false},
 	{"taker", 3, (*world).killTaker, false},
 	{"swap", 2, (*world).swapDisk, false},
 	{"rot", 2, (*world).rotDisk, false},
 	{"full", 1, (*world).fillDisk, false},
+	{"offsets", 3, (*world).moveOffsets, false},
 }
 
 // drawFaults draws the faults of a seed, of all kinds that there can be or of some.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -107,7 +108,12 @@ func (w *world) someRecord(rng *rand.Rand, at place) *kgo.Record {
 	if start == end {
 		return nil
 	}
-	rec := w.c.record(at, start+rng.Int64N(end-start))
+	offset := start + rng.Int64N(end-start)
+	recs, _, err := w.c.brokers.fetch(at, offset, w.c.brokers.epoch(at), 1)
+	if err != nil || len(recs) == 0 || recs[0].Attrs.IsControl() { // it is in a transaction
+		return nil
+	}
+	rec := recs[0]
 	rec.Timestamp = time.Time{} // it gets a stamp of its own
 	return rec
 }
@@ -120,8 +126,32 @@ func (w *world) truncateInput(rng *rand.Rand) {
 	if w.promised(at) {
 		return
 	}
+	w.thinned[at] = true
 	l := w.c.brokers.(*model).log(at)
+	w.forgetReports(at)
 	l.cut(max(l.start, l.end()-int64(1+rng.IntN(4))))
+}
+
+// remakeInput deletes an input topic, or that of the questions, and makes it anew.
+func (w *world) remakeInput(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	topic := w.someInput(rng).topic
+	if rng.IntN(4) == 0 {
+		topic = w.c.names.Queries()
+	}
+	for p := range w.c.partitions {
+		if w.promised(place{topic, p}) {
+			return
+		}
+	}
+	for p := range w.c.partitions {
+		w.thinned[place{topic, p}] = true
+	}
+	w.c.remake(w.c.topics[topic])
+	for p := range w.c.partitions {
+		w.forgetReports(place{topic, p})
+	}
 }
 
 // expireInput removes the oldest records of an input log, read or not.
@@ -131,6 +161,8 @@ func (w *world) expireInput(rng *rand.Rand) {
 	at := w.someInput(rng)
 	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
 	if end > start && !w.promised(at) {
+		w.forgetReports(at)
+		w.thinned[at] = true
 		w.c.brokers.expire(at, start+1+rng.Int64N(end-start))
 	}
 }
@@ -153,6 +185,37 @@ func (w *world) abortTxn(rng *rand.Rand) {
 	if _, err := w.c.brokers.initialize(open[rng.IntN(len(open))]); err != nil {
 		w.note("  %v", err)
 	}
+}
+
+// foreignTxn lets another system write to an input log in a transaction, which it
+// leaves open for a while. What it writes is there already, and known.
+func (w *world) foreignTxn(rng *rand.Rand) {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	at := w.someInput(rng)
+	rec := w.someRecord(rng, at)
+	if rec == nil {
+		return
+	}
+	w.foreigners++
+	id := fmt.Sprintf("another-system-%d", w.foreigners)
+	s, err := w.c.brokers.initialize(id)
+	if err == nil {
+		rec.Topic, rec.Partition = at.topic, at.partition
+		err = w.c.produce(s, []*kgo.Record{rec})
+	}
+	if err != nil {
+		w.note("  %v", err)
+		return
+	}
+	commit := rng.IntN(2) == 0
+	w.at(millis(rng, 100, 12_000), id+" ends its transaction", func() {
+		w.c.mu.Lock()
+		defer w.c.mu.Unlock()
+		if err := w.c.finish(s, commit); err != nil { // the cluster was faster
+			w.note("  %v", err)
+		}
+	})
 }
 
 // poisonInput writes records that cannot be understood, belong elsewhere, have

@@ -27,6 +27,9 @@ func (w *world) meddle(ctx context.Context) {
 	if w.o.Seed%4 == 0 {
 		deeds = []func(context.Context) error{m.refused, m.cursed, m.asksBadly, m.large, m.operate}
 	}
+	if w.o.Seed%3 == 0 {
+		deeds = append(deeds, m.mortal)
+	}
 	for _, deed := range deeds {
 		if err := deed(ctx); err != nil {
 			if ctx.Err() == nil {
@@ -192,6 +195,20 @@ func (m *meddler) cursed(ctx context.Context) error {
 		return err
 	}
 	_, err := m.command(ctx, "input", m.wf, "odd-1", map[string]any{"input": 5})
+	return err
+}
+
+// mortal gives an input at which the process ends that decides it, again and again,
+// until it is set aside.
+func (m *meddler) mortal(ctx context.Context) error {
+	m.wf += "-mortal"
+	if err := m.start(ctx, anyOne); err != nil {
+		return err
+	}
+	r, err := m.do(ctx, "input", map[string]any{"input": mortal})
+	if err == nil && (r.Refusal == nil || r.Refusal.Code != "quarantined") {
+		err = fmt.Errorf("a mortal input is answered by %+v", r)
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,6 +14,7 @@ import (
 
 const (
 	strictOne = `{"name":"strict","input":{"schema":{"type":"integer"}},"components":{"a":{"expr":"input"}}}`
+	costlyOne = `{"name":"costly","components":{"a":{"expr":"all(1..200, all(1..200, true))"},"b":{"step":"t.inc","after":"a"}}}`
 	wideOne   = `{"name":"wide","components":{"a":{"expr":"input"},"b":{"expr":"input"},"c":{"expr":"input"},"d":{"expr":"input"}}}`
 )
 
@@ -26,13 +28,19 @@ func (m *meddler) refused(ctx context.Context) error {
 	}{
 		{"input", m.wf, map[string]any{"input": json.RawMessage(strings.Repeat("[", events.MaxDepth) + strings.Repeat("]", events.MaxDepth))}},
 		{"pause", "_partition/odd", map[string]any{}},
+		{"input", m.wf, map[string]any{"input": 1, "inputs": 2}},
 		{"start", m.wf, map[string]any{"definition": odd, "options": map[string]any{"max_concurrency": "many"}}},
 		{"start", m.wf, map[string]any{"definition": odd, "policies": []any{map[string]any{"odd": 1}}}},
 		{"start", m.wf, map[string]any{"definition": json.RawMessage(strictOne), "input": "no number"}},
+		{"start", m.wf, map[string]any{"definition": json.RawMessage(costlyOne), "input": 1}},
 		{"start", m.wf, map[string]any{"definition": json.RawMessage(wideOne), "input": strings.Repeat("x", smallRecord-1200)}},
 	} {
 		m.n++
-		if _, err := m.command(ctx, s.name, s.workflow, m.id(), s.body); err != nil {
+		r, err := m.command(ctx, s.name, s.workflow, m.id(), s.body)
+		if err == nil && r.Refusal == nil {
+			err = fmt.Errorf("a %s that is to be refused, number %d, is answered by %q", s.name, m.n, r.Result)
+		}
+		if err != nil {
 			return err
 		}
 	}

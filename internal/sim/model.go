@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,12 +20,20 @@ type model struct {
 
 func newModel(topics map[string]*topic, someday func(string, *op)) *model {
 	m := &model{logs: map[string][]*log{}, txns: map[string]*coordinator{}, groups: map[string]map[place]int64{}, someday: someday}
-	for name, t := range topics {
-		for p := range t.partitions {
-			m.logs[name] = append(m.logs[name], &log{at: place{name, p}, stamped: t.stamped})
-		}
+	for _, t := range topics {
+		m.remake(t)
 	}
 	return m
+}
+
+func (m *model) remake(t *topic) {
+	m.logs[t.name] = nil
+	for p := range t.partitions {
+		m.logs[t.name] = append(m.logs[t.name], &log{at: place{t.name, p}, stamped: t.stamped})
+	}
+	for _, offsets := range m.groups {
+		maps.DeleteFunc(offsets, func(at place, _ int64) bool { return at.topic == t.name })
+	}
 }
 
 func (m *model) log(at place) *log {
@@ -74,6 +83,8 @@ func (m *model) commit(group string, at place, offset int64) {
 }
 
 func (m *model) committed(group string) map[place]int64 { return m.groups[group] }
+
+func (m *model) uncommit(group string, at place) { delete(m.groups[group], at) }
 
 func (m *model) expire(at place, start int64) { m.log(at).expire(start) }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type node struct {
 	generation int32          // of the group, as the process knows it
 	left       map[int32]int  // owners that end, by partition
 	dead       bool           // the cluster's lock guards it
+	aborted    bool           // by itself, and the machine has not noticed; so too
 	cutOff     bool           // nothing it asks is answered
 	deaf       map[place]bool // what its readers get nothing of; the cluster's lock guards it
 
@@ -58,7 +60,7 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 	n.owner = fmt.Sprintf("%s/%d", instance, w.starts)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
 		Cluster: leashed{clients{n}}, Partitions: w.plan.Partitions, Instance: instance, Owner: n.owner,
-		Settings: w.settings(), Machine: w.machine, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
+		Settings: w.settings(), Machine: func(p int32) machine.Machine { return &cursed{w.machine(p), n} }, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
 		Store:  func(p int32) store.Options { return store.Options{Dir: storeDir(p), FS: fs, Shared: w.shared} },
 		Flaws:  w.o.Flaws,
 		Member: n.member, Logger: w.logger.With("node", n.name), Stats: &w.stats,
@@ -85,18 +87,34 @@ func (w *world) settings() partition.Settings {
 	s := w.plan.Settings
 	s.WriteDelay = writeDelay
 	s.RecordBytes = largeRecord - recordOverhead
+	trimming(w.o.Seed, &s)
 	return s
+}
+
+// trimming is how owners trim their logs in a run: mostly soon, as there is little
+// time, else as they do by default.
+func trimming(seed uint64, s *partition.Settings) {
+	if seed%3 > 0 {
+		s.History, s.TrimEvery = time.Duration(seed%5)*time.Second+time.Millisecond, time.Second
+	}
 }
 
 // writeDelay is short: a store that is soon up to date is one that can soon be
 // wrong.
 const writeDelay = 200 * time.Millisecond
 
+// fewSteps is the budget of a decision: plenty for a workload's expressions.
+const fewSteps = 50_000
+
 // recordOverhead is what key and headers of a journal record may take.
 const recordOverhead = 2 << 10
 
 func (w *world) machine(p int32) machine.Machine {
-	return &cursed{planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition})}
+	budget := machine.Budget{Steps: fewSteps}
+	if w.o.Flaws.NoBudget {
+		budget.Steps = 1 << 30
+	}
+	return planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget})
 }
 
 // Now implements partition.Clock. A frozen process gets no answer until it wakes.
@@ -152,6 +170,17 @@ func (n *node) isDead() bool {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	return n.dead
+}
+
+// abort ends the process in the middle of what the calling goroutine does: that goes
+// no further. What its others do in this moment they have done before. Its machine
+// notices a little later (buryAborted).
+func (n *node) abort() {
+	time.Sleep(time.Nanosecond)
+	n.c.mu.Lock()
+	n.dead, n.aborted = true, true
+	n.c.mu.Unlock()
+	runtime.Goexit()
 }
 
 // leaseID is another one at each time: two partitions that acquire at one time
@@ -212,6 +241,7 @@ func (n *node) give(p int32, how func(*partition.Owner)) {
 	n.ending.Go(func() {
 		if o != nil {
 			how(o)
+			<-o.Ended()
 		}
 		n.mu.Lock()
 		n.left[p]--

@@ -84,7 +84,7 @@ func play(o *Options) *world {
 		w.advance()
 	}
 	w.calmDown()
-	for w.busy() && !w.failed() {
+	for synctest.Wait(); w.busy() && !w.failed(); synctest.Wait() { // what the last move set off may be the end
 		if w.step++; w.step > o.Steps+mostSteps {
 			w.fail("after %v nothing comes to rest: %s", time.Since(w.began), w.stuck())
 		}

@@ -11,8 +11,8 @@ import (
 
 // move is something that may happen next.
 type move struct {
-	what     string
-	workflow string // that it is for; "": it is not said
+	what     func() string // it is asked of the one that is chosen only
+	workflow string        // that it is for; "": it is not said
 	stream   *stream
 	noise    bool
 	do       func()
@@ -22,6 +22,7 @@ type move struct {
 // step of a taker, or time.
 func (w *world) advance() {
 	settle()
+	w.buryAborted()
 	w.overdue()
 	w.c.mu.Lock()
 	w.c.brokers.overdue(time.Now())
@@ -32,7 +33,7 @@ func (w *world) advance() {
 		return
 	}
 	m := moves[w.rng.IntN(len(moves))]
-	w.history.add(w.step, time.Since(w.began), w.aboutMove(m), m.noise, "%s (of %d)", m.what, len(moves))
+	w.history.add(w.step, time.Since(w.began), w.aboutMove(m), m.noise, "%s (of %d)", m.what(), len(moves))
 	after := w.do(m)
 	w.c.mu.Unlock()
 	if after != nil {
@@ -85,33 +86,33 @@ func (w *world) overdue() {
 
 // moves are all that may happen now, in an order of their own.
 func (w *world) moves() []move {
-	var all []move
+	all := w.possible[:0]
 	for _, s := range w.c.sorted() {
-		all = append(all, w.streamMoves(s)...)
+		all = w.streamMoves(all, s)
 	}
 	now := time.Now()
 	for _, t := range w.takers {
 		if t != nil {
-			all = append(all, t.moves(now)...)
+			all = t.moves(all, now)
 		}
 	}
+	w.possible = all
 	return all
 }
 
-// streamMoves are what may happen to the operations of a stream: the next one
+// streamMoves adds what may happen to the operations of a stream: the next one
 // may happen at the cluster, and the oldest one that has happened be answered.
-func (w *world) streamMoves(s *stream) []move {
+func (w *world) streamMoves(all []move, s *stream) []move {
 	for len(s.asked) > 0 && s.asked[0].gone && (s.kind == fetching || s.kind == question) {
 		s.asked = s.asked[1:] // it was never there
 	}
 	if len(s.asked) == 0 {
-		return nil
+		return all
 	}
 	silent := s.owner != nil && (s.owner.dead || s.owner.silent())
-	var all []move
 	first := s.asked[0]
 	if first.executed && (first.gone || !silent) {
-		all = append(all, move{what: fmt.Sprintf("%s #%d is answered: %v", s.name, s.done+1, first.err), stream: s, noise: first.err == nil, do: func() { w.answer(s) }})
+		all = append(all, move{what: func() string { return fmt.Sprintf("%s #%d is answered: %v", s.name, s.done+1, first.err) }, stream: s, noise: first.err == nil, do: func() { w.answer(s) }})
 	}
 	next := s.next()
 	if next == nil || !next.isReady() || silent && s.kind != sending && s.kind != txnStep {
@@ -120,7 +121,10 @@ func (w *world) streamMoves(s *stream) []move {
 	if silent && !next.gone && w.rng.IntN(20) > 0 { // most of what it sends waits with it
 		return all
 	}
-	return append(all, move{what: fmt.Sprintf("%s #%d %s", s.name, s.done+1+slices.Index(s.asked, next), next.what), stream: s, noise: s.quiet() || s.kind == sending || s.kind == internal || next.partial(), do: func() { w.happen(s, next) }})
+	what := func() string {
+		return fmt.Sprintf("%s #%d %s", s.name, s.done+1+slices.Index(s.asked, next), next.what)
+	}
+	return append(all, move{what: what, stream: s, noise: s.quiet() || s.kind == sending || s.kind == internal || next.partial(), do: func() { w.happen(s, next) }})
 }
 
 // next is the first operation that has not happened.

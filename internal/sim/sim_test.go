@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,11 @@ var (
 	broken  = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
 	show    = flag.Bool("show", false, "print the history")
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(Garbage)
+	os.Exit(m.Run())
+}
 
 func options(seed uint64) Options {
 	o := Options{Seed: seed, Steps: *steps, Embedded: *over, Keep: *show}

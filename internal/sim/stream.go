@@ -16,7 +16,8 @@ type stream struct {
 	name    string
 	owner   *node // nil: users and the cluster itself
 	kind    kind
-	done    int // operations that were answered or given up
+	done    int  // operations that were answered or given up
+	listed  bool // among the cluster's active ones
 	asked   []*op
 	journal *producer // that of a journal; nil: another one
 }
@@ -64,6 +65,11 @@ func (c *cluster) add(owner *node, name string, k kind, o *op) {
 		c.streams[name] = s
 	}
 	s.asked = append(s.asked, o)
+	if !s.listed {
+		s.listed = true
+		i, _ := slices.BinarySearchFunc(c.active, name, func(s *stream, name string) int { return cmp.Compare(s.name, name) })
+		c.active = slices.Insert(c.active, i, s)
+	}
 }
 
 // drop forgets the first operation.
@@ -72,16 +78,13 @@ func (c *cluster) drop(s *stream) {
 	s.done++
 }
 
-// sorted are the streams with operations, by name.
+// sorted are the streams with operations, by name, until the next operation is added.
 func (c *cluster) sorted() []*stream {
-	all := make([]*stream, 0, len(c.streams))
-	for _, s := range c.streams {
-		if len(s.asked) > 0 {
-			all = append(all, s)
-		}
-	}
-	slices.SortFunc(all, func(a, b *stream) int { return cmp.Compare(a.name, b.name) })
-	return all
+	c.active = slices.DeleteFunc(c.active, func(s *stream) bool {
+		s.listed = len(s.asked) > 0
+		return !s.listed
+	})
+	return c.active
 }
 
 // ask registers an operation of a process and waits for its answer, at most

@@ -28,6 +28,7 @@ type taker struct {
 	at      map[place]int64      // read so far
 	settled map[string]time.Time // tokens
 	open    []*execution
+	places  []place // the partitions of queues that it has
 }
 
 // execution is an attempt that a taker runs.
@@ -48,20 +49,14 @@ type execution struct {
 func (w *world) startTaker(slot int) {
 	w.starts++
 	t := &taker{w: w, slot: slot, name: fmt.Sprintf("t%d.%d", slot, w.starts), slots: w.plan.Slots, at: map[place]int64{}, settled: map[string]time.Time{}}
-	w.takers[slot] = t
-}
-
-// places are the partitions of queues that a taker has.
-func (t *taker) places() []place {
-	var all []place
 	for _, q := range queues {
 		for p := range int32(queuePartitions) {
-			if (int(p)+len(q))%len(t.w.takers) == t.slot {
-				all = append(all, place{t.w.c.names.Tasks(q), p})
+			if (int(p)+len(q))%len(w.takers) == slot {
+				t.places = append(t.places, place{w.c.names.Tasks(q), p})
 			}
 		}
 	}
-	return all
+	w.takers[slot] = t
 }
 
 // position is where a taker reads on: where its group has committed, at first.
@@ -75,18 +70,16 @@ func (t *taker) position(at place) int64 {
 
 // committed is how far the group of a queue's takers has committed.
 func (t *taker) committed(at place) (group string, next int64) {
-	queue, _ := t.w.c.names.Queue(at.topic)
-	group = t.w.c.names.QueueGroup(queue)
+	group = t.w.c.takers[at.topic]
 	return group, t.w.c.brokers.committed(group)[at]
 }
 
-// moves are what a taker could do now. The cluster's lock is held.
-func (t *taker) moves(now time.Time) []move {
-	var all []move
+// moves adds what a taker could do now. The cluster's lock is held.
+func (t *taker) moves(all []move, now time.Time) []move {
 	if len(t.open) < t.slots {
-		for _, at := range t.places() {
+		for _, at := range t.places {
 			if t.w.c.brokers.readable(at, t.position(at), t.w.c.brokers.epoch(at)) {
-				all = append(all, move{what: t.name + " takes from " + at.String(), noise: true, do: func() { t.take(at) }})
+				all = append(all, move{what: func() string { return t.name + " takes from " + at.String() }, noise: true, do: func() { t.take(at) }})
 			}
 		}
 	}
@@ -94,17 +87,17 @@ func (t *taker) moves(now time.Time) []move {
 		switch {
 		case e.reported:
 		case !e.ends.IsZero() && !now.Before(e.ends):
-			all = append(all, move{what: t.name + " reports " + e.String(), workflow: e.workflow, do: func() { t.report(e) }})
+			all = append(all, move{what: func() string { return t.name + " reports " + e.String() }, workflow: e.workflow, do: func() { t.report(e) }})
 		case !e.notified && now.Sub(e.began) >= grace:
-			all = append(all, move{what: t.name + " notifies " + e.String(), workflow: e.workflow, do: func() { t.notify(e) }})
+			all = append(all, move{what: func() string { return t.name + " notifies " + e.String() }, workflow: e.workflow, do: func() { t.notify(e) }})
 		case e.notified && now.Sub(e.last) >= beat:
-			all = append(all, move{what: t.name + " beats " + e.String(), workflow: e.workflow, do: func() { t.heartbeat(e) }})
+			all = append(all, move{what: func() string { return t.name + " beats " + e.String() }, workflow: e.workflow, do: func() { t.heartbeat(e) }})
 		}
 	}
-	for _, at := range t.places() {
+	for _, at := range t.places {
 		group, committed := t.committed(at)
-		if next := t.committable(at); next > committed {
-			all = append(all, move{what: t.name + " commits " + at.String(), noise: true, do: func() { t.w.c.brokers.commit(group, at, next) }})
+		if next := t.committable(at); next > committed || len(t.unnoted(at)) > 0 {
+			all = append(all, move{what: func() string { return t.name + " commits " + at.String() }, noise: true, do: func() { t.w.c.brokers.commit(group, at, next); t.note(at) }})
 		}
 	}
 	return all
@@ -122,6 +115,31 @@ func (t *taker) committable(at place) int64 {
 	return next
 }
 
+// note notes with a commit what is done behind it: the metadata of an offset says so.
+func (t *taker) note(at place) {
+	if t.w.noted[at] == nil {
+		t.w.noted[at] = map[int64]bool{}
+	}
+	for _, offset := range t.unnoted(at) {
+		t.w.noted[at][offset] = true
+	}
+}
+
+// unnoted are the places behind what may be committed that are done, and not noted
+// yet.
+func (t *taker) unnoted(at place) []int64 {
+	var all []int64
+	for offset, end := t.committable(at), t.position(at); offset < end; offset++ {
+		open := slices.ContainsFunc(t.open, func(e *execution) bool {
+			return e.from == at && e.offset == offset && !e.guarded
+		})
+		if !open && !t.w.noted[at][offset] {
+			all = append(all, offset)
+		}
+	}
+	return all
+}
+
 func (t *taker) take(at place) {
 	rec := t.w.c.record(at, t.position(at))
 	t.at[at] = rec.Offset + 1
@@ -132,7 +150,11 @@ func (t *taker) take(at place) {
 	}
 	t.w.published(rec, task)
 	now := time.Now()
-	if t.knows(task.Token, now) {
+	if t.w.noted[at][rec.Offset] {
+		t.settled[string(task.Token)] = now
+		return
+	}
+	if t.knows(task.Token, rec.Timestamp, now) {
 		return
 	}
 	e := &execution{workflow: string(rec.Key), task: task, from: at, offset: rec.Offset, began: now, last: now}
@@ -141,18 +163,23 @@ func (t *taker) take(at place) {
 	t.begin(e)
 }
 
-// recentFor is how long a taker knows what it has settled.
-const recentFor = 20 * time.Second
+// Records of what a taker has settled are dropped that come or were written up to
+// recentFor behind, for as long as it is known.
+const (
+	recentFor  = 20 * time.Second
+	settledFor = time.Hour
+)
 
-// knows says whether a taker runs an attempt, or has settled it recently (E2).
-func (t *taker) knows(token []byte, now time.Time) bool {
+// knows says whether a taker runs an attempt, or has settled it and takes a record of
+// it for a repetition (E2).
+func (t *taker) knows(token []byte, written, now time.Time) bool {
 	for _, e := range t.open {
 		if bytes.Equal(e.task.Token, token) {
 			return true
 		}
 	}
 	at, ok := t.settled[string(token)]
-	return ok && now.Sub(at) < recentFor
+	return ok && now.Sub(at) < settledFor && (now.Sub(at) < recentFor || written.Before(at.Add(recentFor)))
 }
 
 // strangersWork is how long the tasks of strangers take.

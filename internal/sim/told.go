@@ -17,6 +17,7 @@ func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
 	w.history.wrote(rec, p, offset)
 	w.noteTime(rec, p, offset)
 	w.noteLease(rec, p)
+	w.noteReport(rec, p)
 	if w.history.keep {
 		w.tellOf(rec, p, offset)
 	}

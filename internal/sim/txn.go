@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
 )
 
 // txn is a partition.Txn over the model: what kafka.Txn promises of a real one.
@@ -47,19 +49,50 @@ func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Comm
 		}
 		t.unsettled = false
 	}
+	if commit == nil && len(records) == 1 && records[0].Topic == t.n.c.names.Journal() {
+		if err := t.n.takeover(records[0].Partition); err != nil {
+			return t.fail(kafka.Failed, "produce", err)
+		}
+	}
+	if err := t.crawl(ctx, records); err != nil {
+		return t.abort(ctx, t.fail(kafka.Failed, "produce", err))
+	}
 	if err := t.produce(ctx, records); err != nil {
 		return t.abort(ctx, t.fail(kafka.Failed, "produce", err))
 	}
 	if commit != nil {
 		if err := t.ask(ctx, "positions", func() error { return t.n.c.brokers.stage(s, commit, t.n.c.member) }); err != nil {
-			return t.abort(ctx, t.fail(kafka.Failed, "commit positions", err))
+			return t.abort(ctx, t.fail(kafka.NoPositions, "commit positions", err))
 		}
 	}
-	if err := t.ask(ctx, "commit", func() error { return t.n.c.finish(s, true) }); err != nil {
+	if err := t.ask(ctx, "commit", func() error {
+		err := t.n.c.finish(s, true)
+		if err == nil {
+			t.n.w.cursors.wrote(t.n, records, commit)
+		}
+		return err
+	}); err != nil {
 		t.unsettled = true
 		return t.fail(kafka.Unknown, "commit", err)
 	}
 	return nil
+}
+
+// crawl takes the time that the records of a checkpoint take on a slow way to the
+// brokers. What cannot be split takes no more than a part of the lease.
+func (t *txn) crawl(ctx context.Context, records []*kgo.Record) error {
+	plan := t.n.w.plan
+	if plan.Rate == 0 {
+		return nil
+	}
+	bytes := 0
+	for _, rec := range records {
+		if rec.Topic == t.n.c.names.State() {
+			bytes += size(rec)
+		}
+	}
+	d := time.Duration(bytes) * time.Second / time.Duration(plan.Rate)
+	return workload.Pause(ctx, min(d, plan.Settings.Lease/4))
 }
 
 // produce writes the records, those of one topic at a time.

@@ -36,20 +36,26 @@ type world struct {
 	stats  partition.Stats
 	began  time.Time
 
-	nodes     []*node // by slot; nil: it is down
-	disks     []*disk.Disk
-	filled    []*disk.Disk // all that ever were
-	skews     []time.Duration
-	takers    []*taker
-	owner     []int // of partitions: the slot that the group gave it to; -1: none
-	starts    int
-	orders    int                     // of operators
-	kills     int                     // of takers
-	expired   map[int32][]*kgo.Record // of journals
-	doubtful  map[int32]int64         // partitions whose lease may not have excluded another, and since which tick
-	decided   map[inLog]int64         // the ticks at which records of journals were written
-	commanded map[inLog]int64         // and commands
-	leases    map[lease]int64         // until when (Unix ms) they last at most, under mu
+	nodes      []*node // by slot; nil: it is down
+	disks      []*disk.Disk
+	filled     []*disk.Disk // all that ever were
+	skews      []time.Duration
+	takers     []*taker
+	owner      []int // of partitions: the slot that the group gave it to; -1: none
+	starts     int
+	orders     int                      // of operators
+	aborts     int                      // processes that ended by themselves
+	kills      int                      // of takers
+	noted      map[place]map[int64]bool // what takers have committed to be done, behind an offset
+	doubtful   map[int32]int64          // partitions whose lease may not have excluded another, and since which tick
+	decided    map[inLog]int64          // the ticks at which records of journals were written
+	commanded  map[inLog]int64          // and commands
+	leases     map[lease]int64          // until when (Unix ms) they last at most, under mu
+	strays     int                      // commands that were written to the wrong partition alone
+	stumbles   []stumbles               // by partition
+	thinned    map[place]bool           // input logs that have lost records
+	cursors    cursors                  // of the planners' group
+	foreigners int                      // that wrote in transactions
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -64,6 +70,7 @@ type world struct {
 	coups     []*rand.Rand // that wait for their moment
 	history   history
 	answering func() // what the move at hand tells a client
+	possible  []move // at the last step
 
 	defs map[string][]byte
 
@@ -73,15 +80,16 @@ type world struct {
 
 	coverage workload.Coverage
 
-	mu      sync.Mutex
-	leaving int         // processes that end
-	ticks   []time.Time // when each was
-	calls   []*calls.Call
-	tasks   []taskSeen
-	once    onceSeen // the same tasks, whole
-	errs    []error
-	kind    string  // of the first one
-	about   Subject // of the first error that has one
+	mu       sync.Mutex
+	leaving  int         // processes that end
+	ticks    []time.Time // when each was
+	calls    []*calls.Call
+	tasks    []taskSeen
+	once     onceSeen // the same tasks, whole
+	needless needless
+	errs     []error
+	kind     string  // of the first one
+	about    Subject // of the first error that has one
 }
 
 // due is something that the scheduler does at a time, or at its moment if that
@@ -115,7 +123,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, expired: map[int32][]*kgo.Record{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}, cursors: cursors{map[int32]checkpointed{}, map[lease]bool{}}, needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
@@ -134,6 +142,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	}
 	for range w.plan.Partitions {
 		w.owner = append(w.owner, -1)
+		w.stumbles = append(w.stumbles, stumbles{})
 	}
 	w.takers = make([]*taker, w.plan.Takers)
 	for _, wf := range w.plan.Workflows {

@@ -119,10 +119,10 @@ func commit(b *testing.B, s *Store, c *Cache, n uint64) {
 func checkpoint(b *testing.B, s *Store) {
 	b.Helper()
 	sn := s.Due(func(string, Dirty) bool { return true })
-	if err := sn.Each(func(string, []byte, []byte) error { return nil }); err != nil {
+	if err := each(sn, func(string, []byte, []byte) error { return nil }); err != nil {
 		b.Fatal(err)
 	}
-	if err := sn.Done(true); err != nil {
+	if err := end(sn, true); err != nil {
 		b.Fatal(err)
 	}
 }

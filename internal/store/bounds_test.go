@@ -90,10 +90,10 @@ func TestDirtyLogStaysNearWhatIsDirty(t *testing.T) {
 			write("due", n+fact)
 		}
 		sn := s.Due(func(w string, _ Dirty) bool { return w == "due" })
-		if !sn.ReplayFrom.IsZero() {
-			t.Fatalf("replay from %+v, but a dirty workflow needs record 1", sn.ReplayFrom)
+		if !sn.ReplayFrom(sn.Owners()).IsZero() {
+			t.Fatalf("replay from %+v, but a dirty workflow needs record 1", sn.ReplayFrom(sn.Owners()))
 		}
-		if err := sn.Done(true); err != nil {
+		if err := end(sn, true); err != nil {
 			t.Fatal(err)
 		}
 		if l := &s.dirty.log; l.bytes > 2*s.dirty.bytes+l.slack {

@@ -15,7 +15,7 @@ import "github.com/heddle-run/heddle/shared/rows"
 // the rows of a new workflow are known without asking the store.
 type Cache struct {
 	store  *Store
-	limit  int64
+	budget *Budget
 	groups map[string]*group
 	root   *group // tables that are ordered by time, and rows of no workflow
 	last   *group // of the last access
@@ -37,16 +37,28 @@ type Cache struct {
 }
 
 // NewCache makes an empty cache over s. Unpinned rows take about limit bytes.
-func NewCache(s *Store, limit int64) *Cache {
-	c := &Cache{store: s, limit: limit}
+func NewCache(s *Store, limit int64) *Cache { return NewCacheWithin(NewBudget(limit), s) }
+
+// NewCacheWithin makes an empty cache over s. Unpinned rows take about its share of
+// the budget. Release it.
+func NewCacheWithin(b *Budget, s *Store) *Cache {
+	c := &Cache{store: s, budget: b}
+	b.open.Add(1)
 	c.Drop()
 	return c
+}
+
+// Release gives the share of the budget to other caches. The cache is not used any
+// more.
+func (c *Cache) Release() {
+	c.Drop()
+	c.budget.open.Add(-1)
 }
 
 // Drop forgets everything, changes that are not written included: the pipeline
 // is poisoned (J1) and the state is what the store has.
 func (c *Cache) Drop() {
-	*c = Cache{store: c.store, limit: c.limit, hits: c.hits, misses: c.misses}
+	*c = Cache{store: c.store, budget: c.budget, hits: c.hits, misses: c.misses}
 	c.groups = map[string]*group{}
 	c.root = &group{}
 	c.last = c.root
@@ -143,7 +155,7 @@ type Stats struct {
 // Stats are the figures as of now.
 func (c *Cache) Stats() Stats {
 	return Stats{
-		Bytes: c.bytes, Limit: c.limit, Pinned: c.bytes - c.clean,
+		Bytes: c.bytes, Limit: c.budget.share(), Pinned: c.bytes - c.clean,
 		Workflows: len(c.groups), Hits: c.hits, Misses: c.misses,
 	}
 }

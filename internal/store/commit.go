@@ -44,16 +44,26 @@ func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) e
 			}
 		}
 	}
-	if entry := s.dirty.end(); entry != nil {
-		if err := s.put(b, entry.key(), entry); err != nil {
-			return err
-		}
-		s.dirty.wrote(entry, len(s.value))
+	if err := s.logDirty(b); err != nil {
+		return err
 	}
 	if err := s.setApplied(b, applied); err != nil {
 		return err
 	}
 	return s.apply(b, "writing a batch")
+}
+
+// logDirty ends what a batch makes dirty, and puts it into the dirty log.
+func (s *Store) logDirty(b *pebble.Batch) error {
+	entry := s.dirty.end()
+	if entry == nil {
+		return nil
+	}
+	if err := s.put(b, entry.key(), entry); err != nil {
+		return err
+	}
+	s.dirty.wrote(entry, len(s.value))
+	return nil
 }
 
 func (s *Store) write(b *pebble.Batch, c *Change) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -43,8 +44,8 @@ type world struct {
 	changelog contents
 	marker    marker
 	inFlight  *Snapshot
-	writes    contents            // of the checkpoint in flight
-	deletes   map[string]struct{} // of it
+	given     []DueRow // by the checkpoint in flight
+	written   int      // owners of it that are in the changelog, and known to be
 }
 
 func (w *world) open() {
@@ -130,19 +131,15 @@ func (w *world) Checkpoint(t *rapid.T) {
 }
 
 func (w *world) collect() {
-	w.writes, w.deletes = contents{}, map[string]struct{}{}
-	own := false
-	err := w.inFlight.Each(func(workflow string, key, value []byte) error {
+	w.given, w.written = nil, 0
+	other := false
+	err := each(w.inFlight, func(workflow string, key, value []byte) error {
 		k, err := rows.ParseKey(key)
-		if err != nil || Owner(k) != workflow || own && workflow != "" {
+		if err != nil || Owner(k) != workflow || other && workflow == "" {
 			w.t.Fatalf("key %x of %q: %v", key, workflow, err)
 		}
-		own = workflow == ""
-		if value == nil {
-			w.deletes[string(key)] = struct{}{}
-		} else {
-			w.writes[string(key)] = string(value)
-		}
+		other = workflow != ""
+		w.given = append(w.given, DueRow{workflow, bytes.Clone(key), bytes.Clone(value)})
 		return nil
 	})
 	if err != nil {
@@ -150,13 +147,33 @@ func (w *world) collect() {
 	}
 }
 
-// publish makes the checkpoint in flight part of the changelog.
-func (w *world) publish() {
-	maps.Copy(w.changelog, w.writes)
-	for k := range w.deletes {
-		delete(w.changelog, k)
+// publish makes the first so many owners of the checkpoint in flight part of the
+// changelog.
+func (w *world) publish(owners int) {
+	for i := range w.given {
+		row := &w.given[i]
+		switch {
+		case !slices.ContainsFunc(w.inFlight.groups[:owners], func(g *dirtyGroup) bool { return g.owner == row.Owner }):
+		case row.Value == nil:
+			delete(w.changelog, string(row.Key))
+		default:
+			w.changelog[string(row.Key)] = string(row.Value)
+		}
 	}
-	w.marker = marker{w.inFlight.Applied, w.inFlight.ReplayFrom}
+	w.marker = marker{w.inFlight.Applied, w.inFlight.ReplayFrom(owners)}
+}
+
+// Part writes some more owners of the checkpoint in flight.
+func (w *world) Part(t *rapid.T) {
+	w.t = t
+	if w.inFlight == nil || w.written == w.inFlight.Owners() {
+		return
+	}
+	w.written = rapid.IntRange(w.written+1, w.inFlight.Owners()).Draw(t, "owners")
+	w.publish(w.written)
+	if err := w.inFlight.Wrote(w.written); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Settle ends a checkpoint: committed, aborted, or committed and not known to be.
@@ -167,10 +184,10 @@ func (w *world) Settle(t *rapid.T) {
 	}
 	written := rapid.Bool().Draw(t, "written")
 	if written {
-		w.publish()
+		w.publish(w.inFlight.Owners())
 	}
 	known := written && rapid.Bool().Draw(t, "known")
-	if err := w.inFlight.Done(known); err != nil {
+	if err := end(w.inFlight, known); err != nil {
 		t.Fatal(err)
 	}
 	w.inFlight = nil
@@ -182,14 +199,14 @@ func (w *world) Crash(t *rapid.T) {
 	w.t = t
 	old, ended := w.store, w.inFlight
 	if w.inFlight != nil && rapid.Bool().Draw(t, "written") {
-		w.publish()
+		w.publish(w.inFlight.Owners())
 	}
 	w.inFlight = nil
 	lost := rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "unsynced data kept")
 	w.fs = w.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: lost, RNG: w.rng})
 	w.open()
 	if ended != nil {
-		if err := ended.Done(false); err != nil {
+		if err := ended.Done(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -260,8 +277,8 @@ func (w *world) finish(t *rapid.T) {
 	w.commit(uint64(len(w.log)) - w.stored)
 	w.inFlight = w.store.Due(func(string, Dirty) bool { return true })
 	w.collect()
-	w.publish()
-	if err := w.inFlight.Done(true); err != nil {
+	w.publish(w.inFlight.Owners())
+	if err := end(w.inFlight, true); err != nil {
 		t.Fatal(err)
 	}
 	w.checkPrefix()
@@ -305,13 +322,13 @@ func TestShortLivedRowsNeverReachTheChangelog(t *testing.T) {
 	}
 	sn := s.Due(func(string, Dirty) bool { return true })
 	var keys [][]byte
-	if err := sn.Each(func(_ string, key, _ []byte) error { keys = append(keys, key); return nil }); err != nil {
+	if err := each(sn, func(_ string, key, _ []byte) error { keys = append(keys, key); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if len(keys) != 1 || !bytes.Equal(keys[0], other.Append(nil)) {
 		t.Fatalf("due are %x", keys)
 	}
-	if err := sn.Done(true); err != nil {
+	if err := end(sn, true); err != nil {
 		t.Fatal(err)
 	}
 }

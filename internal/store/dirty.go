@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // Dirty is what is known of an owner's changes that are not in the changelog.
@@ -9,7 +10,8 @@ type Dirty struct {
 	// Since is the mark of a record before the first of these changes: reading
 	// the journal on from it finds them all.
 	Since journal.Mark
-	// Bytes is the size of their keys, an estimate.
+	// Bytes is the size of their keys and rows, an estimate that is too high
+	// rather than too low.
 	Bytes int
 }
 
@@ -17,7 +19,8 @@ type Dirty struct {
 // (C2). It is made again from the dirty log when the store is opened.
 type dirtySet struct {
 	groups map[string]*dirtyGroup
-	bytes  int // of all groups
+	bytes  int // of all groups, in memory
+	volume int // of all groups' keys and rows, those of a snapshot included
 	log    dirtyLog
 	kept   int // bytes of the groups' values
 
@@ -42,6 +45,8 @@ type dirtyGroup struct {
 	ops    ops    // since the last snapshot
 	values values // of ops; or none
 	folded int    // length of ops when it was last folded
+	volume int    // of ops
+	least  int    // volume when it was last folded
 	taken  *taken // what the snapshot in flight covers
 }
 
@@ -52,10 +57,14 @@ type taken struct {
 	entry  uint64
 	ops    ops
 	values values // of ops; or none
+	volume int    // of ops
 }
 
-// foldSlack is not worth folding.
-const foldSlack = 512
+// What is not worth folding: bytes of a list, and of the rows that it counts.
+const (
+	foldSlack   = 512
+	volumeSlack = 64 << 10
+)
 
 // groupBytes is roughly what a group costs beside its changes.
 const groupBytes = 200
@@ -74,12 +83,6 @@ func (d *dirtySet) begin(since journal.Mark) {
 
 // add notes one change of the batch; value is the encoded row.
 func (d *dirtySet) add(c *Change, value []byte) {
-	owner := Owner(c.Key)
-	if d.run == nil || d.run.owner != owner {
-		d.endRun()
-		d.run = d.group(owner)
-		d.start = len(d.run.ops)
-	}
 	kind := byte(changed)
 	switch {
 	case c.Row == nil:
@@ -87,8 +90,24 @@ func (d *dirtySet) add(c *Change, value []byte) {
 	case c.New && d.live:
 		kind = born
 	}
-	d.keep(d.run, value)
-	d.run.ops = d.run.ops.append(kind, owner, c.Key)
+	d.note(kind, c.Key, value)
+}
+
+// note adds one change of a row; value is empty if it died.
+func (d *dirtySet) note(kind byte, k rows.Key, value []byte) {
+	owner := Owner(k)
+	if d.run == nil || d.run.owner != owner {
+		d.endRun()
+		d.run = d.group(owner)
+		d.start = len(d.run.ops)
+	}
+	g := d.run
+	d.keep(g, value)
+	before := len(g.ops)
+	g.ops = g.ops.append(kind, len(value), g.owner, k)
+	more := len(g.ops) - before + len(value)
+	g.volume += more
+	d.volume += more
 }
 
 // keepBytes bounds the values that are kept for the next snapshot.
@@ -173,16 +192,22 @@ func (d *dirtySet) end() *dirtyEntry {
 func (d *dirtySet) wrote(e *dirtyEntry, bytes int) {
 	d.log.push(bytes)
 	for i := range e.Parts {
-		if g := d.groups[e.Parts[i].Owner]; len(g.ops) > 2*g.folded+foldSlack {
+		if g := d.groups[e.Parts[i].Owner]; g.bloated() {
 			d.fold(g)
 		}
 	}
 	clear(e.Parts)
 }
 
+// bloated says whether a group may list many changes that no snapshot needs.
+func (g *dirtyGroup) bloated() bool {
+	return len(g.ops) > 2*g.folded+foldSlack || g.volume > 2*g.least+volumeSlack
+}
+
 // fold reduces what a group lists to what its snapshot needs.
 func (d *dirtySet) fold(g *dirtyGroup) {
 	d.bytes -= len(g.ops)
+	d.volume -= g.volume
 	d.kept -= len(g.values.bytes)
 	old, kept := g.values, values{}
 	if old.some() {
@@ -194,6 +219,9 @@ func (d *dirtySet) fold(g *dirtyGroup) {
 	d.recycle(old)
 	d.kept += len(g.values.bytes)
 	d.bytes += len(g.ops)
+	g.volume = g.ops.volume()
+	g.least = g.volume
+	d.volume += g.volume
 }
 
 // forget drops a group that is neither dirty nor in a snapshot.
@@ -224,5 +252,7 @@ func (s *Store) Live(live bool) {
 }
 
 // Dirty says how many owners have changes that are not in the changelog, and
-// the bytes of their keys in memory.
-func (s *Store) Dirty() (owners, bytes int) { return len(s.dirty.groups), s.dirty.bytes }
+// the bytes of the keys and rows that these changed: an estimate that is too high
+// rather than too low. What a snapshot in flight has taken counts until it is
+// known to be written.
+func (s *Store) Dirty() (owners, bytes int) { return len(s.dirty.groups), s.dirty.volume }

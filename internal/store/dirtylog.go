@@ -118,14 +118,22 @@ func (s *Store) trim(b *pebble.Batch) error {
 	return nil
 }
 
-// carry moves the groups that need the oldest entry to a new one.
+// carry moves the groups that need the oldest entry to a new one, and what a snapshot
+// in flight has taken from them: until that is written it is dirty like the rest (C2).
 func (d *dirtySet) carry(to *dirtyEntry) {
+	first := d.log.first
 	for _, g := range d.log.entries[0].groups {
-		if g.entry != d.log.first {
+		if !g.holds(first) {
 			continue
 		}
-		g.entry = to.Number
-		to.Parts = append(to.Parts, dirtyPart{Owner: g.owner, Since: g.since, Keys: g.ops})
+		if t := g.taken; t != nil && t.entry == first {
+			t.entry = to.Number
+			to.Parts = append(to.Parts, dirtyPart{Owner: g.owner, Since: t.since, Keys: t.ops})
+		}
+		if g.entry == first {
+			g.entry = to.Number
+			to.Parts = append(to.Parts, dirtyPart{Owner: g.owner, Since: g.since, Keys: g.ops})
+		}
 		d.log.joins = append(d.log.joins, g)
 	}
 }
@@ -184,6 +192,9 @@ func (d *dirtySet) load(e *dirtyEntry, bytes int) error {
 		}
 		d.bytes += len(p.Keys)
 		g.ops = append(g.ops, p.Keys.demote()...)
+		more := p.Keys.volume()
+		g.volume += more
+		d.volume += more
 	}
 	d.log.push(bytes)
 	return nil

@@ -59,11 +59,12 @@ func (c *Cache) release(e *entry) {
 // they did not use since the last time; then whole workflows go, the one that
 // was used longest ago first; then what is left gives all.
 func (c *Cache) evict() {
-	if c.bytes <= c.limit || c.clean < c.limit/8 || c.scanning > 0 {
+	limit := c.budget.share()
+	if c.bytes <= limit || c.clean < limit/8 || c.scanning > 0 {
 		return
 	}
-	target := c.limit - c.limit/8
-	c.trimLarge(target)
+	target := limit - limit/8
+	c.trimLarge(limit, target)
 	for g := c.lru.oldest(); g != nil && c.bytes > target; {
 		newer := c.lru.newer(g)
 		if g != c.last {
@@ -77,12 +78,12 @@ func (c *Cache) evict() {
 	}
 }
 
-func (c *Cache) trimLarge(target int64) {
-	if c.root.bytes > c.limit/4 {
+func (c *Cache) trimLarge(limit, target int64) {
+	if c.root.bytes > limit/4 {
 		c.trim(c.root, target, false)
 	}
 	for g := c.lru.oldest(); g != nil; g = c.lru.newer(g) {
-		if g.bytes > c.limit/4 {
+		if g.bytes > limit/4 {
 			c.trim(g, target, false)
 		}
 	}

@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // ops is a packed list of changes of one owner's keys, in order: per change its
-// kind, the length of the key, the key without the owner. A few bytes per
-// change, because millions may be waiting for their workflow's checkpoint.
+// kind, the size of the row, the length of the key, the key without the owner. A
+// few bytes per change, because millions may be waiting for their workflow's
+// checkpoint.
 type ops []byte
 
 // Kinds of changes.
@@ -21,20 +23,22 @@ const (
 	died    = 2 // deleted
 )
 
-// append adds one change of a key of owner.
-func (o ops) append(kind byte, owner string, k rows.Key) ops {
+// append adds one change of a key of owner, to a row of so many bytes.
+func (o ops) append(kind byte, size int, owner string, k rows.Key) ops {
 	if owner != "" {
 		k.Workflow = ""
 	}
-	o = append(o, kind, 0)
+	o = append(o, kind)
+	o = binary.AppendUvarint(o, uint64(size))
+	o = append(o, 0)
 	at := len(o)
 	o = k.Append(o)
-	size := len(o) - at
-	if size < 0x80 {
-		o[at-1] = byte(size)
+	length := len(o) - at
+	if length < 0x80 {
+		o[at-1] = byte(length)
 		return o
 	}
-	return o.widen(at, size)
+	return o.widen(at, length)
 }
 
 // widen makes room for a length of more than one byte before the key at at.
@@ -48,6 +52,7 @@ func (o ops) widen(at, size int) ops {
 type op struct {
 	kind byte
 	turn int32  // place in the list
+	size int    // of the row
 	head uint64 // the key's first bytes: most comparisons need no more
 	key  []byte // without the owner; part of the list
 }
@@ -55,13 +60,17 @@ type op struct {
 func (o ops) unpack(list []op) []op {
 	for len(o) > 0 {
 		size, n := binary.Uvarint(o[1:])
-		end := 1 + n + int(size)
-		key := o[1+n : end]
-		list = append(list, op{o[0], int32(len(list)), head(key), key})
+		length, m := binary.Uvarint(o[1+n:])
+		end := 1 + n + m + int(length)
+		key := o[1+n+m : end]
+		list = append(list, op{o[0], int32(len(list)), int(size), head(key), key})
 		o = o[end:]
 	}
 	return list
 }
+
+// bytes is the size of one change's key and row.
+func (a *op) bytes() int { return len(a.key) + a.size }
 
 func head(key []byte) uint64 {
 	if len(key) >= 8 {
@@ -88,8 +97,9 @@ func (a *op) compare(b *op) int {
 // died again are gone: neither changelog nor store has them.
 func (o ops) fold(v *values, out ops, kept *values, room []op) (ops, []op) {
 	room = o.lasts(room[:0])
-	for _, last := range room {
-		out = out.raw(last.kind, last.key)
+	for i := range room {
+		last := &room[i]
+		out = out.raw(last)
 		if v.some() {
 			kept.add(v.at(last.turn))
 		}
@@ -124,29 +134,47 @@ func (o ops) lasts(room []op) []op {
 	return lasts
 }
 
-func (o ops) raw(kind byte, key []byte) ops {
-	o = append(o, kind)
-	o = binary.AppendUvarint(o, uint64(len(key)))
-	return append(o, key...)
+func (o ops) raw(a *op) ops {
+	o = append(o, a.kind)
+	o = binary.AppendUvarint(o, uint64(a.size))
+	o = binary.AppendUvarint(o, uint64(len(a.key)))
+	return append(o, a.key...)
 }
 
 // demote makes all changes ones that the changelog may know of.
 func (o ops) demote() ops {
 	out := make(ops, 0, len(o))
 	for _, one := range o.unpack(nil) {
-		out = out.raw(changed, one.key)
+		one.kind = changed
+		out = out.raw(&one)
 	}
 	return out
+}
+
+// volume is the bytes of the keys and rows of all changes.
+func (o ops) volume() int {
+	sum := 0
+	for len(o) > 0 {
+		size, n := binary.Uvarint(o[1:])
+		length, m := binary.Uvarint(o[1+n:])
+		sum += int(size) + int(length)
+		o = o[1+n+m+int(length):]
+	}
+	return sum
 }
 
 // valid says whether o is a well-formed list.
 func (o ops) valid() bool {
 	for len(o) > 0 {
 		size, n := binary.Uvarint(o[1:])
-		if n <= 0 || size > uint64(len(o)-1-n) {
+		if n <= 0 || size > math.MaxInt32 {
 			return false
 		}
-		o = o[1+n+int(size):]
+		length, m := binary.Uvarint(o[1+n:])
+		if m <= 0 || length > uint64(len(o)-1-n-m) {
+			return false
+		}
+		o = o[1+n+m+int(length):]
 	}
 	return true
 }

@@ -24,7 +24,7 @@ func TestFoldKeepsWhatTheChangelogMustLearn(t *testing.T) {
 			kind := rapid.SampledFrom([]byte{changed, born, died}).Draw(t, "kind")
 			full := string(k.Append(nil))
 			newest[full] = rapid.Byte().Draw(t, "value")
-			list = list.append(kind, "w", k)
+			list = list.append(kind, 1, "w", k)
 			written.add([]byte{newest[full]})
 			kinds[full] = append(kinds[full], kind)
 		}

@@ -23,6 +23,9 @@ const (
 // FS is the file system that a store is on.
 type FS = vfs.FS
 
+// FewWrites is the category of writes that no statistics tell apart.
+const FewWrites = vfs.WriteCategoryUnspecified
+
 // Options say where a store is and what it shares with others.
 type Options struct {
 	Dir    string
@@ -36,6 +39,21 @@ type Options struct {
 	// store turns out to be worth nothing: what is on its disk is corrupt, or
 	// cannot be written. Its owner closes it soon. nil: nobody asks.
 	Broken func(error)
+}
+
+func (o Options) fs() FS {
+	if o.FS == nil {
+		return vfs.Default
+	}
+	return o.FS
+}
+
+// Files is the file system that the store is on.
+func (o Options) Files() FS {
+	if o.FS == nil {
+		return vfs.Default
+	}
+	return o.FS
 }
 
 // pebble are the settings of the database, with the reason for each that is

@@ -12,9 +12,9 @@ func Owner(k rows.Key) string {
 	return ""
 }
 
-// local says whether a table is the store's own bookkeeping and never goes to
-// the changelog.
-func local(t rows.Table) bool { return t == rows.Mark || t == rows.Dirty }
+// local says whether a table is bookkeeping, of the store or of the changelog, and
+// no row of it is part of the state.
+func local(t rows.Table) bool { return t >= rows.Mark }
 
 // timeFirst says whether the keys of a table order by time before the workflow.
 func timeFirst(t rows.Table) bool { return byTime[t] }

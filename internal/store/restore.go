@@ -44,15 +44,24 @@ func (s *Store) Restorer() *Restorer {
 	}
 }
 
+// StrayKeyError refuses a record that no checkpoint writes: its key is of no row of
+// the changelog. The restore may go on without it.
+type StrayKeyError struct {
+	Key []byte
+	Why string
+}
+
+func (e *StrayKeyError) Error() string { return fmt.Sprintf("restoring: key %x: %s", e.Key, e.Why) }
+
 // Put takes the next record of the changelog, in offset order: the latest of a
 // key wins. A nil value is a tombstone. It keeps both slices.
 func (r *Restorer) Put(key, value []byte) error {
 	k, err := rows.ParseKey(key)
 	if err != nil {
-		return fmt.Errorf("restoring: %w", err)
+		return &StrayKeyError{key, err.Error()}
 	}
-	if local(k.Table) {
-		return fmt.Errorf("restoring: key %x is of a table that is never in the changelog", key)
+	if local(k.Table) && k.Table != rows.Redo {
+		return &StrayKeyError{key, "its table is never in the changelog"}
 	}
 	r.records = append(r.records, restored{key, value})
 	r.bytes += len(key) + len(value)
@@ -62,11 +71,15 @@ func (r *Restorer) Put(key, value []byte) error {
 	return r.ingest()
 }
 
-// Finish writes what is left, then the marks with Complete set, and makes all
-// of it durable in that order. The restored rows are clean.
-func (r *Restorer) Finish(m Marks) error {
+// Finish writes what is left, applies the redo logs that count, then writes the
+// marks with Complete set, and makes all of it durable in that order. The restored
+// rows are clean, but for those of the redo logs.
+func (r *Restorer) Finish(m Marks, logs ...RedoLog) error {
 	if err := r.ingest(); err != nil {
 		return err
+	}
+	if err := r.store.redo(logs, m.Applied); err != nil {
+		return fmt.Errorf("restoring: %w", err)
 	}
 	m.Complete = true
 	if err := r.store.SetMarks(m); err != nil {

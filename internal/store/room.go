@@ -3,7 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"strings"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,19 +41,59 @@ func OpenDB(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	return pebble.Open(dir, p)
 }
 
+// RoomFile is the name of the file that is written, and removed, to find out whether
+// there is room. Nobody reads it.
+const RoomFile = "temporary.room"
+
+// rooms are what is written to it, used again. A file may change what it is given to
+// write, as Pebble's in-memory one does under the race detector, so nobody shares one.
+var rooms = sync.Pool{New: func() any { return new([1 << 20]byte) }}
+
 // probe finds out whether there is room for anything: a database that is opened
 // without would soon be given up, and is worth more than that.
 func probe(fs vfs.FS, dir string) error {
-	name := fs.PathJoin(dir, "temporary.room")
+	name := fs.PathJoin(dir, RoomFile)
 	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(make([]byte, 1<<20))
+	room := rooms.Get().(*[1 << 20]byte)
+	_, err = f.Write(room[:])
+	rooms.Put(room)
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close(), fs.Remove(name))
+	err = errors.Join(err, f.Close())
+	if gone := fs.Remove(name); !errors.Is(gone, iofs.ErrNotExist) { // another process may try the same
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// TryDisk finds out whether there is room beside the store of these options.
+func TryDisk(o Options) error {
+	fs := o.fs()
+	dir := fs.PathDir(o.Dir)
+	if dir != "." {
+		if err := fs.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return probe(fs, dir)
+}
+
+// TryLock says whether the store of these options can be opened: ErrInUse says
+// that somebody else works in its directory. It must not be open in this process.
+func TryLock(o Options) error {
+	fs := o.fs()
+	if _, err := fs.Stat(o.Dir); err != nil {
+		return nil // it is yet to be made
+	}
+	lock, err := pebble.LockDirectory(o.Dir, fs)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInUse, err)
+	}
+	return lock.Close()
 }
 
 // dropLogs removes the write-ahead logs, which Pebble also makes, and leaves empty,

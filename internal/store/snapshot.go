@@ -9,20 +9,30 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // Snapshot is what one checkpoint writes to the changelog: the due keys with
-// their values as of one moment.
+// their values as of one moment. It is read in parts (Next), and what is known to
+// be written becomes clean part by part (Wrote).
 type Snapshot struct {
-	// Applied guards the partition's keys in the changelog, ReplayFrom is what
-	// the workflows need that are dirty and not part of this: the two marks of
-	// the checkpoint's marker (C1).
-	Applied, ReplayFrom journal.Mark
+	// Applied guards the partition's keys in the changelog: the first mark of the
+	// checkpoint's marker (C1).
+	Applied journal.Mark
 
 	store  *Store
 	values *pebble.Snapshot
-	groups []*dirtyGroup // by owner, the partition's own keys last
+	groups []*dirtyGroup  // the partition's own first, then by owner
+	needs  []journal.Mark // what the workflows from a group on need, and those that are not part of this
+	wrote  int            // groups that are in the changelog
+
+	it     *pebble.Iterator // nil: nothing is read yet
+	window []dueRow         // rows that are read
+	at     int              // in window: the row to give next
+	next   int              // the group to read next, or to go on with
+	lasts  []op             // of that group, if it is begun
+	placed int              // in lasts: the row to read next
+	whole  int              // bytes of all rows of that group
+	alone  int              // 1 + the group that is given in pieces; 0: none
 }
 
 // Due takes a snapshot of all dirty keys of the partition itself and of the
@@ -32,80 +42,90 @@ func (s *Store) Due(selected func(workflow string, d Dirty) bool) *Snapshot {
 	if s.dirty.snapshot != nil {
 		panic("store: the last snapshot is not done")
 	}
-	sn := &Snapshot{Applied: s.marks.Applied, ReplayFrom: s.marks.Applied, store: s}
+	sn := &Snapshot{Applied: s.marks.Applied, store: s}
+	from := s.marks.Applied
 	for owner, g := range s.dirty.groups {
-		if owner == "" || selected(owner, Dirty{Since: g.since, Bytes: len(g.ops)}) {
+		if owner == "" || selected(owner, Dirty{Since: g.since, Bytes: g.volume}) {
 			sn.groups = append(sn.groups, g)
 			continue
 		}
 		s.dirty.drop(g) // it may stay dirty for long
-		if g.since.Before(sn.ReplayFrom) {
-			sn.ReplayFrom = g.since
+		if g.since.Before(from) {
+			from = g.since
 		}
 	}
-	slices.SortFunc(sn.groups, func(a, b *dirtyGroup) int {
-		if a.owner == "" || b.owner == "" {
-			return len(b.owner) - len(a.owner)
-		}
-		return strings.Compare(a.owner, b.owner)
-	})
-	for _, g := range sn.groups {
-		g.taken = &taken{since: g.since, entry: g.entry, ops: g.ops, values: g.values}
-		s.dirty.bytes -= len(g.ops)
-		s.dirty.drop(g)
-		g.ops, g.folded, g.entry = nil, 0, 0
-	}
+	slices.SortFunc(sn.groups, func(a, b *dirtyGroup) int { return strings.Compare(a.owner, b.owner) })
+	sn.take(from)
 	sn.values = s.db.NewSnapshot()
 	s.dirty.snapshot = sn
 	return sn
 }
 
-// Owners is how many workflows the snapshot covers, the partition itself included.
-func (sn *Snapshot) Owners() int { return len(sn.groups) }
-
-// Each visits every due key with its row as it stands in the store; nil is a
-// tombstone. Keys come by workflow, those of the partition itself (workflow "")
-// last, so that a checkpoint may be split between workflows. Keys and values are
-// valid until Done. It may run on another goroutine than the store's, and again
-// after an error.
-func (sn *Snapshot) Each(visit func(workflow string, key, value []byte) error) error {
-	it, err := sn.values.NewIter(&pebble.IterOptions{UpperBound: []byte{byte(rows.Mark)}})
-	if err != nil {
-		return fmt.Errorf("reading a snapshot: %w", err)
-	}
-	r := &sn.store.dirty.reader
-	for rest := sn.groups; err == nil && len(rest) > 0; {
-		if rest, err = r.read(it, rest); err != nil {
-			err = fmt.Errorf("reading a snapshot: %w", err)
+// take takes the changes of the selected groups; what is left out needs the
+// journal behind from.
+func (sn *Snapshot) take(from journal.Mark) {
+	d := sn.store.dirty
+	sn.needs = make([]journal.Mark, len(sn.groups)+1)
+	sn.needs[len(sn.groups)] = from
+	for i, g := range slices.Backward(sn.groups) {
+		if g.owner != "" && g.since.Before(from) {
+			from = g.since
 		}
-		for i := 0; err == nil && i < len(r.due); i++ {
-			err = visit(r.due[i].owner, r.due[i].key, r.due[i].value)
-		}
+		sn.needs[i] = from
+		g.taken = &taken{since: g.since, entry: g.entry, ops: g.ops, values: g.values, volume: g.volume}
+		d.drop(g)
+		g.ops, g.folded, g.volume, g.least, g.entry = nil, 0, 0, 0, 0
 	}
-	r.reset()
-	if closing := it.Close(); closing != nil {
-		err = errors.Join(err, fmt.Errorf("reading a snapshot: %w", closing))
-	}
-	return err
 }
 
-// Done ends the snapshot on the store's goroutine. If its checkpoint is known to
-// be committed, what it covers is clean unless changed since; if not, or if that
-// is not known, it all stays dirty.
-func (sn *Snapshot) Done(committed bool) error {
+// Owners is how many owners the snapshot covers: workflows, and the partition
+// itself if it has changes.
+func (sn *Snapshot) Owners() int { return len(sn.groups) }
+
+// ReplayFrom is what the workflows need that are dirty and not among the first so
+// many owners: the second mark of the marker, once those are written (C1).
+func (sn *Snapshot) ReplayFrom(owners int) journal.Mark { return sn.needs[owners] }
+
+// Wrote says, on the store's goroutine, that the first so many owners are known
+// to be in the changelog: what the snapshot covers of them is clean unless it
+// changed since.
+func (sn *Snapshot) Wrote(owners int) error {
+	s := sn.store
+	if owners <= sn.wrote && owners < len(sn.groups) {
+		return nil
+	}
+	for _, g := range sn.groups[sn.wrote:owners] {
+		s.dirty.settle(g, true)
+	}
+	sn.wrote = owners
+	if err := s.clean(sn.Applied); err != nil {
+		return fmt.Errorf("noting what a checkpoint wrote: %w", err)
+	}
+	return nil
+}
+
+// Done ends the snapshot on the store's goroutine. What is not known to be written
+// stays dirty.
+func (sn *Snapshot) Done() error {
 	s := sn.store
 	s.dirty.snapshot = nil
-	err := sn.values.Close()
-	for _, g := range sn.groups {
-		s.dirty.settle(g, committed)
+	for _, g := range sn.groups[sn.wrote:] {
+		s.dirty.settle(g, false)
 	}
-	if err == nil && committed {
-		err = s.clean(sn.Applied)
-	}
-	if err != nil {
+	if err := sn.close(); err != nil {
 		return fmt.Errorf("ending a snapshot: %w", err)
 	}
 	return nil
+}
+
+// close gives up what the snapshot holds of the database.
+func (sn *Snapshot) close() error {
+	var err error
+	if sn.it != nil {
+		err = sn.it.Close()
+	}
+	sn.store.dirty.reader.reset()
+	return errors.Join(err, sn.values.Close())
 }
 
 // settle ends what a snapshot took from a group.
@@ -113,14 +133,17 @@ func (d *dirtySet) settle(g *dirtyGroup, committed bool) {
 	t := g.taken
 	g.taken = nil
 	if committed {
+		d.bytes -= len(t.ops)
+		d.volume -= t.volume
 		d.recycle(t.values)
 	} else {
 		// The changelog may hold what the checkpoint wrote: nothing that it
 		// covers may be forgotten as born since.
 		d.drop(g)
 		kept := append(t.ops.demote(), g.ops...)
-		d.bytes += len(kept) - len(g.ops)
+		d.bytes += len(kept) - len(g.ops) - len(t.ops)
 		g.since, g.entry, g.ops = t.since, t.entry, kept
+		g.volume += t.volume
 	}
 	d.forget(g)
 }

@@ -27,9 +27,7 @@ type Store struct {
 // the disk is full (IsFull): Wipe it and restore.
 func Open(o Options) (*Store, error) {
 	s := &Store{dirty: newDirtySet()}
-	if o.FS == nil {
-		o.FS = vfs.Default
-	}
+	o.FS = o.fs()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -81,12 +79,7 @@ func Wipe(fs vfs.FS, dir string) error {
 }
 
 // Discard wipes the store of these options.
-func Discard(o Options) error {
-	if o.FS == nil {
-		o.FS = vfs.Default
-	}
-	return Wipe(o.FS, o.Dir)
-}
+func Discard(o Options) error { return Wipe(o.fs(), o.Dir) }
 
 // Flush makes what is written so far durable, in the background, so that a
 // killed process has little to replay. It costs one small table: call it every
@@ -127,7 +120,7 @@ func (s *Store) Abandon() error {
 func (s *Store) shut() error {
 	var err error
 	if sn := s.dirty.snapshot; sn != nil {
-		err = sn.values.Close()
+		err = sn.close()
 	}
 	err = errors.Join(err, s.db.Close())
 	s.closeOwn()

@@ -56,10 +56,10 @@ func TestCommittedRowsAreReadBack(t *testing.T) {
 	}
 	sn := s.Due(func(string, Dirty) bool { return true })
 	n := 0
-	if err := sn.Each(func(w string, key, value []byte) error { n++; return nil }); err != nil || n != 1 {
+	if err := each(sn, func(w string, key, value []byte) error { n++; return nil }); err != nil || n != 1 {
 		t.Fatalf("due: %d %v", n, err)
 	}
-	if err := sn.Done(true); err != nil {
+	if err := end(sn, true); err != nil {
 		t.Fatal(err)
 	}
 	if owners, _ := s.Dirty(); owners != 0 {

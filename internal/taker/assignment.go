@@ -3,6 +3,8 @@ package taker
 import (
 	"context"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/kafka"
 )
 
 // releaseWait bounds how long a revocation waits for the acknowledgements that
@@ -15,14 +17,40 @@ const (
 // assignment is what the group tells a consumer.
 type assignment struct{ c *consumer }
 
-// Assigned makes room for the records of new partitions.
-func (s assignment) Assigned(_ context.Context, _ string, numbers []int32) {
-	l := s.c.taker.ledger
+// Assigned makes room for the records of new partitions, and finds out what of them
+// the predecessor has done.
+func (s assignment) Assigned(ctx context.Context, _ string, numbers []int32) {
+	s.c.assign(numbers, s.c.notes(ctx))
+}
+
+func (c *consumer) assign(numbers []int32, notes map[int32][]interval) {
+	l := c.taker.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, n := range numbers {
-		s.c.partitions[n] = &partition{number: n}
+		c.partitions[n] = &partition{number: n, noted: notes[n]}
 	}
+}
+
+// notes are what the group has noted beside its committed offsets, by partition.
+// Without them more runs again than need be, and nothing is lost.
+func (c *consumer) notes(ctx context.Context) map[int32][]interval {
+	ctx, cancel := context.WithTimeout(ctx, commitWait)
+	defer cancel()
+	select {
+	case <-c.connected: // the group may be faster than whoever joined it
+	case <-ctx.Done():
+		return nil
+	}
+	committed, err := kafka.Committed(ctx, c.client, c.taker.names.QueueGroup(c.queue), c.topic)
+	if err != nil {
+		c.taker.log.Warn("what was done in new partitions is not known; it may run again", "topic", c.topic, "error", err)
+	}
+	notes := map[int32][]interval{}
+	for n, at := range committed {
+		notes[n] = decodeNote(at.Offset, at.Metadata)
+	}
+	return notes
 }
 
 // Revoked commits what is done, and what runs on as notified, so that the next

@@ -2,6 +2,7 @@ package taker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -29,7 +30,12 @@ func (c *consumer) commit(ctx context.Context) {
 	if len(due) == 0 {
 		return
 	}
-	c.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{c.topic: due},
+	offsets := make(map[int32]kgo.EpochOffset, len(due))
+	for n, d := range due {
+		offsets[n] = d.at
+	}
+	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error { return annotate(req, due) })
+	c.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{c.topic: offsets},
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 			if err != nil {
 				c.failed(ctx, err)
@@ -39,35 +45,60 @@ func (c *consumer) commit(ctx context.Context) {
 		})
 }
 
-func (c *consumer) due() map[int32]kgo.EpochOffset {
+// due is what is to be committed of a partition.
+type due struct {
+	of      *partition
+	at      kgo.EpochOffset
+	note    string
+	changes uint64 // that it says
+}
+
+// annotate puts the notes beside their offsets.
+func annotate(req *kmsg.OffsetCommitRequest, all map[int32]due) error {
+	for i := range req.Topics {
+		parts := req.Topics[i].Partitions
+		for j := range parts {
+			note := all[parts[j].Partition].note
+			parts[j].Metadata = &note
+		}
+	}
+	return nil
+}
+
+func (c *consumer) due() map[int32]due {
 	l := c.taker.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var due map[int32]kgo.EpochOffset
+	var all map[int32]due
 	for n, p := range c.partitions {
 		if p.due() {
-			if due == nil {
-				due = map[int32]kgo.EpochOffset{}
+			if all == nil {
+				all = map[int32]due{}
 			}
-			due[n] = p.done
+			at, note := p.point(c.mostNote)
+			all[n] = due{p, at, note, p.changes}
 		}
 	}
-	return due
+	return all
 }
 
 // committed notes what the broker took.
-func (c *consumer) committed(ctx context.Context, due map[int32]kgo.EpochOffset, resp *kmsg.OffsetCommitResponse) {
+func (c *consumer) committed(ctx context.Context, all map[int32]due, resp *kmsg.OffsetCommitResponse) {
 	l := c.taker.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, topic := range resp.Topics {
 		for _, rp := range topic.Partitions {
-			if err := kerr.ErrorForCode(rp.ErrorCode); err != nil {
+			err := kerr.ErrorForCode(rp.ErrorCode)
+			if errors.Is(err, kerr.OffsetMetadataTooLarge) {
+				c.mostNote = min(c.mostNote, len(all[rp.Partition].note)) / 2
+			}
+			if err != nil {
 				c.failed(ctx, err)
 				continue
 			}
-			if p := c.partitions[rp.Partition]; p != nil {
-				p.committed = due[rp.Partition].Offset
+			if d := all[rp.Partition]; d.of != nil {
+				d.of.committed = d.changes // it may have moved since, and be another assignment's now
 			}
 		}
 	}

@@ -26,8 +26,8 @@ func (t *Taker) connect(ctx context.Context) error {
 		return err
 	}
 	// Before the first attempt is taken, so that its cancellation is heard.
-	if t.tail, err = kafka.NewTail(t.config.Kafka, kafka.FromEnd, t.names.TaskControl()); err != nil {
-		return fmt.Errorf("taker: %w", err)
+	if err := t.listen(ctx); err != nil {
+		return err
 	}
 	for _, c := range t.consumers {
 		if err := c.connect(features.ServerSideGroups && !t.config.Classic); err != nil {
@@ -57,6 +57,9 @@ func (t *Taker) features(ctx context.Context) (kafka.Features, error) {
 // that names them may come later. Whoever misspelled one reads it here.
 func (t *Taker) missing(ctx context.Context) error {
 	set, err := topics.Default().Discover(ctx, t.producer, t.names.Prefix())
+	for kafka.IsMissing(err) && pause(ctx, time.Second) == nil { // they are being made
+		set, err = topics.Default().Discover(ctx, t.producer, t.names.Prefix())
+	}
 	if _, none := errors.AsType[*topics.MismatchError](err); none {
 		t.log.Warn("the cluster has no deployment of this prefix; waiting for it", "prefix", t.names.Prefix())
 		return nil

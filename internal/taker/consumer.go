@@ -35,8 +35,13 @@ type consumer struct {
 	offer  *offer     // to the pool
 	taken  []*Attempt // room for what is taken at a time
 
+	trouble string // what kept it from taking, as it was told; empty: nothing
+
+	connected chan struct{} // closed once there is a client
+
 	partitions map[int32]*partition // guarded by the ledger
 	committing chan struct{}        // one commit at a time, so that none overtakes
+	mostNote   int                  // characters of a note; guarded by the ledger
 
 	// polling is held from a poll until its records are in the ledger, so that
 	// a revocation can wait for that. interrupt ends the poll that waits.
@@ -46,11 +51,14 @@ type consumer struct {
 }
 
 func newConsumer(t *Taker, p *pool, queue string) *consumer {
-	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), offer: newOffer(), partitions: map[int32]*partition{}, committing: make(chan struct{}, 1)}
+	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), offer: newOffer(), partitions: map[int32]*partition{}, connected: make(chan struct{}), committing: make(chan struct{}, 1), mostNote: mostNote}
 }
 
 func (c *consumer) connect(serverSide bool) (err error) {
 	c.client, err = kafka.NewQueueConsumer(c.taker.config.Kafka, c.queue, serverSide, assignment{c})
+	if err == nil {
+		close(c.connected)
+	}
 	return err
 }
 
@@ -80,17 +88,31 @@ func (c *consumer) poll(ctx context.Context) []*Attempt {
 		return nil
 	}
 	fetches := c.client.PollRecords(ctx, min(c.pool.Slots, pollMax))
-	failed := false
-	fetches.EachError(func(topic string, p int32, err error) {
-		if !errors.Is(err, context.Canceled) {
-			failed = true
-			c.taker.log.Warn("taking tasks", "topic", topic, "partition", p, "error", err)
-		}
-	})
-	if failed && fetches.NumRecords() == 0 {
+	if c.troubled(fetches) && fetches.NumRecords() == 0 {
 		_ = pause(ctx, errorPause) // ended early by ctx: the caller sees that
 	}
 	return c.take(fetches)
+}
+
+// troubled says whether something could not be fetched, and tells what once, until
+// tasks are taken again: a queue that nobody has made is asked for again and again.
+func (c *consumer) troubled(fetches kgo.Fetches) bool {
+	failed := false
+	fetches.EachError(func(topic string, p int32, err error) {
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		failed = true
+		if c.trouble != err.Error() {
+			c.trouble = err.Error()
+			c.taker.log.Warn("tasks cannot be taken; it is tried again", "topic", topic, "partition", p, "error", err)
+		}
+	})
+	if !failed && c.trouble != "" && fetches.NumRecords() > 0 {
+		c.trouble = ""
+		c.taker.log.Info("tasks are taken again", "topic", c.topic)
+	}
+	return failed
 }
 
 // take enters the records in the ledger and returns the attempts to run, in room
@@ -119,6 +141,10 @@ func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
 			case p == nil: // revoked since; the next owner takes it
 			case a == nil:
 				p.enter(r.Offset, r.LeaderEpoch).finish()
+			case p.known(r.Offset):
+				p.enter(r.Offset, r.LeaderEpoch).finish()
+				l.recent.add(a.key, now)
+				c.taker.config.Observer.Dropped(c.queue)
 			case l.take(a, p.enter(r.Offset, r.LeaderEpoch), now):
 				out = append(out, a)
 			default:

@@ -3,6 +3,7 @@ package taker
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -10,24 +11,28 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// control follows task-control, whole and from its end: an attempt hears of its
-// cancellation also when the slots are full or its partition has moved.
+// control follows task-control, whole: an attempt hears of its cancellation also when
+// the slots are full or its partition has moved.
 func (t *Taker) control(ctx context.Context) {
 	for {
 		fetches := t.tail.PollFetches(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		failed := false
-		fetches.EachError(func(topic string, p int32, err error) {
-			failed = true
-			t.log.Warn("reading cancellations", "topic", topic, "partition", p, "error", err)
-		})
-		fetches.EachRecord(t.cancelled)
-		if failed && pause(ctx, errorPause) != nil {
+		if failed := t.heard(fetches); failed && pause(ctx, errorPause) != nil {
 			return
 		}
 	}
+}
+
+// heard takes cancellations, and says whether some could not be read.
+func (t *Taker) heard(fetches kgo.Fetches) (failed bool) {
+	fetches.EachError(func(topic string, p int32, err error) {
+		failed = true
+		t.log.Warn("reading cancellations", "topic", topic, "partition", p, "error", err)
+	})
+	fetches.EachRecord(t.cancelled)
+	return failed
 }
 
 func (t *Taker) cancelled(r *kgo.Record) {
@@ -45,5 +50,9 @@ func (t *Taker) cancelled(r *kgo.Record) {
 	if c.Reason != "" {
 		cause = fmt.Errorf("%w: %s", ErrCancelled, c.Reason)
 	}
-	t.ledger.cancel(k, cause, r.Timestamp)
+	at := time.Now()
+	if r.Timestamp.Before(at) { // a stamp that is ahead would let older cancellations be forgotten
+		at = r.Timestamp
+	}
+	t.ledger.cancel(k, cause, at)
 }

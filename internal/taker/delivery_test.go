@@ -91,6 +91,31 @@ func TestARepeatedTokenRunsOnce(t *testing.T) { // E2
 	})
 }
 
+// A planner that recovers publishes again what nobody has taken yet: behind a long
+// queue, whose first attempts are over when their repetitions are taken.
+func TestARepetitionThatHasWaitedForLongDoesNotRun(t *testing.T) { // E2
+	takertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner) {
+		var c counted
+		start(t, p, 1, handlers{"slow": func(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+			time.Sleep(time.Minute)
+			return c.echo(ctx, a)
+		}})
+		var queued []*events.Task
+		for i := range 3 {
+			queued = append(queued, p.Task("w", "slow", i))
+		}
+		p.Dispatch("default", 0, "w", queued...)
+		p.Dispatch("default", 0, "w", queued...)
+		for range queued {
+			p.Outcome(2 * time.Minute)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := c.n.Load(); n != int64(len(queued)) {
+			t.Errorf("%d attempts ran %d times", len(queued), n)
+		}
+	})
+}
+
 func TestARepetitionIsDoneWithItsAttempt(t *testing.T) { // E3
 	takertest.InBubble(t, topics.Options{Partitions: 2}, func(t *testing.T, p *takertest.Planner) {
 		start(t, p, 4, handlers{"slow": func(context.Context, *taker.Attempt) (json.RawMessage, error) {
@@ -314,6 +339,45 @@ func TestATakerWaitsForItsTopic(t *testing.T) {
 		}
 		if d := time.Since(began); d > 10*time.Second {
 			t.Errorf("the new topic was noticed after %v", d)
+		}
+	})
+}
+
+// What a killed taker had reported does not run again, though an attempt that was
+// running keeps the offset from passing it.
+func TestWhatAKilledTakerHadReportedDoesNotRunAgain(t *testing.T) { // E3
+	const reported = 100
+	eachProtocol(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner, protocol func(*taker.Config)) {
+		var first, second counted
+		patient := func(c *taker.Config) { c.Grace = time.Hour }
+		var c cable
+		killed := start(t, p, 4, handlers{"long": until, "echo": first.echo}, c.through, protocol, patient)
+		p.Dispatch("default", 0, "w", p.Task("w", "long", 0))
+		for i := range reported {
+			p.Dispatch("default", 0, "w", p.Task("w", "echo", i))
+			p.Outcome(soon)
+		}
+		p.Dispatch("default", 0, "w", p.Task("w", "long", 0))
+		time.Sleep(taker.DefaultCommitEvery + 10*time.Millisecond)
+		c.kill(killed)
+		var other cable
+		again := start(t, p, 4, handlers{"long": until, "echo": second.echo}, other.through, protocol, patient)
+		time.Sleep(time.Minute)
+		if a, b := first.n.Load(), second.n.Load(); a != reported || b != 0 {
+			t.Errorf("of %d attempts %d ran, and %d again", reported, a, b)
+		}
+		// Its own successor knows too what it has not met itself.
+		other.kill(again)
+		start(t, p, 4, handlers{"long": echo, "echo": second.echo}, protocol)
+		for range 2 {
+			p.Outcome(time.Minute)
+		}
+		if b := second.n.Load(); b != 0 {
+			t.Errorf("%d ran again", b)
+		}
+		time.Sleep(time.Second)
+		if at := p.Committed("default", 0); at != reported+2 {
+			t.Errorf("committed %d, want %d", at, reported+2)
 		}
 	})
 }

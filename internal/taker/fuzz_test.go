@@ -30,7 +30,7 @@ func FuzzRecords(f *testing.F) {
 	c := tk.consumers[0]
 	f.Fuzz(func(t *testing.T, key, value, control []byte, at int64) {
 		tk.ledger, c.partitions, log.reports = newLedger(1), map[int32]*partition{}, nil
-		assignment{c}.Assigned(t.Context(), c.topic, []int32{0})
+		c.assign([]int32{0}, nil)
 		tk.cancelled(&kgo.Record{Value: control, Timestamp: time.UnixMilli(at)})
 		record := func(offset int64) *kgo.Record {
 			return &kgo.Record{Topic: c.topic, Key: key, Value: bytes.Clone(value), Offset: offset, Timestamp: time.UnixMilli(at)}

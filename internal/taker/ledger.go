@@ -3,21 +3,34 @@ package taker
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	// A settled token is known for this long, so that the records that a
-	// recovering planner or a rebalance brings again are dropped (E2). It is
-	// less than the 30 s after which a planner publishes again on purpose (E3):
-	// by then the outcome itself may be lost, and the attempt must run.
+	// Records of a settled token that were written, or come, up to so long behind its
+	// end are dropped (E2): a recovering planner or a rebalance brought them again,
+	// however long they have waited in their queue. It is less than the 30 s after
+	// which a planner publishes again on purpose (E3): by then the outcome itself may
+	// be lost, and the attempt must run.
 	recentFor = 20 * time.Second
-	// A cancellation is known for this long before its attempt is taken.
-	cancelledFor = 10 * time.Minute
+	// A settled token is known for this long, behind which its records run again,
+	// and recentMax bounds how many are known.
+	settledFor = time.Hour
+	recentMax  = 1 << 16
+
+	// A cancellation is known as long as task-control keeps it (topics.yaml), so
+	// that its attempt does not begin however long it waits in its queue.
+	cancelledFor = 6 * time.Hour
+	// cancelledMax bounds the cancellations of attempts that are not here: some 12
+	// MiB. Behind it the oldest are forgotten.
+	cancelledMax = 1 << 18
 
 	// maxUnsettled bounds the attempts beyond the slots whose outcomes are not
-	// acknowledged yet: behind it polling waits.
+	// acknowledged yet, and maxReporting the bytes of all reports that are not:
+	// behind either polling waits.
 	maxUnsettled = 1 << 14
+	maxReporting = 64 << 20
 )
 
 // ledger knows which attempts a Taker has.
@@ -28,16 +41,17 @@ type ledger struct {
 	recent    window           // settled
 	cancelled window           // cancelled before they were taken
 	limit     int              // of open
-	room      chan struct{}    // signalled when open falls below the limit
+	room      chan struct{}    // signalled when there is less of either than its limit
 	awake     chan struct{}    // signalled when open is no longer empty
+	reporting atomic.Int64     // bytes of reports that are not acknowledged
 }
 
 func newLedger(slots int) *ledger {
 	return &ledger{
 		now:       time.Now(),
 		open:      map[key]*Attempt{},
-		recent:    newWindow(recentFor),
-		cancelled: newWindow(cancelledFor),
+		recent:    newWindow(settledFor, recentMax),
+		cancelled: newWindow(cancelledFor, cancelledMax),
 		limit:     slots + maxUnsettled,
 		room:      make(chan struct{}, 1),
 		awake:     make(chan struct{}, 1),
@@ -57,7 +71,7 @@ func (l *ledger) take(a *Attempt, at place, now time.Time) bool {
 		}
 		return false
 	}
-	if l.recent.has(a.key, now) {
+	if settled, known := l.recent.when(a.key, now); known && (now.Sub(settled) < recentFor || a.written < settled.Add(recentFor).UnixMilli()) {
 		at.finish()
 		return false
 	}
@@ -160,7 +174,17 @@ func (l *ledger) waitRoom(ctx context.Context) bool {
 func (l *ledger) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.open) >= l.limit
+	return len(l.open) >= l.limit || l.reporting.Load() >= maxReporting
+}
+
+// report counts the bytes of a report that is on its way.
+func (l *ledger) report(bytes int) { l.reporting.Add(int64(bytes)) }
+
+// reported takes them back: it is acknowledged, or given up.
+func (l *ledger) reported(bytes int) {
+	if left := l.reporting.Add(-int64(bytes)); left < maxReporting && left+int64(bytes) >= maxReporting {
+		signal(l.room)
+	}
 }
 
 // cancel stops the attempt of a token, or notes that it is not to begin.

@@ -187,6 +187,31 @@ func TestAnAttemptCancelledBeforeItIsTakenDoesNotRun(t *testing.T) {
 	})
 }
 
+// A cancellation that nobody was there to hear is heard by whoever takes the attempt,
+// as long as task-control keeps it.
+func TestAnAttemptCancelledWhileNoTakerWasThereDoesNotRun(t *testing.T) {
+	takertest.InBubble(t, topics.Options{Partitions: 2}, func(t *testing.T, p *takertest.Planner) {
+		done, task := p.Task("w", "echo", 1), p.Task("w", "never", nil)
+		p.Dispatch("default", 0, "w", done, task)
+		time.Sleep(time.Hour)
+		p.Cancel("w", task.Token, "")
+		p.Cancel("other", p.Task("other", "gone", nil).Token, "")
+		time.Sleep(cancelledWait)
+		start(t, p, 1, handlers{"echo": echo, "never": func(context.Context, *taker.Attempt) (json.RawMessage, error) {
+			t.Error("it ran")
+			return nil, nil
+		}})
+		for _, want := range []events.Outcome{events.OutcomeCompleted, events.OutcomeCancelled} {
+			if o := p.Outcome(soon); o.Outcome != want {
+				t.Errorf("got %v, want %v", o.Outcome, want)
+			}
+		}
+	})
+}
+
+// cancelledWait is a little less than task-control keeps what it has.
+const cancelledWait = 5 * time.Hour
+
 func TestASuccessStandsAgainstACancellation(t *testing.T) {
 	takertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *takertest.Planner) {
 		start(t, p, 1, handlers{"done": func(ctx context.Context, _ *taker.Attempt) (json.RawMessage, error) {

@@ -13,8 +13,11 @@ type partition struct {
 	low     int     // place in pending of the lowest that is not done
 	pending []entry // in log order
 
-	done      kgo.EpochOffset // what may be committed
-	committed int64           // what is known to be committed; 0: nothing of ours
+	done  kgo.EpochOffset // what may be committed; zero: nothing is done up to a place
+	noted []interval      // what the predecessor has done, as far as it was not taken yet
+
+	changes   uint64 // of what is done
+	committed uint64 // of them, known to be committed
 }
 
 type entry struct {
@@ -42,6 +45,7 @@ func (at place) finish() {
 		return
 	}
 	p.pending[at.number-p.first].done = true
+	p.changes++
 	n := p.low
 	for n < len(p.pending) && p.pending[n].done {
 		n++
@@ -65,4 +69,14 @@ func (p *partition) forget(n int) {
 }
 
 // due says whether there is something to commit.
-func (p *partition) due() bool { return p.done.Offset > p.committed }
+func (p *partition) due() bool { return p.changes > p.committed }
+
+// point is what is to be committed: an offset, and a note of so many characters at
+// most of what is done behind it.
+func (p *partition) point(most int) (at kgo.EpochOffset, note string) {
+	at = p.done
+	if at.Offset == 0 { // the first is not done
+		at = kgo.EpochOffset{Epoch: p.pending[p.low].epoch, Offset: p.pending[p.low].offset}
+	}
+	return at, encodeNote(at.Offset, p.behind(), most)
+}

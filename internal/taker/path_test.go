@@ -32,7 +32,7 @@ func BenchmarkPath(b *testing.B) {
 	for range p.Slots {
 		p.slots.Go(p.slot)
 	}
-	assignment{c}.Assigned(b.Context(), c.topic, []int32{0})
+	c.assign([]int32{0}, nil)
 	full := time.NewTimer(fullFor)
 	defer full.Stop()
 	f := pathFetch()

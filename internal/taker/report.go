@@ -125,12 +125,16 @@ func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time
 	r.room = wire.Append(append(r.room[:0], a.Workflow...), &r.inbox)
 	r.record = *kafka.Keyed(t.inbox, r.room[:key:key], r.room[key:])
 	r.record.Timestamp = now
+	t.ledger.report(len(r.room))
 	t.produce(t.base, &r.record, r.promise)
 }
 
 // produced is told how the sending of its report ended.
 func (r *report) produced(_ *kgo.Record, err error) {
 	t := r.attempt.pool.taker
+	if err == nil || kafka.IsTooLarge(err) {
+		t.ledger.reported(len(r.room))
+	}
 	switch {
 	case err == nil:
 		t.acknowledged(r.attempt, r.inbox.Message)

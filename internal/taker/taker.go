@@ -24,7 +24,7 @@ type Config struct {
 
 	Grace       time.Duration // an attempt that outlives it is notified; 200 ms
 	Heartbeat   time.Duration // between heartbeats of a notified attempt; 5 s
-	CommitEvery time.Duration // between commits of offsets; 200 ms
+	CommitEvery time.Duration // between commits of what is done; 50 ms
 	DrainLimit  time.Duration // what attempts get to finish at shutdown; 25 s
 	MaxResult   int           // bytes of a result; what fits an inbox record
 	Classic     bool          // the old group protocol, also where the cluster has KIP-848
@@ -45,7 +45,7 @@ type Pool struct {
 const (
 	DefaultGrace       = 200 * time.Millisecond
 	DefaultHeartbeat   = 5 * time.Second
-	DefaultCommitEvery = 200 * time.Millisecond
+	DefaultCommitEvery = 50 * time.Millisecond
 	DefaultDrainLimit  = 25 * time.Second
 )
 

@@ -6,8 +6,6 @@ import (
 )
 
 const (
-	// windowMax bounds the tokens that a window remembers.
-	windowMax = 1 << 16
 	// windowMin is what a window has room for at first.
 	windowMin = 1 << 6
 )
@@ -18,6 +16,7 @@ const (
 // it is spread well by itself.
 type window struct {
 	keep   time.Duration
+	most   int       // tokens
 	origin time.Time // what times count from
 
 	ring   []remembered // its length is a power of two
@@ -45,7 +44,9 @@ type remembered struct {
 	since time.Duration // the origin
 }
 
-func newWindow(keep time.Duration) window { return window{keep: keep, origin: time.Now()} }
+func newWindow(keep time.Duration, most int) window {
+	return window{keep: keep, most: most, origin: time.Now()}
+}
 
 func (w *window) add(k key, now time.Time) {
 	since := now.Sub(w.origin)
@@ -64,18 +65,28 @@ func (w *window) add(k key, now time.Time) {
 }
 
 func (w *window) has(k key, now time.Time) bool {
+	_, known := w.when(k, now)
+	return known
+}
+
+// when is since when a token is remembered.
+func (w *window) when(k key, now time.Time) (since time.Time, known bool) {
 	if w.count == 0 {
-		return false
+		return time.Time{}, false
 	}
 	w.forget(now.Sub(w.origin))
-	return w.index[w.find(&k)] != 0
+	at := w.index[w.find(&k)]
+	if at == 0 {
+		return time.Time{}, false
+	}
+	return w.origin.Add(w.ring[at.place()].since), true
 }
 
 // forget drops what is too old or too much.
 func (w *window) forget(now time.Duration) {
 	for w.count > 0 {
 		first := &w.ring[w.oldest]
-		if w.count < windowMax && now-first.since < w.keep {
+		if w.count < w.most && now-first.since < w.keep {
 			return
 		}
 		w.free(w.find(&first.key))

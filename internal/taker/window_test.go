@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
+const windowMax = 1 << 16
+
 func TestAWindowIsBoundedInTimeAndNumber(t *testing.T) {
-	w := newWindow(time.Minute)
+	w := newWindow(time.Minute, windowMax)
 	start := time.Unix(0, 0)
 	number := func(n int) key { return key{byte(n), byte(n >> 8), byte(n >> 16)} }
 	w.add(number(1), start)
@@ -37,7 +39,7 @@ func TestAWindowKnowsWhatItWasTold(t *testing.T) {
 			k[15] = byte(r.UintN(64))
 			return k
 		}
-		w := newWindow(time.Minute)
+		w := newWindow(time.Minute, windowMax)
 		since := map[key]time.Time{}
 		now := time.Now()
 		for range 3000 {
@@ -60,7 +62,7 @@ func TestAWindowKnowsWhatItWasTold(t *testing.T) {
 
 // BenchmarkWindow is remembering a token in a full window.
 func BenchmarkWindow(b *testing.B) {
-	w := newWindow(time.Hour)
+	w := newWindow(time.Hour, windowMax)
 	n := uint64(0)
 	add := func() {
 		n += 0x9e3779b97f4a7c15 // tokens are random

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
 // Options say how to reach a deployment. With neither URL nor Brokers a running
-// `heddle dev` is looked for in the working directory and above it.
+// `heddle dev` is looked for in the working directory and above it, else a gateway is
+// expected at 127.0.0.1:4080.
 type Options struct {
 	URL     string   // of a gateway
 	Brokers []string // of Kafka
@@ -26,8 +26,12 @@ type Options struct {
 
 	HTTPClient *http.Client // nil: one of its own
 	APIKey     string       // sent as a bearer token
-	Kafka      kafka.Config // TLS, SASL, dialer, logger over Kafka; Brokers and Prefix above win
+	Security   Security     // TLS and login over Kafka, of files and values
+	Kafka      kafka.Config // TLS, SASL, dialer, logger over Kafka as values, which win; Brokers and Prefix above win
 }
+
+// Security says how connections to Kafka are encrypted and who the client is.
+type Security = kafka.Security
 
 // Client is safe for concurrent use. Close it.
 type Client struct {
@@ -41,10 +45,11 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("client: give a URL or brokers, not both")
 	}
 	if o.URL == "" && len(o.Brokers) == 0 && len(o.Kafka.Brokers) == 0 {
-		var err error
-		if o.URL, err = findDev(); err != nil {
+		dev, err := devfile.Running()
+		if err != nil {
 			return nil, fmt.Errorf("client: no URL, no brokers: %w", err)
 		}
+		o.URL = dev.URL
 	}
 	var t transport
 	var err error
@@ -61,18 +66,6 @@ func New(o Options) (*Client, error) {
 
 // Close releases connections; calls that wait end with an error.
 func (c *Client) Close() error { return c.t.close() }
-
-func findDev() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	f, err := devfile.Find(dir)
-	if err != nil {
-		return "", err
-	}
-	return f.URL, nil
-}
 
 // command is one command on its way to a planner.
 type command struct {
@@ -121,6 +114,7 @@ type transport interface {
 	defined(ref string) (digest string, canonical []byte) // by this client; empty when not needed
 	prepare(ctx context.Context, inline string) error     // what a start needs of an inline definition
 	list(ctx context.Context, f Filter) (rawJSON, error)
+	readiness(ctx context.Context) (rawJSON, error)
 	graph(ctx context.Context, workflow, format string) ([]byte, error)
 	close() error
 }

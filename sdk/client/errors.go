@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 		b.WriteString(" at " + e.Path)
 	}
 	if e.Message != "" {
-		b.WriteString(": " + e.Message)
+		b.WriteString(": " + strings.TrimPrefix(e.Message, e.Path+": ")) // a gateway's message names the place too
 	}
 	for _, f := range e.Errors {
 		fmt.Fprintf(&b, "\n  %s: %s", f.Path, f.Message)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"type":"urn:heddle:problem:not_found","detail":"d","errors":[{"path":"p","message":"m"}],"workflow":{"id":"w"}}`))
 	f.Add([]byte(`{"type":"about:blank"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		refusal := problem(&http.Response{StatusCode: 404, Status: "404 Not Found", Body: io.NopCloser(bytes.NewReader(raw))})
+		refusal := problem(&http.Response{StatusCode: 404, Status: "404 Not Found", Request: httptest.NewRequest(http.MethodGet, "/", nil), Body: io.NopCloser(bytes.NewReader(raw))})
 		if e, ok := errors.AsType[*Error](refusal); !ok || e.Code == "" || e.Status != 404 || e.Error() == "" {
 			t.Errorf("%q is the refusal %+v", raw, refusal)
 		}

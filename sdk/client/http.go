@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,13 +32,14 @@ type httpTransport struct {
 func newHTTPTransport(o Options) (*httpTransport, error) {
 	base, err := url.Parse(strings.TrimSuffix(o.URL, "/"))
 	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("%q is not the URL of a gateway", o.URL)
+		return nil, fmt.Errorf("%q is not the URL of a gateway, as http://HOST:PORT is", o.URL)
 	}
 	hc := o.HTTPClient
 	if hc == nil {
 		tr := http.DefaultTransport.(*http.Transport).Clone()
 		tr.MaxIdleConnsPerHost = 1024 // as many as calls that wait at once
 		tr.MaxIdleConns = 1024
+		tr.DialContext = (&net.Dialer{Timeout: dialTime}).DialContext
 		hc = &http.Client{Transport: tr}
 	}
 	return &httpTransport{base: base, hc: hc, key: o.APIKey}, nil
@@ -66,7 +68,8 @@ type request struct {
 	accept string
 	body   []byte
 
-	lastEvent string // of an event stream: go on behind it
+	lastEvent string        // of an event stream: go on behind it
+	waits     time.Duration // how long the answer is asked to wait
 }
 
 // send sends a request; the caller closes the body. Status 400 and above is an
@@ -99,12 +102,12 @@ func (t *httpTransport) send(ctx context.Context, r request) (*http.Response, er
 	if r.lastEvent != "" {
 		req.Header.Set("Last-Event-ID", r.lastEvent)
 	}
-	resp, err := t.hc.Do(req)
+	resp, err := t.patiently(req, answerTime+r.waits)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &Error{Code: ErrUnavailable.Code, Message: err.Error()}
+		return nil, unavailable(err)
 	}
 	if resp.StatusCode >= 400 {
 		defer resp.Body.Close()
@@ -124,6 +127,9 @@ func (t *httpTransport) fetch(ctx context.Context, r request) (int, []byte, erro
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the answer: %w", err)
 	}
+	if contentType(resp) == "text/html" {
+		return 0, nil, foreign(resp)
+	}
 	return resp.StatusCode, b, nil
 }
 
@@ -141,7 +147,7 @@ func problem(resp *http.Response) error {
 		err = json.Unmarshal(b, &p)
 	}
 	if err != nil || p.Type == "" {
-		return &Error{Code: "http_status", Status: resp.StatusCode, Message: resp.Status}
+		return foreign(resp)
 	}
 	e := &Error{
 		Code: strings.TrimPrefix(p.Type, "urn:heddle:problem:"), Status: resp.StatusCode,

@@ -33,6 +33,7 @@ func commandRequest(c command) request {
 			r.query.Set("wait", "accepted")
 		case waitDrained:
 			r.query.Set("wait", waitStep.String())
+			r.waits = waitStep
 		case waitNone:
 		}
 	}
@@ -70,7 +71,7 @@ func (t *httpTransport) await(ctx context.Context, workflow string) (answer, err
 	for {
 		_, b, err := t.fetch(ctx, request{
 			method: http.MethodGet, path: path("v1", "workflows", workflow),
-			query: url.Values{"wait": {waitStep.String()}},
+			query: url.Values{"wait": {waitStep.String()}}, waits: waitStep,
 		})
 		if err != nil {
 			return answer{}, err
@@ -149,6 +150,11 @@ func (t *httpTransport) list(ctx context.Context, f Filter) (rawJSON, error) {
 	return b, err
 }
 
+func (t *httpTransport) readiness(ctx context.Context) (rawJSON, error) {
+	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: path("v1", "readiness")})
+	return b, err
+}
+
 func (t *httpTransport) define(ctx context.Context, name string, source []byte) (*Definition, error) {
 	_, b, err := t.fetch(ctx, request{method: http.MethodPut, path: path("v1", "definitions", name), body: source})
 	if err != nil {
@@ -162,7 +168,8 @@ func (t *httpTransport) defined(string) (string, []byte) { return "", nil }
 // prepare leaves everything to the gateway.
 func (t *httpTransport) prepare(context.Context, string) error { return nil }
 
-// events follows the SSE stream and takes it up again where it broke off.
+// events follows the SSE stream and takes it up again where it broke off. One
+// that never began is an error.
 func (t *httpTransport) events(ctx context.Context, workflow string, yield func(Event) bool) error {
 	last := ""
 	for {
@@ -171,7 +178,7 @@ func (t *httpTransport) events(ctx context.Context, workflow string, yield func(
 		if done || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.As(err, &refused) && refused.Code != ErrUnavailable.Code || errors.Is(err, errEvent) {
+		if errors.As(err, &refused) && (refused.Code != ErrUnavailable.Code || last == "") || errors.Is(err, errEvent) {
 			return err
 		}
 		timer := time.NewTimer(time.Second)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -42,12 +43,21 @@ func newKafkaTransport(o Options) (*kafkaTransport, error) {
 	if o.Prefix != "" {
 		o.Kafka.Prefix = o.Prefix
 	}
+	if o.Security != (Security{}) {
+		o.Kafka.Security = o.Security
+	}
 	if o.Source == "" {
 		o.Source = "client"
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
 	a, err := ask.Open(ctx, ask.Options{Kafka: o.Kafka, Source: o.Source, MaxWaiting: o.MaxWaiting, Logger: o.Kafka.Logger})
+	if kafka.IsMissing(err) {
+		return nil, fmt.Errorf("%w; there is no deployment of the prefix %q: heddle topics apply makes one", err, o.Kafka.Prefix)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%w; %s", err, kafka.ReachHint)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -96,13 +96,17 @@ func (t *kafkaTransport) events(ctx context.Context, workflow string, yield func
 	var decodeErr error
 	err = reads.History(ctx, t.o.Kafka, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
 		var e Event
-		if decodeErr = json.Unmarshal(names.Print(i.Cursor.Position, i.Time, i.Event), &e); decodeErr != nil {
+		if decodeErr = json.Unmarshal(names.Print(i), &e); decodeErr != nil {
 			return false
 		}
 		_, deleted := i.Event.(*events.WorkflowDeleted)
 		return yield(e) && !deleted
 	})
 	return historyError(errors.Join(err, decodeErr))
+}
+
+func (t *kafkaTransport) readiness(context.Context) (rawJSON, error) {
+	return nil, &Error{Code: ErrUnsupported.Code, Message: "readiness is the gateway's: connect with a URL"}
 }
 
 func (t *kafkaTransport) list(context.Context, Filter) (rawJSON, error) {

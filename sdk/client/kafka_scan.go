@@ -20,7 +20,7 @@ func scanWorkflow(s *scan.Scan) *Workflow {
 	w := &Workflow{
 		ID: string(t.ID), Run: string(t.Run), Status: statusName(t.Status),
 		Definition: DefinitionRef{Name: string(t.Name), Version: string(t.Version), Digest: string(t.Digest)},
-		Partition:  t.Partition, Counts: Counts(t.Counts),
+		Partition:  t.Partition, Counts: Counts(t.Counts), Position: string(t.Position),
 	}
 	ok := w.CreatedAt.UnmarshalText(t.Created) == nil && w.UpdatedAt.UnmarshalText(t.Updated) == nil
 	if t.Labels != nil {
@@ -28,6 +28,12 @@ func scanWorkflow(s *scan.Scan) *Workflow {
 	}
 	if string(t.Failure) != "null" {
 		ok = ok && json.Unmarshal(t.Failure, &w.Failure) == nil
+	}
+	if t.ConditionErrors != nil {
+		ok = ok && json.Unmarshal(t.ConditionErrors, &w.ConditionErrors) == nil
+	}
+	if t.Refusals != nil {
+		ok = ok && json.Unmarshal(t.Refusals, &w.Refusals) == nil
 	}
 	if !ok {
 		s.Fail()

@@ -56,6 +56,12 @@ func TestTheEndsOfPlannersAreScanned(t *testing.T) {
 		"failed": func(s *events.Status) {
 			s.Failure = &events.Failure{Component: "a", Runnable: "r7", Error: events.TaskError{Message: `no "ключ"`, Details: json.RawMessage(`[1]`)}}
 		},
+		"refused": func(s *events.Status) {
+			s.Refusals = &events.Refusals{Count: 4, Last: events.LastRefusal{Time: "2026-01-01T00:00:00.000Z", Command: "skip", Code: "closed", Message: "<no>"}}
+		},
+		"doubtful": func(s *events.Status) {
+			s.ConditionErrors = &events.ConditionErrors{Count: 4, First: []events.Failure{{Component: "c", Runnable: "r1", Error: events.TaskError{Type: "expression_error"}}}}
+		},
 	} {
 		s := testStatus()
 		if change(&s); !sameWorkflow(t, events.EncodeStatus(&s)) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // Get is the workflow as of now: a consistent read.
@@ -100,6 +102,19 @@ func (c *Client) List(ctx context.Context, f Filter) (*Page[Workflow], error) {
 		return nil, fmt.Errorf("list: %w", err)
 	}
 	return decode[*Page[Workflow]]("list", raw)
+}
+
+// Readiness is whether each planner partition is ready, and why not, as the readiness
+// service has published it.
+type Readiness = snapshot.Aggregate
+
+// Readiness is that of the deployment. It is the gateway's, too: not over Kafka.
+func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {
+	raw, err := c.t.readiness(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("readiness: %w", err)
+	}
+	return decode[*Readiness]("readiness", raw)
 }
 
 // Define registers a definition, JSON or YAML, under its own name. It returns

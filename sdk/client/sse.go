@@ -12,6 +12,9 @@ import (
 	"strings"
 )
 
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
 // maxEvent bounds one event of a stream in bytes.
 const maxEvent = 8 << 20
 
@@ -25,13 +28,16 @@ var (
 // new connection goes on behind. done says that the consumer has left or that
 // the server has ended the stream for good.
 func (t *httpTransport) stream(ctx context.Context, workflow string, last *string, yield func(Event) bool) (done bool, err error) {
-	r := request{method: http.MethodGet, path: path("v1", "workflows", workflow, "events"), accept: "text/event-stream"}
-	r.lastEvent = *last
+	r := request{method: http.MethodGet, path: path("v1", "workflows", workflow, "events"), accept: eventStream}
+	r.lastEvent, r.waits = *last, silence // the first event, or a sign of life
 	resp, err := t.send(ctx, r)
 	if err != nil {
 		return false, err
 	}
 	defer resp.Body.Close()
+	if contentType(resp) != eventStream {
+		return false, foreign(resp)
+	}
 	return readEvents(resp.Body, last, yield)
 }
 

@@ -18,6 +18,14 @@ type Workflow struct {
 	UpdatedAt  time.Time      `json:"updated_at"`
 	Counts     Counts         `json:"counts"`
 	Failure    *Failure       `json:"failure"`
+
+	// ConditionErrors are the conditions of the run that could not be evaluated; nil
+	// when there are none. The workflow went on without what depends on them.
+	ConditionErrors *ConditionErrors `json:"condition_errors,omitempty"`
+
+	Refusals *Refusals `json:"refusals,omitempty"` // of commands to the run; nil when there are none
+
+	Position string `json:"position"` // in its partition's journal, EPOCH.SEQ, as of which all this is so
 }
 
 // Drained says whether nothing of the workflow can go on by itself.
@@ -62,6 +70,34 @@ type Failure struct {
 	Component string    `json:"component"`
 	Runnable  string    `json:"runnable"`
 	Error     TaskError `json:"error"`
+}
+
+// ConditionErrors are conditions that could not be evaluated.
+type ConditionErrors struct {
+	Count uint64    `json:"count"`
+	First []Failure `json:"first,omitempty"` // in their order; those behind them are counted only
+}
+
+// Refusals are the commands to a run that were refused.
+type Refusals struct {
+	Count uint64      `json:"count"`
+	Last  LastRefusal `json:"last"`
+}
+
+// LastRefusal is the newest refusal of a run.
+type LastRefusal struct {
+	Time    time.Time `json:"time"`
+	Command string    `json:"command"`
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+}
+
+// Total is how many there are; of nil none.
+func (e *ConditionErrors) Total() uint64 {
+	if e == nil {
+		return 0
+	}
+	return e.Count
 }
 
 // TaskError is why an attempt failed.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,11 +15,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sasl"
 
+	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/taker"
 )
 
-// Options say where a Worker takes its attempts from. Only Brokers is required.
+// Options say where a Worker takes its attempts from. Without Brokers a running
+// `heddle dev` is looked for in the working directory and above it, else a broker is
+// expected at 127.0.0.1:4092.
 type Options struct {
 	Brokers []string // host:port of some of the cluster's brokers
 	Prefix  string   // of the deployment's topics; "heddle."
@@ -36,10 +40,15 @@ type Options struct {
 	DrainLimit time.Duration // what attempts get to finish when Run ends; 25 s
 	Logger     *slog.Logger  // nil: slog.Default
 
+	Security Security // TLS and login, of files and values; TLS and SASL below win
+
 	TLS    *tls.Config                                                       // over what the dialer opens; nil: plain text
 	SASL   sasl.Mechanism                                                    // nil: none
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP
 }
+
+// Security says how connections to Kafka are encrypted and who the worker is.
+type Security = kafka.Security
 
 const slotsPerCPU = 16
 
@@ -55,7 +64,11 @@ type Worker struct {
 // New checks the options. It contacts nobody.
 func New(o Options) (*Worker, error) {
 	if len(o.Brokers) == 0 {
-		return nil, errors.New("worker: Options.Brokers is empty")
+		dev, err := devfile.Running()
+		if err != nil {
+			return nil, fmt.Errorf("worker: no brokers: %w", err)
+		}
+		o.Brokers, o.Prefix = dev.Brokers, cmp.Or(o.Prefix, dev.Prefix)
 	}
 	if o.Slots < 0 {
 		return nil, fmt.Errorf("worker: Options.Slots is %d", o.Slots)
@@ -122,7 +135,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	t, err := taker.New(taker.Config{
 		Kafka: kafka.Config{
 			Brokers: o.Brokers, Prefix: o.Prefix, ClientID: "heddle-worker",
-			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Logger: o.Logger,
+			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Security: o.Security, Logger: o.Logger,
 		},
 		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger,
 		Pools: []taker.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup}},

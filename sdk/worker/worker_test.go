@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/taker/takertest"
 	"github.com/heddle-run/heddle/sdk/task"
@@ -178,7 +182,43 @@ func TestWorkerRefusesWrongRegistrations(t *testing.T) {
 	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "orders.price is registered twice") {
 		t.Errorf("a task registered twice: %v", err)
 	}
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(devfile.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(devfile.Dir, devfile.Name), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := worker.New(worker.Options{}); err == nil {
-		t.Error("a worker without brokers was made")
+		t.Error("a worker was made by a note that cannot be read")
+	}
+}
+
+// A worker that is told of no broker takes from the dev that runs here.
+func TestAWorkerFindsTheDevThatRuns(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{Partitions: 1, Prefix: "mine."})
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(devfile.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := devfile.Write(devfile.Dir, devfile.File{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := worker.New(worker.Options{Slots: 1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker.Handle(w, plain, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	p := takertest.New(t, c)
+	p.Dispatch("default", 0, "w", p.Task("w", "plain", 1))
+	if o := p.Outcome(time.Minute); o.Outcome != events.OutcomeCompleted {
+		t.Errorf("got %v", o.Outcome)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

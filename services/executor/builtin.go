@@ -3,9 +3,13 @@ package executor
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/expr"
 )
 
 // builtins are the tasks that need no worker.
@@ -55,11 +59,24 @@ func refuse(typ, format string, args ...any) error {
 	return &taker.TaskError{Type: typ, Message: fmt.Sprintf(format, args...), NonRetryable: true}
 }
 
-// parameters reads the fields of a built-in task from its input, an object.
-// Further fields are allowed: a step's params are laid over the arriving value.
+// parameters reads the parameters of a built-in task from its input, an object.
+// Where params are laid over the arriving value, further fields are that value's,
+// and params were checked with the definition; else a further field is a mistake.
 func parameters(a *taker.Attempt, into any) error {
 	if err := json.Unmarshal(a.Spec.Input, into); err != nil {
 		return refuse(events.ErrorInvalidInput, "%s: %v", a.Spec.Task, err)
+	}
+	if a.Spec.Laid {
+		return nil
+	}
+	fields, err := expr.Members(a.Spec.Input)
+	if err != nil { // null, which is an object without fields
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if wrong := definition.UnknownParameter(a.Spec.Task, name); wrong != "" {
+			return refuse(events.ErrorInvalidInput, "%s", wrong)
+		}
 	}
 	return nil
 }

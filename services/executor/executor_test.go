@@ -46,7 +46,7 @@ func TestTestTasks(t *testing.T) {
 			result  string // or the error's type
 		}{
 			{"test.echo", 1, `{"a": [1, 2]}`, events.OutcomeCompleted, `{"a": [1, 2]}`},
-			{"test.sleep", 1, `{"ms": 100, "v": 1}`, events.OutcomeCompleted, `{"ms": 100, "v": 1}`},
+			{"test.sleep", 1, `{"ms": 100}`, events.OutcomeCompleted, `{"ms": 100}`},
 			{"test.sleep", 1, `{"ms": -1}`, events.OutcomeFailed, "invalid_input"},
 			{"test.fail", 1, `{"n": 2, "then": "ok"}`, events.OutcomeFailed, "test_failure"},
 			{"test.fail", 2, `{"n": 2, "then": "ok"}`, events.OutcomeFailed, "test_failure"},

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,7 +19,7 @@ const (
 	Anybody Role = iota // no key needed
 	Read                // look
 	Write               // register, start, feed, control, complete
-	Operate             // partitions
+	Operate             // partitions; what cannot be taken back: delete
 )
 
 // ParseRole reads a role's name.
@@ -47,7 +48,7 @@ type APIKey struct {
 func ParseAPIKey(s string) (APIKey, error) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 || parts[0] == "" {
-		return APIKey{}, fmt.Errorf("API key %q: want NAME:ROLE:SHA256", s)
+		return APIKey{}, errors.New("want NAME:ROLE:SHA256, of which only the key's SHA-256 is known here, never the key")
 	}
 	role, err := ParseRole(parts[1])
 	if err != nil {

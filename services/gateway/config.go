@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/service"
 )
 
 // Config of a gateway.
@@ -23,11 +24,16 @@ type Config struct {
 	Insecure bool
 	APIKeys  []APIKey
 
+	// CertFile and KeyFile (PEM) let the gateway speak https. They are read again
+	// when they change.
+	CertFile, KeyFile string
+
 	// CreateQueues lets a registration create the topics of the task queues it
 	// names; otherwise it is refused with the command that creates them.
 	CreateQueues bool
 
 	Limits   Limits
+	Bounds   service.Bounds       // of connections
 	Logger   *slog.Logger         // nil: silent
 	Registry *prometheus.Registry // nil: one of its own
 }
@@ -77,8 +83,8 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// errExposed is a binding that everybody on the network could use.
-var errExposed = errors.New("without API keys the gateway listens on loopback only: give --api-key, or --insecure-listen if something else guards it")
+// ErrExposed is a binding that everybody on the network could use.
+var ErrExposed = errors.New("without API keys the gateway listens on loopback only: give --api-keys, or --insecure-listen if something else guards it")
 
 // checkListen refuses to serve the network without authentication.
 func (c Config) checkListen() error {
@@ -93,7 +99,7 @@ func (c Config) checkListen() error {
 		return nil
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("listen on %s: %w", c.Listen, errExposed)
+		return fmt.Errorf("listen on %s: %w", c.Listen, ErrExposed)
 	}
 	return nil
 }

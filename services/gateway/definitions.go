@@ -24,6 +24,9 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d, err := definition.Parse(src)
+	if err == nil {
+		err = d.CheckParams()
+	}
 	if err != nil {
 		return definitionProblem(err, "")
 	}

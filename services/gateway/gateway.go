@@ -100,7 +100,7 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := set.Check(ctx, g.admin); err != nil {
+	if _, err := set.CheckToRun(ctx, g.admin); err != nil { // the planners warn of what deletes
 		return err
 	}
 	g.queues = definitions.NewQueues(set, g.admin, g.cfg.CreateQueues)
@@ -176,10 +176,14 @@ func Run(ctx context.Context, cfg Config, ln net.Listener, ready func(net.Addr))
 			return errors.Join(err, g.Close())
 		}
 	}
+	served, err := g.encrypted(service.Bounded(ln, g.cfg.Bounds))
+	if err != nil {
+		return errors.Join(err, ln.Close(), g.Close())
+	}
 	stop := context.AfterFunc(ctx, g.endStreams)
 	defer stop()
 	ready(ln.Addr())
-	err = service.ServeHTTP(ctx, ln, g.handler, drainTimeout, g.logger)
+	err = service.ServeHTTP(ctx, served, g.handler, drainTimeout, g.logger)
 	return errors.Join(err, g.Close())
 }
 

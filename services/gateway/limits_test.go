@@ -39,7 +39,7 @@ func TestRolesIncludeEachOther(t *testing.T) {
 		return k
 	}
 	r := start(t, planner, func(c *gateway.Config) {
-		c.APIKeys = []gateway.APIKey{key("looker", "read"), key("doer", "write")}
+		c.APIKeys = []gateway.APIKey{key("looker", "read"), key("doer", "write"), key("keeper", "operate")}
 	})
 	for _, test := range []struct {
 		key, method, path string
@@ -51,6 +51,8 @@ func TestRolesIncludeEachOther(t *testing.T) {
 		{"looker", "POST", "/v1/workflows/w/pause", 403},
 		{"doer", "GET", "/v1/workflows/w", 200},
 		{"doer", "POST", "/v1/workflows/w/pause", 200},
+		{"doer", "DELETE", "/v1/workflows/w", 403},
+		{"keeper", "DELETE", "/v1/workflows/w", 200},
 		{"", "GET", "/livez", 200},
 	} {
 		var headers []string

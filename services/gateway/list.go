@@ -2,9 +2,13 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // listWorkflows answers from the view.
@@ -37,6 +41,9 @@ func (g *Gateway) parseFilter(r *http.Request) (filter, error) {
 		if label, ok := strings.CutPrefix(key, "label."); ok {
 			f.labels[label] = list[0]
 		}
+	}
+	if known := events.Statuses(); f.status != "" && !slices.Contains(known, f.status) {
+		return f, refuseField("invalid_parameter", "status", fmt.Sprintf("%q is none of %s", f.status, strings.Join(known, ", ")))
 	}
 	var err error
 	if f.limit, err = pageLimit(r); err != nil {

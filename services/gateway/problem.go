@@ -79,11 +79,13 @@ var statuses = map[string]int{
 	"cross_origin":         http.StatusForbidden,
 	"gone":                 http.StatusGone,
 	"too_large":            http.StatusRequestEntityTooLarge,
+	"too_costly":           http.StatusUnprocessableEntity,
 	"too_many_requests":    http.StatusTooManyRequests,
 	"too_many_in_flight":   http.StatusTooManyRequests,
 	"too_many_watchers":    http.StatusTooManyRequests,
 	"unavailable":          http.StatusServiceUnavailable,
 	"no_answer":            http.StatusServiceUnavailable,
+	"open_transaction":     http.StatusServiceUnavailable, // a query behind another producer's transaction
 	"internal":             http.StatusInternalServerError,
 	"internal_error":       http.StatusInternalServerError, // a query that met a defect
 	"quarantined":          http.StatusInternalServerError, // a command that met a defect
@@ -112,6 +114,9 @@ func refused(r events.Reply) *Problem {
 	p := refuseField(r.Refusal.Code, r.Refusal.Path, r.Refusal.Message)
 	if r.Kind == events.ReplyDecided && len(r.Body) > 0 {
 		p.Workflow = r.Body
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		p = retry(p, 2)
 	}
 	return p
 }

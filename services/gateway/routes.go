@@ -86,8 +86,8 @@ func workflowRoutes() []route {
 		{method: "POST", path: "/v1/workflows/{id}/inputs", name: "feedWorkflow", role: Write,
 			about: "Feeds a workflow an input.",
 			query: []param{waitParam}, body: events.FeedInput{}, required: []string{"input"}, answers: fed, handle: (*Gateway).postInput},
-		{method: "DELETE", path: "/v1/workflows/{id}", name: "deleteWorkflow", role: Write,
-			about: "Removes a closed workflow; force cancels an open one first.",
+		{method: "DELETE", path: "/v1/workflows/{id}", name: "deleteWorkflow", role: Operate,
+			about: "Removes a closed workflow for good; force cancels an open one first. It needs the role operate.",
 			query: []param{{"force", "true: cancel first"}, {"by", "who asks"}, {"why", "and why"}}, body: events.DeleteWorkflow{},
 			answers: controlAnswers, handle: (*Gateway).deleteWorkflow},
 	}
@@ -125,7 +125,7 @@ func readRoutes() []route {
 	pages := []param{cursorParam, limitParam}
 	graph := read("/graph", "getGraph", "The graph with the status of each component.", nil, []param{formatParam}, (*Gateway).workflowGraph)
 	graph.answers = graphAnswers
-	stream := read("/events", "followWorkflow", "Server-sent events: the history so far, then live; goes on behind Last-Event-ID.", nil, nil, (*Gateway).streamEvents)
+	stream := read("/events", "followWorkflow", "Server-sent events: the history so far, then live; goes on after Last-Event-ID.", nil, nil, (*Gateway).streamEvents)
 	stream.answers = []answer{{200, "events; the data of each is an item of the history", nil, "text/event-stream"}}
 	return []route{
 		{method: "GET", path: "/v1/workflows", name: "listWorkflows", role: Read, about: "Lists workflows, newest first.",
@@ -151,7 +151,7 @@ func taskRoutes() []route {
 		}
 	}
 	return []route{
-		task("complete", "Gives the result of an attempt.", completeBody{}),
+		task("complete", "Gives the result of an attempt.", completeBody{}, "result"),
 		task("fail", "Fails an attempt.", failBody{}, "error"),
 		task("heartbeat", "Says that somebody still works on an attempt.", heartbeatBody{}),
 	}

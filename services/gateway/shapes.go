@@ -129,7 +129,7 @@ type (
 // The bodies of task routes: the token is in the path.
 type (
 	completeBody struct {
-		Result json.RawMessage `json:"result,omitempty"`
+		Result json.RawMessage `json:"result"`
 	}
 	failBody struct {
 		Error events.AttemptFailure `json:"error"`

@@ -48,7 +48,7 @@ func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		out.ping(ctx, g.stopping)
 	}()
 	err = reads.History(ctx, g.cfg.Kafka, s.run, from, events.Position{}, func(i reads.Item) bool {
-		sent := out.send(i.Cursor.String(), s.names.Print(i.Cursor.Position, i.Time, i.Event))
+		sent := out.send(i.Cursor.String(), s.names.Print(i))
 		_, deleted := i.Event.(*events.WorkflowDeleted)
 		return sent && !deleted
 	})

@@ -215,6 +215,7 @@ func (t *turn) envOver(c *definition.Component, a activation, run json.RawMessag
 		Context:    t.context(c, a.scope, run),
 		WorkflowID: t.wf,
 		Now:        t.time(),
+		Account:    t.spend.account(),
 	}
 }
 

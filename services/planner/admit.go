@@ -47,6 +47,9 @@ func (t *turn) admit() bool {
 		return false
 	}
 	for _, e := range t.candidates() {
+		if t.enough() {
+			break
+		}
 		t.dispatch(e.id)
 		if t.head.Status != Running {
 			break // a shaping failed and halted the workflow
@@ -90,7 +93,8 @@ func (t *turn) dispatch(id events.RunnableID) {
 	r := t.runnable(id)
 	c := t.component(r.Component)
 	pol := r.policy()
-	if _, err := t.shape(c, r, t.now); err != nil {
+	input, err := t.shape(c, r, t.now)
+	if err != nil {
 		t.failFor(id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
 		return
 	}
@@ -99,7 +103,30 @@ func (t *turn) dispatch(id events.RunnableID) {
 		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
 		return
 	}
+	t.spend.admitted = true
+	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.given(r.Scope).Context)
 	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol)})
+}
+
+// enough says whether this decision has admitted as much as it may: the end of
+// an attempt that is open lets the others in.
+func (t *turn) enough() bool {
+	s := &t.spend
+	return (s.tasks < 0 || s.steps.Left < t.p.cfg.Budget.Steps/2) && (s.admitted || t.othersEnd())
+}
+
+// othersEnd says whether an attempt is open that its taker ends, or will be lost. One
+// that is completed by its token may last for ever, and nobody waits for it.
+func (t *turn) othersEnd() (found bool) {
+	if t.head.Slots == 0 {
+		return false
+	}
+	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf}, func(_ rows.Key, r *runnable) bool {
+		found = r.Status == runActive && !r.External && !r.Detached
+		return !found
+	})
+	t.spend.alone = !found
+	return found
 }
 
 // shape is the input that a step's task gets, as of the record that dispatched it.

@@ -23,6 +23,7 @@ func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
 	}
 	if t.head != nil && rec.ReplyTo.Address != "" {
 		s := t.summary()
+		s.Refusals = nil // the ledger keeps answers: they do not grow with what was refused before
 		r.Summary = &s
 		r.Followed = t.waits(rec.ReplyTo)
 	}

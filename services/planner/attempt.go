@@ -25,7 +25,7 @@ func (t *turn) heartbeat(token []byte, details json.RawMessage) bool {
 	if r == nil {
 		return false
 	}
-	if len(details) > 0 && len(details) <= events.MaxDetails && json.Valid(details) {
+	if len(details) > 0 && len(details) <= events.MaxDetails && notJSON(details) == "" {
 		t.emit(&events.RunnableHeartbeat{Runnable: id, Details: details})
 	}
 	return true

@@ -8,10 +8,18 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// Decide implements machine.Machine.
+// Decide implements machine.Machine. What exceeds the budget is decided again as
+// what does not.
 func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
-	t := p.begin(tx, at, now, in.Workflow)
-	t.in = in
+	evs, over := p.within(tx, at, now, in, nil)
+	if over != nil {
+		return p.insteadOf(tx, at, now, in, over)
+	}
+	return evs
+}
+
+// take lets an input have its effect.
+func (t *turn) take(in machine.Input) {
 	switch {
 	case in.Command != nil:
 		t.command(in.Command)
@@ -22,7 +30,6 @@ func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 	case in.Lost != nil:
 		t.lost(in.Lost)
 	}
-	return t.decided()
 }
 
 // decided is what a decision has come to, carried on to its end; nil if to nothing.

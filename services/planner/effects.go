@@ -143,6 +143,7 @@ func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine
 		TraceParent:    t.setup().Trace,
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
+		Laid:           c.Params != nil,
 	}
 	return machine.Effect{
 		Kind: machine.TaskEffect, Key: t.wf, Queue: r.Queue, Runnable: id, Spread: r.spread(id),

@@ -104,7 +104,9 @@ func (t *turn) apply(e events.Event) {
 		t.applyWorkflowCancelled()
 	case *events.WorkflowDeleted:
 		t.applyDeleted()
-	case *events.CheckpointRequested, *events.CommandRefused, *events.CommandIgnored:
+	case *events.CommandRefused:
+		t.applyRefused(e)
+	case *events.CheckpointRequested, *events.CommandIgnored:
 		// of the history only
 	default:
 		panic("event without a meaning for workflows: " + events.Name(e))

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -148,6 +150,18 @@ func (t *turn) applyFailed(id events.RunnableID, err events.TaskError, action ev
 		r.Status = runSkipped
 		h.Skipped++
 		t.closed(r.Scope)
+		if t.component(r.Component).Kind == definition.Condition {
+			h.badCondition(id)
+		}
+	}
+}
+
+// badCondition counts a condition that could not be evaluated: nothing else of
+// the workflow's end tells of it.
+func (h *header) badCondition(id events.RunnableID) {
+	r := h.troubled()
+	if r.BadConditions++; len(r.FirstBad) < events.MaxFirstConditionErrors {
+		r.FirstBad = append(slices.Clone(r.FirstBad), id)
 	}
 }
 

@@ -51,6 +51,17 @@ func (t *turn) applyInput(e *events.InputAccepted) {
 	t.addWaiter()
 }
 
+// applyRefused counts a refusal: a summary has the number and the last, as a history
+// lists some only.
+func (t *turn) applyRefused(e *events.CommandRefused) {
+	if t.head == nil {
+		return // of a run that is not there
+	}
+	r := t.h().troubled()
+	r.Refused++
+	r.LastRefusal = events.LastRefusal{Time: events.Stamp(t.now), Command: e.Command, Code: e.Code, Message: events.Cut(e.Message, events.MaxSummaryText)}
+}
+
 func (t *turn) applyWorkflowFailed(e *events.WorkflowFailed) {
 	h := t.h()
 	h.Status = Failed

@@ -94,7 +94,7 @@ func (t *turn) isFact(c *definition.Component) bool {
 }
 
 func (t *turn) list(parents []events.FactID) json.RawMessage {
-	b := []byte{'['}
+	b := append(t.roomFor(parents), '[')
 	for i, id := range parents {
 		if i > 0 {
 			b = append(b, ',')
@@ -105,7 +105,7 @@ func (t *turn) list(parents []events.FactID) json.RawMessage {
 }
 
 func (t *turn) object(c *definition.Component, parents []events.FactID) json.RawMessage {
-	b := []byte{'{'}
+	b := append(t.roomFor(parents), '{')
 	for i, id := range parents {
 		if i > 0 {
 			b = append(b, ',')
@@ -115,6 +115,19 @@ func (t *turn) object(c *definition.Component, parents []events.FactID) json.Raw
 		b = t.appendFact(b, id)
 	}
 	return append(b, '}')
+}
+
+// roomFor is room for the values of facts, once they are paid for: many arms may
+// bring one large value.
+func (t *turn) roomFor(parents []events.FactID) []byte {
+	n := 2
+	for _, id := range parents {
+		if id != 0 {
+			n += len(t.fact(id).Value)
+		}
+	}
+	t.copies(n)
+	return make([]byte, 0, n+2*len(parents))
 }
 
 // appendFact appends a fact's value; a dead optional arm has none.

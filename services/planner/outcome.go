@@ -67,10 +67,21 @@ func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcom
 // asJSON is a value from outside that ought to be JSON: what is not becomes a
 // string, so that nobody who prints it fails.
 func asJSON(b json.RawMessage) json.RawMessage {
-	if len(b) == 0 || scan.Valid(b) {
+	if at, _ := scan.NotUTF8(b); at < 0 && (len(b) == 0 || scan.Valid(b)) {
 		return b
 	}
 	return mustJSON(string(b))
+}
+
+// notJSON says what is wrong with a value from outside; empty: nothing.
+func notJSON(value json.RawMessage) string {
+	if at, path := scan.NotUTF8(value); at >= 0 {
+		return fmt.Sprintf(": byte %d, at %q, is no UTF-8", at, path)
+	}
+	if !scan.Valid(value) {
+		return "; its syntax is wrong"
+	}
+	return ""
 }
 
 // complete closes the attempt with its result, whose fact travels on.
@@ -79,8 +90,8 @@ func (t *turn) complete(id events.RunnableID, r *runnable, m *events.TaskOutcome
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
-	if !scan.Valid(value) {
-		t.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON", NonRetryable: true}, m.Executor, failedAttempt)
+	if why := notJSON(value); why != "" {
+		t.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON" + why, NonRetryable: true}, m.Executor, failedAttempt)
 		return
 	}
 	c, s := t.component(r.Component), r.Scope

@@ -2,7 +2,9 @@ package planner
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -29,5 +31,26 @@ func TestDetailsThatAreNoJSONBecomeAString(t *testing.T) {
 	}
 	if status.Failure == nil || string(status.Failure.Error.Details) != `"{\ufffd"` {
 		t.Fatalf("the failure is %+v", status.Failure)
+	}
+}
+
+// JSON is UTF-8: a result with other bytes would make results, history and events
+// unreadable. Whoever ran it, it fails; so do details that nobody could show.
+func TestAResultThatIsNoUTF8IsInvalid(t *testing.T) {
+	w := newWorld(t, setting{})
+	w.defs["d"] = `{"name":"d","components":{"a":{"step":"f.id"}}}`
+	w.command("w", "start", `{"definition":"d","input":1}`)
+	token := w.tasks[0].Token
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskHeartbeat{Token: token, Details: []byte("\"\xff\"")}})
+	if r := w.state.Get(runnableKey("w", 1), nil).(*runnable); len(r.Heartbeat) != 0 {
+		t.Errorf("the heartbeat %q is kept", r.Heartbeat)
+	}
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskOutcome{Token: token, Outcome: events.OutcomeCompleted, Result: []byte("{\"a\":\"\xff\"}")}})
+	s := w.status("w")
+	if s.Status != "failed" || s.Failure.Error.Type != events.ErrorInvalidResult || !strings.Contains(s.Failure.Error.Message, `byte 6, at "a"`) {
+		t.Errorf("the workflow is %s: %+v", s.Status, s.Failure)
+	}
+	if kept := asJSON([]byte("\"\xff\"")); !utf8.Valid(kept) || !json.Valid(kept) {
+		t.Errorf("details are kept as %q", kept)
 	}
 }

@@ -10,25 +10,37 @@ import (
 
 // Oversize implements machine.Machine (J4).
 func (p *Planner) Oversize(tx *rows.Tx, at events.Position, now int64, in machine.Input, limit int) []events.Event {
-	t := p.begin(tx, at, now, in.Workflow)
-	t.in = in
-	t.misfit = fmt.Sprintf("what follows from it does not fit one journal record of %d bytes", limit)
-	switch {
-	case in.Command != nil:
-		t.refuse("too_large", t.misfit)
-		t.finish()
-		return t.events
-	case in.Inbox != nil:
-		t.failOversize(in.Inbox)
-	case in.Timer != nil:
-		t.timer(*in.Timer)
-	case in.Lost != nil:
-		t.lost(in.Lost)
-	}
-	return t.decided()
+	return p.insteadOf(tx, at, now, in, tooLarge(fmt.Sprintf("does not fit one journal record of %d bytes", limit)))
 }
 
-// failOversize fails an attempt because of its outcome, by its policy.
+// insteadOf decides what is less than what an input would come to: a refusal, a
+// failure, and where what follows from that exceeds the budget as well, a halt.
+func (p *Planner) insteadOf(tx *rows.Tx, at events.Position, now int64, in machine.Input, over *excess) []events.Event {
+	evs, again := p.within(tx, at, now, in, over)
+	if again == nil {
+		return evs
+	}
+	over.halts = true
+	if evs, again = p.within(tx, at, now, in, over); again != nil {
+		panic("a halt exceeds the budget: " + again.Message)
+	}
+	return evs
+}
+
+// lesser lets an input have what effect there is room for.
+func (t *turn) lesser(in machine.Input) {
+	switch {
+	case in.Command != nil:
+		t.refuse(t.misfit.Code, t.misfit.Message)
+	case in.Inbox != nil:
+		t.failOversize(in.Inbox)
+	default:
+		t.take(in)
+	}
+}
+
+// failOversize fails an attempt because of its outcome, by its policy, unless
+// that comes to too much too.
 func (t *turn) failOversize(m events.InboxMessage) {
 	o, ok := m.(*events.TaskOutcome)
 	if !ok {
@@ -36,17 +48,21 @@ func (t *turn) failOversize(m events.InboxMessage) {
 	}
 	failed := *o
 	failed.Outcome, failed.Result = events.OutcomeFailed, nil
-	failed.Error = &events.TaskError{Type: events.ErrorResultTooLarge, Message: t.misfit, NonRetryable: true}
-	t.misfit = ""
+	failed.Error = &events.TaskError{Type: t.misfit.typ, Message: t.misfit.Message, NonRetryable: true}
+	if !t.misfit.halts {
+		t.misfit = nil
+	}
 	t.outcome(&failed)
 }
 
 // halting is what a runnable's end comes to whose consequences fit no record:
 // it halts, whatever its policy, since nothing follows from that.
 func (t *turn) halting(err events.TaskError, action events.Action) (events.TaskError, events.Action) {
-	if t.misfit == "" {
+	if t.misfit == nil {
 		return err, action
 	}
-	err.Message += "; " + t.misfit
+	if err.Message != t.misfit.Message {
+		err.Message += "; " + t.misfit.Message
+	}
 	return err, events.ActionHalt
 }

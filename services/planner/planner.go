@@ -20,6 +20,8 @@ type Config struct {
 	// MaxActive bounds the active attempts of one workflow whatever it asks for;
 	// 0 means DefaultMaxActive.
 	MaxActive int
+	// Budget bounds each decision; zero fields take the defaults.
+	Budget machine.Budget
 }
 
 // Limits of one workflow.
@@ -60,6 +62,7 @@ func New(cfg Config) *Planner {
 	if cfg.MaxActive <= 0 {
 		cfg.MaxActive = DefaultMaxActive
 	}
+	cfg.Budget = cfg.Budget.Complete()
 	return &Planner{
 		cfg:      cfg,
 		sealer:   events.NewSealer(cfg.Key),

@@ -223,6 +223,15 @@ func (w *world) show(out *bytes.Buffer, id string) {
 			fmt.Fprintf(out, " %s=%d", n.name, n.n)
 		}
 	}
+	if e := s.ConditionErrors; e != nil {
+		fmt.Fprintf(out, " condition_errors=%d", e.Count)
+		for _, f := range e.First {
+			fmt.Fprintf(out, " %s:%s:%s", f.Component, f.Runnable, f.Error.Type)
+		}
+	}
+	if r := s.Refusals; r != nil {
+		fmt.Fprintf(out, " refusals=%d %s:%s", r.Count, r.Last.Command, r.Last.Code)
+	}
 	fmt.Fprintln(out)
 	var p struct {
 		Productions map[string][]json.RawMessage `json:"productions"`

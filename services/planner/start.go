@@ -69,6 +69,9 @@ func (t *turn) resolve(raw json.RawMessage) ([]byte, *definition.Graph) {
 
 func (t *turn) compile(src []byte) ([]byte, *definition.Graph) {
 	c, err := t.p.compile(src)
+	if err == nil {
+		err = c.graph.CheckParams()
+	}
 	if err != nil {
 		t.refuseDefinition(err)
 		return nil, nil
@@ -115,7 +118,7 @@ func (t *turn) labels(o definition.Options, b *events.StartWorkflow, context jso
 	if len(o.Labels) == 0 {
 		return nil, true
 	}
-	env := expr.Env{Input: optional(b.Input), Context: context, WorkflowID: t.wf, Now: t.time()}
+	env := expr.Env{Input: optional(b.Input), Context: context, WorkflowID: t.wf, Now: t.time(), Account: t.spend.account()}
 	all := make(map[string]string, len(o.Labels))
 	for _, l := range o.Labels {
 		text, err := l.Of(env)

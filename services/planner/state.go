@@ -75,6 +75,7 @@ type header struct {
 	Failure    *failure
 	Scopes     []openScope // by id
 	Latest     []latest    // of outputs, if they are few
+	Trouble    *trouble
 }
 
 // Fields implements wire.Message.
@@ -103,11 +104,39 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Optional(c, 22, "failure", &h.Failure)
 	wire.Repeated(c, 23, "scopes", &h.Scopes)
 	wire.Repeated(c, 24, "latest", &h.Latest)
+	wire.Optional(c, 25, "trouble", &h.Trouble)
 }
 
 // Touch implements rows.Touched.
 func (h *header) Touch() uint64 {
 	return h.Run.Seq + uint64(h.Updated) + h.Active + uint64(len(h.Told))
+}
+
+// trouble is what went wrong in a run and did not stop it; most runs have none.
+// It is replaced as a whole: headers are copied, and share it.
+type trouble struct {
+	BadConditions uint64              // that could not be evaluated
+	FirstBad      []events.RunnableID // the first of them, whose rows say why
+	Refused       uint64              // commands to the run
+	LastRefusal   events.LastRefusal
+}
+
+// Fields implements wire.Message.
+func (r *trouble) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "bad_conditions", &r.BadConditions)
+	wire.Ints(c, 2, "first_bad", &r.FirstBad)
+	wire.Int(c, 3, "refused", &r.Refused)
+	wire.Nested(c, 4, "last_refusal", &r.LastRefusal)
+}
+
+// troubled is the trouble of a header that may be changed.
+func (h *header) troubled() *trouble {
+	var r trouble
+	if h.Trouble != nil {
+		r = *h.Trouble
+	}
+	h.Trouble = &r
+	return &r
 }
 
 // waiter is a client that wants to know when the workflow has drained.

@@ -29,6 +29,7 @@ func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
 		Workflow:  t.p.parsedRules(t.setup().Policies),
 		Replace:   sc.Replace,
 		OnFailure: t.givenOptions().OnFailure,
+		Account:   t.spend.account(),
 	}
 	var input json.RawMessage
 	if t.graph().NeedsInput(c, given) {
@@ -62,13 +63,35 @@ func queueOf(c *definition.Component, pol policy.Policy) string {
 // input's over the workflow's.
 func (t *turn) context(c *definition.Component, s events.ScopeID, run json.RawMessage) json.RawMessage {
 	if over := t.given(s).Context; len(over) > 0 {
-		run = mergeObjects(run, over)
+		run = t.merged(run, over)
+	}
+	if c.Context != nil {
+		t.reads(len(run))
 	}
 	over, err := c.ContextOver(run)
 	if err != nil {
 		panic("context that was checked: " + err.Error())
 	}
 	return over
+}
+
+// merged is mergeObjects, or what it gave the last time that it was asked in
+// this decision: all that runs in a scope has the same context.
+func (t *turn) merged(run, over json.RawMessage) json.RawMessage {
+	m := &t.lastMerge
+	if m.over == nil || !same(m.run, run) || !same(m.over, over) {
+		t.reads(len(run) + len(over))
+		*m = merge{run, over, mergeObjects(run, over)}
+	}
+	return m.both
+}
+
+// merge are the fields of an input's context over those of the workflow's.
+type merge struct{ run, over, both json.RawMessage }
+
+// same says whether two texts are one.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // mergeObjects lays the fields of b over those of a; both are JSON objects or empty.

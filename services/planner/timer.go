@@ -34,8 +34,8 @@ func (t *turn) wake(id events.RunnableID) {
 		return
 	}
 	c := t.component(r.Component)
-	if c.Kind == definition.Sleep && t.misfit != "" {
-		t.failFor(id, events.TaskError{Type: events.ErrorResultTooLarge, Message: "the sleep is over", NonRetryable: true}, "", failedAttempt)
+	if c.Kind == definition.Sleep && t.misfit != nil {
+		t.failFor(id, events.TaskError{Type: t.misfit.typ, Message: "the sleep is over", NonRetryable: true}, "", failedAttempt)
 		return
 	}
 	if c.Kind == definition.Sleep {

@@ -16,7 +16,10 @@ type turn struct {
 	wf  string
 	in  machine.Input // when deciding
 
-	misfit string // why what was decided of it fits no record, when it is decided again (J4)
+	misfit *excess // why it is decided again, if it is (J4)
+	spend  spending
+
+	lastMerge merge // of contexts, in this decision
 
 	events []events.Event
 
@@ -92,6 +95,7 @@ func (t *turn) emit(e events.Event) {
 	if t.events == nil {
 		t.events = make([]events.Event, 0, usualEvents)
 	}
+	t.writes(e)
 	t.events = append(t.events, e)
 	t.apply(e)
 }

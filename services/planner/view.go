@@ -24,6 +24,27 @@ func (t *turn) summary() events.Summary {
 	if f := h.Failure; f != nil {
 		out.Failure = &events.Failure{Component: t.component(f.Component).Name, Runnable: f.Runnable.String(), Error: f.Error}
 	}
+	if r := h.Trouble; r != nil {
+		out.Conditions = t.conditionErrors(r)
+		if r.Refused > 0 {
+			out.Refusals = &events.Refusals{Count: r.Refused, Last: r.LastRefusal}
+		}
+	}
+	return out
+}
+
+// conditionErrors are the conditions that could not be evaluated; nil: all could.
+func (t *turn) conditionErrors(all *trouble) *events.ConditionErrors {
+	if all.BadConditions == 0 {
+		return nil
+	}
+	out := &events.ConditionErrors{Count: all.BadConditions}
+	for _, id := range all.FirstBad {
+		r := t.runnable(id)
+		err := *r.Error
+		err.Message = events.Cut(err.Message, events.MaxSummaryText)
+		out.First = append(out.First, events.Failure{Component: t.component(r.Component).Name, Runnable: id.String(), Error: err})
+	}
 	return out
 }
 

@@ -43,7 +43,8 @@ type world struct {
 	epoch   uint64
 	now     int64
 
-	oversize  bool                      // what is decided fits no record
+	oversize  bool // what is decided fits no record
+	budget    machine.Budget
 	tasks     []events.Task             // published attempts
 	spreads   []uint64                  // of all that were published
 	published map[string]machine.Effect // the first task of each token
@@ -68,6 +69,7 @@ func (w *world) planner() *Planner {
 	return New(Config{
 		Key:         events.Key("0123456789abcdef"),
 		Definitions: func(ref string) ([]byte, bool) { d, ok := w.defs[ref]; return []byte(d), ok },
+		Budget:      w.budget,
 	})
 }
 

@@ -77,16 +77,14 @@ func (b *builder) nearest(name string) string {
 	if name == "input" {
 		return "a component without after and in is fed by the input"
 	}
-	best, least := "", len(name)/2+1
-	for _, c := range b.graph.Components {
-		if d := distance(strings.ToLower(name), strings.ToLower(c.Name)); d < least {
-			best, least = c.Name, d
-		}
+	names := make([]string, len(b.graph.Components))
+	for i, c := range b.graph.Components {
+		names[i] = c.Name
 	}
-	if best == "" {
-		return ""
+	if best := nearest(name, names); best != "" {
+		return "nearest: " + best
 	}
-	return "nearest: " + best
+	return ""
 }
 
 // distance is the number of letters to insert, delete or replace.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
@@ -22,6 +23,8 @@ type Given struct {
 	Replace  bool          // mode: replace of the input: its own rules only
 	// OnFailure is the workflow's option; nil = the definition's, else halt. It holds where no rule says otherwise.
 	OnFailure *policy.OnFailure
+	// Account bounds what the rules' expressions take; nil = nothing does.
+	Account *expr.Account
 }
 
 // subject is what rules match of a component.
@@ -36,11 +39,12 @@ func (g *Graph) PolicyFor(c *Component, input json.RawMessage, given Given) (pol
 	if c.resolved.ready && len(given.Input) == 0 && len(given.Workflow) == 0 && !given.Replace && given.OnFailure == nil {
 		return c.resolved.policy, nil
 	}
-	base := g.defaults(c, given.OnFailure)
+	base, s := g.defaults(c, given.OnFailure), c.subject(input)
+	s.Account = given.Account
 	if given.Replace {
-		return policy.ResolveOver(base, given.Input, c.subject(input))
+		return policy.ResolveOver(base, given.Input, s)
 	}
-	return policy.ResolveOver(base, given.Input, c.subject(input), given.Workflow, c.resolved.rules)
+	return policy.ResolveOver(base, given.Input, s, given.Workflow, c.resolved.rules)
 }
 
 // defaults is the policy of a component that no rule speaks of. A condition that fails keeps its own reaction: it fails

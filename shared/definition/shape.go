@@ -36,6 +36,7 @@ func (c *Component) Shape(env expr.Env) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	env.Account.TakeText(2 * len(value))
 	return overlay(value, params)
 }
 
@@ -107,7 +108,7 @@ func (p *Params) eval(env expr.Env) ([]field, error) {
 	for _, part := range p.exprs {
 		v, err := fillTemplate(part.tree, env)
 		if err == nil {
-			fields[part.index].value, err = expr.Append(nil, v)
+			fields[part.index].value, err = env.Account.Append(nil, v)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("params.%s: %w", fields[part.index].name, err)

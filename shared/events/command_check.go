@@ -122,10 +122,11 @@ func (*CheckpointWorkflow) check() *CommandError { return nil }
 func (*DeleteWorkflow) check() *CommandError     { return nil }
 
 func (b *CompleteAttempt) check() *CommandError {
-	if len(b.Result) == 0 {
-		b.Result = json.RawMessage("null")
+	err := checkToken(b.Token)
+	if err == nil && len(b.Result) == 0 {
+		return missing("result") // null is one; none is rather a body that got lost
 	}
-	return checkToken(b.Token)
+	return err
 }
 
 func (b *FailAttempt) check() *CommandError {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -69,7 +72,10 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 		return nil, err
 	}
 	cmd.readHeaders(headers)
-	data, err := cmd.open(value)
+	if at, path := scan.NotUTF8(value); at >= 0 {
+		return nil, &CommandError{"not_json", path, fmt.Sprintf("byte %d is no UTF-8, and JSON is", at)}
+	}
+	data, bare, err := cmd.open(value)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +85,7 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 	if cmd.ID == "" {
 		cmd.Source, cmd.ID = "", place
 	}
-	if err := cmd.decode(data); err != nil {
+	if err := cmd.decode(data, bare); err != nil {
 		return nil, err
 	}
 	cmd.Digest = digest(cmd.Name, data)
@@ -179,18 +185,19 @@ type outer struct {
 	ReplyTo     string          `json:"reply_to"`
 }
 
-// open finds the command's name and data, whatever its form.
-func (c *Command) open(value []byte) ([]byte, *CommandError) {
+// open finds the command's name and data, whatever its form. In a bare command the
+// data has the fields of outer beside its own.
+func (c *Command) open(value []byte) (data []byte, bare bool, err *CommandError) {
 	if c.Name != "" {
-		return value, c.nameFromType(c.Name)
+		return value, false, c.nameFromType(c.Name)
 	}
 	value = bytes.TrimSpace(value)
 	if len(value) == 0 || value[0] != '{' {
-		return nil, &CommandError{"not_json", "", "a command is a JSON object"}
+		return nil, false, &CommandError{"not_json", "", "a command is a JSON object"}
 	}
 	var o outer
 	if err := json.Unmarshal(value, &o); err != nil {
-		return nil, jsonError(err)
+		return nil, false, jsonError(err)
 	}
 	if o.ID != "" {
 		c.ID, c.Source = o.ID, o.Source
@@ -202,13 +209,13 @@ func (c *Command) open(value []byte) ([]byte, *CommandError) {
 		c.ReplyTo.Address = o.ReplyTo
 	}
 	if o.SpecVersion != "" {
-		return o.Data, c.nameFromType(o.Type)
+		return o.Data, false, c.nameFromType(o.Type)
 	}
 	if o.Command == "" {
-		return nil, missing("command")
+		return nil, false, missing("command")
 	}
 	c.Name = o.Command
-	return value, nil
+	return value, true, nil
 }
 
 func (c *Command) nameFromType(typ string) *CommandError {
@@ -221,9 +228,9 @@ func (c *Command) nameFromType(typ string) *CommandError {
 	return nil
 }
 
-func (c *Command) decode(data []byte) *CommandError {
+func (c *Command) decode(data []byte, bare bool) *CommandError {
 	if c.Name == "start" {
-		if body := scanStart(data); body != nil {
+		if body := scanStart(data, bare); body != nil {
 			c.Body = body
 			return body.check()
 		}
@@ -239,16 +246,45 @@ func (c *Command) decode(data []byte) *CommandError {
 		return &CommandError{"too_deep", "", fmt.Sprintf("the body is nested more than %d levels deep", MaxDepth)}
 	}
 	body := create()
-	if err := json.Unmarshal(data, body); err != nil {
-		return jsonError(err)
+	if err := strictly(data, bare, body); err != nil {
+		return err
 	}
 	c.Body = body
 	return body.check()
 }
 
+// outerFields are those of a bare command that are not of its body.
+var outerFields = []string{"command", "id", "source", "reply_to", "traceparent"}
+
+// strictly decodes a body: a field that is misspelt would be ignored.
+func strictly(data []byte, bare bool, body CommandBody) *CommandError {
+	if bare {
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(data, &all); err != nil {
+			return jsonError(err)
+		}
+		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+			return slices.ContainsFunc(outerFields, func(s string) bool { return strings.EqualFold(s, name) })
+		})
+		var err error
+		if data, err = json.Marshal(all); err != nil {
+			return jsonError(err)
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(body); err != nil {
+		return jsonError(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &CommandError{"not_json", "", "something follows the JSON object"}
+	}
+	return nil
+}
+
 // scanStart reads the body of a start as clients write it; nil: it is written
 // otherwise, or no such body.
-func scanStart(data []byte) *StartWorkflow {
+func scanStart(data []byte, bare bool) *StartWorkflow {
 	var b StartWorkflow
 	s := scan.Of(data)
 	s.Object()
@@ -268,10 +304,11 @@ func scanStart(data []byte) *StartWorkflow {
 			b.Who = string(s.Text(""))
 		case "why":
 			b.Why = string(s.Text(""))
-		case "command", "id", "source", "reply_to": // beside the body in a bare command
-			s.Value()
 		default:
-			s.Fail()
+			if !bare || !slices.Contains(outerFields, string(name)) {
+				s.Fail()
+			}
+			s.Value()
 		}
 	}
 	if !s.Done() {
@@ -307,6 +344,9 @@ func jsonError(err error) *CommandError {
 	var typ *json.UnmarshalTypeError
 	if errors.As(err, &typ) {
 		return &CommandError{"invalid_field", typ.Field, fmt.Sprintf("a JSON %s does not fit here", typ.Value)}
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return &CommandError{"unknown_field", strings.Trim(name, `"`), "there is no such field"}
 	}
 	return &CommandError{"not_json", "", err.Error()}
 }

@@ -58,7 +58,7 @@ func TestACommandMayComeInThreeForms(t *testing.T) {
 // The starts that clients send take the way without reflection.
 func TestStartsOfClientsAreScanned(t *testing.T) {
 	for _, data := range []string{`{"definition":"x"}`, `{"definition":"x","input":{"a":[1,"\u00fc"]},"policies":[],"options":{},"context":{},"by":"ann","why":"test"}`} {
-		if events.ScanStart([]byte(data)) == nil {
+		if events.ScanStart([]byte(data), false) == nil {
 			t.Errorf("%s is not", data)
 		}
 	}
@@ -141,7 +141,7 @@ func TestEveryCommandIsUnderstood(t *testing.T) {
 		{"skip", `{"runnable":"r7","why":"broken"}`, &events.SkipRunnable{Runnable: "r7", By: events.By{Why: "broken"}}},
 		{"checkpoint", `{}`, &events.CheckpointWorkflow{}},
 		{"delete", `{"force":true}`, &events.DeleteWorkflow{Force: true}},
-		{"complete", `{"token":"` + token + `"}`, &events.CompleteAttempt{Token: token, Result: []byte("null")}},
+		{"complete", `{"token":"` + token + `","result":null}`, &events.CompleteAttempt{Token: token, Result: []byte("null")}},
 		{"fail", `{"token":"` + token + `","error":{"message":"no"}}`, &events.FailAttempt{Token: token, Error: events.AttemptFailure{Message: "no"}}},
 		{"heartbeat", `{"token":"` + token + `"}`, &events.HeartbeatAttempt{Token: token}},
 	}
@@ -256,5 +256,59 @@ func TestAFailureGivenByTokenIsRetryableUnlessItSaysOtherwise(t *testing.T) {
 	}
 	if e := (events.AttemptFailure{Type: "declined", Retryable: &no}).TaskError(); !e.NonRetryable || e.Type != "declined" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A field that is misspelt is refused in every form, and by the way that reads
+// starts as by the other; what stands around a bare command is none of its body.
+func TestUnknownFieldsAreRefusedInEveryForm(t *testing.T) {
+	for _, c := range []struct{ name, fields, want string }{
+		{"start", `"definition":"d","inptu":1`, "inptu"},
+		{"start", `"definition":"d","input":1,"id2":"x"`, "id2"},
+		{"input", `"input":1,"inputs":2`, "inputs"},
+		{"fail", `"token":"AAAA","error":{"type":"t","massage":"m"}`, "massage"},
+		{"pause", `"data":{}`, "data"},
+	} {
+		for form, of := range map[string]struct {
+			headers []events.Header
+			value   string
+		}{
+			"binary":     {binary(c.name), "{" + c.fields + "}"},
+			"structured": {nil, structured(c.name, "{"+c.fields+"}")},
+			"bare":       {nil, `{"command":"` + c.name + `","id":"7","source":"s","reply_to":"me","traceparent":"x",` + c.fields + `}`},
+		} {
+			if _, err := events.ParseCommand([]byte("w"), of.headers, []byte(of.value), place); err == nil || err.Code != "unknown_field" || err.Path != c.want {
+				t.Errorf("%s %s: %v, want unknown_field at %s", form, c.fields, err, c.want)
+			}
+		}
+	}
+	if _, err := events.ParseCommand([]byte("w"), binary("start"), []byte(`{"definition":"d","command":"start"}`), place); err == nil || err.Path != "command" {
+		t.Errorf("what only a bare command has is accepted elsewhere: %v", err)
+	}
+}
+
+// JSON is UTF-8: other bytes would make every answer that shows them unreadable.
+func TestValuesThatAreNoUTF8AreRefusedWithTheirPlace(t *testing.T) {
+	for _, c := range []struct{ name, body, path string }{
+		{"start", "{\"definition\":\"d\",\"input\":{\"a\":[1,\"\xff\"]}}", "input.a[1]"},
+		{"start", "{\"definition\":\"d\",\"context\":{\"a\":\"\xc3\"}}", "context.a"},
+		{"input", "{\"input\":\"\xff\"}", "input"},
+		{"complete", "{\"token\":\"AAAA\",\"result\":{\"a\":\"\xff\"}}", "result.a"},
+		{"fail", "{\"token\":\"AAAA\",\"error\":{\"message\":\"\xff\"}}", "error.message"},
+		{"heartbeat", "{\"token\":\"AAAA\",\"details\":\"\xff\"}", "details"},
+		{"pause", "{\"why\":\"\xff\"}", "why"},
+	} {
+		_, err := events.ParseCommand([]byte("w"), binary(c.name), []byte(c.body), place)
+		if err == nil || err.Code != "not_json" || err.Path != c.path || !strings.Contains(err.Message, "no UTF-8") {
+			t.Errorf("%s %q: %v, want a place in %s", c.name, c.body, err, c.path)
+		}
+	}
+}
+
+func TestACompletionWithoutAResultIsRefused(t *testing.T) {
+	for _, body := range []string{`{"token":"luU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`, ` {"token":"luU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`} {
+		if _, err := events.ParseCommand([]byte("w"), binary("complete"), []byte(body), place); err == nil || err.Code != "missing_field" || err.Path != "result" {
+			t.Errorf("%q: %v, want a missing result", body, err)
+		}
 	}
 }

@@ -87,7 +87,7 @@ func FuzzScannedStartIsTheStart(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
-		got := events.ScanStart([]byte(data))
+		got := events.ScanStart([]byte(data), true)
 		if got == nil {
 			return
 		}

@@ -20,6 +20,11 @@ const (
 	ResultRefused  = "refused"
 )
 
+// Statuses are those that a workflow can have.
+func Statuses() []string {
+	return []string{"running", "idle", "paused", "failed", "stopping", "stopped", "completed", "cancelled"}
+}
+
 // Refusal is why a command or query was not obeyed. Codes are stable.
 type Refusal struct {
 	Code    string `json:"code"`
@@ -83,7 +88,14 @@ type Status struct {
 	UpdatedAt  string          `json:"updated_at"`
 	Counts     Counts          `json:"counts"`
 	Failure    *Failure        `json:"failure"`
-	Position   string          `json:"position"` // of the record it is as of
+
+	// ConditionErrors are not there while there is none.
+	ConditionErrors *ConditionErrors `json:"condition_errors,omitempty"`
+
+	// Refusals are not there while there is none.
+	Refusals *Refusals `json:"refusals,omitempty"`
+
+	Position string `json:"position"` // of the record it is as of
 }
 
 // DefinitionRef names a definition.
@@ -111,3 +123,30 @@ type Failure struct {
 	Runnable  string    `json:"runnable"`
 	Error     TaskError `json:"error"`
 }
+
+// ConditionErrors are the conditions of a run that could not be evaluated. Each
+// failed its own activation only: the workflow went on without it.
+type ConditionErrors struct {
+	Count uint64    `json:"count"`
+	First []Failure `json:"first,omitempty"` // in their order; those behind them are counted only
+}
+
+// Refusals are the commands to a run that were refused: how many, and the last.
+type Refusals struct {
+	Count uint64      `json:"count"`
+	Last  LastRefusal `json:"last"`
+}
+
+// LastRefusal is the newest refusal of a run.
+type LastRefusal struct {
+	Time    string `json:"time"` // RFC 3339
+	Command string `json:"command"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Bounds of what a summary says of condition errors and refusals.
+const (
+	MaxFirstConditionErrors = 3
+	MaxSummaryText          = 512 // bytes of one's message
+)

@@ -74,6 +74,12 @@ func (s *Status) AppendJSON(b []byte) []byte {
 	} else {
 		b = appendAny(b, s.Failure)
 	}
+	if s.ConditionErrors != nil {
+		b = appendAny(append(b, `,"condition_errors":`...), s.ConditionErrors)
+	}
+	if s.Refusals != nil {
+		b = appendAny(append(b, `,"refusals":`...), s.Refusals)
+	}
 	b = AppendText(append(b, `,"position":`...), s.Position)
 	return append(b, '}')
 }

@@ -16,6 +16,8 @@ type StatusText struct {
 	Created, Updated      []byte
 	Counts                Counts
 	Failure               []byte // JSON
+	ConditionErrors       []byte // JSON; nil when there are none
+	Refusals              []byte // likewise
 	Position              []byte
 }
 
@@ -41,6 +43,12 @@ func ScanStatus(s *scan.Scan) (t StatusText) {
 	t.Counts.scan(s)
 	s.Literal(`,"failure":`)
 	t.Failure = s.Value()
+	if s.Has(`,"condition_errors":`) {
+		t.ConditionErrors = s.Value()
+	}
+	if s.Has(`,"refusals":`) {
+		t.Refusals = s.Value()
+	}
 	t.Position = s.Text(`,"position":`)
 	s.Literal(`}`)
 	return t

@@ -22,13 +22,16 @@ type Summary struct {
 	Counts     Counts
 	Failure    *Failure
 	Position   Position // of the record it is as of
+	Conditions *ConditionErrors
+	Refusals   *Refusals
 }
 
 // Of is the status of a workflow with this summary.
 func (s *Summary) Of(workflow string) Status {
 	return Status{
 		ID: workflow, Run: s.Run.String(), Status: s.Status, Definition: s.Definition, Labels: s.Labels, Partition: s.Partition,
-		CreatedAt: Stamp(s.Created), UpdatedAt: Stamp(s.Updated), Counts: s.Counts, Failure: s.Failure, Position: s.Position.String(),
+		CreatedAt: Stamp(s.Created), UpdatedAt: Stamp(s.Updated), Counts: s.Counts, Failure: s.Failure, ConditionErrors: s.Conditions, Refusals: s.Refusals,
+		Position: s.Position.String(),
 	}
 }
 
@@ -49,6 +52,8 @@ func (s *Summary) Fields(c *wire.Codec) {
 	wire.Nested(c, 8, "counts", &s.Counts)
 	wire.Optional(c, 9, "failure", &s.Failure)
 	wire.Nested(c, 10, "position", &s.Position)
+	wire.Optional(c, 11, "condition_errors", &s.Conditions)
+	wire.Optional(c, 12, "refusals", &s.Refusals)
 }
 
 // Fields implements wire.Message. A digest takes half its length.
@@ -97,6 +102,26 @@ func (f *Failure) Fields(c *wire.Codec) {
 	wire.String(c, 1, "component", &f.Component)
 	wire.String(c, 2, "runnable", &f.Runnable)
 	wire.Nested(c, 3, "error", &f.Error)
+}
+
+// Fields implements wire.Message.
+func (e *ConditionErrors) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "count", &e.Count)
+	wire.Repeated(c, 2, "first", &e.First)
+}
+
+// Fields implements wire.Message.
+func (r *Refusals) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "count", &r.Count)
+	wire.Nested(c, 2, "last", &r.Last)
+}
+
+// Fields implements wire.Message.
+func (r *LastRefusal) Fields(c *wire.Codec) {
+	wire.String(c, 1, "time", &r.Time)
+	wire.String(c, 2, "command", &r.Command)
+	wire.String(c, 3, "code", &r.Code)
+	wire.String(c, 4, "message", &r.Message)
 }
 
 // Fields implements wire.Message.

@@ -68,6 +68,7 @@ const (
 	ErrorUnknownTask      = "unknown_task"
 	ErrorExpression       = "expression_error"
 	ErrorResultTooLarge   = "result_too_large"
+	ErrorTooCostly        = "too_costly"
 	ErrorPanic            = "panic"
 	ErrorCancelled        = "cancelled"
 	ErrorInvalidResult    = "invalid_result"
@@ -92,6 +93,7 @@ type Task struct {
 	IdempotencyKey string          // equal for all attempts
 	TraceParent    string
 	Heartbeat      json.RawMessage // details of the previous attempt's last heartbeat
+	Laid           bool            // parameters of the definition were laid over a value that arrived: what else is in the input came with that
 	Timeout        int64           // ms that the attempt may take once it has started; 0 = no limit
 }
 
@@ -108,6 +110,7 @@ func (t *Task) Fields(c *wire.Codec) {
 	wire.String(c, 9, "trace_parent", &t.TraceParent)
 	c.JSON(10, "heartbeat", &t.Heartbeat)
 	wire.Int(c, 11, "timeout", &t.Timeout)
+	c.Bool(12, "laid", &t.Laid)
 }
 
 // TaskCancel asks every taker to cancel a running attempt (topic task-control).

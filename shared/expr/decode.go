@@ -12,9 +12,12 @@ import (
 
 // Decode reads one JSON value as nil, bool, int64, float64, string, []any or map[string]any. A number without fraction
 // and exponent is an integer and must fit 64 bit; any other must be finite as a float. Of equal keys the last counts.
-func Decode(raw []byte) (any, error) {
-	d := decoder{b: raw}
+func Decode(raw []byte) (any, error) { return decode(raw, nil) }
+
+func decode(raw []byte, a *Account) (any, error) {
+	d := a.decoder(raw)
 	v, err := d.value(0)
+	a.settle(&d)
 	if err != nil {
 		return nil, fmt.Errorf("decode JSON at byte %d: %w", d.i, err)
 	}
@@ -34,8 +37,9 @@ var (
 )
 
 type decoder struct {
-	b []byte
-	i int
+	b    []byte
+	i    int
+	left int // steps
 }
 
 func (d *decoder) space() {
@@ -50,6 +54,9 @@ func (d *decoder) space() {
 }
 
 func (d *decoder) value(depth int) (any, error) {
+	if d.left -= valueSteps; d.left < 0 {
+		return nil, errSpent
+	}
 	d.space()
 	if d.i >= len(d.b) {
 		return nil, errEnd

@@ -19,8 +19,17 @@ var errTooLarge = errors.New("the result is too large")
 // than MaxBytes or nested deeper than MaxDepth.
 func Append(dst []byte, v any) ([]byte, error) { return appendLimited(dst, v, MaxBytes) }
 
+// Append is Append within the steps of an account.
+func (a *Account) Append(dst []byte, v any) ([]byte, error) {
+	e := encoder{b: dst, limit: len(dst) + MaxBytes, left: a.most(math.MaxInt)}
+	err := e.value(v, 0)
+	a.Take(a.most(math.MaxInt) - e.left)
+	a.TakeText(len(e.b) - len(dst))
+	return e.b, err
+}
+
 func appendLimited(dst []byte, v any, limit int) ([]byte, error) {
-	e := encoder{b: dst, limit: len(dst) + limit}
+	e := encoder{b: dst, limit: len(dst) + limit, left: math.MaxInt}
 	err := e.value(v, 0)
 	return e.b, err
 }
@@ -28,11 +37,15 @@ func appendLimited(dst []byte, v any, limit int) ([]byte, error) {
 type encoder struct {
 	b     []byte
 	limit int // length of b that must not be exceeded
+	left  int // steps: one for each value
 }
 
 func (e *encoder) value(v any, depth int) error {
 	if len(e.b) > e.limit {
 		return errTooLarge
+	}
+	if e.left--; e.left < 0 {
+		return errSpent
 	}
 	if depth > MaxDepth {
 		return fmt.Errorf("the result is nested deeper than %d", MaxDepth)

@@ -10,7 +10,8 @@ import (
 type machine struct {
 	program *Program
 	env     *Env
-	steps   int // taken, of MaxSteps
+	steps   int // taken
+	most    int // of them: MaxSteps, or what the account has left
 	bytes   int // made, of MaxBytes
 
 	input, context  any // decoded on first use
@@ -81,10 +82,17 @@ func (m *machine) eval(n ast.Node) (any, error) {
 
 // step counts work against the budget.
 func (m *machine) step(n ast.Node, work int) error {
-	if m.steps += work; m.steps > MaxSteps {
-		return faultAt(n, fmt.Sprintf("takes more than %d steps", MaxSteps))
+	if m.steps += work; m.steps > m.most {
+		return m.tired(n)
 	}
 	return nil
+}
+
+func (m *machine) tired(n ast.Node) error {
+	if m.steps > MaxSteps {
+		return faultAt(n, fmt.Sprintf("takes more than %d steps", MaxSteps))
+	}
+	return faultAt(n, errSpent.Error())
 }
 
 // grow counts made values against the budget.
@@ -103,9 +111,9 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 	}
 	switch varNamed(n.Value) {
 	case varInput:
-		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.program.inputReader())
+		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.readInput)
 	case varContext:
-		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{}, Decode)
+		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{}, m.readContext)
 	case varWorkflow:
 		return map[string]any{"id": m.env.WorkflowID}, nil
 	case varName:
@@ -129,19 +137,23 @@ func (m *machine) decoded(n *ast.IdentifierNode, raw []byte, v *any, have *bool,
 		return *v, nil
 	}
 	var err error
-	if *v, err = read(raw); err != nil {
+	*v, err = read(raw)
+	m.most = m.env.Account.most(MaxSteps)
+	if err != nil {
 		return nil, faultAt(n, fmt.Sprintf("`%s` cannot be read: %v", n.Value, err))
 	}
 	return *v, nil
 }
 
-// inputReader decodes as much of the input as the program looks at.
-func (p *Program) inputReader() func([]byte) (any, error) {
-	if p.whole {
-		return Decode
+// readInput decodes as much of the input as the program looks at.
+func (m *machine) readInput(raw []byte) (any, error) {
+	if m.program.whole {
+		return m.env.Account.decode(raw)
 	}
-	return func(raw []byte) (any, error) { return decodeFields(raw, p.fields) }
+	return m.env.Account.decodeFields(raw, m.program.fields)
 }
+
+func (m *machine) readContext(raw []byte) (any, error) { return decode(raw, m.env.Account) }
 
 func (m *machine) pointer(n *ast.PointerNode) any {
 	switch n.Name {

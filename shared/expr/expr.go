@@ -36,6 +36,8 @@ type Env struct {
 	Now        time.Time // journal time
 
 	Name, Kind, Task string // of the component; seen by matchers only
+
+	Account *Account // nil: this evaluation shares nothing with others
 }
 
 // Program is a compiled expression: immutable and safe for concurrent use.
@@ -76,7 +78,7 @@ func (p *Program) Eval(env Env) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := Append(nil, v)
+	b, err := env.Account.Append(nil, v)
 	if err != nil {
 		return nil, p.fail(p.root, err.Error())
 	}
@@ -86,8 +88,9 @@ func (p *Program) Eval(env Env) (json.RawMessage, error) {
 // Value evaluates the program to a Go value: nil, bool, int64, float64, string, []any, map[string]any, time.Time or
 // time.Duration. The caller must not change it. Its errors are *Error.
 func (p *Program) Value(env Env) (any, error) {
-	m := machine{program: p, env: &env}
+	m := machine{program: p, env: &env, most: env.Account.most(MaxSteps)}
 	v, err := m.eval(p.root)
+	env.Account.Take(m.steps)
 	if err != nil {
 		return nil, p.locate(err)
 	}

@@ -11,12 +11,12 @@ type skipped struct{}
 
 // decodeFields reads a JSON value whose fields, if it is an object, are looked at only by name: the others are stepped
 // over. Numbers in them are not read.
-func decodeFields(raw []byte, names []string) (any, error) {
+func decodeFields(raw []byte, names []string, a *Account) (any, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) {
-		return Decode(raw)
+		return decode(raw, a)
 	}
 	out := map[string]any{}
-	err := eachMember(raw, func(key string, d *decoder) error {
+	err := eachMember(raw, a, func(key string, d *decoder) error {
 		for _, name := range names {
 			if name == key {
 				v, err := d.value(1)
@@ -33,7 +33,7 @@ func decodeFields(raw []byte, names []string) (any, error) {
 // Members splits a JSON object into its fields without decoding their values. Of equal keys the last counts.
 func Members(raw []byte) (map[string]json.RawMessage, error) {
 	out := map[string]json.RawMessage{}
-	err := eachMember(raw, func(key string, d *decoder) error {
+	err := eachMember(raw, nil, func(key string, d *decoder) error {
 		d.space()
 		start := d.i
 		if err := d.skip(); err != nil {
@@ -46,8 +46,9 @@ func Members(raw []byte) (map[string]json.RawMessage, error) {
 }
 
 // eachMember calls take for each member of an object; take moves the decoder past the value.
-func eachMember(raw []byte, take func(key string, d *decoder) error) error {
-	d := decoder{b: raw}
+func eachMember(raw []byte, a *Account, take func(key string, d *decoder) error) error {
+	d := a.decoder(raw)
+	defer a.settle(&d)
 	err := d.members(func(key string) error { return take(key, &d) })
 	if err == nil {
 		if d.space(); d.i != len(d.b) {

@@ -26,6 +26,8 @@ type Subject struct {
 	Task  string // empty but for a step
 	Queue string
 	Input []byte // JSON; looked at only by rules with an expression
+
+	Account *expr.Account // of what those take; nil: nothing bounds them together
 }
 
 // pattern matches a text exactly or by regular expression; the zero pattern matches all.
@@ -69,7 +71,7 @@ func (r *Rule) holds(s Subject) bool {
 	if r.expr == nil {
 		return true
 	}
-	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind, Task: s.Task, Input: s.Input})
+	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind, Task: s.Task, Input: s.Input, Account: s.Account})
 	return err == nil && holds
 }
 

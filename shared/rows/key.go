@@ -34,17 +34,19 @@ const (
 
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
-	Expiry   Table = 67 // A: time (Unix ms / 64); names of ledger entries by age
+	Expiry   Table = 67 // A: time (Unix ms / 64), B: block of records (number / 128); names of ledger entries by age
 	Outbox   Table = 68 // A: epoch, B: seq, C: number
 	Runtime  Table = 69 // authority and counters
 	Mark     Table = 70 // store bookkeeping; never in the changelog
 	Dirty    Table = 71 // store bookkeeping; never in the changelog
+	Redo     Table = 72 // A: area, B: number; in the changelog only: rows that do not count yet (internal/store)
 )
 
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
 	Latest: "latest", Suppressed: "suppressed", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
 	Ledger: "ledger", Expiry: "expiry", Outbox: "outbox", Runtime: "runtime", Mark: "mark", Dirty: "dirty",
+	Redo: "redo",
 }
 
 func (t Table) String() string {

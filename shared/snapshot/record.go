@@ -13,7 +13,7 @@ type Record struct {
 	Replay        Replay      `json:"replay"`
 	Durability    *Durability `json:"durability"`
 	Checkpoint    *Checkpoint `json:"checkpoint"`
-	Epochs        []Epoch     `json:"epochs"` // the chain back to the journal's start (C3), oldest first
+	Epochs        []Epoch     `json:"epochs"` // of the last owners (C3), oldest first
 	Notes         []string    `json:"notes"`  // what an operator should know and does not block
 }
 
@@ -46,7 +46,7 @@ type Backlog struct {
 
 // Replay says how far the partition is behind its logs.
 type Replay struct {
-	Cursor                     *string `json:"cursor"`         // topic/partition@offset of the next journal record
+	Cursor                     *string `json:"cursor"`         // committed: topic/partition@offset where a restore begins to read the journal; null: none
 	PendingEvents              uint64  `json:"pending_events"` // journal and input records below the ends seen at acquisition
 	LastReplayedEventID        *string `json:"last_replayed_event_id"`
 	DeferredLeaderNotification bool    `json:"deferred_leader_notification"`

@@ -73,7 +73,8 @@ func TestForgedAndForeignTokensChangeNothing(t *testing.T) {
 			}
 			text := events.TokenText(forged)
 			for _, command := range []string{"complete", "heartbeat"} {
-				r.refused(r.do(id, command, `{"token":"`+text+`"}`), "attempt_closed", "")
+				body := map[string]string{"complete": `,"result":"forged"`}[command]
+				r.refused(r.do(id, command, `{"token":"`+text+`"`+body+`}`), "attempt_closed", "")
 			}
 			r.refused(r.do(id, "fail", `{"token":"`+text+`","error":{"type":"forged"}}`), "attempt_closed", "")
 		})
@@ -93,7 +94,7 @@ func TestReportsOfUnknownWorkflowsChangeNothing(t *testing.T) {
 	id := r.idOn(0)
 	token := secret.Seal(events.Token{Workflow: id, Run: events.RunID{Epoch: 1, Seq: 9}, Runnable: 1, Attempt: 1})
 	r.produce(kafka.Keyed(r.names.Inbox(), []byte(id), events.EncodeInbox(&events.TaskOutcome{Token: token, Outcome: events.OutcomeCompleted})))
-	r.refused(r.do(id, "complete", `{"token":"`+events.TokenText(token)+`"}`), "not_found", "")
-	r.isProblem(r.ask("POST", "/v1/tasks/"+events.TokenText(token)+"/complete", `{}`), 404, "not_found", "")
+	r.refused(r.do(id, "complete", `{"token":"`+events.TokenText(token)+`","result":1}`), "not_found", "")
+	r.isProblem(r.ask("POST", "/v1/tasks/"+events.TokenText(token)+"/complete", `{"result":1}`), 404, "not_found", "")
 	r.goesOn()
 }

@@ -63,7 +63,7 @@ func (w *world) auditCommands(ctx context.Context, ours, others map[string]bool,
 		}
 	}
 	w.must(workload.CheckCommands(all, journals))
-	w.auditLetters(ctx)
+	w.auditLetters(ctx, journals)
 }
 
 // visit starts a planner on a disk, ends it in order when it owns everything,

@@ -70,11 +70,11 @@ var unreached = func() map[string]string {
 		"only where takers are killed or drain":      {"RunnableLost", "RunnableReturned"},
 		"only where a command comes again or late":   {"CommandIgnored", "attempt_closed"},
 		"its input logs lose and misplace nothing":   {"InputLogTruncated", "InputLost", "InputForwarded", "wrong_partition"},
-		"nothing in it is too large to be an effect": {"EffectFailed", "too_large"},
+		"nothing in it is too large to be an effect": {"EffectFailed", "too_large", "too_costly"},
 		"no workflow in it is broken":                {"WorkflowQuarantined", "quarantined", "internal_error"},
 		"its clients ask for nothing malformed": {
 			"InputRejected", "malformed", "not_json", "too_deep", "invalid_command", "unknown_command", "unknown_query", "missing_field",
-			"invalid_field", "invalid_cursor", "invalid_workflow_id", "invalid_definition", "invalid_options", "invalid_policy", "invalid_input",
+			"invalid_field", "invalid_cursor", "invalid_workflow_id", "invalid_definition", "invalid_options", "invalid_policy", "invalid_input", "unknown_field",
 		},
 		"its clients know the state of what they ask for": {"already_started", "invalid_state", "not_closed", "not_found", "nothing_to_retry", "stopped"},
 		"no id is used for two commands":                  {"conflict"},

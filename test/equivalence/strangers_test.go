@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -178,13 +179,14 @@ func (s *strangers) produce(what string, r *kgo.Record) (at place, ok bool) {
 	return at, true
 }
 
-// auditLetters holds the dlq against what strangers wrote in vain. A letter may
-// come twice, and cannot be made again when its record is gone.
-func (w *world) auditLetters(ctx context.Context) {
+// auditLetters holds the dlq against what strangers wrote in vain, and against what
+// was refused and asked for no answer. A letter may come twice, and cannot be made
+// again when its record is gone.
+func (w *world) auditLetters(ctx context.Context, journals [][]*events.Record) {
 	w.t.Helper()
-	vain := map[place]string{}
+	vain := unheard(journals)
 	if w.strangers != nil {
-		vain = w.strangers.vain
+		maps.Copy(vain, w.strangers.vain)
 	}
 	topicOf := w.inputTopics()
 	letters := map[place]bool{}
@@ -215,4 +217,20 @@ func (w *world) auditLetters(ctx context.Context) {
 	if len(missing) > 0 {
 		w.t.Errorf("not in the dlq: %s", strings.Join(missing, ", "))
 	}
+}
+
+// unheard are the commands that were refused without anybody to tell.
+func unheard(journals [][]*events.Record) map[place]string {
+	all := map[place]string{}
+	for p, records := range journals {
+		for _, rec := range records {
+			if len(rec.Events) == 0 || rec.Input.Source != events.FromCommands || rec.ReplyTo.Address != "" {
+				continue
+			}
+			if refused, is := rec.Events[0].(*events.CommandRefused); is {
+				all[place{events.FromCommands, int32(p), rec.Input.Offset}] = "a command that was refused: " + refused.Code
+			}
+		}
+	}
+	return all
 }

@@ -25,6 +25,7 @@ const (
 // deployment is Heddle as four processes, or more, with topics of their own.
 type deployment struct {
 	t         *testing.T
+	brokers   string
 	prefix    string
 	names     topics.Names
 	dir       string
@@ -37,8 +38,15 @@ type deployment struct {
 // planner processes it has. Everything ends with the test.
 func deploy(t *testing.T, planners int) *deployment {
 	t.Helper()
+	return deployOn(t, brokers, planners)
+}
+
+// deployOn does the same on another cluster.
+func deployOn(t *testing.T, brokers string, planners int) *deployment {
+	t.Helper()
 	d := &deployment{
 		t:         t,
+		brokers:   brokers,
 		prefix:    "it-" + strings.ToLower(rand.Text()[:8]) + ".",
 		dir:       t.TempDir(),
 		processes: map[string]*process{},
@@ -48,7 +56,7 @@ func deploy(t *testing.T, planners int) *deployment {
 	if d.names, err = topics.NewNames(d.prefix); err != nil {
 		t.Fatal(err)
 	}
-	d.heddle("topics", "apply", "--brokers", brokers, "--prefix", d.prefix, "--partitions", fmt.Sprint(partitions), "--queue", "shop")
+	d.heddle("topics", "apply", "--brokers", d.brokers, "--prefix", d.prefix, "--partitions", fmt.Sprint(partitions), "--queue", "shop")
 	t.Cleanup(d.end)
 	d.configure()
 	for i := range planners {
@@ -83,7 +91,7 @@ func (d *deployment) add(service, name string) string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	args := []string{service, "--brokers", brokers, "--prefix", d.prefix, "--http", addr.String()}
+	args := []string{service, "--brokers", d.brokers, "--prefix", d.prefix, "--http", addr.String()}
 	switch service {
 	case "planner", "gateway":
 		args = append(args, "--data", filepath.Join(d.dir, name))
@@ -99,9 +107,17 @@ func (d *deployment) add(service, name string) string {
 // heddle runs a command of the binary to its end.
 func (d *deployment) heddle(args ...string) {
 	d.t.Helper()
-	if out, err := exec.CommandContext(d.t.Context(), binary, args...).CombinedOutput(); err != nil {
-		d.t.Fatalf("heddle %s: %v\n%s", strings.Join(args, " "), err, out)
+	if err := d.tryHeddle(args...); err != nil {
+		d.t.Fatal(err)
 	}
+}
+
+func (d *deployment) tryHeddle(args ...string) error {
+	out, err := exec.CommandContext(d.t.Context(), binary, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("heddle %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
 }
 
 // ready waits until the gateway says that everything works.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // client is a Kafka client that knows nothing of Heddle.
 func (d *deployment) client(opts ...kgo.Opt) *kgo.Client {
 	d.t.Helper()
-	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(brokers))...)
+	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(strings.Split(d.brokers, ",")...))...)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func (d *deployment) produce(cl *kgo.Client, r *kgo.Record) int32 {
 }
 
 func (d *deployment) removeTopics() {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(d.brokers, ",")...))
 	if err != nil {
 		d.t.Error(err)
 		return

@@ -18,6 +18,9 @@ import (
 
 const defaultImage = "apache/kafka:4.3.1"
 
+// startLimit is how long a broker may take to come up on a busy machine.
+const startLimit = 5 * time.Minute
+
 func dockerAnswers(ctx context.Context) (err error) {
 	defer func() { // testcontainers panics where it finds no engine's socket
 		if r := recover(); r != nil {
@@ -32,16 +35,21 @@ func dockerAnswers(ctx context.Context) (err error) {
 	return p.Health(ctx)
 }
 
+// image is that of the brokers.
+func image() string {
+	if image := os.Getenv("HEDDLE_KAFKA_IMAGE"); image != "" {
+		return image
+	}
+	return defaultImage
+}
+
 // startKafka starts one broker and sets brokers. The port is chosen beforehand,
 // because a broker tells its clients under which address it is reached.
 func startKafka(ctx context.Context) (stop func(), err error) {
 	if brokers = os.Getenv("HEDDLE_KAFKA_BROKERS"); brokers != "" {
 		return func() {}, nil
 	}
-	image := os.Getenv("HEDDLE_KAFKA_IMAGE")
-	if image == "" {
-		image = defaultImage
-	}
+	image := image()
 	addr, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +64,7 @@ func startKafka(ctx context.Context) (stop func(), err error) {
 			}}
 		}),
 		testcontainers.WithLabels(map[string]string{"run.heddle.test": "integration"}),
-		testcontainers.WithWaitStrategyAndDeadline(2*time.Minute, wait.ForLog("Kafka Server started")),
+		testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForLog("Kafka Server started").WithStartupTimeout(startLimit)),
 	)
 	stop = func() {
 		if err := testcontainers.TerminateContainer(c); err != nil {
@@ -95,6 +103,9 @@ func brokerSettings(external netip.AddrPort) map[string]string {
 		"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR":            "1",
 		"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS":                 "0",
 		"KAFKA_HEAP_OPTS":                                        "-Xms256m -Xmx512m",
+		// A test's broker lives for minutes: it should start soon, and leave the processors
+		// to what is tested.
+		"KAFKA_OPTS": "-XX:-UseG1GC -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // What all tests share, set by TestMain.
@@ -21,7 +20,7 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*startLimit)
 	defer cancel()
 	if err := dockerAnswers(ctx); err != nil && os.Getenv("HEDDLE_KAFKA_BROKERS") == "" {
 		fmt.Fprintln(os.Stderr, "NO DOCKER ENGINE: the integration tests need one and did not run:", err)
@@ -42,6 +41,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer stop()
+	defer func() {
+		if err := theThree.end(); err != nil {
+			fmt.Fprintln(os.Stderr, "removing the cluster of three:", err)
+		}
+	}()
 	if binary, err = build(ctx, dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -15,8 +15,9 @@ import (
 type executions struct {
 	mu     sync.Mutex
 	by     map[string]*execution
-	tokens map[string]time.Time // of attempts that the worker ran, and when it last did
+	tokens map[string]time.Time // of attempts that ran, or the names of calls, and when they last did
 	times  int                  // of all
+	twice  int                  // of all, those of an attempt that had run before
 	again  []string             // activations of which one attempt ran twice in the worker, too soon
 }
 
@@ -51,13 +52,24 @@ const known = 19 * time.Second
 // attempted notes an attempt's token: the worker, which lives through the whole
 // run, takes none twice while it knows them (E2).
 func (x *executions) attempted(ctx context.Context) {
-	token, now := task.Token(ctx), time.Now()
+	if since, again := x.met(task.Token(ctx)); again && since < known {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.again = append(x.again, fmt.Sprintf("%s, after %v", task.IdempotencyKey(ctx), since))
+	}
+}
+
+// met notes that an attempt, or a call, runs, and says how long ago it did before.
+func (x *executions) met(token string) (since time.Duration, again bool) {
+	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if last, ran := x.tokens[token]; ran && now.Sub(last) < known {
-		x.again = append(x.again, fmt.Sprintf("%s, after %v", task.IdempotencyKey(ctx), now.Sub(last)))
-	}
+	last, again := x.tokens[token]
 	x.tokens[token] = now
+	if again {
+		x.twice++
+	}
+	return now.Sub(last), again
 }
 
 // note notes an execution; its result is empty when it failed.
@@ -86,9 +98,10 @@ func (x *executions) of(key string) execution {
 	return execution{}
 }
 
-// total counts executions and the activations that they were of.
-func (x *executions) total() (times, activations int) {
+// total counts executions, those among them that ran an attempt again, and the
+// activations that they were of.
+func (x *executions) total() (times, again, activations int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.times, len(x.by)
+	return x.times, x.twice, len(x.by)
 }

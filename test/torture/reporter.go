@@ -43,7 +43,9 @@ func (r *reporter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	result := strconv.Itoa(called(n))
-	r.ran.note(req.Header.Get("Idempotency-Key"), result)
+	call := req.Header.Get("Idempotency-Key")
+	r.ran.met(call) // it is tried once, unless its executor is lost
+	r.ran.note(call, result)
 	w.Header().Set("Content-Type", "application/json")
 	// A caller that is killed meanwhile calls again.
 	_, _ = w.Write([]byte(result))

@@ -19,7 +19,7 @@ type verdict struct {
 	suspects []string // workflows that something is wrong with
 
 	entered, acknowledged, ended, silent, benched int
-	steps, attempts, activations                  int
+	steps, executions, again, activations         int
 	facts                                         *journalFacts
 }
 
@@ -40,7 +40,7 @@ func (v *verdict) fail(id, format string, args ...any) {
 // verify compares the book with the planners' answers and with the journal.
 func (a *accountant) verify(ctx context.Context) (*verdict, error) {
 	v := &verdict{}
-	v.attempts, v.activations = a.ran.total()
+	v.executions, v.again, v.activations = a.ran.total()
 	var err error
 	if v.facts, err = settledJournal(ctx, a.brokers, partitions, a.options.settle); err != nil {
 		return nil, err
@@ -155,7 +155,8 @@ func (v *verdict) print() {
 	fmt.Printf("workflows: %d tried, %d acknowledged, %d ran (%d of them without an acknowledgement)\n",
 		v.entered, v.acknowledged, v.ended, v.silent)
 	fmt.Printf("           %d more of heddle bench\n", v.benched)
-	fmt.Printf("steps:     %d completed; %d attempts executed, of %d activations\n", v.steps, v.attempts, v.activations)
+	fmt.Printf("steps:     %d completed; %d executions, of %d activations\n", v.steps, v.executions, v.activations)
+	fmt.Printf("repeated:  %d executions of an attempt that had run before\n", v.again)
 	fmt.Printf("journal:   %d records, %d takeovers\n", v.facts.records, v.facts.takeovers)
 	for i, w := range v.wrong {
 		if i == 20 {

@@ -50,6 +50,7 @@ func (w Workload) shape() (rounds, width int, err error) {
 // Options say what to measure.
 type Options struct {
 	Brokers     []string
+	Security    kafka.Security
 	Prefix      string // of the topics; empty: one of its own. Never that of a deployment that runs.
 	Workload    Workload
 	Concurrency int           // workflows at a time
@@ -113,7 +114,7 @@ func setUp(ctx context.Context, o *Options) (*topics.Set, kafka.Config, error) {
 	if o.WarmUp == 0 {
 		o.WarmUp = o.Duration / 5
 	}
-	config := kafka.Config{Brokers: o.Brokers, Prefix: o.Prefix, ClientID: "heddle-floor"}
+	config := kafka.Config{Brokers: o.Brokers, Prefix: o.Prefix, Security: o.Security, ClientID: "heddle-floor"}
 	set, err := topics.Default().Set(topics.Options{Prefix: o.Prefix, Partitions: o.Partitions, Queues: []string{queue}})
 	if err != nil {
 		return nil, config, err

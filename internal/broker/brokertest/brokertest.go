@@ -100,6 +100,21 @@ func start(t testing.TB, bo broker.Options, to topics.Options) *Cluster {
 	return c
 }
 
+// Without is the cluster as of a deployment of a prefix that has no topics yet, and
+// what makes them.
+func (c *Cluster) Without(t testing.TB, prefix string) (later *Cluster, apply func()) {
+	t.Helper()
+	o := topics.Options{Prefix: prefix, Partitions: c.Topics.Partitions()}
+	later = &Cluster{Broker: c.Broker, Config: c.Config, bubble: c.bubble}
+	later.Config.Prefix = prefix
+	set, err := topics.Default().Set(o)
+	if err != nil {
+		t.Fatalf("topics: %v", err)
+	}
+	later.Topics = set
+	return later, func() { later.apply(t, o) }
+}
+
 func (c *Cluster) apply(t testing.TB, o topics.Options) {
 	t.Helper()
 	if o.Partitions == 0 {

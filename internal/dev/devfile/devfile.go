@@ -18,6 +18,13 @@ const Dir = ".heddle"
 // Name is the file's name in the data directory.
 const Name = "dev.json"
 
+// The addresses that `heddle dev` and `heddle broker` try first where none is named:
+// where no note is found, a deployment is looked for there.
+const (
+	HTTP  = "127.0.0.1:4080"
+	Kafka = "127.0.0.1:4092"
+)
+
 // File is the content: where a running deployment is.
 type File struct {
 	URL     string   `json:"url"`     // of the gateway
@@ -87,4 +94,16 @@ func Find(from string) (File, error) {
 			return File{}, fmt.Errorf("%w in %s or above it", ErrNone, from)
 		}
 	}
+}
+
+// Usual is where a deployment is that nobody has noted.
+func Usual() File { return File{URL: "http://" + HTTP, Brokers: []string{Kafka}} }
+
+// Running is what Find finds from the working directory on, else Usual.
+func Running() (File, error) {
+	f, err := Find(".")
+	if errors.Is(err, ErrNone) {
+		return Usual(), nil
+	}
+	return f, err
 }

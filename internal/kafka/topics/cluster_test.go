@@ -49,14 +49,55 @@ func TestCheckNamesTopicAndSettingAndApplyMendsThem(t *testing.T) {
 	if _, err := kadm.NewClient(cl).AlterTopicConfigs(ctx, alter, set.Journal()); err != nil {
 		t.Fatal(err)
 	}
-	err := set.Check(ctx, cl)
-	for _, want := range []string{"heddle.journal", "retention.ms is 1000, want 7776000000", "heddle topics apply --prefix heddle."} {
+	deletes, err := set.CheckToRun(ctx, cl)
+	if err != nil || len(deletes) != 1 || !deletes[0].Deletes || deletes[0].Topic != set.Journal() || deletes[0].Setting != "retention.ms" {
+		t.Errorf("a service is told %v, %v", deletes, err)
+	}
+	err = set.Check(ctx, cl)
+	for _, want := range []string{"heddle.journal", "retention.ms is 1000, want -1: the cluster deletes records that may not be read yet", "heddle topics apply --prefix heddle."} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
 	}
 	if _, err := set.Apply(ctx, cl); err != nil {
 		t.Fatal(err)
+	}
+	if err := set.Check(ctx, cl); err != nil {
+		t.Errorf("after apply: %v", err)
+	}
+}
+
+// Topics that are read as a whole are compacted soon: that a cluster has them grow
+// stops no service, is named, and is mended.
+func TestWhatGrowsIsNamedAndMended(t *testing.T) {
+	ctx, cl := emptyBroker(t)
+	set := newSet(t, topics.Options{Partitions: 3})
+	if _, err := set.Apply(ctx, cl); err != nil {
+		t.Fatal(err)
+	}
+	week := "604800000"
+	for _, setting := range []string{"segment.ms", "max.compaction.lag.ms"} {
+		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: setting, Value: &week}}
+		if _, err := kadm.NewClient(cl).AlterTopicConfigs(ctx, alter, set.Authority(), set.State()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told, err := set.CheckToRun(ctx, cl)
+	if err != nil || len(told) != 4 || !told[0].Grows || told[0].Deletes {
+		t.Errorf("a service is told %v, %v", told, err)
+	}
+	err = set.Check(ctx, cl)
+	for _, want := range []string{
+		"heddle.authority: segment.ms is 604800000, want 600000: who reads it from its start has more to read",
+		"heddle.state: max.compaction.lag.ms is 604800000, want 21600000",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+	changed, err := set.Apply(ctx, cl)
+	if err != nil || len(changed) != 4 {
+		t.Fatalf("apply changes %v, %v", changed, err)
 	}
 	if err := set.Check(ctx, cl); err != nil {
 		t.Errorf("after apply: %v", err)

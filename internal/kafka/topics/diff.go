@@ -3,6 +3,7 @@ package topics
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -20,6 +22,8 @@ type Difference struct {
 	Have    string // empty when the topic does not exist
 	Want    string
 	Fixed   bool // Apply cannot change it: the topics have to be made anew
+	Deletes bool // the cluster deletes records of a log that only their owner may delete
+	Grows   bool // the topic grows longer than it should before it is compacted
 }
 
 // String is one line for people.
@@ -27,7 +31,14 @@ func (d Difference) String() string {
 	if d.Setting == settingTopic {
 		return d.Topic + ": the topic does not exist"
 	}
-	return fmt.Sprintf("%s: %s is %s, want %s", d.Topic, d.Setting, d.Have, d.Want)
+	text := fmt.Sprintf("%s: %s is %s, want %s", d.Topic, d.Setting, d.Have, d.Want)
+	if d.Deletes {
+		text += ": the cluster deletes records that may not be read yet"
+	}
+	if d.Grows {
+		text += ": who reads it from its start has more to read"
+	}
+	return text
 }
 
 const (
@@ -58,8 +69,26 @@ func (e *MismatchError) Error() string {
 	return b.String()
 }
 
-// Check returns a *MismatchError when the cluster is not as wanted. A service
-// calls it at start and refuses to run.
+// tolerated says of a difference that services run with it, and tell of it: some
+// clusters allow no other setting.
+func (d *Difference) tolerated() bool { return d.Deletes || d.Grows }
+
+// CheckToRun is Check for a service, which refuses to run on a mismatch. That a
+// cluster deletes records which only their owner may delete is none, nor that it
+// compacts late: where it has to, the service is told, to warn of it.
+func (s *Set) CheckToRun(ctx context.Context, cl *kgo.Client) (tolerated []Difference, err error) {
+	diffs, err := s.Diff(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	wrong := slices.DeleteFunc(slices.Clone(diffs), func(d Difference) bool { return d.tolerated() })
+	if len(wrong) > 0 {
+		return nil, &MismatchError{Prefix: s.prefix, Differences: diffs}
+	}
+	return diffs, nil
+}
+
+// Check returns a *MismatchError when the cluster is not as wanted.
 func (s *Set) Check(ctx context.Context, cl *kgo.Client) error {
 	diffs, err := s.Diff(ctx, cl)
 	if err != nil {
@@ -73,7 +102,7 @@ func (s *Set) Check(ctx context.Context, cl *kgo.Client) error {
 
 // Diff compares the cluster with Desired, sorted by topic. A cluster that
 // promises more than asked (longer retention, larger messages, more in-sync
-// replicas, more partitions of a queue) does not differ.
+// replicas, more partitions of a queue, earlier compaction) does not differ.
 func (s *Set) Diff(ctx context.Context, cl *kgo.Client) ([]Difference, error) {
 	desired := s.Desired()
 	have, err := describe(ctx, cl, desired)
@@ -117,6 +146,10 @@ func describe(ctx context.Context, cl *kgo.Client, topics []Topic) (map[string]*
 		return nil, fmt.Errorf("describe topic settings: %w", err)
 	}
 	for _, rc := range configs {
+		if errors.Is(rc.Err, kerr.UnknownTopicOrPartition) { // the broker asked has not heard of it yet, or it is gone again
+			delete(out, rc.Name)
+			continue
+		}
 		if rc.Err != nil {
 			return nil, fmt.Errorf("describe settings of topic %s: %w", rc.Name, rc.Err)
 		}
@@ -153,6 +186,8 @@ func (s *Set) compare(want Topic, have *actual) []Difference {
 	for _, key := range slices.Sorted(maps.Keys(want.Configs)) {
 		if !promises(key, have.configs[key], want.Configs[key]) {
 			add(key, have.configs[key], want.Configs[key], false)
+			last := &diffs[len(diffs)-1]
+			last.Deletes, last.Grows = !want.Compacted && want.Configs[key] == forever, grows(key)
 		}
 	}
 	if isr := itoa(s.minInsync(have.replicas)); !promises(minInsync, have.configs[minInsync], isr) {
@@ -182,8 +217,22 @@ func promises(setting, have, want string) bool {
 		if errHave != nil || errWant != nil {
 			return false
 		}
-		forever := setting == retentionMs && h == -1
-		return forever || w >= 0 && h >= w
+		endless := setting == retentionMs && h == -1
+		return endless || w >= 0 && h >= w
+	}
+	if grows(setting) {
+		h, errHave := strconv.ParseInt(have, 10, 64)
+		w, errWant := strconv.ParseInt(want, 10, 64)
+		return errHave == nil && errWant == nil && h >= 0 && h <= w
+	}
+	return false
+}
+
+// grows says of a setting that a topic is longer where it is larger than wanted.
+func grows(setting string) bool {
+	switch setting {
+	case segmentBytes, segmentMs, maxLagMs, minLagMs:
+		return true
 	}
 	return false
 }

@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("accepted: %+v", s)
 		}
 		for name, topic := range s.topics {
-			if topic.Retention <= 0 || topic.MaxMessage < 1<<20 || topic.Partitions.shared == "" && topic.Partitions.fixed < 1 {
+			if topic.Retention <= 0 && !topic.ByOwner || topic.MaxMessage < 1<<20 || topic.Partitions.shared == "" && topic.Partitions.fixed < 1 {
 				t.Errorf("%s accepted as %+v", name, topic)
 			}
 		}

@@ -55,6 +55,9 @@ func (s *Spec) Set(o Options) (*Set, error) {
 	if o.Partitions < 0 || o.QueuePartitions < 0 || o.Replication < 0 {
 		return nil, fmt.Errorf("topics: negative counts: %d partitions, %d per queue, %d replicas", o.Partitions, o.QueuePartitions, o.Replication)
 	}
+	if most := max(o.Partitions, o.QueuePartitions); most > MaxPartitions {
+		return nil, fmt.Errorf("topics: %d partitions, the limit is %d", most, MaxPartitions)
+	}
 	names, err := NewNames(o.Prefix)
 	if err != nil {
 		return nil, err
@@ -146,23 +149,51 @@ func (s *Set) topic(name string, t topicSpec) Topic {
 		out.Configs[timestampType] = "LogAppendTime"
 	}
 	retention := strconv.FormatInt(t.Retention.Milliseconds(), 10)
-	if out.Compacted {
+	switch {
+	case t.ByOwner:
+		out.Configs[retentionMs], out.Configs[retentionBytes] = forever, forever
+	case out.Compacted:
 		// Nothing but a newer value or a tombstone ends a compacted key. The
 		// embedded broker would apply its default retention to it.
-		out.Configs[retentionMs] = "-1"
+		out.Configs[retentionMs] = forever
 		out.Configs[deleteRetentionMs] = retention
-	} else {
+		t.compaction(out.Configs)
+	default:
 		out.Configs[retentionMs] = retention
 	}
 	return out
 }
 
+// compaction adds the settings by which a compacted topic stays as small as it is said
+// to. A smallest lag that a cluster has by default would keep the largest from being.
+func (t *topicSpec) compaction(configs map[string]string) {
+	if t.Within == 0 {
+		return
+	}
+	configs[segmentBytes] = strconv.Itoa(int(t.Segment))
+	configs[segmentMs] = strconv.FormatInt(t.SegmentAge.Milliseconds(), 10)
+	configs[maxLagMs] = strconv.FormatInt(t.Within.Milliseconds(), 10)
+	configs[minLagMs] = "0"
+}
+
+// forever is the value of a retention that ends nothing.
+const forever = "-1"
+
 // Kafka's names of the settings that topics.yaml decides.
 const (
 	cleanupPolicy     = "cleanup.policy"
 	retentionMs       = "retention.ms"
+	retentionBytes    = "retention.bytes"
 	deleteRetentionMs = "delete.retention.ms"
 	maxMessage        = "max.message.bytes"
 	timestampType     = "message.timestamp.type"
 	minInsync         = "min.insync.replicas"
+	segmentBytes      = "segment.bytes"
+	segmentMs         = "segment.ms"
+	maxLagMs          = "max.compaction.lag.ms"
+	minLagMs          = "min.compaction.lag.ms"
 )
+
+// MaxPartitions bounds the partitions of a topic: each of a deployment has a store,
+// a lease and a place in every read of whole topics.
+const MaxPartitions = 4096

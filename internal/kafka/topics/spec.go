@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -34,7 +35,11 @@ type topicSpec struct {
 	Partitions partitionRule
 	Cleanup    string
 	Retention  time.Duration
+	ByOwner    bool  // the planner that owns the partition deletes what nobody needs any more
 	MaxMessage int32 // bytes
+	Segment    int32 // bytes; 0: the cluster's default
+	SegmentAge time.Duration
+	Within     time.Duration // of compaction; 0: the cluster's default
 	StampedBy  string
 	Readers    []string
 	Writers    []string
@@ -56,17 +61,21 @@ const (
 	byWorkflow = "workflow"
 	byQueue    = "queue"
 	compact    = "compact"
+
+	ownerDeletes = "owner"
 )
 
-// Default is the embedded topics.yaml. It panics when that does not parse,
-// which a test rules out.
-func Default() *Spec {
+// Default is the embedded topics.yaml, parsed once; nobody changes it. It panics
+// when that does not parse, which a test rules out.
+func Default() *Spec { return parsed() }
+
+var parsed = sync.OnceValue(func() *Spec {
 	spec, err := Parse(heddle.TopicsYAML)
 	if err != nil {
 		panic(fmt.Sprintf("embedded topics.yaml: %v", err))
 	}
 	return spec
-}
+})
 
 // The file as written.
 type (
@@ -95,6 +104,9 @@ type (
 		StampedBy  string   `yaml:"stamped_by"`
 		Retention  string   `yaml:"retention"`
 		MaxMessage string   `yaml:"max_message"`
+		Segment    string   `yaml:"segment"`
+		SegmentAge string   `yaml:"segment_age"`
+		Within     string   `yaml:"compacted_within"`
 		Readers    []string `yaml:"readers"`
 		Writers    []string `yaml:"writers"`
 	}
@@ -179,12 +191,39 @@ func (c *checker) topic(path, name string, t fileTopic) topicSpec {
 			c.failf(path+"."+field, "missing")
 		}
 	}
-	return topicSpec{
-		About: t.About, Key: t.Key, Cleanup: t.Cleanup, StampedBy: t.StampedBy,
+	byOwner := t.Retention == ownerDeletes
+	if byOwner && t.Cleanup != "delete" {
+		c.failf(path+".retention", "an owner deletes records of topics with cleanup delete only")
+	}
+	retention := time.Duration(0)
+	if !byOwner {
+		retention = c.duration(path+".retention", t.Retention)
+	}
+	out := topicSpec{
+		ByOwner: byOwner,
+		About:   t.About, Key: t.Key, Cleanup: t.Cleanup, StampedBy: t.StampedBy,
 		Readers: t.Readers, Writers: t.Writers,
 		Partitions: c.partitions(path+".partitions", t.Partitions),
-		Retention:  c.duration(path+".retention", t.Retention),
+		Retention:  retention,
 		MaxMessage: c.size(path+".max_message", t.MaxMessage),
+	}
+	c.compaction(path, t, &out)
+	return out
+}
+
+// compaction reads what bounds the part of a compacted topic that is not compacted.
+func (c *checker) compaction(path string, t fileTopic, out *topicSpec) {
+	if t.Segment == "" && t.SegmentAge == "" && t.Within == "" {
+		return
+	}
+	if t.Cleanup != compact {
+		c.failf(path+".compacted_within", "only topics with cleanup compact are compacted")
+	}
+	out.Segment = c.size(path+".segment", t.Segment)
+	out.SegmentAge = c.duration(path+".segment_age", t.SegmentAge)
+	out.Within = c.duration(path+".compacted_within", t.Within)
+	if out.Segment < 2*out.MaxMessage {
+		c.failf(path+".segment", "want at least twice max_message")
 	}
 }
 

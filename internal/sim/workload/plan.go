@@ -18,6 +18,7 @@ type Plan struct {
 	Seed       uint64
 	Partitions int32
 	Settings   partition.Settings
+	Rate       int // bytes of the changelog that a checkpoint writes in a second; 0: any number
 	Takers     int
 	Slots      int
 	Workflows  []*Workflow
@@ -113,7 +114,7 @@ func NewPlan(seed uint64) *Plan {
 		p.Settings.InflightRecords, p.Settings.QueueRecords = d.Between(1, 6), d.Between(1, 6)
 	}
 	if d.One(3) { // hardly any cache
-		p.Settings.CacheBytes = d.Between(1, 4) << 10
+		p.Settings.HotBytes = d.Between(1, 4) << 10 * int(p.Partitions)
 	}
 	for i := range d.Between(1, 3) {
 		p.Workflows = append(p.Workflows, d.workflow(i))
@@ -123,6 +124,16 @@ func NewPlan(seed uint64) *Plan {
 		if dresser.One(2) {
 			dresser.dress(w)
 		}
+	}
+	slow := NewDice(seed ^ 0x736c6f77) // of its own, for the same reason
+	if slow.One(4) {
+		p.Rate = Pick(slow, 2<<10, 4<<10, 16<<10)
+	}
+	if p.Rate > 0 || slow.One(4) { // many parts, and workflows that do not fit into one
+		p.Settings.CheckpointBytes = slow.Between(1, 8) << 8
+	}
+	if slow.One(4) {
+		p.Settings.DirtyBytes = slow.Between(4, 32) << 10
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -65,7 +66,7 @@ func (c *claims) Assigned(_ context.Context, _ string, partitions []int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range partitions {
-		if c.owners[p] == nil && !c.closed {
+		if o := c.owners[p]; (o == nil || !o.Moor()) && !c.closed {
 			c.owners[p] = c.host.Own(c.ctx, p)
 		}
 	}
@@ -78,36 +79,62 @@ func (c *claims) Revoked(ctx context.Context, _ string, partitions []int32) {
 	revoke(ctx, c.take(partitions))
 }
 
-// Lost implements kafka.Assignment: stop at once, write nothing (O5).
+// Lost implements kafka.Assignment: the process is no member any more. What it owns
+// it keeps while it can renew the leases (O5, decision 0029), the rest is dropped.
 func (c *claims) Lost(_ context.Context, _ string, partitions []int32) {
-	c.logger.Warn("partitions lost", "partitions", partitions)
-	for _, o := range c.take(partitions) {
-		o.Lose()
+	c.logger.Warn("the group does not know this planner any more; it keeps what it owns until another one claims it", "partitions", partitions)
+	c.mu.Lock()
+	all := maps.Clone(c.owners)
+	c.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, p := range partitions {
+		if o := all[p]; o != nil {
+			wg.Go(func() {
+				if !o.Adrift() {
+					c.forget(p, o)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// forget drops an owner that has ended.
+func (c *claims) forget(p int32, o *partition.Owner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.owners[p] == o {
+		delete(c.owners, p)
 	}
 }
 
-func (c *claims) take(partitions []int32) []*partition.Owner {
+// giveUp ends all owners gracefully; there may be others later.
+func (c *claims) giveUp(ctx context.Context) {
+	c.mu.Lock()
+	left := slices.Collect(maps.Keys(c.owners))
+	c.mu.Unlock()
+	revoke(ctx, c.take(left))
+}
+
+func (c *claims) take(partitions []int32) map[int32]*partition.Owner {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var taken []*partition.Owner
+	taken := map[int32]*partition.Owner{}
 	for _, p := range partitions {
 		if o := c.owners[p]; o != nil {
-			taken = append(taken, o)
+			taken[p] = o
 			delete(c.owners, p)
 		}
 	}
 	return taken
 }
 
-func (c *claims) takeAll() []*partition.Owner {
+func (c *claims) takeAll() map[int32]*partition.Owner {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	var all []*partition.Owner
-	for p, o := range c.owners {
-		all = append(all, o)
-		delete(c.owners, p)
-	}
+	all := c.owners
+	c.owners = map[int32]*partition.Owner{}
 	return all
 }
 
@@ -124,7 +151,7 @@ func (c *claims) loseAll() {
 	}
 }
 
-func revoke(ctx context.Context, owners []*partition.Owner) {
+func revoke(ctx context.Context, owners map[int32]*partition.Owner) {
 	ctx, stop := context.WithTimeout(ctx, farewell)
 	defer stop()
 	var wg sync.WaitGroup
@@ -139,7 +166,9 @@ func (c *claims) statuses() []partition.Status {
 	defer c.mu.Unlock()
 	all := make([]partition.Status, 0, len(c.owners))
 	for _, o := range c.owners {
-		all = append(all, o.Status())
+		if s := o.Status(); s.State != partition.Ended {
+			all = append(all, s)
+		}
 	}
 	slices.SortFunc(all, func(a, b partition.Status) int { return cmp.Compare(a.Partition, b.Partition) })
 	return all

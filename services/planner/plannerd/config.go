@@ -30,8 +30,8 @@ type Config struct {
 	Partition  partition.Settings
 	Clock      partition.Clock // of leases and records; nil: the system's
 	CacheBytes int64           // of Pebble's blocks, for all partitions together; 64 MiB
-	HotBytes   int             // of hot workflows, for all partitions of the deployment together; 128 MiB
 	MaxActive  int             // attempts of one workflow at a time; planner.DefaultMaxActive
+	Budget     machine.Budget  // of one decision
 
 	// Durability says what an acknowledgement of the broker survives, for
 	// readiness; nil: asked from the cluster.
@@ -48,8 +48,6 @@ type Config struct {
 
 const (
 	defaultCacheBytes = 64 << 20
-	defaultHotBytes   = 128 << 20
-	leastHotBytes     = 2 << 20 // of one partition
 	minKeyBytes       = 16
 )
 
@@ -70,8 +68,8 @@ func (c *Config) defaults() error {
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
 	}
-	if c.HotBytes == 0 {
-		c.HotBytes = defaultHotBytes
+	if err := checkBudget(c.Budget.Complete()); err != nil {
+		return err
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -83,15 +81,25 @@ func (c *Config) defaults() error {
 }
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
-	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive})
+	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Budget: c.Budget})
 }
 
-// hot gives each partition its part of the hot cache. A planner may come to own
-// all of them.
-func (c *Config) hot(partitions int32) {
-	if c.Partition.CacheBytes == 0 {
-		c.Partition.CacheBytes = max(leastHotBytes, c.HotBytes/int(partitions))
+// checkBudget refuses a budget in which not even a refusal has room.
+func checkBudget(b machine.Budget) error {
+	for _, f := range []struct {
+		name       string
+		has, least int
+	}{
+		{"bytes", b.Bytes, machine.LeastBytes},
+		{"events", b.Events, machine.LeastEvents},
+		{"steps", b.Steps, machine.LeastSteps},
+		{"bytes of tasks", b.Tasks, machine.LeastTasks},
+	} {
+		if f.has < f.least {
+			return fmt.Errorf("a decision may have %d %s, want at least %d", f.has, f.name, f.least)
+		}
 	}
+	return nil
 }
 
 func (c *Config) dir(p int32) string {

@@ -24,9 +24,12 @@ type collector struct {
 	aside    *prometheus.Desc
 	stats    *partition.Stats
 	claims   *claims
+	member   *prometheus.Desc
+	unfit    *prometheus.Desc
+	attend   *partition.Attendance
 }
 
-func newCollector(s *partition.Stats, c *claims) *collector {
+func newCollector(s *partition.Stats, c *claims, a *partition.Attendance) *collector {
 	count := func(name, help string, v *atomic.Uint64) metric {
 		return metric{prometheus.NewDesc("heddle_planner_"+name, help, nil, nil), v, 1}
 	}
@@ -36,6 +39,11 @@ func newCollector(s *partition.Stats, c *claims) *collector {
 	return &collector{
 		claims: c,
 		stats:  s,
+		attend: a,
+		member: prometheus.NewDesc("heddle_planner_member",
+			"1 while the planner is a member of its group.", nil, nil),
+		unfit: prometheus.NewDesc("heddle_planner_unfit",
+			"1 for what the planner lacks of its own to serve: clock, disk, store, route.", []string{"need"}, nil),
 		aside: prometheus.NewDesc("heddle_planner_effects_aside",
 			"Effects that wait, as their log takes nothing for now.", nil, nil),
 		state: prometheus.NewDesc("heddle_planner_partition_state",
@@ -63,6 +71,8 @@ func newCollector(s *partition.Stats, c *claims) *collector {
 			count("recoveries_total", "Recoveries that ended in ownership.", &s.Recoveries),
 			seconds("recovery_seconds_total", "Time from assignment to ownership.", &s.RecoverNs),
 			count("replayed_records_total", "Journal records replayed by recoveries.", &s.Replayed),
+			count("left_total", "Times that the planner left its group for a reason of its own.", &s.Left),
+			count("changelog_strays_total", "Records of the changelog that no checkpoint has written; they are skipped.", &s.Strays),
 			count("poisoned_total", "Reigns that ended with a failed append.", &s.Poisoned),
 		},
 	}
@@ -75,6 +85,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 	ch <- c.state
 	ch <- c.aside
+	ch <- c.member
+	ch <- c.unfit
 }
 
 // Collect implements prometheus.Collector.
@@ -83,9 +95,21 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value.Load())*m.scale)
 	}
 	ch <- prometheus.MustNewConstMetric(c.aside, prometheus.GaugeValue, float64(c.stats.Aside.Load()))
+	ch <- prometheus.MustNewConstMetric(c.member, prometheus.GaugeValue, one(c.attend.Member()))
+	unfit := c.attend.Unfit()
+	for _, need := range partition.Needs {
+		ch <- prometheus.MustNewConstMetric(c.unfit, prometheus.GaugeValue, one(unfit != nil && unfit.Need == need), need)
+	}
 	for _, s := range c.claims.statuses() {
 		ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, 1, strconv.Itoa(int(s.Partition)), s.State)
 	}
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // register adds the metrics and returns how to remove them.
@@ -93,7 +117,7 @@ func (s *Planner) register() (func(), error) {
 	if s.cfg.Registerer == nil {
 		return func() {}, nil
 	}
-	c := newCollector(&s.stats, s.claims)
+	c := newCollector(&s.stats, s.claims, s.attend)
 	if err := s.cfg.Registerer.Register(c); err != nil {
 		return nil, err
 	}

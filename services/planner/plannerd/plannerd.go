@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
@@ -35,7 +33,8 @@ type Planner struct {
 	shared *store.Shared
 	host   *partition.Host
 	claims *claims
-	member *kgo.Client
+	member *membership
+	attend *partition.Attendance
 }
 
 // New checks the settings.
@@ -46,6 +45,8 @@ func New(cfg Config) (*Planner, error) {
 	s := &Planner{cfg: cfg, ready: make(chan struct{})}
 	s.wire = newWire(&s.cfg.Kafka)
 	s.claims = newClaims(s.cfg.Logger)
+	s.member = &membership{s: s}
+	s.attend = &partition.Attendance{Group: s.member}
 	return s, nil
 }
 
@@ -72,10 +73,12 @@ func (s *Planner) Run(told context.Context) error {
 		return err
 	}
 	defer unregister()
-	if err := s.join(ctx); err != nil {
+	s.claims.begin(ctx, s.host)
+	s.attend.Host = s.host
+	go s.awaitReady(ctx)
+	if err := s.attend.Run(ctx); err != nil {
 		return s.unlessTold(told, err)
 	}
-	s.follow(ctx)
 	if s.wire.isCut() {
 		s.claims.loseAll()
 		return ErrCrashed
@@ -100,6 +103,15 @@ func (s *Planner) Ready() <-chan struct{} { return s.ready }
 // Partitions are what this planner owns or claims, by number.
 func (s *Planner) Partitions() []partition.Status { return s.claims.statuses() }
 
+// Unfit is why the planner cannot serve, for a reason of its own; nil if there is
+// none.
+func (s *Planner) Unfit() error {
+	if unfit := s.attend.Unfit(); unfit != nil {
+		return unfit
+	}
+	return nil
+}
+
 // Crash ends the planner as a killed process ends: connections break, nothing
 // is flushed, released or said. Run returns ErrCrashed.
 func (s *Planner) Crash() { s.wire.cut() }
@@ -117,7 +129,9 @@ func (s *Planner) open(ctx context.Context) error {
 	if err := checkWindow(ctx, admin, s.set, s.cfg.Partition.Complete().Window, s.cfg.Logger); err != nil {
 		return err
 	}
-	s.cfg.hot(s.set.Partitions())
+	if err := warnOfRetention(ctx, admin, s.set, s.cfg.Logger); err != nil {
+		return err
+	}
 	if s.cfg.Durability == nil {
 		if s.cfg.Durability, err = durability(ctx, admin, s.set, s.cfg.Logger); err != nil {
 			return err
@@ -141,44 +155,15 @@ func (s *Planner) open(ctx context.Context) error {
 	return err
 }
 
-// join becomes a member of the planner group.
-func (s *Planner) join(ctx context.Context) error {
-	admin, err := kafka.NewAdmin(s.cfg.Kafka)
-	if err != nil {
-		return err
-	}
-	features, err := kafka.LoadFeatures(ctx, admin)
-	admin.Close()
-	if err != nil {
-		return err
-	}
-	s.claims.begin(ctx, s.host)
-	if s.member, err = kafka.NewPlannerMember(s.cfg.Kafka, features.ServerSideGroups, s.claims); err != nil {
-		return err
-	}
-	s.claims.setMember(s.member)
-	return nil
-}
-
-// follow keeps the membership alive until ctx ends. It consumes nothing: the
-// partitions have readers of their own.
-func (s *Planner) follow(ctx context.Context) {
-	go s.awaitReady(ctx)
-	for ctx.Err() == nil {
-		for _, f := range s.member.PollFetches(ctx).Errors() {
-			if ctx.Err() == nil && !errors.Is(f.Err, context.Canceled) {
-				s.cfg.Logger.Warn("the planner group", "error", f.Err)
-			}
-		}
-	}
-}
-
 // awaitReady tells when every partition of the first assignment is owned.
 func (s *Planner) awaitReady(ctx context.Context) {
-	began := time.Now()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for !s.claims.settled(time.Since(began) > readyWait) {
+	var joined time.Time
+	for joined.IsZero() || !s.claims.settled(time.Since(joined) > readyWait) {
+		if joined.IsZero() && s.attend.Member() {
+			joined = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -192,22 +177,30 @@ func (s *Planner) awaitReady(ctx context.Context) {
 }
 
 func (s *Planner) close() {
-	if s.member != nil {
-		if s.wire.isCut() {
-			gone, stop := context.WithCancel(context.Background())
-			stop()
-			// The error is that nobody waited: a killed process does not leave.
-			_ = s.member.LeaveGroupContext(gone)
-		}
-		s.member.Close()
-	}
-	if s.host != nil {
+	s.member.close()
+	if s.host != nil && s.allEnded() {
 		s.host.Close()
-	}
-	if s.shared != nil {
 		s.shared.Close()
 	}
 	if s.book != nil {
 		s.book.Close()
 	}
+}
+
+// lastWait bounds the wait for owners at the end of the process.
+const lastWait = 10 * time.Second
+
+// allEnded waits for the owners. One whose disk hangs never ends, and what it uses
+// stays open until the process is gone.
+func (s *Planner) allEnded() bool {
+	patience := time.After(lastWait)
+	for _, o := range s.host.Owners() {
+		select {
+		case <-o.Ended():
+		case <-patience:
+			s.cfg.Logger.Error("an owner has not ended; its disk does not answer", "partition", o.Status().Partition)
+			return false
+		}
+	}
+	return true
 }

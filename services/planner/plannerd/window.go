@@ -30,7 +30,7 @@ func (e *WindowError) Error() string {
 }
 
 // checkWindow refuses a dedupe window that is longer than half of the retention
-// of commands. A cluster that keeps its settings to itself is believed.
+// of commands, where the cluster has one: their owner keeps them for two windows. A cluster that keeps its settings to itself is believed.
 func checkWindow(ctx context.Context, cl *kgo.Client, set *topics.Set, window time.Duration, l *slog.Logger) error {
 	text, err := topicSetting(ctx, cl, set.Commands(), "retention.ms")
 	if forbidden(err) {
@@ -50,6 +50,25 @@ func checkWindow(ctx context.Context, cl *kgo.Client, set *topics.Set, window ti
 		return nil
 	}
 	return &WindowError{Topic: set.Commands(), Window: window, Retention: time.Duration(ms) * time.Millisecond}
+}
+
+// warnOfRetention says where the cluster deletes records by time that only their
+// partition's owner may delete: what waits for longer is lost, unread.
+func warnOfRetention(ctx context.Context, cl *kgo.Client, set *topics.Set, l *slog.Logger) error {
+	for _, topic := range []string{set.Commands(), set.Inbox(), set.Journal()} {
+		for _, setting := range []string{"retention.ms", "retention.bytes"} {
+			value, err := topicSetting(ctx, cl, topic, setting)
+			switch {
+			case forbidden(err):
+				l.Warn("whether the cluster deletes records that were not read is not known", "topic", topic, "setting", setting, "want", "-1", "error", err)
+			case err != nil:
+				return err
+			case value != "-1":
+				l.Warn("the cluster deletes records of a log that only its owner may delete: what is not read in time is lost", "topic", topic, "setting", setting, "have", value, "want", "-1")
+			}
+		}
+	}
+	return nil
 }
 
 // topicSetting is the value of a topic's setting that is in effect.

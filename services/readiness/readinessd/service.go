@@ -93,7 +93,7 @@ func open(ctx context.Context, cfg Config) (_ *Service, err error) {
 	if s.set, err = topics.Default().Discover(ctx, s.admin, names.Prefix()); err != nil {
 		return nil, err
 	}
-	if err = s.set.Check(ctx, s.admin); err != nil {
+	if _, err = s.set.CheckToRun(ctx, s.admin); err != nil {
 		return nil, err
 	}
 	if s.tail, err = kafka.NewTail(cfg.Kafka, kafka.FromStart, s.set.Authority()); err != nil {

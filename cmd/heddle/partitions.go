@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// partitionsCmd lists the planner partitions: who owns them, how far they are, and
+// what is wrong with them.
+type partitionsCmd struct{ remote }
+
+// Run implements the command.
+func (c *partitionsCmd) Run(a *app) error {
+	cl, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	all, err := cl.Readiness(a)
+	if err != nil {
+		return err
+	}
+	return a.print(all, func(w io.Writer) { printPartitions(w, all) })
+}
+
+func printPartitions(w io.Writer, all *client.Readiness) {
+	table := [][]string{{"PARTITION", "OWNER", "EPOCH", "STATE", "CURSOR", "REASON"}}
+	for i := range all.Partitions {
+		table = append(table, partitionRow(&all.Partitions[i], all.Warnings))
+	}
+	rows(w, table)
+	if len(all.Partitions) == 0 { // then the reasons are of the whole
+		for _, reason := range all.Reasons {
+			fmt.Fprintln(w, shown(reason))
+		}
+	}
+}
+
+// partitionRow is a partition, with its reasons not to be ready and its warnings.
+func partitionRow(p *snapshot.Partition, warnings []string) []string {
+	row := []string{strconv.Itoa(int(p.Partition)), "", "", partitionState(p), "", ""}
+	if owner := p.Authority.Owner; owner != nil {
+		row[1] = *owner
+	}
+	if epoch := p.Authority.Epoch; epoch != nil {
+		row[2] = strconv.FormatUint(*epoch, 10)
+	}
+	if cursor := p.Replay.Cursor; cursor != nil {
+		row[4] = *cursor
+	}
+	reasons := slices.Clone(p.Readiness.Reasons)
+	for _, warning := range warnings {
+		if about, ok := strings.CutPrefix(warning, fmt.Sprintf("partition %d: ", p.Partition)); ok {
+			reasons = append(reasons, about)
+		}
+	}
+	row[5] = strings.Join(reasons, "; ")
+	return row
+}
+
+// partitionState is a word for what a partition is at.
+func partitionState(p *snapshot.Partition) string {
+	switch {
+	case p.Readiness.Ready:
+		return "ready"
+	case p.Authority.Owner == nil:
+		return "free"
+	case p.Authority.Stale:
+		return "stale"
+	case p.Replay.PendingEvents > 0:
+		return "replaying"
+	default:
+		return "not ready"
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// Each partition has a line, with what keeps it from being ready and what it is warned
+// about; nothing of it reaches the terminal raw.
+func TestPartitionsAreListedWithTheirReasons(t *testing.T) {
+	cursor := "log/0@17"
+	owned := snapshot.Snapshot{
+		Authority: snapshot.Held("p1/3", "l", time.Now(), 4),
+		Replay:    snapshot.Replay{Cursor: &cursor},
+		Readiness: snapshot.Readiness{Ready: true},
+	}
+	free := snapshot.Snapshot{Readiness: snapshot.Readiness{Reasons: []string{"authority lease not acquired"}}}
+	late := owned
+	late.Replay.PendingEvents = 5
+	late.Readiness = snapshot.Readiness{Reasons: []string{"replay has 5 pending events"}}
+	stale := owned
+	stale.Authority.Stale = true
+	stale.Readiness = snapshot.Readiness{Reasons: []string{"authority lease is stale: \x1b[2J"}}
+	all := &client.Readiness{Warnings: []string{"partition 0: a log is late", "partition 10: of another"}}
+	for p, s := range []snapshot.Snapshot{owned, free, late, stale} {
+		all.Partitions = append(all.Partitions, snapshot.Partition{Partition: int32(p), Snapshot: s})
+	}
+	var out strings.Builder
+	printPartitions(&out, all)
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range []string{
+		"PARTITION OWNER EPOCH STATE CURSOR REASON",
+		"0 p1/3 4 ready log/0@17 a log is late",
+		"1 free authority lease not acquired",
+		"2 p1/3 4 replaying log/0@17 replay has 5 pending events",
+		`3 p1/3 4 stale log/0@17 authority lease is stale: \x1b[2J`,
+	} {
+		if got := strings.Join(strings.Fields(lines[i]), " "); got != want {
+			t.Errorf("line %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+// Without a word of the readiness service the table says so.
+func TestPartitionsSayThatNobodyHasPublishedAny(t *testing.T) {
+	var out strings.Builder
+	printPartitions(&out, &client.Readiness{Reasons: []string{"no readiness record"}})
+	if !strings.Contains(out.String(), "no readiness record") {
+		t.Errorf("printed %q", out.String())
+	}
+}

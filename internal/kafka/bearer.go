@@ -1,0 +1,53 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
+)
+
+// tokenTime is how long a command may take to print a token.
+const tokenTime = 30 * time.Second
+
+// bearer logs in with a token that somebody else renews: tokens live for minutes,
+// and each connection gets the newest.
+func (s Security) bearer() (sasl.Mechanism, error) {
+	if (s.TokenFile == "") == (s.TokenCommand == "") {
+		return nil, errors.New("SASL oauthbearer needs a file that has the token or a command that prints it, one of both")
+	}
+	if s.User != "" || s.Password != "" || s.PasswordFile != "" {
+		return nil, errors.New("SASL oauthbearer takes a token, no user and no password")
+	}
+	if s.TokenFile != "" {
+		if _, err := secretFile("token", s.TokenFile); err != nil {
+			return nil, err
+		}
+	}
+	return oauth.Oauth(func(ctx context.Context) (oauth.Auth, error) {
+		token, err := s.token(ctx)
+		return oauth.Auth{Token: token}, err
+	}), nil
+}
+
+func (s Security) token(ctx context.Context) (string, error) {
+	if s.TokenFile != "" {
+		return secretFile("token", s.TokenFile)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tokenTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "sh", "-c", s.TokenCommand).Output()
+	if err != nil {
+		return "", fmt.Errorf("the token command: %w", err)
+	}
+	token := strings.TrimSpace(string(out))
+	if token == "" {
+		return "", errors.New("the token command printed nothing")
+	}
+	return token, nil
+}

@@ -1,0 +1,178 @@
+package partition
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// tasksSeen are the task records of a queue, as they are written.
+type tasksSeen struct {
+	mu  sync.Mutex
+	all []*events.Task
+}
+
+// watchTasks follows the default queue, and takes nothing.
+func (r *rig) watchTasks() *tasksSeen {
+	seen := &tasksSeen{}
+	r.tail(r.names.Tasks("default"), func(k *kgo.Record) {
+		task := &events.Task{}
+		if err := wire.Unmarshal(k.Value, task); err != nil {
+			r.t.Errorf("a task cannot be read: %v", err)
+		}
+		task.Token = slices.Clone(task.Token)
+		task.Input = slices.Clone(task.Input)
+		seen.mu.Lock()
+		seen.all = append(seen.all, task)
+		seen.mu.Unlock()
+	})
+	return seen
+}
+
+func (s *tasksSeen) tasks() []*events.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// What was reported while no planner was there is not published again: only what
+// is still open once the inbox is read (E1).
+func TestE1WhatWasReportedMeanwhileIsNotPublishedAgain(t *testing.T) {
+	const reported, open = 50, 3
+	inBubble(t, func(r *rig) {
+		r.settings.NeverRunsTwice = true
+		p := r.partitionOf("w")
+		seen := r.watchTasks()
+		a := r.start("a", p)
+		r.counted("w", reported+open)
+		<-time.After(time.Second)
+		a.kill()
+		first := seen.tasks()
+		if len(first) != reported+open {
+			t.Fatalf("%d tasks were published, want %d", len(first), reported+open)
+		}
+		for _, task := range first[:reported] {
+			r.outcome("w", task)
+		}
+		<-time.After(time.Minute)
+		b := r.start("a", p)
+		defer b.leave()
+		b.await(Owning)
+		<-time.After(3 * time.Second)
+		again := seen.tasks()[len(first):]
+		if len(again) != open {
+			t.Errorf("%d tasks were published again, want the %d whose outcome is not known", len(again), open)
+		}
+		for _, task := range again {
+			r.outcome("w", task)
+		}
+		if got := r.settled("w"); got != 7*(reported+open) {
+			t.Errorf("the sum is %d, want %d", got, 7*(reported+open))
+		}
+	})
+}
+
+// passed answers the look-up of a queue whose takers have passed everything.
+func (m *model) passed() {
+	m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 0, End: 9, Committed: 9}}}}
+	m.mustStep()
+}
+
+// What takers have passed, they have reported: it is published again only if that
+// report is not in the inbox up to an end seen after the look-up (E3).
+func TestE3ALookUpWaitsForTheInboxToBeRead(t *testing.T) {
+	for _, reported := range []bool{true, false} {
+		t.Run(fmt.Sprintf("reported=%v", reported), func(t *testing.T) {
+			m := newModel(t, Settings{Lease: time.Hour})
+			task := m.running("w")
+			m.batch.Produced = []Produced{{Out: task, Offset: 5}}
+			m.mustStep()
+			if reported {
+				m.outcome(task, "1")
+			}
+			unread := m.batch.Inputs
+			m.batch.Inputs = [logs][]*kgo.Record{} // fetched later
+			m.now = m.now.Add(31 * time.Second)
+			m.mustStep()
+			m.passed()
+			n, asked := len(m.of(task.Kind)), m.asked
+			if n != 1 {
+				t.Fatalf("%d tasks are out before the inbox is read, want the first", n)
+			}
+			if asked == 0 {
+				t.Fatal("nobody asks how far the inbox goes")
+			}
+			m.ends()
+			m.mustStep()
+			m.batch.Inputs = unread
+			m.mustStep()
+			m.ack()
+			want := 2
+			if reported {
+				want = 1
+			}
+			if n := len(m.of(task.Kind)); n != want {
+				t.Errorf("%d tasks are out, want %d", n, want)
+			}
+		})
+	}
+}
+
+// An end that was seen of a log that has been made anew since is waited for no longer
+// than until the ends are asked for again.
+func TestE3ALookUpIsNotHeldByAnEndThatIsGone(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	task := m.running("w")
+	m.batch.Produced = []Produced{{Out: task, Offset: 5}}
+	m.mustStep()
+	m.now = m.now.Add(31 * time.Second)
+	m.mustStep()
+	m.passed()
+	m.batch.Ends = []Ends{{End: [logs]int64{events.FromInbox: 1000}}}
+	m.mustStep()
+	if n := len(m.of(task.Kind)); n != 1 {
+		t.Fatalf("%d tasks are out, want the first alone", n)
+	}
+	m.now = m.now.Add(2 * time.Second)
+	m.mustStep()
+	m.ends()
+	m.mustStep()
+	if n := len(m.of(task.Kind)); n != 2 {
+		t.Errorf("%d tasks are out, want it published again", n)
+	}
+}
+
+// A queue whose takers are not known is told of once, until they are.
+func TestAQueueThatCannotBeLookedUpIsToldOnce(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	var said bytes.Buffer
+	m.p.Logger = slog.New(slog.NewTextHandler(&said, nil))
+	task := m.running("w")
+	m.batch.Produced = []Produced{{Out: task, Offset: 5}}
+	m.mustStep()
+	answers := []QueueOffsets{
+		{Err: kerr.UnknownTopicOrPartition}, {Err: kerr.UnknownTopicOrPartition},
+		{Partitions: []QueuePartition{{End: 9}}}, {Err: kerr.UnknownTopicOrPartition},
+	}
+	for i, told := range []int{1, 1, 1, 2} {
+		m.now = m.now.Add(31 * time.Second)
+		m.mustStep()
+		answers[i].Queue = "default"
+		m.batch.Queues = answers[i : i+1]
+		m.mustStep()
+		if n := strings.Count(said.String(), "\n"); n != told {
+			t.Errorf("after %d answers %d lines are in the log, want %d:\n%s", i+1, n, told, &said)
+		}
+	}
+}

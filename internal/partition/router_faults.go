@@ -1,0 +1,175 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// readPauseMost bounds how long a log that could not be read is left alone.
+const readPauseMost = 5 * time.Second
+
+// logPlace is one partition of a topic that a router reads.
+type logPlace struct {
+	topic string
+	p     int32
+}
+
+// readFault is a log that cannot be read. It is said once, and its end once.
+type readFault struct {
+	why   string
+	out   bool          // the client does not have it: what still comes of it is old
+	pause time.Duration // before it is read again
+	until time.Time     // that is then; zero: its next owner does
+}
+
+// errRemade is an input topic that is not the one whose positions are known.
+var errRemade = errors.New("the topic was made anew")
+
+// failed deals with a log that cannot be read. Every poll would return the same
+// error again, at once: so it is left alone, by the owner's successor as long as
+// it takes to find out what happened to an input log, else for a pause.
+func (r *router) failed(topic string, p int32, err error) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, kgo.ErrClientClosed) {
+		return
+	}
+	at := logPlace{topic, p}
+	if f := r.faults[at]; f != nil && f.out {
+		return
+	}
+	switch box := r.boxes[p]; {
+	case kafka.IsRemade(err) && !r.oldTopics:
+		r.remade(topic, err)
+	case box == nil || !kafka.IsDataLoss(err):
+		r.fault(at, err)
+		r.hold(at, true)
+	default:
+		r.cl.RemoveConsumePartitions(map[string][]int32{topic: {p}})
+		r.lost(at, box, err)
+	}
+}
+
+// remade gives a topic up that is not there any more as the client knows it: kgo
+// takes no other one of its name before that.
+func (r *router) remade(topic string, err error) {
+	r.cl.PurgeTopicsFromConsuming(topic)
+	for p, box := range r.boxes { // order: each is told by itself
+		r.lost(logPlace{topic, p}, box, err)
+	}
+}
+
+// lost tells an owner that its input log is not what it was. Questions have no
+// place to keep: those that somebody may still wait for are read again.
+func (r *router) lost(at logPlace, box *mailbox, err error) {
+	f := r.fault(at, err)
+	f.out = true
+	if at.topic == r.names.Queries() {
+		return
+	}
+	f.until = time.Time{}
+	source := r.source(at.topic)
+	box.put(func(b *Batch) { b.Broken = append(b.Broken, Broken{source, err}) })
+}
+
+func (r *router) source(topic string) events.Source {
+	if topic == r.names.Inbox() {
+		return events.FromInbox
+	}
+	return events.FromCommands
+}
+
+// fault notes that a log cannot be read, and says so if that is news.
+func (r *router) fault(at logPlace, err error) *readFault {
+	f := r.faults[at]
+	if f == nil {
+		f = &readFault{}
+		r.faults[at] = f
+	}
+	if f.why != err.Error() {
+		f.why = err.Error()
+		r.logger.Warn("a log cannot be read", "topic", at.topic, "partition", at.p, "error", err)
+	}
+	f.pause = min(max(2*f.pause, retryPause), readPauseMost)
+	f.until = time.Now().Add(f.pause)
+	return f
+}
+
+// mended ends the fault of a log that has brought something.
+func (r *router) mended(at logPlace) {
+	if f := r.faults[at]; f != nil {
+		r.logger.Info("a log is read again", "topic", at.topic, "partition", at.p)
+		delete(r.faults, at)
+	}
+}
+
+// settle leaves a log to its next owner.
+func (r *router) settle(at logPlace) {
+	if f := r.faults[at]; f != nil {
+		f.out, f.until = false, time.Time{}
+	}
+}
+
+// nextPoll bounds a poll by the next log that is to be tried again.
+func (r *router) nextPoll(ctx context.Context) (context.Context, context.CancelFunc) {
+	var next time.Time
+	for _, f := range r.faults { // order: the earliest
+		if !f.until.IsZero() && (next.IsZero() || f.until.Before(next)) {
+			next = f.until
+		}
+	}
+	if next.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, next)
+}
+
+// tryFaults reads the logs again whose pause is over.
+func (r *router) tryFaults() {
+	now := time.Now()
+	for at, f := range r.faults { // order: each is tried by itself
+		if f.until.IsZero() || now.Before(f.until) {
+			continue
+		}
+		f.until = time.Time{}
+		if out := f.out; !out {
+			r.hold(at, false)
+		} else if r.boxes[at.p] != nil {
+			f.out = false
+			r.addQueries(at.p)
+		}
+	}
+}
+
+// hold stops and restarts the fetching of a log, beside the bounds of its owner.
+func (r *router) hold(at logPlace, held bool) {
+	all := map[string][]int32{at.topic: {at.p}}
+	switch box := r.boxes[at.p]; {
+	case box != nil && at.topic != r.names.Queries():
+		box.hold(r.source(at.topic), held)
+	case held:
+		r.cl.PauseFetchPartitions(all)
+	default:
+		r.cl.ResumeFetchPartitions(all)
+	}
+}
+
+// identified tells the owners whose input topics are not what they take them for.
+// Who was told of a topic late may read another one of its name: from a position
+// that means nothing there.
+func (r *router) identified(now identity) {
+	r.do(func() {
+		for p, id := range r.ids { // order: each is told by itself
+			for _, s := range inputs {
+				if box := r.boxes[p]; !now.same(id, s) {
+					box.put(func(b *Batch) { b.Broken = append(b.Broken, Broken{s, fmt.Errorf("%s: %w", r.topic(s), errRemade)}) })
+				}
+			}
+		}
+	})
+}

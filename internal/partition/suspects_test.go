@@ -1,0 +1,160 @@
+package partition
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// mortal is a machine at one of whose inputs the process ends.
+type mortal struct {
+	*counter
+	at  string // the input
+	die func()
+}
+
+func (m *mortal) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+	if in.Command != nil {
+		if b, ok := in.Command.Body.(*events.FeedInput); ok && string(b.Input) == m.at {
+			m.die()
+		}
+	}
+	return m.counter.Decide(tx, at, now, in)
+}
+
+// An input at which the process ends is set aside behind its second death under a
+// mark; the inputs around it count once.
+func TestAnInputThatEndsTheProcessTwiceIsSetAside(t *testing.T) {
+	inBubble(t, func(r *rig) { r.setAside(t, 0) })
+}
+
+// So it is behind more repetitions than may be in flight: they leave no record, and
+// each owner reads them again.
+func TestAnInputBehindRepetitionsThatEndsTheProcessIsSetAside(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.settings.InflightRecords = 2
+		r.setAside(t, 40)
+	})
+}
+
+// setAside gives a workflow an input, that again so many times, one at which the
+// process ends, and one more.
+func (r *rig) setAside(t *testing.T, repetitions int) {
+	r.settings.NeverRunsTwice = true
+	letters := r.letters()
+	p := r.partitionOf("w")
+	died := make(chan struct{}, 1)
+	var s *site
+	r.machine = func() machine.Machine {
+		return &mortal{r.counter, "13", func() {
+			s.dead.Store(true)
+			died <- struct{}{}
+			runtime.Goexit()
+		}}
+	}
+	s = r.start("a", p)
+	r.do("w", "start", `{"definition":"counter"}`)
+	s.leave()
+	ids := []string{r.send("w", "input", `{"input":7}`)}
+	for range repetitions {
+		r.sendAs(ids[0], p, "w", "input", `{"input":7}`)
+	}
+	ids = append(ids, r.send("w", "input", `{"input":13}`), r.send("w", "input", `{"input":7}`))
+	s = r.start("a", p)
+	deaths := 0
+	for over := false; !over; {
+		select {
+		case <-died:
+			if deaths++; deaths > 3 {
+				t.Fatalf("the process died %d times", deaths)
+			}
+			s.kill()
+			s = r.start("a", p)
+		case l := <-letters:
+			if l.Workflow != "w" || !strings.Contains(l.Reason, "the process ended 2 times") {
+				t.Errorf("the letter is %+v", l)
+			}
+			over = true
+		case <-time.After(time.Minute):
+			t.Fatalf("after %d deaths there is no letter within a minute", deaths)
+		}
+	}
+	defer func() { s.leave() }()
+	if deaths != 3 {
+		t.Errorf("the process died %d times, want once without a mark and twice with one", deaths)
+	}
+	if got := r.reply(ids[1], 1); got.Refusal == nil || got.Refusal.Code != "quarantined" {
+		t.Errorf("the input was answered %+v", got)
+	}
+	for _, id := range []string{ids[0], ids[2]} {
+		if got := r.reply(id, 1); got.Refusal != nil {
+			t.Errorf("another input was answered %+v", got)
+		}
+	}
+	if n := r.has(p, "InputAccepted"); n != 2 {
+		t.Errorf("%d inputs are accepted, want 2", n)
+	}
+}
+
+// A reign that ends in order leaves nothing behind; one whose process ends leaves
+// what it was deciding, and a torn line says nothing.
+func TestSuspectsOutliveTheirProcessOnly(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	o := store.Options{Dir: "store", FS: fs}
+	find := func(fs vfs.FS, want bool) *suspects {
+		t.Helper()
+		o.FS = fs
+		s, unclean, err := findSuspects(o)
+		if err != nil || unclean != want {
+			t.Fatalf("unclean %t, %v", unclean, err)
+		}
+		return s
+	}
+	begin := func(s *suspects, key string, want int) {
+		t.Helper()
+		if n, err := s.begin(key); err != nil || n != want {
+			t.Fatalf("%d deaths at %s, %v, want %d", n, key, err, want)
+		}
+	}
+	s := find(fs, false)
+	begin(s, "a", 0)
+	if err := s.end(s.path); err != nil {
+		t.Fatal(err)
+	}
+	s = find(fs, false)
+	begin(s, "a", 0)
+	begin(s, "b", 0)
+	var left vfs.FS = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	s = find(left, true)
+	begin(s, "a", 0)
+	if err := s.rest(); err != nil {
+		t.Fatal(err)
+	}
+	begin(s, "b", 1)
+	f, err := left.OpenReadWrite("store.deciding", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("beg"), size.Size()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = find(left, true)
+	begin(s, "b", 2)
+	begin(s, "a", 0)
+}

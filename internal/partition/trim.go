@@ -1,0 +1,147 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// trimmer deletes what nobody needs any more of a partition's commands, inbox and
+// journal. Only the owner does, which knows what that is: a retention by time would
+// delete what was never read. What it deletes is below a checkpoint that is known
+// to be committed, and so below what any later owner reads, whoever is late.
+//
+// Its fields are the owner's; what asks the cluster runs beside the loop.
+type trimmer struct {
+	busy bool
+	next time.Time
+}
+
+// trim is what may be deleted of one log: what is below an offset and stamped
+// before a time. The record before the place where reading goes on stays: it
+// proves the place (isLast, O4), and a log that is never empty keeps its end when
+// the embedded broker is killed.
+type trim struct {
+	topic  string
+	source events.Source // 0: the journal
+	below  int64
+	before time.Time
+}
+
+// consider looks for what may be deleted, now and then, behind a checkpoint.
+func (t *trimmer) consider(r *reign) {
+	now := r.proc.clock.at
+	if t.busy || now.Before(t.next) || !r.proc.leased() {
+		return
+	}
+	t.busy, t.next = true, now.Add(r.host.Settings.TrimEvery)
+	wanted := r.trims(now)
+	t.beside(r, func(ctx context.Context) { t.find(ctx, r, wanted) })
+}
+
+// trims are what the last checkpoint allows, which is committed.
+func (r *reign) trims(now time.Time) []trim {
+	s := &r.host.Settings
+	all := []trim{{r.host.names.Journal(), 0, r.check.floor.Offset, now.Add(-s.History)}}
+	for _, c := range r.check.cursors {
+		all = append(all, trim{r.host.router.topic(c.Source), c.Source, c.Next - 1, now.Add(-2 * s.Window)})
+	}
+	for i := range all {
+		if r.host.Flaws.YoungTrims {
+			all[i].before = now
+		}
+		switch s := all[i].source; {
+		case !r.host.Flaws.HastyTrims:
+		case s == 0:
+			all[i].below = r.proc.landed.Offset
+		default:
+			all[i].below = r.proc.inputs[s].next
+		}
+	}
+	return all
+}
+
+// beside asks the cluster something, as long as the reign may send.
+func (t *trimmer) beside(r *reign, f func(ctx context.Context)) {
+	r.beside.Go(func() {
+		ctx, stop := context.WithTimeout(r.log.ctx, min(askTimeout, r.host.Settings.Margin))
+		defer stop()
+		f(ctx)
+	})
+}
+
+// find lowers each place to the first record that is not old enough, and keeps
+// those where the log has anything below.
+func (t *trimmer) find(ctx context.Context, r *reign, wanted []trim) {
+	var found []trim
+	var failed error
+	for _, w := range wanted {
+		start, err := ask(ctx, r.host.adm.ListStartOffsets, w.topic, r.o.p)
+		if err == nil && w.below > start {
+			var young int64
+			young, err = ask(ctx, func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+				return r.host.adm.ListOffsetsAfterMilli(ctx, w.before.UnixMilli(), topics...)
+			}, w.topic, r.o.p)
+			if w.below = min(w.below, young); err == nil && w.below > start {
+				found = append(found, w)
+			}
+		}
+		if err != nil {
+			failed = fmt.Errorf("looking for what may be deleted of %s/%d: %w", w.topic, r.o.p, err)
+		}
+	}
+	r.box.do(func(p *Processor) { t.cut(r, found, failed) })
+}
+
+// cut deletes what was found, in the owner's goroutine, if the lease still has its
+// margin: the request ends before another one can own. A log that was sought back
+// meanwhile is left alone.
+func (t *trimmer) cut(r *reign, found []trim, failed error) {
+	at := kadm.Offsets{}
+	for _, w := range found {
+		if w.source != 0 {
+			l := &r.proc.inputs[w.source]
+			if l.next < w.below {
+				continue
+			}
+			l.start = w.below
+		}
+		at.Add(kadm.Offset{Topic: w.topic, Partition: r.o.p, At: w.below})
+	}
+	if len(at) == 0 || !r.proc.leased() {
+		t.end(r, failed)
+		return
+	}
+	t.beside(r, func(ctx context.Context) {
+		err := deleted(r.host.adm.DeleteRecords(ctx, at))
+		r.box.do(func(*Processor) {
+			if o, ok := at.Lookup(r.host.names.Journal(), r.o.p); ok && err == nil {
+				r.epochs = since(r.epochs, o.At)
+			}
+			t.end(r, err)
+		})
+	})
+}
+
+// end allows the next look; what failed is tried again by then.
+func (t *trimmer) end(r *reign, err error) {
+	t.busy = false
+	if err != nil && r.log.ctx.Err() == nil {
+		r.o.logger.Warn("the partition's logs are not trimmed, a later checkpoint tries again", "error", err)
+	}
+}
+
+// deleted is what an answer says about all that was to be deleted.
+func deleted(all kadm.DeleteRecordsResponses, err error) error {
+	if err == nil {
+		err = all.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("deleting what nobody needs any more: %w", err)
+	}
+	return nil
+}

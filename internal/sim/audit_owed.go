@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// owedSteps bounds the time in which all that journals promise has to come out,
+// once everything else is at rest.
+const owedSteps = 12_000
+
+// settleOwed goes on until everything is out that journals promise.
+func (w *world) settleOwed() {
+	if !w.until("everybody owns what it was given", w.owned) {
+		return
+	}
+	for step := range owedSteps {
+		if step%500 == 0 && len(w.owed()) == 0 {
+			return
+		}
+		w.step++
+		w.advance()
+	}
+	for _, o := range w.owed() {
+		w.failAbout(ofPartition(o.partition), "partition %d, record %s: %s", o.partition, o.at, o.what)
+	}
+}
+
+// owed is what a journal promises and what did not come out.
+type owed struct {
+	partition int32
+	at        events.Position
+	what      string
+}
+
+// owed is what journals promise and what is not out: a forwarded command that no
+// record of its right partition decides, and an input that was set aside without
+// a letter in the dlq. Where an input log has lost records nothing is known.
+func (w *world) owed() []owed {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	all := w.allLawful()
+	decided, failed := map[string]bool{}, map[string]bool{}
+	for p, records := range all {
+		for _, rec := range records {
+			decided[fmt.Sprintf("%d/%s/%s", p, rec.Workflow, rec.ID)] = rec.ID != ""
+			for _, e := range rec.Events {
+				if f, ok := e.(*events.EffectFailed); ok {
+					failed[at(p, events.Position{Epoch: f.Epoch, Seq: f.Seq})] = true
+				}
+			}
+		}
+	}
+	letters := w.letters()
+	var open []owed
+	for p, records := range all {
+		commands := w.commandsOf(int32(p))
+		for _, rec := range records {
+			if failed[at(p, rec.Position)] || len(rec.Events) == 0 || rec.Input.Source != events.FromCommands && rec.Input.Source != events.FromInbox {
+				continue
+			}
+			_, refused := rec.Events[0].(*events.CommandRefused)
+			switch rec.Events[0].(type) {
+			case *events.InputRejected, *events.WorkflowQuarantined, *events.CommandRefused:
+				if refused && rec.ReplyTo.Address != "" {
+					continue
+				}
+				if !letters[at(p, rec.Position)] {
+					open = append(open, owed{int32(p), rec.Position, "its input has no letter in the dlq"})
+				}
+			case *events.InputForwarded:
+				if k := commands[command{rec.Input.Offset, rec.Input.Stamp}]; k != nil && w.astray(k, decided) {
+					open = append(open, owed{int32(p), rec.Position, fmt.Sprintf("the command %q of %s was forwarded, and nobody decides it", header(k, events.HeaderID), k.Key)})
+				}
+			}
+		}
+	}
+	return open
+}
+
+// commandsOf are the commands that a log still has.
+func (w *world) commandsOf(p int32) map[command]*kgo.Record {
+	all := map[command]*kgo.Record{}
+	for _, k := range w.c.visible(place{w.c.names.Commands(), p}) {
+		all[command{k.Offset, k.Timestamp.UnixMilli()}] = k
+	}
+	return all
+}
+
+// astray says whether a forwarded command is decided nowhere, though its right
+// partition's log has lost nothing.
+func (w *world) astray(k *kgo.Record, decided map[string]bool) bool {
+	var headers []events.Header
+	for _, h := range k.Headers {
+		headers = append(headers, events.Header{Key: h.Key, Value: h.Value})
+	}
+	cmd, bad := events.ParseCommand(k.Key, headers, k.Value, fmt.Sprintf("%s/%d/%d@%d", k.Topic, k.Partition, k.Offset, k.Timestamp.UnixMilli()))
+	if bad != nil {
+		return false // it has a letter there
+	}
+	right := w.partition(cmd.Workflow)
+	return !decided[fmt.Sprintf("%d/%s/%s", right, cmd.Workflow, cmd.DedupeID())] && !w.thinned[place{w.c.names.Commands(), right}]
+}
+
+// letters are the records whose inputs are in the dlq.
+func (w *world) letters() map[string]bool {
+	all := map[string]bool{}
+	for p := range w.c.partitions {
+		for _, k := range w.c.visible(place{w.c.names.DLQ(), p}) {
+			var l struct {
+				ID        string `json:"id"`
+				Partition int    `json:"partition"`
+			}
+			if err := json.NewDecoder(bytes.NewReader(k.Value)).Decode(&l); err != nil {
+				w.fail("a letter of the dlq: %w", err)
+			}
+			all[fmt.Sprintf("%d/%s", l.Partition, l.ID)] = true
+		}
+	}
+	return all
+}

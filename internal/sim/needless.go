@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// needless knows what was asked to run again, though it needed not: who publishes a
+// task again has read the inbox as far as it went when he took the partition over,
+// and when he asked how far the takers are (E1, E3). Times are counted in what was
+// noted. The world's mu guards it.
+type needless struct {
+	now      int64
+	sent     map[string]bool     // tokens of tasks that were sent to a queue
+	reported map[string]report   // tokens, and when their result was first in the inbox
+	claimed  map[lease]int64     // when an owner took a partition over last
+	looked   map[[2]string]int64 // when a process, by its owner, asked what a group has committed last
+}
+
+type report struct {
+	at        int64
+	partition int32
+}
+
+func newNeedless() needless {
+	return needless{sent: map[string]bool{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[[2]string]int64{}}
+}
+
+func (r *needless) tick() int64 {
+	r.now++
+	return r.now
+}
+
+// noteReport notes takeovers, and results that reach the partition that waits for
+// them.
+func (w *world) noteReport(rec *kgo.Record, p int32) {
+	r := &w.needless
+	switch rec.Topic {
+	case w.c.names.Journal():
+		if h, err := journal.ParseHeaders(rec.Headers); err == nil && h.Position.Seq == 1 {
+			w.noteClaim(rec, p)
+		}
+	case w.c.names.Inbox():
+		m, err := events.DecodeInbox(rec.Value)
+		o, ok := m.(*events.TaskOutcome)
+		if err != nil || !ok || o.Outcome != events.OutcomeCompleted || p != w.partition(string(rec.Key)) {
+			return
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if _, known := r.reported[string(o.Token)]; !known {
+			r.reported[string(o.Token)] = report{r.tick(), p}
+		}
+	}
+}
+
+func (w *world) noteClaim(in *kgo.Record, p int32) {
+	rec, err := journal.Decode(in)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range rec.Events {
+		if a, ok := e.(*events.AuthorityAcquired); ok {
+			w.needless.claimed[lease{partitionName(p), a.Owner}] = w.needless.tick()
+		}
+	}
+}
+
+// noteLook notes that a process was told what a group has committed.
+func (w *world) noteLook(n *node, group string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.needless.looked[[2]string{n.owner, group}] = w.needless.tick()
+}
+
+// forgetReports is for an inbox that has lost records: what it held may be needed
+// again.
+func (w *world) forgetReports(at place) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for token, r := range w.needless.reported {
+		if at == (place{w.c.names.Inbox(), r.partition}) {
+			delete(w.needless.reported, token)
+		}
+	}
+}
+
+// checkRepeat holds a task that an owner sends again against what was reported.
+func (l *leash) checkRepeat(ctx context.Context, rec *kgo.Record) {
+	w := l.n.w
+	queue, ok := w.c.names.Queue(rec.Topic)
+	if !ok {
+		return
+	}
+	var task events.Task
+	if wire.Unmarshal(rec.Value, &task) != nil {
+		return // who takes it says so
+	}
+	token := string(task.Token)
+	w.mu.Lock()
+	r := &w.needless
+	again, reported := r.sent[token], r.reported[token].at
+	r.sent[token] = true
+	known := max(r.claimed[lease{who(ctx), l.n.owner}], r.looked[[2]string{l.n.owner, w.c.names.QueueGroup(queue)}])
+	w.mu.Unlock()
+	if again && reported > 0 && reported < known {
+		w.failAbout(w.workflow(string(rec.Key)), "%s publishes %s of %s, attempt %d, again, whose result was in the inbox before it looked (E1)", l.n.name, task.Component, rec.Key, task.Attempt)
+	}
+}

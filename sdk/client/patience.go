@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// answerTime is how long an answer may take to begin, beyond what a request
+	// asks to be waited for: more than a gateway gives Kafka and its planners.
+	answerTime = 20 * time.Second
+
+	// silence is how long nothing may come of an answer that has begun: three
+	// times as long as an event stream is silent.
+	silence = 45 * time.Second
+
+	// dialTime bounds the way to a gateway.
+	dialTime = 10 * time.Second
+)
+
+// errSilent ends a request that is not answered.
+var errSilent = errors.New("there is no answer")
+
+// patiently sends a request whose answer must begin within so long, and must not
+// stop coming. Closing the body ends it.
+func (t *httpTransport) patiently(req *http.Request, begin time.Duration) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	limit := time.AfterFunc(begin, func() { cancel(errSilent) })
+	resp, err := t.hc.Do(req.WithContext(ctx))
+	if err != nil {
+		limit.Stop()
+		silent := context.Cause(ctx) == errSilent //nolint:errorlint // the very value that was given
+		cancel(nil)
+		if silent {
+			err = fmt.Errorf("%s: %w within %s", t.base, errSilent, begin)
+		}
+		return nil, err
+	}
+	resp.Body = &patientBody{ReadCloser: resp.Body, ctx: ctx, limit: limit, cancel: cancel}
+	return resp, nil
+}
+
+// patientBody is an answer that must not fall silent.
+type patientBody struct {
+	io.ReadCloser
+	ctx    context.Context //nolint:containedctx // of this one answer
+	limit  *time.Timer
+	cancel context.CancelCauseFunc
+}
+
+// Read implements io.Reader.
+func (b *patientBody) Read(p []byte) (int, error) {
+	b.limit.Reset(silence)
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && context.Cause(b.ctx) == errSilent { //nolint:errorlint // the very value that was given
+		err = &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("the answer stopped for %s", silence)}
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *patientBody) Close() error {
+	b.limit.Stop()
+	defer b.cancel(nil)
+	return b.ReadCloser.Close()
+}
+
+// gatewayHint is for who has taken something else for a gateway.
+const gatewayHint = "; is it the URL of a Heddle gateway?"
+
+// unavailable says why there is no answer. Whoever answers in another language
+// than HTTP, or not at all, may be no gateway.
+func unavailable(err error) error {
+	message := err.Error()
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "dial" {
+		message += gatewayHint
+	}
+	return &Error{Code: ErrUnavailable.Code, Message: message}
+}
+
+// foreign is an answer that no gateway gives.
+func foreign(resp *http.Response) error {
+	return &Error{
+		Code: "http_status", Status: resp.StatusCode,
+		Message: fmt.Sprintf("%s answers %s as %s%s", resp.Request.URL.Host, resp.Status, contentType(resp), gatewayHint),
+	}
+}
+
+func contentType(resp *http.Response) string {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if kind == "" {
+		return "nothing known"
+	}
+	return kind
+}

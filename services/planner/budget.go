@@ -1,0 +1,117 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// spending is what a decision has left of its budget. Only decisions spend: what
+// replays a record, remakes its effects or answers a query has no limit.
+type spending struct {
+	limited bool
+	bytes   int
+	events  int
+	tasks   int
+	steps   expr.Account
+	// admitted says that a task was: its end is a decision, which goes on.
+	admitted bool
+	alone    bool    // no attempt was open before that ends by itself
+	over     *excess // set in the moment when the decision is given up
+}
+
+// excess is why a decision is not made as it would be: it fits no record, or no
+// budget.
+type excess struct {
+	events.Refusal // of a command
+
+	typ   string // of the failure of an attempt
+	halts bool   // its failure halts, whatever the policy: it would exceed as well
+}
+
+// overspent is the panic that ends a decision in the middle; nothing of it stays.
+type overspent struct{}
+
+func (t *turn) allow(b machine.Budget) {
+	t.spend = spending{limited: true, bytes: b.Bytes, events: b.Events, tasks: b.Tasks, steps: expr.Account{Left: b.Steps}}
+}
+
+// account is what expressions take their steps from.
+func (s *spending) account() *expr.Account {
+	if !s.limited {
+		return nil
+	}
+	return &s.steps
+}
+
+// within decides within the budget. An excess says that it cannot be done; tx is
+// then as it was.
+func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.Input, misfit *excess) (evs []events.Event, over *excess) {
+	t := p.begin(tx, at, now, in.Workflow)
+	t.in, t.misfit = in, misfit
+	t.allow(p.cfg.Budget)
+	defer func() {
+		if over = t.spend.over; over != nil { // else it is a panic of somebody else, which goes on
+			_ = recover()
+			tx.Reset()
+			evs = nil
+		}
+		t.spend, t.lastMerge = spending{}, merge{}
+	}()
+	if misfit != nil {
+		t.lesser(in)
+	} else {
+		t.take(in)
+	}
+	return t.decided(), nil
+}
+
+// writes counts an event, and stops the decision that has none left.
+func (t *turn) writes(e events.Event) {
+	s := &t.spend
+	if !s.limited {
+		return
+	}
+	s.events--
+	s.bytes -= events.Weight(e)
+	if s.events|s.bytes|s.steps.Left < 0 {
+		t.exceeds()
+	}
+}
+
+// copies counts values that are copied together, reads those that are read.
+func (t *turn) copies(bytes int) { t.pays(t.spend.account().TakeText(bytes)) }
+
+func (t *turn) reads(bytes int) { t.pays(t.spend.account().Take(bytes / readBytes)) }
+
+// readBytes is how much JSON encoding/json reads and writes in one step.
+const readBytes = 4
+
+func (t *turn) pays(enough bool) {
+	if !enough {
+		t.exceeds()
+	}
+}
+
+// exceeds gives the decision up.
+func (t *turn) exceeds() {
+	s, b := &t.spend, t.p.cfg.Budget
+	over := &excess{Refusal: events.Refusal{Code: "too_costly"}, typ: events.ErrorTooCostly}
+	switch {
+	case s.bytes < 0:
+		over = tooLarge(fmt.Sprintf("is more than %d bytes, the limit of one decision (--decision-bytes)", b.Bytes))
+	case s.events < 0:
+		over.Message = fmt.Sprintf("what follows from it is more than %d events, the limit of one decision (--decision-events)", b.Events)
+	default:
+		over.Message = fmt.Sprintf("what follows from it takes more than %d steps of expressions, the limit of one decision (--decision-steps)", b.Steps)
+	}
+	s.over = over
+	panic(overspent{})
+}
+
+func tooLarge(why string) *excess {
+	return &excess{Refusal: events.Refusal{Code: "too_large", Message: "what follows from it " + why}, typ: events.ErrorResultTooLarge}
+}

@@ -1,0 +1,76 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// builtins are the parameters of the tasks that the executor runs itself; a test of
+// its holds that they are those that it reads. A nil list takes any.
+var builtins = map[string][]string{
+	"http.request":  {"body", "expect", "headers", "map", "method", "timeout", "timeout_ms", "url"},
+	"kafka.produce": {"headers", "key", "topic", "value"},
+	"test.echo":     nil,
+	"test.fail":     {"n", "then"},
+	"test.flaky":    {"rate"},
+	"test.sleep":    {"ms"},
+}
+
+// Parameters are the parameters of a built-in task, sorted; nil if it takes any, or is
+// no built-in task.
+func Parameters(task string) []string { return slices.Clone(builtins[task]) }
+
+// UnknownParameter says what is wrong with a parameter of a task, and which one was
+// probably meant; empty: nothing.
+func UnknownParameter(task, name string) string {
+	known := builtins[task]
+	if known == nil || slices.Contains(known, name) {
+		return ""
+	}
+	if best := nearest(name, known); best != "" {
+		return fmt.Sprintf("%s has no parameter %q; nearest: %s", task, name, best)
+	}
+	return fmt.Sprintf("%s has no parameter %q, only %s", task, name, strings.Join(known, ", "))
+}
+
+// CheckParams refuses params of built-in tasks that those do not have: they would be
+// ignored. It is asked of what is registered and started, not of what runs. Its error
+// is Errors.
+func (g *Graph) CheckParams() error {
+	var errs Errors
+	for _, c := range g.Components {
+		if c.Params == nil {
+			continue
+		}
+		for _, f := range c.Params.fields {
+			if wrong := UnknownParameter(c.Task, f.name); wrong != "" {
+				errs = append(errs, Error{Path: "components." + c.Name + ".params." + f.name, Message: wrong})
+			}
+		}
+	}
+	if errs != nil {
+		return errs
+	}
+	return nil
+}
+
+// CheckParams is that of its graph.
+func (d *Definition) CheckParams() error {
+	g, err := Compile(d)
+	if err != nil {
+		return err
+	}
+	return g.CheckParams()
+}
+
+// nearest is the name that was probably meant, or empty.
+func nearest(name string, names []string) string {
+	best, least := "", len(name)/2+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}

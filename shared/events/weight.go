@@ -1,0 +1,72 @@
+package events
+
+// Weight is about how many bytes an event takes in a record, and no more than
+// that: the long ones of its values. It costs nothing to ask, unlike encoding it.
+func Weight(e Event) int {
+	switch e := e.(type) {
+	case *RunnableReady:
+		return leastEvent + len(e.Policy) + len(e.Parents)
+	case *FactProduced:
+		return leastEvent + len(e.Value) + len(e.Parents)
+	case *RunnableCompleted:
+		return leastEvent + len(e.Value) + len(e.Executor)
+	case *RunnableDispatched:
+		return leastEvent + len(e.Queue)
+	case *RunnableFailed:
+		return leastEvent + e.Error.weight() + len(e.Executor)
+	case *RunnableTimedOut:
+		return leastEvent + e.Error.weight()
+	case *RunnableLost:
+		return leastEvent + e.Error.weight()
+	case *RunnableRetried:
+		return leastEvent + len(e.Input) + e.By.weight()
+	case *RunnableHeartbeat:
+		return leastEvent + len(e.Details)
+	case *InputAccepted:
+		return leastEvent + len(e.Value) + len(e.Policies) + len(e.Context) + e.By.weight()
+	case *WorkflowStarted:
+		return leastEvent + len(e.Digest) + len(e.Name) + len(e.Version) + len(e.Options) +
+			len(e.Policies) + len(e.Context) + len(e.Labels) + e.By.weight()
+	case *WorkflowResumed:
+		return leastEvent + len(e.Policies) + len(e.Context) + e.By.weight()
+	case *DefinitionPinned:
+		return leastEvent + len(e.Digest) + len(e.Canonical)
+	case *WorkflowFailed:
+		return leastEvent + e.Error.weight()
+	case *CommandRefused:
+		return leastEvent + len(e.Command) + len(e.Code) + len(e.Message) + len(e.Path)
+	case *WorkflowDeleted:
+		return leastEvent + e.By.weight() + leastEvent*len(e.Open) + told(e.Told)
+	case *RunnableNotified:
+		return leastEvent + len(e.Channel) + len(e.Executor)
+	case *RunnableReturned:
+		return leastEvent + len(e.Reason)
+	case *RunnableSkipped:
+		return leastEvent + e.By.weight()
+	case *WorkflowPaused:
+		return leastEvent + e.By.weight()
+	case *WorkflowStopping:
+		return leastEvent + e.By.weight()
+	case *WorkflowCancelled:
+		return leastEvent + e.By.weight()
+	case *CheckpointRequested:
+		return leastEvent + e.By.weight()
+	case *CommandIgnored:
+		return leastEvent + len(e.Command)
+	}
+	return leastEvent
+}
+
+// leastEvent is what the shortest event takes.
+const leastEvent = 2
+
+func (e *TaskError) weight() int { return len(e.Type) + len(e.Message) + len(e.Details) }
+
+func (b *By) weight() int { return len(b.Who) + len(b.Why) }
+
+func told(list []ReplyTo) (n int) {
+	for i := range list {
+		n += len(list[i].Address) + len(list[i].ID)
+	}
+	return n
+}

@@ -1,0 +1,87 @@
+package expr
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+)
+
+// Account is what the evaluations of one decision share: the steps that they may take together, and the input that was
+// decoded last, since what fans out reads the same input again and again. Whoever finds too few steps left fails, and
+// leaves Left below 0: its error says nothing about the expression. A nil Account bounds nothing.
+type Account struct {
+	Left int // steps
+
+	raw     json.RawMessage // that known was read from: it must not change while the account is used
+	known   any
+	decoded bool // known is there
+}
+
+// Steps of reading and writing JSON, in the measure of evaluated nodes.
+const (
+	valueSteps = 2  // for a value that is decoded
+	textBytes  = 64 // of JSON that is passed over, copied or written, for one step
+)
+
+var errSpent = errors.New("the decision has no steps left for it")
+
+// Take counts steps. It says whether there were as many left.
+func (a *Account) Take(steps int) bool {
+	if a == nil {
+		return true
+	}
+	a.Left -= steps
+	return a.Left >= 0
+}
+
+// TakeText counts JSON that is copied.
+func (a *Account) TakeText(bytes int) bool { return a.Take(bytes / textBytes) }
+
+// most is how many steps may be taken, of as many as are allowed anyway.
+func (a *Account) most(allowed int) int {
+	if a == nil {
+		return allowed
+	}
+	return min(allowed, a.Left)
+}
+
+// decode is Decode, or finds the value decoded.
+func (a *Account) decode(raw json.RawMessage) (any, error) {
+	if a.knows(raw) {
+		return a.known, nil
+	}
+	v, err := decode(raw, a)
+	if err == nil && a != nil {
+		a.raw, a.known, a.decoded = raw, v, true
+	}
+	return v, err
+}
+
+// decodeFields is the same for an object that is looked at by these names only.
+func (a *Account) decodeFields(raw json.RawMessage, names []string) (any, error) {
+	if a.knows(raw) {
+		return a.known, nil
+	}
+	return decodeFields(raw, names, a)
+}
+
+func (a *Account) knows(raw json.RawMessage) bool {
+	return a != nil && a.decoded && len(raw) == len(a.raw) && len(raw) > 0 && &raw[0] == &a.raw[0]
+}
+
+// decoder reads raw, in as many steps as are left.
+func (a *Account) decoder(raw []byte) decoder {
+	d := decoder{b: raw, left: math.MaxInt}
+	if a != nil {
+		a.TakeText(len(raw))
+		d.left = a.Left
+	}
+	return d
+}
+
+// settle counts what a decoder took.
+func (a *Account) settle(d *decoder) {
+	if a != nil {
+		a.Left = d.left
+	}
+}

@@ -1,0 +1,95 @@
+package expr_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/heddle-run/heddle/shared/expr"
+)
+
+// What evaluations take together is counted, and the one that finds too little left fails.
+func TestEvaluationsShareAnAccount(t *testing.T) {
+	numbers := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat("1,", 10_000), ",") + "]")
+	fields := json.RawMessage(`{"a":1,"b":` + string(numbers) + `}`)
+	for _, c := range []struct {
+		name, src string
+		input     json.RawMessage
+		least     int // steps that it takes
+		most      int
+	}{
+		{"elements are visited", "all(1..500, true)", nil, 500, 2000},
+		{"an input is decoded", "len(input)", numbers, 20_000, 25_000},
+		{"a field is read, the rest passed over", "input.a", fields, 300, 400},
+		{"a result is written", "input", numbers, 30_000, 35_000},
+		{"text is passed over by the piece", "input.a", json.RawMessage(`{"a":1,"b":"` + strings.Repeat("x", 64_000) + `"}`), 1000, 1100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := expr.Compile(c.src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &expr.Account{Left: 1 << 30}
+			want, err := p.Eval(expr.Env{Input: c.input, Account: a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := 1<<30 - a.Left
+			if took < c.least || took > c.most {
+				t.Errorf("took %d steps, want %d to %d", took, c.least, c.most)
+			}
+			if got, err := p.Eval(expr.Env{Input: c.input, Account: &expr.Account{Left: took}}); err != nil || string(got) != string(want) {
+				t.Errorf("with just enough left: %v", err)
+			}
+			short := &expr.Account{Left: took - 1}
+			if _, err := p.Eval(expr.Env{Input: c.input, Account: short}); short.Left >= 0 {
+				t.Errorf("one step too few leaves %d, error %v", short.Left, err)
+			}
+			none := &expr.Account{Left: -1}
+			if _, err := p.Eval(expr.Env{Input: c.input, Account: none}); err == nil {
+				t.Error("evaluated with nothing left")
+			}
+		})
+	}
+}
+
+// What fans out reads one input: it is decoded once, whoever changes what comes of it.
+func TestAnAccountDecodesAnInputOnce(t *testing.T) {
+	input := json.RawMessage(`{"list":[3,1,2],"x":{"y":1}}`)
+	a := &expr.Account{Left: 1000}
+	for _, c := range []struct{ src, want string }{
+		{"merge(input.x, {y: 2})", `{"y":2}`},
+		{"[input, sort(input.list)]", `[{"list":[3,1,2],"x":{"y":1}},[1,2,3]]`},
+		{"set(input, 'x', 1)", `{"list":[3,1,2],"x":1}`},
+		{"append(input.list, 4)", `[3,1,2,4]`},
+		{"reverse(input.list)", `[2,1,3]`},
+		{"input", `{"list":[3,1,2],"x":{"y":1}}`},
+	} {
+		p, err := expr.Compile(c.src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Eval(expr.Env{Input: input, Account: a})
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s gives %s, %v; want %s", c.src, got, err, c.want)
+		}
+	}
+	p, err := expr.Compile("len(input)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Eval(expr.Env{Input: input, Account: a}); err != nil {
+		t.Fatal(err)
+	}
+	before := a.Left
+	if _, err := p.Eval(expr.Env{Input: input, Account: a}); err != nil {
+		t.Fatal(err)
+	}
+	again := before - a.Left
+	if _, err := p.Eval(expr.Env{Input: append(json.RawMessage(nil), input...), Account: a}); err != nil {
+		t.Fatal(err)
+	}
+	if anew := before - again - a.Left; anew <= again {
+		t.Errorf("an equal input elsewhere took %d steps, the same one %d", anew, again)
+	}
+}

@@ -1,0 +1,43 @@
+package machine
+
+// Budget bounds one decision: what it may write, and what it may take. It is
+// counted while the decision computes, and by decisions only: what was decided
+// once is applied again whatever the budget is then. Zero fields take the
+// defaults of Complete.
+type Budget struct {
+	Bytes  int // of what its events say; a journal record has room for about as many
+	Events int
+	Steps  int // of expressions and of reading JSON, as package expr counts them
+	Tasks  int // bytes of the tasks that it admits, if attempts are open that end: the others are admitted then
+}
+
+// Defaults of a budget: no less than what a journal record holds, a fraction of
+// a second, and of the memory of a planner.
+const (
+	DefaultBytes  = 4 << 20
+	DefaultEvents = 1 << 18
+	DefaultSteps  = 4_000_000
+	DefaultTasks  = 32 << 20
+)
+
+// What a budget has at least: enough for a refusal, and for a workflow to fail
+// and say why.
+const (
+	LeastBytes  = 256 << 10
+	LeastEvents = 64
+	LeastSteps  = 1000
+	LeastTasks  = 64 << 10
+)
+
+// Complete fills in the defaults.
+func (b Budget) Complete() Budget {
+	for _, f := range []struct {
+		field *int
+		usual int
+	}{{&b.Bytes, DefaultBytes}, {&b.Events, DefaultEvents}, {&b.Steps, DefaultSteps}, {&b.Tasks, DefaultTasks}} {
+		if *f.field == 0 {
+			*f.field = f.usual
+		}
+	}
+	return b
+}

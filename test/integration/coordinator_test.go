@@ -1,0 +1,208 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+)
+
+// away is how long the coordinator does not answer: longer than a member's session.
+const away = 9 * time.Second
+
+// The broker that coordinates all groups stops for longer than a session lasts. The
+// partitions are served meanwhile by those who own them, nothing is lost or decided
+// twice, and the positions catch up when the coordinator is back.
+func TestAGroupWithoutItsCoordinator(t *testing.T) {
+	d := onThree(t, 2)
+	adm := d.admin()
+	coordinator := d.coordinator(adm)
+	d.leadElsewhere(adm, coordinator)
+	for p := range int32(partitions) {
+		d.api.startAndWait(d.inPartition("before", p), chain(2, "shop.add"), 1)
+	}
+	d.positionsCatchUp(adm) // all have met their new leaders
+	owners := d.partitionOwners("before")
+
+	resume := theThree.pause(t, coordinator)
+	began := time.Now()
+	rounds, longest := 0, time.Duration(0)
+	for ; time.Since(began) < away; rounds++ {
+		for p := range int32(partitions) {
+			asked := time.Now()
+			d.decidesSoon(d.inPartition(fmt.Sprintf("away-%d", rounds), p))
+			longest = max(longest, time.Since(asked))
+		}
+	}
+	if now := d.partitionOwners("before"); !maps.Equal(now, owners) {
+		t.Errorf("without the coordinator the owners have become %v, they were %v", now, owners)
+	}
+	resume()
+
+	back := time.Now()
+	for p := range int32(partitions) {
+		d.decidesSoon(d.inPartition("back", p))
+		t.Logf("COORDINATOR BACK: partition %d decided %s later", p, time.Since(back).Round(time.Millisecond))
+	}
+	ids := []string{"back"}
+	for i := range rounds {
+		ids = append(ids, fmt.Sprintf("away-%d", i))
+	}
+	for _, id := range ids {
+		for p := range int32(partitions) {
+			d.endsWith(d.inPartition(id, p), "2")
+			d.wantCompleted(d.inPartition(id, p), 1)
+		}
+	}
+	t.Logf("NO COORDINATOR: for %s %d workflows were started, each decided within %s; %d steps were executed %d times; owners before %v, now %v",
+		away, rounds*partitions, longest.Round(time.Millisecond), (2+len(ids))*partitions, len(d.shop.seen("shop.add")), owners, d.partitionOwners("before"))
+	d.positionsCatchUp(adm)
+}
+
+// decidesSoon tries until a planner has decided a workflow's start.
+func (d *deployment) decidesSoon(id string) {
+	d.t.Helper()
+	eventually(d.t, takeoverLimit, id+" is decided", func() error { return d.decides(id) })
+}
+
+// inPartition is a workflow ID that begins with a name and belongs to a partition.
+func (d *deployment) inPartition(name string, p int32) string {
+	for i := 0; ; i++ {
+		if id := fmt.Sprintf("%s-%d", name, i); kafka.PartitionFor([]byte(id), partitions) == p {
+			return id
+		}
+	}
+}
+
+// partitionOwners are the owners of all partitions, each with its epoch, as the
+// workflows of a name see them.
+func (d *deployment) partitionOwners(name string) map[int32]string {
+	d.t.Helper()
+	found := map[int32]string{}
+	for p := range int32(partitions) {
+		eventually(d.t, takeoverLimit, "a workflow is read", func() error {
+			var w workflow
+			err := d.api.do(http.MethodGet, "/v1/workflows/"+d.inPartition(name, p), nil, &w)
+			found[p] = fmt.Sprintf("%s at epoch %d", w.Owner.Instance, w.Owner.Epoch)
+			return err
+		})
+	}
+	return found
+}
+
+// coordinator is the broker that coordinates the planners' group, and all others.
+func (d *deployment) coordinator(adm *kadm.Client) int32 {
+	d.t.Helper()
+	var at int32
+	eventually(d.t, takeoverLimit, "the group has a coordinator", func() error {
+		found := adm.FindGroupCoordinators(d.t.Context(), d.names.PlannerGroup())[d.names.PlannerGroup()]
+		at = found.NodeID
+		return found.Err
+	})
+	return at
+}
+
+// leadElsewhere lets other brokers lead what a broker leads and what has replicas.
+func (d *deployment) leadElsewhere(adm *kadm.Client, broker int32) {
+	d.t.Helper()
+	all, err := adm.ListTopicsWithInternal(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var order kadm.AlterPartitionAssignmentsReq
+	led := kadm.TopicsSet{}
+	for _, topic := range all {
+		for _, p := range topic.Partitions {
+			if p.Leader != broker || len(p.Replicas) == 1 {
+				continue
+			}
+			replicas := slices.DeleteFunc(slices.Clone(p.Replicas), func(id int32) bool { return id == broker })
+			order.Assign(topic.Topic, p.Partition, append(replicas, broker))
+			led.Add(topic.Topic, p.Partition)
+		}
+	}
+	if len(led) == 0 {
+		return
+	}
+	if _, err := adm.AlterPartitionAssignments(d.t.Context(), order); err != nil {
+		d.t.Fatal(err)
+	}
+	eventually(d.t, readyLimit, "other brokers lead", func() error {
+		if _, err := adm.ElectLeaders(d.t.Context(), kadm.ElectPreferredReplica, led); err != nil {
+			return err
+		}
+		return d.ledBy(broker)
+	})
+}
+
+// ledBy is an error as long as a broker leads something that others have as well.
+func (d *deployment) ledBy(broker int32) error {
+	adm := d.admin() // a new one: kadm answers from a cache
+	all, err := adm.ListTopicsWithInternal(d.t.Context())
+	for _, topic := range all {
+		for _, p := range topic.Partitions {
+			if p.Leader == broker && len(p.Replicas) > 1 {
+				return fmt.Errorf("broker %d leads %s/%d", broker, topic.Topic, p.Partition)
+			}
+		}
+	}
+	return err
+}
+
+// pause stops a node as a machine that stalls does: its connections stay.
+func (c *three) pause(t *testing.T, node int32) (resume func()) {
+	t.Helper()
+	docker, err := testcontainers.NewDockerClientWithOpts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := c.nodes[node-1]
+	if _, err := docker.ContainerPause(t.Context(), id, client.ContainerPauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	paused := true
+	resume = func() {
+		if !paused {
+			return
+		}
+		paused = false
+		if _, err := docker.ContainerUnpause(context.WithoutCancel(t.Context()), id, client.ContainerUnpauseOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(resume)
+	return resume
+}
+
+// positionsCatchUp waits until the planners' group has committed the ends of commands.
+func (d *deployment) positionsCatchUp(adm *kadm.Client) {
+	d.t.Helper()
+	eventually(d.t, takeoverLimit, "the committed positions catch up", func() error {
+		committed, err := adm.FetchOffsets(d.t.Context(), d.names.PlannerGroup())
+		if err != nil {
+			return err
+		}
+		ends, err := adm.ListEndOffsets(d.t.Context(), d.names.Commands())
+		if err != nil {
+			return err
+		}
+		for p := range int32(partitions) {
+			at, _ := committed.Lookup(d.names.Commands(), p)
+			if end, _ := ends.Lookup(d.names.Commands(), p); at.At < end.Offset {
+				return fmt.Errorf("partition %d of commands is committed up to %d, and ends at %d", p, at.At, end.Offset)
+			}
+		}
+		return nil
+	})
+}

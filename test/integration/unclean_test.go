@@ -1,0 +1,162 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// A leader dies with records that it alone had and had acknowledged, and a replica
+// that lacks them is elected. A journal that has lost its end blocks its partition,
+// with the reason, and nothing is written to it; an input log that has is noticed and
+// read on, with nothing lost that was decided; the other partitions go on.
+func TestAnUncleanElection(t *testing.T) {
+	const ofJournal, ofCommands = 0, 1 // partitions whose logs lose their ends
+	d := onThree(t, 1)
+	adm := d.admin()
+	others := slices.DeleteFunc([]int32{1, 2, 3}, func(id int32) bool { return id == d.coordinator(adm) })
+	leader, lagging := others[0], others[1]
+	d.unreplicated(adm, d.names.Journal(), ofJournal, leader, lagging)
+	d.unreplicated(adm, d.names.Commands(), ofCommands, leader, lagging)
+	d.decideIn("before", 0, 1, 2, 3)
+
+	resume := theThree.pause(t, lagging)
+	for topic, p := range map[string]int32{d.names.Journal(): ofJournal, d.names.Commands(): ofCommands} {
+		d.eventuallyAt(topic, p, "its leader is alone", func(at kadm.PartitionDetail) bool { return slices.Equal(at.ISR, []int32{leader}) })
+	}
+	for i := range 3 {
+		d.decideIn(fmt.Sprintf("alone-%d", i), ofJournal, ofCommands)
+	}
+	d.positionsCatchUp(adm)
+
+	stopped := theThree.pause(t, leader)
+	resume()
+	for topic, p := range map[string]int32{d.names.Journal(): ofJournal, d.names.Commands(): ofCommands} {
+		d.eventuallyAt(topic, p, "the other replica leads", func(at kadm.PartitionDetail) bool {
+			set := kadm.TopicsSet{}
+			set.Add(topic, p)
+			_, _ = d.admin().ElectLeaders(d.t.Context(), kadm.ElectLiveReplica, set) // it may have been elected already
+			return at.Leader == lagging
+		})
+	}
+	stopped()
+
+	// What makes the owner append is taken, and waits.
+	if err := d.api.do(http.MethodPut, "/v1/workflows/"+d.inPartition("behind", ofJournal), object{"definition": chain(1, "shop.add"), "input": 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	blocked := fmt.Sprintf("partition=%d ", ofJournal)
+	eventually(t, takeoverLimit, "the partition is blocked", func() error {
+		if d.logged("planner-1", `msg="the partition is blocked"`, blocked) == 0 {
+			return fmt.Errorf("it is not")
+		}
+		return nil
+	})
+	end := d.endOf(d.names.Journal(), ofJournal)
+	d.decideIn("after", 1, 2, 3)
+	for i := range 3 {
+		d.endsWith(d.inPartition(fmt.Sprintf("alone-%d", i), ofCommands), "2")
+		d.wantCompleted(d.inPartition(fmt.Sprintf("alone-%d", i), ofCommands), 1)
+	}
+	eventually(t, takeoverLimit, "readiness warns of the input log", func() error {
+		var all snapshot.Aggregate
+		err := d.api.get("/v1/readiness", &all)
+		if told := fmt.Sprint(all.Warnings, err); !strings.Contains(told, "input log commands") {
+			return fmt.Errorf("it says %s", told)
+		}
+		return nil
+	})
+	if now := d.endOf(d.names.Journal(), ofJournal); now != end {
+		t.Errorf("the blocked journal ended at %d, and ends at %d", end, now)
+	}
+	if n := d.logged("planner-1", `msg="the partition is blocked"`, blocked); n != 1 {
+		t.Errorf("it was told %d times that the partition is blocked", n)
+	}
+}
+
+// decideIn starts a workflow of a name in each of some partitions, and waits until
+// they end.
+func (d *deployment) decideIn(name string, ps ...int32) {
+	d.t.Helper()
+	for _, p := range ps {
+		d.decidesSoon(d.inPartition(name, p))
+		d.endsWith(d.inPartition(name, p), "2")
+	}
+}
+
+// unreplicated lets a partition have two replicas, of which one may be elected
+// whatever it lacks.
+func (d *deployment) unreplicated(adm *kadm.Client, topic string, p, leader, lagging int32) {
+	d.t.Helper()
+	one, yes := "1", "true"
+	_, err := adm.AlterTopicConfigs(d.t.Context(), []kadm.AlterConfig{
+		{Op: kadm.SetConfig, Name: "min.insync.replicas", Value: &one},
+		{Op: kadm.SetConfig, Name: "unclean.leader.election.enable", Value: &yes},
+	}, topic)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var order kadm.AlterPartitionAssignmentsReq
+	order.Assign(topic, p, []int32{leader, lagging})
+	if _, err := adm.AlterPartitionAssignments(d.t.Context(), order); err != nil {
+		d.t.Fatal(err)
+	}
+	set := kadm.TopicsSet{}
+	set.Add(topic, p)
+	d.eventuallyAt(topic, p, "it has two replicas and the right leader", func(at kadm.PartitionDetail) bool {
+		_, _ = adm.ElectLeaders(d.t.Context(), kadm.ElectPreferredReplica, set) // it may lead already
+		return at.Leader == leader && len(at.Replicas) == 2 && len(at.ISR) == 2
+	})
+}
+
+// eventuallyAt waits until a partition of a topic is as wanted.
+func (d *deployment) eventuallyAt(topic string, p int32, what string, ok func(kadm.PartitionDetail) bool) {
+	d.t.Helper()
+	eventually(d.t, takeoverLimit, fmt.Sprintf("%s/%d: %s", topic, p, what), func() error {
+		all, err := d.admin().ListTopics(d.t.Context(), topic) // a new client: kadm answers from a cache
+		if err != nil {
+			return err
+		}
+		if at := all[topic].Partitions[p]; !ok(at) {
+			return fmt.Errorf("it is %+v", at)
+		}
+		return nil
+	})
+}
+
+// endOf is the end of a partition of a topic.
+func (d *deployment) endOf(topic string, p int32) int64 {
+	d.t.Helper()
+	ends, err := d.admin().ListEndOffsets(d.t.Context(), topic)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	end, _ := ends.Lookup(topic, p)
+	return end.Offset
+}
+
+// logged counts the lines of a service's log that have all of some texts.
+func (d *deployment) logged(service string, texts ...string) int {
+	d.t.Helper()
+	b, err := os.ReadFile(d.processes[service].log)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	n := 0
+	for line := range bytes.Lines(b) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(string(line), text) }) {
+			n++
+		}
+	}
+	return n
+}
