@@ -55,7 +55,8 @@ func (w *world) noteTime(rec *kgo.Record, p int32, offset int64) {
 	case w.c.names.Journal():
 		w.decided[inLog{p, offset}] = w.tick()
 	case w.c.names.Commands():
-		w.commanded[inLog{p, offset}] = w.tick()
+		at := inLog{p, offset}
+		w.commanded[at] = append(w.commanded[at], w.tick())
 	}
 }
 

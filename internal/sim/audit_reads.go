@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/heddle-run/heddle/internal/sim/calls"
 	"github.com/heddle-run/heddle/internal/sim/workload"
@@ -58,12 +59,22 @@ func (w *world) known(p int32, records []*events.Record, written map[events.Posi
 		all[i] = written[rec.Position]
 		_, refused := rec.Events[0].(*events.CommandRefused)
 		if rec.Input.Source == events.FromCommands && workload.OfMachine(rec) && !refused {
-			if tick, ok := w.commanded[inLog{p, rec.Input.Offset}]; ok {
-				all[i] = min(all[i], tick)
-			}
+			all[i] = w.commandedBefore(inLog{p, rec.Input.Offset}, all[i])
 		}
 	}
 	return all
+}
+
+// commandedBefore is the tick at which a command was written that a record decides
+// which was written at a tick, or that of the record. A log that lost its tail, or
+// was made anew, has had others in the command's place before.
+func (w *world) commandedBefore(at inLog, decided int64) int64 {
+	for _, tick := range slices.Backward(w.commanded[at]) {
+		if tick <= decided {
+			return tick
+		}
+	}
+	return decided
 }
 
 // begin finds when each record's workflow has another one, and explains what was

@@ -90,3 +90,24 @@ func doctorReads(t *testing.T, w *world, p int32, refused map[string]int) {
 		last = c
 	}
 }
+
+// A log that was made anew has other commands in the places of old ones. A read that
+// was asked behind an old one need not know of what the new one brought about.
+func TestAReadKnowsNothingOfWhatComesToAnOldPlace(t *testing.T) {
+	bubble(func() {
+		o := options(1)
+		o.Faults = []Fault{}
+		w := play(&o)
+		places := 0
+		for at, ticks := range w.commanded {
+			w.commanded[at] = append([]int64{1}, ticks...)
+			places++
+		}
+		for p := range w.owner {
+			w.auditReads(int32(p), w.callsOf(int32(p)), w.lawful(int32(p)), w.written(int32(p)))
+		}
+		if err := w.err(); err != nil || places == 0 {
+			t.Errorf("%d places: %v", places, err)
+		}
+	})
+}

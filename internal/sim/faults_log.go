@@ -87,9 +87,7 @@ func (w *world) repeatInput(rng *rand.Rand) {
 	defer w.c.mu.Unlock()
 	for range 1 + rng.IntN(3) {
 		if rec := w.someRecord(rng, w.someInput(rng)); rec != nil {
-			if _, err := w.c.brokers.append(rec); err != nil {
-				w.note("  %v", err)
-			}
+			w.put(rec)
 		}
 	}
 }

@@ -49,7 +49,7 @@ type world struct {
 	noted      map[place]map[int64]bool // what takers have committed to be done, behind an offset
 	doubtful   map[int32]int64          // partitions whose lease may not have excluded another, and since which tick
 	decided    map[inLog]int64          // the ticks at which records of journals were written
-	commanded  map[inLog]int64          // and commands
+	commanded  map[inLog][]int64        // and commands, one after the other in the same place
 	leases     map[lease]int64          // until when (Unix ms) they last at most, under mu
 	strays     int                      // commands that were written to the wrong partition alone
 	stumbles   []stumbles               // by partition
@@ -123,7 +123,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog]int64{}, leases: map[lease]int64{}, cursors: cursors{map[int32]checkpointed{}, map[lease]bool{}}, needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: cursors{map[int32]checkpointed{}, map[lease]bool{}}, needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
