@@ -19,11 +19,6 @@ const partitionPrefix = "_partition/"
 func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
 	own := strings.HasPrefix(string(r.Key), partitionPrefix)
 	if !own && p.foreign(r.Key) {
-		if p.forgotten(ref.Stamp) { // forwarded anew it would have a new stamp
-			p.reject(r, ref, &events.CommandError{Code: "expired",
-				Message: "the key belongs to another partition, and the command is older than the window in which repetitions are recognised"})
-			return
-		}
 		p.forward(r, ref)
 		return
 	}
@@ -78,12 +73,22 @@ func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *l
 		if p.names.fresh(cmd.Workflow) {
 			p.State.Fresh(cmd.Workflow)
 		}
-		v, entry = p.lookUp(cmd, stamp)
+		v, entry = p.lookUp(cmd, p.firstStamp(cmd, stamp))
 	})
 	if defect != "" {
 		p.fail(fmt.Errorf("looking up a command: %s", defect))
 	}
 	return v, entry
+}
+
+// firstStamp is the stamp by which a command is young or old: that of its record,
+// or of the one that was forwarded. A partition that nobody owns for longer than the
+// window forwards what the ledger here was asked about long ago.
+func (p *Processor) firstStamp(cmd *events.Command, stamp int64) int64 {
+	if cmd.Written == 0 || p.Flaws.NewStamps {
+		return stamp
+	}
+	return min(cmd.Written, stamp)
 }
 
 func refusal(cmd *events.Command, code, message string) *events.CommandRefused {

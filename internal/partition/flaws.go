@@ -9,6 +9,7 @@ type Flaws struct {
 	EarlyEffects       bool // effects leave with the append of their record
 	EarlyAnswers       bool // answers to queries leave at once, not behind the newest record (E6)
 	UnreadAnswers      bool // queries are answered before commands are read to their end (E6)
+	NewStamps          bool // a forwarded command is as young as its forward
 	LenientReplay      bool // replay takes records that are void (J1)
 	NoReadBack         bool // the takeover is not read back (O3)
 	LateFence          bool // the state is restored before older owners are fenced off (O1)

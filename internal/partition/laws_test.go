@@ -238,8 +238,8 @@ func TestJ3ForeignKeysAreForwardedOnceWithAnID(t *testing.T) {
 	}
 }
 
-// What cannot be forwarded is not lost: a command that its id makes larger than a
-// record may be, and anything that came compressed, goes to the dlq, and who asked
+// What cannot be forwarded is not lost: a command that its id or stamp makes larger
+// than a record may be, and anything that came compressed, goes to the dlq, and who asked
 // is refused. The largest that fits is forwarded.
 func TestJ4WhatIsTooLargeToForwardIsRejected(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -249,7 +249,8 @@ func TestJ4WhatIsTooLargeToForwardIsRejected(t *testing.T) {
 		want   string
 	}{
 		"a command without an id":        {events.FromCommands, false, 0, "InputRejected "},
-		"a command with an id":           {events.FromCommands, true, 0, "InputForwarded "},
+		"a command with an id":           {events.FromCommands, true, -len(events.HeaderWritten) - len("1000000") - 2, "InputForwarded "},
+		"one that its stamp makes large": {events.FromCommands, true, 1 - len(events.HeaderWritten) - len("1000000") - 2, "InputRejected "},
 		"a command that came compressed": {events.FromCommands, true, 1, "InputRejected "},
 		"an outcome":                     {events.FromInbox, true, 0, "InputForwarded "},
 		"an outcome that came so":        {events.FromInbox, true, 1, "InputRejected "},

@@ -3,6 +3,7 @@ package partition
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -51,15 +52,16 @@ var topicLimits = sync.OnceValue(topics.Default)
 // forwarded is a record as it is produced again.
 func forwarded(r *kgo.Record, s events.Source) *kgo.Record {
 	out := kafka.Keyed(r.Topic, r.Key, r.Value)
-	for _, h := range withID(r, s) {
+	for _, h := range forwardHeaders(r, s) {
 		out.Headers = append(out.Headers, kafka.Header(h.Key, h.Value))
 	}
 	return out
 }
 
-// withID are a forwarded record's headers: a command without an id gets its
-// place as its id first, so that it stays the same command.
-func withID(r *kgo.Record, s events.Source) []events.Header {
+// forwardHeaders are a forwarded record's headers: a command without an id gets its
+// place as its id first, so that it stays the same command, and every command its
+// stamp, so that it stays as old as it is.
+func forwardHeaders(r *kgo.Record, s events.Source) []events.Header {
 	hs := headersOf(r)
 	if s != events.FromCommands {
 		return hs
@@ -68,7 +70,7 @@ func withID(r *kgo.Record, s events.Source) []events.Header {
 	if cmd, bad := events.ParseCommand(r.Key, hs, r.Value, id); bad == nil && cmd.ID == id && cmd.Source == "" {
 		hs = append(hs, events.Header{Key: events.HeaderID, Value: []byte(id)})
 	}
-	return hs
+	return append(hs, events.Header{Key: events.HeaderWritten, Value: strconv.AppendInt(nil, r.Timestamp.UnixMilli(), 10)})
 }
 
 // letter is the JSON value of a record on the dlq topic.

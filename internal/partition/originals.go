@@ -70,7 +70,7 @@ func originalOf(rec *events.Record, number int) *Outgoing {
 func (o *Outgoing) carry(r *kgo.Record) {
 	o.Key = string(r.Key)
 	if o.Kind == machine.ForwardEffect {
-		o.Log, o.Headers, o.Value = o.original.Source, withID(r, o.original.Source), clone(r.Value)
+		o.Log, o.Headers, o.Value = o.original.Source, forwardHeaders(r, o.original.Source), clone(r.Value)
 	} else {
 		o.Value = deadLetter(r, o.Decided, o.original)
 	}

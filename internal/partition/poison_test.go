@@ -50,6 +50,47 @@ func TestForeignCommandsReachTheirPartition(t *testing.T) {
 	})
 }
 
+// A repetition in the wrong partition waits there for longer than the window, as
+// nobody owns it. When it is forwarded it is as old as it is: who has decided the
+// command knows it, or says that it may have forgotten it.
+func TestAForwardedCommandIsAsOldAsItIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		others int // commands that the right partition decides meanwhile
+		want   string
+	}{
+		"while its partition rests": {0, ""},
+		"while its partition works": {2 * expireEvery, "expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.settings.Window = time.Minute
+				p := r.partitionOf("w")
+				wrong := (p + 1) % r.n
+				s := r.start("a", p)
+				defer s.leave()
+				r.sendAs("x", p, "w", "start", `{"definition":"counter"}`)
+				r.reply("x", 1)
+				r.sendAs("y", p, "w", "input", `{"input":1}`)
+				r.reply("y", 1)
+				r.sendAs("y", wrong, "w", "input", `{"input":1}`)
+				<-time.After(5 * time.Minute)
+				for range c.others {
+					r.do("w", "pause", `{}`)
+				}
+				b := r.start("b", wrong)
+				defer b.leave()
+				code := ""
+				if got := r.reply("y", 2); got.Refusal != nil {
+					code = got.Refusal.Code
+				}
+				if n := r.has(p, "InputAccepted"); n != 1 || code != c.want {
+					t.Errorf("the command is decided %d times, its repetition is refused as %q, want %q", n, code, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestAForwardedCommandSurvivesACrash(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.settings.NeverRunsTwice = true

@@ -39,16 +39,21 @@ type owed struct {
 }
 
 // owed is what journals promise and what is not out: a forwarded command that no
-// record of its right partition decides, and an input that was set aside without
+// record of its right partition decides or refuses for its age, and an input that was set aside without
 // a letter in the dlq. Where an input log has lost records nothing is known.
 func (w *world) owed() []owed {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	all := w.allLawful()
 	decided, failed := map[string]bool{}, map[string]bool{}
+	written := make([]map[command]*kgo.Record, len(all))
 	for p, records := range all {
+		written[p] = w.commandsOf(int32(p))
 		for _, rec := range records {
 			decided[fmt.Sprintf("%d/%s/%s", p, rec.Workflow, rec.ID)] = rec.ID != ""
+			if key, ok := w.tooOld(written[p], rec); ok {
+				decided[key] = true
+			}
 			for _, e := range rec.Events {
 				if f, ok := e.(*events.EffectFailed); ok {
 					failed[at(p, events.Position{Epoch: f.Epoch, Seq: f.Seq})] = true
@@ -59,7 +64,6 @@ func (w *world) owed() []owed {
 	letters := w.letters()
 	var open []owed
 	for p, records := range all {
-		commands := w.commandsOf(int32(p))
 		for _, rec := range records {
 			if failed[at(p, rec.Position)] || len(rec.Events) == 0 || rec.Input.Source != events.FromCommands && rec.Input.Source != events.FromInbox {
 				continue
@@ -74,7 +78,7 @@ func (w *world) owed() []owed {
 					open = append(open, owed{int32(p), rec.Position, "its input has no letter in the dlq"})
 				}
 			case *events.InputForwarded:
-				if k := commands[command{rec.Input.Offset, rec.Input.Stamp}]; k != nil && w.astray(k, decided) {
+				if k := written[p][command{rec.Input.Offset, rec.Input.Stamp}]; k != nil && w.astray(k, decided) {
 					open = append(open, owed{int32(p), rec.Position, fmt.Sprintf("the command %q of %s was forwarded, and nobody decides it", header(k, events.HeaderID), k.Key)})
 				}
 			}
@@ -92,19 +96,43 @@ func (w *world) commandsOf(p int32) map[command]*kgo.Record {
 	return all
 }
 
+// tooOld is what a command is known by that is refused for its age: it has no id in
+// its record.
+func (w *world) tooOld(written map[command]*kgo.Record, rec *events.Record) (key string, ok bool) {
+	if len(rec.Events) == 0 || rec.Input.Source != events.FromCommands {
+		return "", false
+	}
+	e, refused := rec.Events[0].(*events.CommandRefused)
+	k := written[command{rec.Input.Offset, rec.Input.Stamp}]
+	if !refused || e.Code != "expired" || k == nil {
+		return "", false
+	}
+	_, key, bad := w.commandOf(k)
+	return key, bad == nil
+}
+
 // astray says whether a forwarded command is decided nowhere, though its right
 // partition's log has lost nothing.
 func (w *world) astray(k *kgo.Record, decided map[string]bool) bool {
+	right, key, bad := w.commandOf(k)
+	if bad != nil {
+		return false // it has a letter there
+	}
+	return !decided[key] && !w.thinned[place{w.c.names.Commands(), right}]
+}
+
+// commandOf is a command's right partition, and what it is known by there.
+func (w *world) commandOf(k *kgo.Record) (right int32, key string, bad *events.CommandError) {
 	var headers []events.Header
 	for _, h := range k.Headers {
 		headers = append(headers, events.Header{Key: h.Key, Value: h.Value})
 	}
 	cmd, bad := events.ParseCommand(k.Key, headers, k.Value, fmt.Sprintf("%s/%d/%d@%d", k.Topic, k.Partition, k.Offset, k.Timestamp.UnixMilli()))
 	if bad != nil {
-		return false // it has a letter there
+		return 0, "", bad
 	}
-	right := w.partition(cmd.Workflow)
-	return !decided[fmt.Sprintf("%d/%s/%s", right, cmd.Workflow, cmd.DedupeID())] && !w.thinned[place{w.c.names.Commands(), right}]
+	right = w.partition(cmd.Workflow)
+	return right, fmt.Sprintf("%d/%s/%s", right, cmd.Workflow, cmd.DedupeID()), nil
 }
 
 // letters are the records whose inputs are in the dlq.

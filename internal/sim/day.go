@@ -35,6 +35,7 @@ func (w *world) nextDay() {
 	w.work(func() { _ = workload.Pause(w.ctx, time.Second) }) // what has committed is marked
 	w.until("the evening ends", func() bool { return !w.busy() })
 	w.expireJournals()
+	w.mislayCommands()
 	night := 2*w.settings().Complete().Window + time.Hour
 	w.note("%v pass, and everybody comes again", night)
 	time.Sleep(night)
@@ -95,6 +96,23 @@ func (w *world) expireJournals() {
 		end := w.c.offset(at, ends)
 		w.note("the journal of partition %d expires, to %d", p, end)
 		w.c.trim(at, end)
+	}
+}
+
+// mislayCommands gives some commands once more, each to another partition than
+// before, as a client does that hashes keys in another way. Nobody reads them before
+// the next day: they are as old as they are all the same, and decided already.
+func (w *world) mislayCommands() {
+	rng := rand.New(rand.NewPCG(w.o.Seed, 4))
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	for p := range w.c.partitions {
+		for range 2 {
+			if rec := w.someRecord(rng, place{w.c.names.Commands(), p}); rec != nil && w.c.partitions > 1 {
+				rec.Partition = (p + 1 + rng.Int32N(w.c.partitions-1)) % w.c.partitions
+				w.put(rec)
+			}
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type flaw struct {
 var flaws = []flaw{
 	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil, [2]uint64{6, 1}},
 	{"what the ledger has forgotten is decided again", 200, partition.Flaws{NoWindow: true}, nil, [2]uint64{192, 8}},
+	{"a forwarded command is as young as its forward", 40, partition.Flaws{NewStamps: true}, nil, [2]uint64{16, 16}},
 	{"effects leave before their record counts", 100, partition.Flaws{EarlyEffects: true}, nil, [2]uint64{1, 1}},
 	{"queries are answered at once", 10, partition.Flaws{EarlyAnswers: true}, nil, [2]uint64{1, 1}},
 	{"queries are answered before commands are read", 40, partition.Flaws{UnreadAnswers: true}, nil, [2]uint64{24, 6}},

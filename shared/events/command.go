@@ -15,6 +15,7 @@ type Command struct {
 	ReplyTo  ReplyTo
 	Trace    string // traceparent
 	Digest   uint64 // of name and body: what a repeated id must repeat
+	Written  int64  // Unix ms: the first stamp of a command that was forwarded; 0: it was not
 	Body     CommandBody
 }
 

@@ -33,6 +33,7 @@ const (
 	HeaderReplyTo     = "heddle-reply-to"
 	HeaderReplyID     = "heddle-reply-id" // default: the command's id
 	HeaderReplyWait   = "heddle-reply-wait"
+	HeaderWritten     = "heddle-written-at" // of a forwarded command: when the broker stamped it first, Unix ms
 )
 
 // Values of HeaderReplyWait: what else than the decision is told.
@@ -72,6 +73,9 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 		return nil, err
 	}
 	cmd.readHeaders(headers)
+	if err := cmd.readWritten(headers); err != nil {
+		return nil, err
+	}
 	if at, path := scan.NotUTF8(value); at >= 0 {
 		return nil, &CommandError{"not_json", path, fmt.Sprintf("byte %d is no UTF-8, and JSON is", at)}
 	}
@@ -161,6 +165,24 @@ func (c *Command) readHeaders(headers []Header) {
 			c.ReplyTo.Wait, c.ReplyTo.End = end || string(v) == WaitDrained, end
 		}
 	}
+}
+
+// readWritten reads when a forwarded command was written first: the oldest time, as
+// who forwards it adds one to what its sender may have said.
+func (c *Command) readWritten(headers []Header) *CommandError {
+	for _, h := range headers {
+		if !strings.EqualFold(h.Key, HeaderWritten) {
+			continue
+		}
+		at, err := strconv.ParseInt(string(h.Value), 10, 64)
+		if err != nil || at <= 0 {
+			return &CommandError{"invalid_field", HeaderWritten, fmt.Sprintf("%.40q is no time in milliseconds since 1970", h.Value)}
+		}
+		if c.Written == 0 || at < c.Written {
+			c.Written = at
+		}
+	}
+	return nil
 }
 
 var startType = CommandType("start")

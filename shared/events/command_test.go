@@ -223,6 +223,7 @@ func TestCommandsThatCannotBeUnderstoodSayWhy(t *testing.T) {
 		{"complete with no token", "w1", binary("complete"), `{"token":"???"}`, "invalid_field", "token"},
 		{"fail without error", "w1", binary("fail"), `{"token":"x"}`, "missing_field", "error"},
 		{"heartbeat without token", "w1", binary("heartbeat"), `{}`, "missing_field", "token"},
+		{"an odd time of writing", "w1", append(binary("pause"), events.Header{Key: "Heddle-Written-At", Value: []byte("today")}), `{}`, "invalid_field", events.HeaderWritten},
 		{"a field of another type", "w1", binary("delete"), `{"force":"yes"}`, "invalid_field", "force"},
 	}
 	for _, c := range cases {
@@ -309,6 +310,17 @@ func TestACompletionWithoutAResultIsRefused(t *testing.T) {
 	for _, body := range []string{`{"token":"luU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`, ` {"token":"luU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`} {
 		if _, err := events.ParseCommand([]byte("w"), binary("complete"), []byte(body), place); err == nil || err.Code != "missing_field" || err.Path != "result" {
 			t.Errorf("%q: %v, want a missing result", body, err)
+		}
+	}
+}
+
+// Each who forwards a command says when it was written where he found it.
+func TestAForwardedCommandIsAsOldAsItsFirstRecord(t *testing.T) {
+	at := func(ms string) events.Header { return events.Header{Key: events.HeaderWritten, Value: []byte(ms)} }
+	for want, headers := range map[int64][]events.Header{0: nil, 7: {at("7")}, 5: {at("5"), at("7")}, 6: {at("8"), at("6")}} {
+		cmd, err := events.ParseCommand([]byte("w"), append(binary("pause"), headers...), []byte(`{}`), place)
+		if err != nil || cmd.Written != want {
+			t.Errorf("%d headers: %+v, %v, want %d", len(headers), cmd, err, want)
 		}
 	}
 }
