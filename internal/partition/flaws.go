@@ -25,6 +25,7 @@ type Flaws struct {
 	HastyTimers        bool // timeouts do not wait for the inputs to be read (J5)
 	NoLease            bool // an owner does not look whether its lease has run out (E5, O5)
 	DecidedEnds        bool // queries wait for commands that no open transaction hides, only (E6)
+	AnyEnds            bool // an input log may end below where it was read (E6)
 	OldTopics          bool // an input topic that was made anew is not taken for another one
 	LateRenewal        bool // the lease counts as renewed, and rows as written, with a checkpoint's last part (C3)
 	AlwaysPositions    bool // a checkpoint never goes without committed positions (C4)

@@ -268,6 +268,31 @@ func TestE6AQueryWaitsForWhatWasThereWhenItWasAsked(t *testing.T) {
 	}
 }
 
+// An input log that ends below where it was read is another one: deleted and made
+// anew, or cut. How far that one is read nobody knows, and so nobody is answered, nor
+// does a timer fire, before that is found out.
+func TestE6ALogThatEndsBelowItsPositionAnswersNobody(t *testing.T) {
+	for _, s := range inputs {
+		m := newModel(t, Settings{})
+		task := m.running("w")
+		m.outcome(task, "1")
+		m.mustStep()
+		m.ack()
+		m.batch.Queries = []*events.Query{{Workflow: "w", ReplyTo: events.ReplyTo{Address: "tester", ID: "q"}}}
+		m.mustStep()
+		n := len(m.produced)
+		m.offsets[s]--
+		m.ends()
+		var broken *BrokenLogError
+		if err := m.step(); !errors.As(err, &broken) || broken.Source != s {
+			t.Errorf("%s: %v, want the log to be broken", s, err)
+		}
+		if len(m.produced) != n {
+			t.Errorf("%s: %d effects left", s, len(m.produced)-n)
+		}
+	}
+}
+
 func TestExpiredQueriesAreDropped(t *testing.T) {
 	m := newModel(t, Settings{})
 	m.batch.Queries = []*events.Query{{Workflow: "w", Deadline: m.now.UnixMilli() - 1}}

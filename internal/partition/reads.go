@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"fmt"
+
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -10,10 +12,11 @@ import (
 // ends is out at a time; it serves all that waited when it was asked.
 type reads struct {
 	asked   bool
-	again   bool       // somebody has come since it was asked
-	round   int        // of the question that is out, or was last
-	at      int64      // when it was asked
-	reached []seenEnds // answered, not read up to yet; oldest first
+	again   bool        // somebody has come since it was asked
+	round   int         // of the question that is out, or was last
+	at      int64       // when it was asked
+	read    [logs]int64 // how far the logs were read then
+	reached []seenEnds  // answered, not read up to yet; oldest first
 	waiting []waitingQuery
 	looking bool // what holds them up is asked for
 }
@@ -45,6 +48,9 @@ func (p *Processor) wantEnds() int {
 	r.asked = true
 	r.round++
 	r.at = p.clock.now
+	for _, s := range inputs {
+		r.read[s] = p.inputs[s].next
+	}
 	p.Log.AskEnds()
 	return r.round
 }
@@ -53,10 +59,13 @@ func (p *Processor) wantEnds() int {
 func (p *Processor) ends(e *Ends) {
 	r := &p.reads
 	r.asked = false
-	if e.Err == nil {
+	switch {
+	case e.Err == nil && p.shorter(e):
+		return
+	case e.Err == nil:
 		r.reached = append(r.reached, seenEnds{e.End, r.round, r.at})
 		p.watch.endSeen(r.round, e.End[events.FromInbox])
-	} else {
+	default:
 		p.timers.next = min(p.timers.next, p.clock.now+p.Settings.Sweep.Milliseconds())
 		p.Logger.Warn("asking for the ends of the inputs", "partition", p.Partition, "error", e.Err)
 	}
@@ -65,6 +74,24 @@ func (p *Processor) ends(e *Ends) {
 		p.wantEnds()
 	}
 	p.readOn()
+}
+
+// shorter says whether an input log ends below where it had been read when its end
+// was asked for, and fails if so. It was made anew or lost its tail, and what reads it
+// has not noticed yet: an end of another log says nothing about how far this one is
+// read (E6, J5). One that has grown further again shows itself when it is read on; of one
+// that has just as many records nobody knows before its reader fails.
+func (p *Processor) shorter(e *Ends) bool {
+	if p.Flaws.AnyEnds {
+		return false
+	}
+	for _, s := range inputs {
+		if e.End[s] < p.reads.read[s] {
+			p.fail(&BrokenLogError{Source: s, Err: fmt.Errorf("it ends at offset %d and was read to %d", e.End[s], p.reads.read[s])})
+			return true
+		}
+	}
+	return false
 }
 
 // readOn sees which of the known ends are read up to now.

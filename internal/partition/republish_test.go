@@ -139,7 +139,7 @@ func TestE3ALookUpIsNotHeldByAnEndThatIsGone(t *testing.T) {
 	m.now = m.now.Add(31 * time.Second)
 	m.mustStep()
 	m.passed()
-	m.batch.Ends = []Ends{{End: [logs]int64{events.FromInbox: 1000}}}
+	m.batch.Ends = []Ends{{End: [logs]int64{events.FromCommands: m.offsets[events.FromCommands], events.FromInbox: 1000}}}
 	m.mustStep()
 	if n := len(m.of(task.Kind)); n != 1 {
 		t.Fatalf("%d tasks are out, want the first alone", n)
