@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/services/readiness"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
@@ -69,6 +70,8 @@ func partitionState(p *snapshot.Partition) string {
 	switch {
 	case p.Readiness.Ready:
 		return "ready"
+	case slices.ContainsFunc(p.Readiness.Reasons, readiness.Blocks):
+		return "blocked"
 	case p.Authority.Owner == nil:
 		return "free"
 	case p.Authority.Stale:

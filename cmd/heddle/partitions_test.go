@@ -25,8 +25,9 @@ func TestPartitionsAreListedWithTheirReasons(t *testing.T) {
 	stale := owned
 	stale.Authority.Stale = true
 	stale.Readiness = snapshot.Readiness{Reasons: []string{"authority lease is stale: \x1b[2J"}}
+	blocked := snapshot.Snapshot{Readiness: snapshot.Readiness{Reasons: []string{"blocked: the journal was made anew", "authority lease not acquired"}}}
 	all := &client.Readiness{Warnings: []string{"partition 0: a log is late", "partition 10: of another"}}
-	for p, s := range []snapshot.Snapshot{owned, free, late, stale} {
+	for p, s := range []snapshot.Snapshot{owned, free, late, stale, blocked} {
 		all.Partitions = append(all.Partitions, snapshot.Partition{Partition: int32(p), Snapshot: s})
 	}
 	var out strings.Builder
@@ -38,6 +39,7 @@ func TestPartitionsAreListedWithTheirReasons(t *testing.T) {
 		"1 free authority lease not acquired",
 		"2 p1/3 4 replaying log/0@17 replay has 5 pending events",
 		`3 p1/3 4 stale log/0@17 authority lease is stale: \x1b[2J`,
+		"4 blocked blocked: the journal was made anew; authority lease not acquired",
 	} {
 		if got := strings.Join(strings.Fields(lines[i]), " "); got != want {
 			t.Errorf("line %d is %q, want %q", i, got, want)

@@ -167,6 +167,16 @@ func (r *cursors) delete(topic string) {
 	}
 }
 
+// blocked is what the newest record says that blocks the partition.
+func (r *cursors) blocked() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.record.Blocked == nil {
+		return ""
+	}
+	return *r.record.Blocked
+}
+
 // noted are the notes about the committed cursor.
 func noted(rec snapshot.Record) (all []string) {
 	for _, n := range rec.Notes {
@@ -292,7 +302,15 @@ func TestAJournalThatEndsBeforeTheCommittedCursorBlocks(t *testing.T) {
 		if !strings.Contains(at.Why, "has committed offset 1000") {
 			t.Errorf("blocked by %q", at.Why)
 		}
+		<-time.After(3 * time.Second)
+		if said := r.blocked(); said != at.Why {
+			t.Errorf("published as blocked by %q, want %q", said, at.Why)
+		}
 		r.delete(r.names.Journal())
 		s.await(Owning)
+		<-time.After(3 * time.Second)
+		if said := r.blocked(); said != "" {
+			t.Errorf("an owned partition is published as blocked by %q", said)
+		}
 	})
 }

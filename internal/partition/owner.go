@@ -198,6 +198,16 @@ func (o *Owner) reign(ctx context.Context) error {
 		return err
 	}
 	defer r.close()
+	if err := r.approach(ctx, before); err != nil {
+		r.tell(before, err)
+		return err
+	}
+	return r.serve(ctx)
+}
+
+// approach waits until the partition is free and takes it over. What is before that
+// ends with before.
+func (r *reign) approach(ctx, before context.Context) error {
 	if err := r.compareCursor(before); err != nil {
 		return err
 	}
@@ -208,10 +218,7 @@ func (o *Owner) reign(ctx context.Context) error {
 	if err := r.await(before, until); err != nil {
 		return err
 	}
-	if err := r.claim(ctx); err != nil {
-		return err
-	}
-	return r.serve(ctx)
+	return r.claim(ctx)
 }
 
 // reign is the working state of one recovery and the reign after it.

@@ -49,24 +49,31 @@ func panicPlace() string {
 	}
 }
 
-// blocking says of the end of a reign whether an operator has to decide: the next
-// one would end in the same way.
+// blocking says of the end of a reign whether an operator has to decide, and
+// remembers the defect that it met.
 func (o *Owner) blocking(err error) *BlockedError {
+	blocked := o.blockedBy(err)
+	var defect *PanicError
+	o.panicked = ""
+	if errors.As(err, &defect) {
+		o.panicked = defect.Place
+	}
+	return blocked
+}
+
+// blockedBy is what keeps the next reign from being any better than one that ended
+// in this way; nil: it may be.
+func (o *Owner) blockedBy(err error) *BlockedError {
 	var blocked *BlockedError
 	var unreadable *journal.UnreadableError
 	var defect *PanicError
-	if !errors.As(err, &defect) {
-		o.panicked = ""
-	}
 	switch {
 	case errors.As(err, &blocked):
 		return blocked
 	case errors.As(err, &unreadable):
 		return &BlockedError{fmt.Sprintf("the journal record at offset %d counts and cannot be decoded: %v; start a planner that knows its format, or restore the journal", unreadable.Offset, unreadable.Err)}
-	case defect != nil && o.panicked == defect.Place:
+	case errors.As(err, &defect) && o.panicked == defect.Place:
 		return &BlockedError{"it ends again and again by " + defect.Error()}
-	case defect != nil:
-		o.panicked = defect.Place
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign
 		return nil, before.Err()
 	}
 	if err := caught(o.logger, func() error { return r.load(before) }); err != nil {
+		r.tell(before, err)
 		r.close()
 		return nil, err
 	}

@@ -2,9 +2,11 @@ package partition
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,7 @@ import (
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // purge deletes the records of a log below its end, as retention does.
@@ -130,6 +133,80 @@ func TestAJournalThatLostItsTailBlocksThePartition(t *testing.T) {
 			t.Error("the partition repaired itself silently")
 		}
 	})
+}
+
+// publishedRecords are the records of partition 0, oldest first.
+func (r *rig) publishedRecords() (all []snapshot.Record) {
+	r.t.Helper()
+	r.eachOf(r.names.Authority(), func(k *kgo.Record) error {
+		all = append(all, snapshot.Record{})
+		return json.Unmarshal(k.Value, &all[len(all)-1])
+	})
+	return all
+}
+
+// Whoever looks at readiness sees why a partition is blocked. It is said once, whoever
+// finds it, and the lease and all else stay as they were published.
+func TestABlockedPartitionPublishesWhy(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		r.adder()
+		a := r.start("a", 0)
+		r.counted("w", 3)
+		r.settled("w")
+		a.leave()
+		before := r.publishedRecords()
+		r.remake(r.names.Journal())
+		var why string
+		for _, instance := range []string{"a", "b"} {
+			b := r.start(instance, 0)
+			why = b.await(Blocked).Why
+			<-time.After(20 * time.Second)
+			b.loseAll()
+		}
+		all := r.publishedRecords()
+		if len(all) != len(before)+1 {
+			t.Fatalf("%d records are published of a blocked partition, want one", len(all)-len(before))
+		}
+		last := all[len(all)-1]
+		if last.Blocked == nil || *last.Blocked != why {
+			t.Errorf("published as blocked: %v, want %q", last.Blocked, why)
+		}
+		last.Blocked = nil
+		if want := before[len(before)-1]; !reflect.DeepEqual(last, want) {
+			t.Errorf("it changes the record: %+v, want %+v", last, want)
+		}
+	})
+}
+
+// Who is blocked and has no record to repeat says so in a new one; one that cannot be
+// read stays.
+func TestABlockedPartitionWithoutARecordPublishesWhy(t *testing.T) {
+	for _, unread := range []bool{false, true} {
+		inBubbleOf(t, 1, func(r *rig) {
+			a := r.start("a", 0)
+			r.counted("w", 1)
+			a.leave()
+			r.remake(r.names.Journal())
+			r.remake(r.names.Authority())
+			if unread {
+				r.must(r.producer.ProduceSync(context.Background(), kafka.Placed(r.names.Authority(), 0, []byte("0"), []byte("{"))).FirstErr())
+			}
+			b := r.start("a", 0)
+			defer b.loseAll()
+			why := b.await(Blocked).Why
+			<-time.After(10 * time.Second)
+			if unread {
+				if end := r.end(r.names.Authority(), 0); end != 1 {
+					t.Errorf("a record that cannot be read is followed by %d others", end-1)
+				}
+				return
+			}
+			all := r.publishedRecords()
+			if len(all) != 1 || all[0].Blocked == nil || *all[0].Blocked != why || all[0].Authority.Owner != nil {
+				t.Errorf("published: %+v, want one that is blocked by %q", all, why)
+			}
+		})
+	}
 }
 
 // A log may lose its tail between the question where it ends and the reading.

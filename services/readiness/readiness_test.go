@@ -36,6 +36,10 @@ func pending(n uint64) func(*snapshot.Record) {
 	return func(r *snapshot.Record) { r.Replay.PendingEvents = n }
 }
 
+func blocked(why string) func(*snapshot.Record) {
+	return func(r *snapshot.Record) { r.Blocked = &why }
+}
+
 func TestReasonsAreExact(t *testing.T) {
 	held := snapshot.Held("w1", "l1", future, 3)
 	renewed := snapshot.Held("w1", "l2", future.Add(time.Second), 3)
@@ -69,6 +73,9 @@ func TestReasonsAreExact(t *testing.T) {
 		{"RP06 replaying", record(held, pending(5)), []string{"replay has 5 pending events"}},
 		{"RP07 no lease and replaying", record(snapshot.Authority{}, pending(5)),
 			[]string{"authority lease not acquired", "replay has 5 pending events"}},
+		{"blocked", record(snapshot.Held("w1", "l1", past, 3), blocked("the journal is gone")),
+			[]string{"blocked: the journal is gone", "authority lease expired: 2026-01-02T03:04:04Z"}},
+		{"blocked under a lease that lasts", record(held, blocked("it hides")), []string{"blocked: it hides"}},
 		{"backlog and deferral never block", record(held, func(r *snapshot.Record) {
 			r.Backlog = snapshot.Backlog{Pending: 9, Failed: 9, Deferred: 9}
 			r.Replay.DeferredLeaderNotification = true

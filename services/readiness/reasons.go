@@ -2,6 +2,7 @@ package readiness
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/snapshot"
@@ -14,12 +15,21 @@ type Published struct {
 	Malformed string // why the record cannot be read
 }
 
+// blockedBy begins the reason of a partition that an operator has to do something for.
+const blockedBy = "blocked: "
+
+// Blocks says whether a reason is one that lasts until an operator acts.
+func Blocks(reason string) bool { return strings.HasPrefix(reason, blockedBy) }
+
 // Reasons are why a partition is not ready, in their fixed order; none when it
 // is. Backlog and deferral never block.
 func Reasons(p Published, now time.Time) []string {
 	reasons := []string{}
 	if p.Malformed != "" {
 		return append(reasons, "authority lease invalid: "+p.Malformed)
+	}
+	if p.Record != nil && p.Record.Blocked != nil {
+		reasons = append(reasons, blockedBy+*p.Record.Blocked)
 	}
 	if p.Record == nil || p.Record.Authority.Owner == nil {
 		reasons = append(reasons, "authority lease not acquired")

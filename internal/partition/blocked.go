@@ -1,0 +1,51 @@
+package partition
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// tell publishes why nobody serves the partition, if an operator has to act. The
+// first checkpoint of the next owner takes it back.
+func (r *reign) tell(ctx context.Context, err error) {
+	blocked := r.o.blockedBy(err)
+	if blocked == nil || ctx.Err() != nil {
+		return
+	}
+	if err := r.publishBlocked(ctx, blocked.Error()); err != nil {
+		r.o.logger.Warn("why the partition is blocked is not published", "reason", blocked, "error", err)
+	}
+}
+
+// publishBlocked writes the partition's last record again, with the reason. It does so
+// behind the fence: the lease in it is the last one, and stays as it was (O1). A record
+// that cannot be read is left alone: how long its lease lasts is not known.
+func (r *reign) publishBlocked(ctx context.Context, reason string) error {
+	topic, key := r.host.names.Authority(), []byte(strconv.Itoa(int(r.o.p)))
+	last, err := r.read.last(ctx, topic, r.o.p, key)
+	if err != nil {
+		return err
+	}
+	rec := snapshot.Record{SchemaVersion: snapshot.SchemaVersion, Epochs: []snapshot.Epoch{}, Notes: []string{}}
+	if last != nil {
+		if err := json.Unmarshal(last.Value, &rec); err != nil {
+			return fmt.Errorf("reading the partition's last record: %w", err)
+		}
+	}
+	if rec.Blocked != nil && *rec.Blocked == reason {
+		return nil
+	}
+	rec.Blocked = &reason
+	value, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	return r.txn.Run(ctx, []*kgo.Record{kafka.Placed(topic, r.o.p, key, value)}, nil)
+}
