@@ -19,11 +19,23 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 		if event == nil {
 			continue
 		}
-		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "reading from", next)
+		what := vanished(event)
+		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "what", what, "reading from", next)
 		r.jump(s, event, next)
-		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s, reading goes on at offset %d", s, events.Name(event), next))
+		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s: %s; reading goes on at offset %d", s, events.Name(event), what, next))
 	}
 	return nil
+}
+
+// vanished says which records of an input log are gone.
+func vanished(e events.Event) string {
+	switch e := e.(type) {
+	case *events.InputLost:
+		return fmt.Sprintf("%s, offsets %d to %d are gone unread", e.Reason, e.From, e.To-1)
+	case *events.InputLogTruncated:
+		return fmt.Sprintf("%s, it was read up to offset %d", e.Reason, e.Expected)
+	}
+	return ""
 }
 
 // jump makes the reading of an input log go on elsewhere, and says so. No

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -61,8 +62,16 @@ func TestInputsThatRetentionTookAreJournaled(t *testing.T) {
 		r.counted("w", 2)
 		r.settled("w")
 		a.leave()
+		from := r.end(r.names.Commands(), p)
 		r.send("w", "input", `{"input": 7}`) // never read
-		r.purge(r.names.Commands(), p, r.end(r.names.Commands(), p))
+		r.purge(r.names.Commands(), p, from+1)
+		notes := make(chan []string, 100)
+		r.tail(r.names.Authority(), func(k *kgo.Record) {
+			var rec snapshot.Record
+			if json.Unmarshal(k.Value, &rec) == nil && len(rec.Notes) > 0 {
+				notes <- rec.Notes
+			}
+		})
 		b := r.start("a", p)
 		defer b.leave()
 		r.do("w", "input", `{"input": 7}`)
@@ -71,6 +80,10 @@ func TestInputsThatRetentionTookAreJournaled(t *testing.T) {
 		}
 		if n := r.has(p, "InputLost"); n != 1 {
 			t.Errorf("%d records say that inputs were lost, want 1", n)
+		}
+		want := fmt.Sprintf("input log commands: InputLost: the log begins later, offsets %d to %d are gone unread; reading goes on at offset %d", from, from, from+1)
+		if said := <-notes; !slices.Contains(said, want) {
+			t.Errorf("published as %q, want %q", said, want)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,12 @@ import (
 // show what checkpoints do not explain. The cluster's lock guards it.
 type cursors struct {
 	last map[int32]checkpointed
-	told map[lease]bool // whether the offsets were others than a checkpoint explains
+	held map[int32]snapshot.Authority // the lease that was published last
+	told map[lease]bool               // whether the offsets were others than a checkpoint explains
+}
+
+func newCursors() cursors {
+	return cursors{map[int32]checkpointed{}, map[int32]snapshot.Authority{}, map[lease]bool{}}
 }
 
 // checkpointed is the newest checkpoint of a partition.
@@ -86,7 +92,8 @@ func (c checkpointed) then(commit *kafka.Commit) checkpointed {
 	return c
 }
 
-// published holds what an owner shows of its cursor against what it was told.
+// published holds what an owner shows of its cursor against what it was told. Who is
+// blocked owns nothing: it repeats the lease that was there, and adds why.
 func (c *cursors) published(n *node, rec *kgo.Record, commit *kafka.Commit) {
 	p := rec.Partition
 	fail := func(format string, args ...any) {
@@ -95,6 +102,14 @@ func (c *cursors) published(n *node, rec *kgo.Record, commit *kafka.Commit) {
 	var r snapshot.Record
 	if err := json.Unmarshal(rec.Value, &r); err != nil {
 		fail("publishes what cannot be read: %w", err)
+		return
+	}
+	last, known := c.held[p]
+	c.held[p] = r.Authority
+	if r.Blocked != nil { // it does not own, and has not come as far as the offsets
+		if known && !reflect.DeepEqual(r.Authority, last) {
+			n.w.failAbout(ofPartition(p), "%s is blocked from %s and publishes another lease than was there: %+v, not %+v", n.name, partitionName(p), r.Authority, last)
+		}
 		return
 	}
 	says := func(what string) bool {
