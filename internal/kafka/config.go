@@ -39,6 +39,10 @@ type Config struct {
 	Limits   *Limits      // what was learnt of brokers that take less than topics.yaml wants; nil: nothing
 	Logger   *slog.Logger // nil: silent
 	Hook     kgo.Hook     // nil: none. Tests see what their clients write and read.
+	// Patience is how long a broker that does not answer is waited for, beyond what the
+	// request itself gives it, before the request goes to where it belongs by then;
+	// at least 100 ms; 0: kgo's 10 s, which outlasts a lease.
+	Patience time.Duration
 }
 
 // Names are the names under the configured prefix.
@@ -86,6 +90,9 @@ func (c Config) base(names topics.Names, role string) []kgo.Opt {
 	}
 	if c.SASL != nil {
 		opts = append(opts, kgo.SASL(c.SASL))
+	}
+	if c.Patience > 0 {
+		opts = append(opts, kgo.RequestTimeoutOverhead(c.Patience))
 	}
 	return opts
 }

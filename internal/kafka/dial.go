@@ -32,7 +32,19 @@ func (c Config) dialer() Dialer {
 	if c.TLS != nil {
 		dial = encrypted(dial, c.TLS)
 	}
+	if c.Patience > 0 {
+		dial = within(c.Patience, dial)
+	}
 	return paced(dial)
+}
+
+// within is a dialer that gives up after a while.
+func within(d time.Duration, dial Dialer) Dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		return dial(ctx, network, addr)
+	}
 }
 
 // encrypted speaks TLS over the connections of a dialer, with whom it has dialled

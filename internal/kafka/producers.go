@@ -13,9 +13,11 @@ const (
 	maxBuffered = 1 << 20
 )
 
-// produceBase are the options of every producer.
-func produceBase() []kgo.Opt {
-	return []kgo.Opt{
+// produceBase are the options of every producer. A broker that waits longer than
+// Patience for its replicas answers that it did, and is asked again: the records
+// carry their numbers, and are written once.
+func produceBase(c Config) []kgo.Opt {
+	opts := []kgo.Opt{
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		// kgo lingers 10 ms by default. Without it a record leaves at once,
 		// and under load batches fill while earlier requests are in flight
@@ -30,6 +32,10 @@ func produceBase() []kgo.Opt {
 		// operator's doing and may come back; a record is not failed for it.
 		kgo.UnknownTopicRetries(-1),
 	}
+	if c.Patience > 0 {
+		opts = append(opts, kgo.ProduceRequestTimeout(c.Patience))
+	}
+	return opts
 }
 
 // NewJournalProducer makes the client of the journal alone: idempotent,
@@ -46,7 +52,7 @@ func produceBase() []kgo.Opt {
 // fate is unknown, and the next one would look like data loss: so produce with
 // a context that ends only when the owner gives up the partition.
 func NewJournalProducer(c Config) (*kgo.Client, error) {
-	opts := append(produceBase(),
+	opts := append(produceBase(c),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.StopProducerOnDataLossDetected(),
 	)
@@ -64,7 +70,7 @@ func NewEffectsProducer(c Config) (*kgo.Client, error) {
 
 // effectsBase are the options of producers of what is idempotent downstream.
 func effectsBase(c Config) []kgo.Opt {
-	return append(produceBase(), kgo.RecordPartitioner(keyOrPlace{}), kgo.WithHooks(&readopt{limits: c.Limits}))
+	return append(produceBase(c), kgo.RecordPartitioner(keyOrPlace{}), kgo.WithHooks(&readopt{limits: c.Limits}))
 }
 
 // EffectTimeout is how long a record of NewOutboxProducer and NewSummaryProducer

@@ -51,7 +51,7 @@ func NewTxn(c Config, partition int32) (*Txn, error) {
 // and fences this Txn's own earlier transactions too.
 func (t *Txn) Fence(ctx context.Context) error {
 	t.Close()
-	cl, err := t.config.client("checkpoint", append(produceBase(),
+	cl, err := t.config.client("checkpoint", append(produceBase(t.config),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.TransactionalID(t.id),
 		kgo.TransactionTimeout(txnTimeout),

@@ -27,6 +27,10 @@ const recoveriesAtOnce = 8
 // retryPause is how long a failed reign, question or checkpoint waits.
 const retryPause = 250 * time.Millisecond
 
+// leaseTries is how many brokers that hang one after the other an owner may meet
+// before its lease is used up: one, for an answer, gets such a part of it.
+const leaseTries = 5
+
 // HostConfig is what the partitions of one process share.
 type HostConfig struct {
 	Kafka      kafka.Config
@@ -100,6 +104,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 		c.Kafka.Limits = &kafka.Limits{}
 	}
 	if c.Cluster == nil {
+		c.Kafka.Patience = c.Settings.Lease / leaseTries
 		c.Cluster = kafkaCluster{c.Kafka}
 	}
 	names, err := c.Cluster.Names()
