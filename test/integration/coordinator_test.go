@@ -14,8 +14,10 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
 // away is how long the coordinator does not answer: longer than a member's session.
@@ -28,7 +30,7 @@ func TestAGroupWithoutItsCoordinator(t *testing.T) {
 	d := onThree(t, 2)
 	adm := d.admin()
 	coordinator := d.coordinator(adm)
-	d.leadElsewhere(adm, coordinator)
+	d.liveElsewhere(adm, coordinator)
 	for p := range int32(partitions) {
 		d.api.startAndWait(d.inPartition("before", p), chain(2, "shop.add"), 1)
 	}
@@ -113,51 +115,72 @@ func (d *deployment) coordinator(adm *kadm.Client) int32 {
 	return at
 }
 
-// leadElsewhere lets other brokers lead what a broker leads and what has replicas.
-func (d *deployment) leadElsewhere(adm *kadm.Client, broker int32) {
+// liveElsewhere takes from a broker what others have as well, so that nothing but the
+// group waits for it. What Kafka itself keeps comes back when the test ends.
+func (d *deployment) liveElsewhere(adm *kadm.Client, broker int32) {
 	d.t.Helper()
-	all, err := adm.ListTopicsWithInternal(d.t.Context())
+	all, err := d.replicas()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	var order kadm.AlterPartitionAssignmentsReq
-	led := kadm.TopicsSet{}
+	var there, back kadm.AlterPartitionAssignmentsReq
 	for _, topic := range all {
 		for _, p := range topic.Partitions {
-			if p.Leader != broker || len(p.Replicas) == 1 {
+			if !replicatedOn(p, broker) {
 				continue
 			}
-			replicas := slices.DeleteFunc(slices.Clone(p.Replicas), func(id int32) bool { return id == broker })
-			order.Assign(topic.Topic, p.Partition, append(replicas, broker))
-			led.Add(topic.Topic, p.Partition)
+			there.Assign(*topic.Topic, p.Partition, slices.DeleteFunc(slices.Clone(p.Replicas), func(id int32) bool { return id == broker }))
+			if topic.IsInternal {
+				back.Assign(*topic.Topic, p.Partition, p.Replicas)
+			}
 		}
 	}
-	if len(led) == 0 {
-		return
-	}
-	if _, err := adm.AlterPartitionAssignments(d.t.Context(), order); err != nil {
+	if _, err := adm.AlterPartitionAssignments(d.t.Context(), there); err != nil {
 		d.t.Fatal(err)
 	}
-	eventually(d.t, readyLimit, "other brokers lead", func() error {
-		if _, err := adm.ElectLeaders(d.t.Context(), kadm.ElectPreferredReplica, led); err != nil {
-			return err
+	d.t.Cleanup(func() {
+		if _, err := adm.AlterPartitionAssignments(context.WithoutCancel(d.t.Context()), back); err != nil {
+			d.t.Errorf("giving broker %d its replicas back: %v", broker, err)
 		}
-		return d.ledBy(broker)
 	})
+	eventually(d.t, readyLimit, "the broker has nothing that others have", func() error { return d.livesOn(broker) })
 }
 
-// ledBy is an error as long as a broker leads something that others have as well.
-func (d *deployment) ledBy(broker int32) error {
-	adm := d.admin() // a new one: kadm answers from a cache
-	all, err := adm.ListTopicsWithInternal(d.t.Context())
+// livesOn is an error as long as a broker has something that others have as well.
+func (d *deployment) livesOn(broker int32) error {
+	all, err := d.replicas()
 	for _, topic := range all {
 		for _, p := range topic.Partitions {
-			if p.Leader == broker && len(p.Replicas) > 1 {
-				return fmt.Errorf("broker %d leads %s/%d", broker, topic.Topic, p.Partition)
+			if replicatedOn(p, broker) {
+				return fmt.Errorf("broker %d has %s/%d", broker, *topic.Topic, p.Partition)
 			}
 		}
 	}
 	return err
+}
+
+func replicatedOn(p kmsg.MetadataResponseTopicPartition, broker int32) bool {
+	return len(p.Replicas) > 1 && (p.Leader == broker || slices.Contains(p.Replicas, broker))
+}
+
+// replicas are where the partitions of the deployment's topics are, and those of the
+// log of transactions, as of now: kadm answers from a cache.
+func (d *deployment) replicas() ([]kmsg.MetadataResponseTopic, error) {
+	set, err := topics.Default().Set(topics.Options{Prefix: d.prefix, Partitions: partitions, Queues: []string{"shop"}})
+	if err != nil {
+		return nil, err
+	}
+	req := kmsg.NewPtrMetadataRequest()
+	for _, t := range append(set.Desired(), topics.Topic{Name: "__transaction_state"}) {
+		topic := kmsg.NewMetadataRequestTopic()
+		topic.Topic = &t.Name
+		req.Topics = append(req.Topics, topic)
+	}
+	answer, err := req.RequestWith(d.t.Context(), d.client())
+	if err != nil {
+		return nil, err
+	}
+	return answer.Topics, nil
 }
 
 // pause stops a node as a machine that stalls does: its connections stay.

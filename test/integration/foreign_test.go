@@ -18,7 +18,8 @@ import (
 // client is a Kafka client that knows nothing of Heddle.
 func (d *deployment) client(opts ...kgo.Opt) *kgo.Client {
 	d.t.Helper()
-	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(strings.Split(d.brokers, ",")...))...)
+	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(strings.Split(d.brokers, ",")...),
+		kgo.RequestTimeoutOverhead(time.Second), kgo.DialTimeout(time.Second))...) // some tests stall brokers
 	if err != nil {
 		d.t.Fatal(err)
 	}

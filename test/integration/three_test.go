@@ -31,6 +31,7 @@ type three struct {
 	nodes   []string                   // containers by node id, less one
 	ours    []testcontainers.Container // what end removes
 	network *testcontainers.DockerNetwork
+	clock   string // the library that gives a node a clock of its own; empty: nothing has built it
 	err     error
 }
 
@@ -60,6 +61,9 @@ func (c *three) start(ctx context.Context) (err error) {
 		return nil
 	}
 	if c.network, err = tcnetwork.New(ctx); err != nil {
+		return err
+	}
+	if c.clock, err = clockLibrary(ctx); err != nil {
 		return err
 	}
 	var addrs []netip.AddrPort
@@ -103,9 +107,15 @@ func (c *three) node(ctx context.Context, id int, addr netip.AddrPort) (testcont
 		"KAFKA_BROKER_SESSION_TIMEOUT_MS":                "2000",
 		"KAFKA_BROKER_HEARTBEAT_INTERVAL_MS":             "500",
 		"KAFKA_REPLICA_LAG_TIME_MAX_MS":                  "2000",
+		// What brokers ask of each other hangs as long as one that stalls, by default
+		// for 30 s: longer than a lease.
+		"KAFKA_CONTROLLER_SOCKET_TIMEOUT_MS": "2000",
+		"KAFKA_REPLICA_SOCKET_TIMEOUT_MS":    "2000",
+		"KAFKA_REQUEST_TIMEOUT_MS":           "2000",
 	})
 	return testcontainers.Run(ctx, image(),
 		testcontainers.WithEnv(env),
+		c.withClock(),
 		testcontainers.WithExposedPorts("19092/tcp"),
 		tcnetwork.WithNetwork([]string{host}, c.network),
 		testcontainers.WithHostConfigModifier(func(h *container.HostConfig) {
