@@ -32,7 +32,7 @@ func (w *world) calmDown() {
 		n.cutOff = false
 		n.hear()
 		n.mu.Lock()
-		n.skew = 0
+		n.setSkew(0)
 		n.mu.Unlock()
 		n.wake()
 	}

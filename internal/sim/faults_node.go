@@ -210,7 +210,7 @@ func (w *world) setClock(n *node, skew time.Duration) {
 		return
 	}
 	n.mu.Lock()
-	n.skew = skew
+	n.setSkew(skew)
 	n.mu.Unlock()
 	w.skews[n.slot] = skew
 	w.tell(n.about(), "  the clock of %s is off by %v", n.name, skew)

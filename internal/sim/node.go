@@ -45,6 +45,8 @@ type node struct {
 	mu   sync.Mutex
 	gate chan struct{} // closed when it wakes; nil: it is awake
 	skew time.Duration // of its clock
+	was  time.Duration // skew before it was set last
+	set  time.Time     // when that was; zero: never
 
 	ending sync.WaitGroup
 }

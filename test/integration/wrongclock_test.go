@@ -24,6 +24,8 @@ import (
 
 // The broker that leads the inbox's first partition has a wrong clock, ahead and then
 // behind. It is warned of by its id, and it stops nobody: the owners stay, and decide.
+// It is the last test of these brokers, as its file is: Kafka measures by the time of
+// day how far replicas lag, and is not itself for as long as a clock has leapt.
 func TestOneBrokersClock(t *testing.T) {
 	d := onThree(t, 2)
 	theThree.needsClocks(t)
