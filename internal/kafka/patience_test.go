@@ -20,8 +20,8 @@ import (
 func TestABrokerThatHangsIsGivenUp(t *testing.T) {
 	const patience = 2 * time.Second
 	for name, c := range map[string]struct{ patience, atLeast, within time.Duration }{
-		"with patience":    {patience, patience, 3 * patience},
-		"with kgo's own":   {0, 10 * time.Second, time.Minute},
+		"with patience":     {patience, patience, 3 * patience},
+		"with kgo's own":    {0, 10 * time.Second, time.Minute},
 		"with the shortest": {100 * time.Millisecond, 100 * time.Millisecond, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
