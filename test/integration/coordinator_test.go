@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -36,6 +37,7 @@ func TestAGroupWithoutItsCoordinator(t *testing.T) {
 	}
 	d.positionsCatchUp(adm) // all have met their new leaders
 	owners := d.partitionOwners("before")
+	d.positionsRest(adm)
 
 	resume := theThree.pause(t, coordinator)
 	began := time.Now()
@@ -206,6 +208,32 @@ func (c *three) pause(t *testing.T, node int32) (resume func()) {
 	}
 	t.Cleanup(resume)
 	return resume
+}
+
+// positionsRest waits until the planners' group has committed nothing new for two
+// checkpoint intervals. A transaction with positions that the coordinator's broker has
+// no mark of yet when it stops ends only when it is back, and so does its owner's next.
+func (d *deployment) positionsRest(adm *kadm.Client) {
+	d.t.Helper()
+	var last string
+	var since time.Time
+	eventually(d.t, takeoverLimit, "the committed positions rest", func() error {
+		committed, err := adm.FetchOffsets(d.t.Context(), d.names.PlannerGroup())
+		if err != nil {
+			return err
+		}
+		var now []string
+		for _, o := range committed.Sorted() {
+			now = append(now, fmt.Sprintf("%s/%d@%d", o.Topic, o.Partition, o.At))
+		}
+		if at := fmt.Sprint(now); at != last {
+			last, since = at, time.Now()
+		}
+		if time.Since(since) < 2*time.Second {
+			return errors.New("they are new")
+		}
+		return nil
+	})
 }
 
 // positionsCatchUp waits until the planners' group has committed the ends of commands.
