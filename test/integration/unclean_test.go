@@ -51,6 +51,16 @@ func TestAnUncleanElection(t *testing.T) {
 	}
 	stopped()
 
+	// The owner that finds it says so for as long as it reigns.
+	eventually(t, takeoverLimit, "readiness warns of the input log", func() error {
+		var all snapshot.Aggregate
+		err := d.api.get("/v1/readiness", &all)
+		if told := fmt.Sprint(all.Warnings, err); !strings.Contains(told, "input log commands") {
+			return fmt.Errorf("it says %s", told)
+		}
+		return nil
+	})
+
 	// What makes the owner append is taken, and waits.
 	if err := d.api.do(http.MethodPut, "/v1/workflows/"+d.inPartition("behind", ofJournal), object{"definition": chain(1, "shop.add"), "input": 1}, nil); err != nil {
 		t.Fatal(err)
@@ -68,14 +78,6 @@ func TestAnUncleanElection(t *testing.T) {
 		d.endsWith(d.inPartition(fmt.Sprintf("alone-%d", i), ofCommands), "2")
 		d.wantCompleted(d.inPartition(fmt.Sprintf("alone-%d", i), ofCommands), 1)
 	}
-	eventually(t, takeoverLimit, "readiness warns of the input log", func() error {
-		var all snapshot.Aggregate
-		err := d.api.get("/v1/readiness", &all)
-		if told := fmt.Sprint(all.Warnings, err); !strings.Contains(told, "input log commands") {
-			return fmt.Errorf("it says %s", told)
-		}
-		return nil
-	})
 	if now := d.endOf(d.names.Journal(), ofJournal); now != end {
 		t.Errorf("the blocked journal ended at %d, and ends at %d", end, now)
 	}
