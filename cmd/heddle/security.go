@@ -25,7 +25,7 @@ type kafkaSecurity struct {
 	KafkaPassword     string `placeholder:"SECRET" help:"Password of that user; better given by $$HEDDLE_KAFKA_PASSWORD or the file below."`
 	KafkaPasswordFile string `placeholder:"FILE" help:"File that has the password; read for each connection."`
 	KafkaTokenFile    string `placeholder:"FILE" help:"File that has the token for oauthbearer; read for each connection."`
-	KafkaTokenCommand string `placeholder:"COMMAND" help:"Command that prints the token for oauthbearer; run by sh for each connection."`
+	KafkaTokenCommand string `placeholder:"COMMAND" help:"Program that prints the token for oauthbearer, and its arguments, divided at spaces; it is run for each connection, without a shell."`
 }
 
 func (s *kafkaSecurity) security() kafka.Security {

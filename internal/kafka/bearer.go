@@ -24,15 +24,29 @@ func (s Security) bearer() (sasl.Mechanism, error) {
 	if s.User != "" || s.Password != "" || s.PasswordFile != "" {
 		return nil, errors.New("SASL oauthbearer takes a token, no user and no password")
 	}
-	if s.TokenFile != "" {
-		if _, err := secretFile("token", s.TokenFile); err != nil {
-			return nil, err
-		}
+	if err := s.canPrint(); err != nil {
+		return nil, err
 	}
 	return oauth.Oauth(func(ctx context.Context) (oauth.Auth, error) {
 		token, err := s.token(ctx)
 		return oauth.Auth{Token: token}, err
 	}), nil
+}
+
+// canPrint says what keeps the token from being had at all.
+func (s Security) canPrint() error {
+	if s.TokenFile != "" {
+		_, err := secretFile("token", s.TokenFile)
+		return err
+	}
+	words := strings.Fields(s.TokenCommand)
+	if len(words) == 0 {
+		return errors.New("the token command is empty")
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return fmt.Errorf("the token command: %w", err)
+	}
+	return nil
 }
 
 func (s Security) token(ctx context.Context) (string, error) {
@@ -41,7 +55,8 @@ func (s Security) token(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tokenTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "sh", "-c", s.TokenCommand).Output()
+	words := strings.Fields(s.TokenCommand)
+	out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
 	if err != nil {
 		return "", fmt.Errorf("the token command: %w", err)
 	}

@@ -30,7 +30,7 @@ type Security struct {
 	Password     string
 	PasswordFile string // in place of Password
 	TokenFile    string // for oauthbearer
-	TokenCommand string // prints the token; run by sh for each connection, in place of TokenFile
+	TokenCommand string // prints the token; words at spaces, no shell, run for each connection; in place of TokenFile
 }
 
 // ErrSecurity is what errors of settings are, as against those of a cluster.
