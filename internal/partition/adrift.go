@@ -28,8 +28,8 @@ func (o *Owner) Moor() bool {
 	return o.mooring.CompareAndSwap(adrift, moored) || o.mooring.Load() == moored
 }
 
-// stranded says whether an owner without a reign may not begin another: it is adrift
-// and ends.
-func (o *Owner) stranded() bool {
+// sink ends an owner without a reign that is adrift: it may not begin another. It says
+// whether it has ended so.
+func (o *Owner) sink() bool {
 	return o.mooring.CompareAndSwap(adrift, sunk) || o.mooring.Load() == sunk
 }

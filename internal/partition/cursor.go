@@ -27,6 +27,14 @@ const nowhere int64 = -1
 // of each input log.
 type cursor [1 + len(inputs)]int64
 
+// uncommitted is a cursor of which nothing is committed.
+func uncommitted() (c cursor) {
+	for i := range c {
+		c[i] = nowhere
+	}
+	return c
+}
+
 // cursorTopics are the topics whose offsets a cursor has.
 func (h *Host) cursorTopics() [len(cursor{})]string {
 	topics := [len(cursor{})]string{h.names.Journal()}
@@ -38,7 +46,7 @@ func (h *Host) cursorTopics() [len(cursor{})]string {
 
 // cursor is the one that a checkpoint commits, unless it is bare.
 func (m *marker) cursor() cursor {
-	c := cursor{nowhere, nowhere, nowhere}
+	c := uncommitted()
 	if m == nil {
 		return c
 	}
@@ -131,7 +139,7 @@ func (r *reign) committed(ctx context.Context, group string) (cursor, error) {
 }
 
 func (r *reign) committedNow(ctx context.Context, group string) (cursor, error) {
-	c := cursor{nowhere, nowhere, nowhere}
+	c := uncommitted()
 	all, err := r.host.adm.FetchOffsets(kadm.RequireStable(ctx), group)
 	if errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed anything
 		return c, nil

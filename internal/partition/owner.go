@@ -123,13 +123,13 @@ func (o *Owner) run(ctx context.Context) {
 	defer o.host.exit(o)
 	defer o.lost()
 	defer o.set(Ended, 0, "")
-	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load() && !o.stranded(); {
+	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load() && !o.sink(); {
 		began := time.Now()
 		err := caught(o.logger, func() error { return o.reign(ctx) })
 		if err == nil || ctx.Err() != nil || o.revoked.Load() {
 			return
 		}
-		if o.stranded() {
+		if o.sink() {
 			o.logger.Warn("the reign of an owner that the group does not know ends", "cause", err)
 			return
 		}

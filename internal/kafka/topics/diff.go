@@ -210,22 +210,18 @@ func promises(setting, have, want string) bool {
 	if have == want {
 		return true
 	}
+	h, errHave := strconv.ParseInt(have, 10, 64)
+	w, errWant := strconv.ParseInt(want, 10, 64)
+	if errHave != nil || errWant != nil {
+		return false
+	}
 	switch setting {
-	case retentionMs, deleteRetentionMs, maxMessage, minInsync:
-		h, errHave := strconv.ParseInt(have, 10, 64)
-		w, errWant := strconv.ParseInt(want, 10, 64)
-		if errHave != nil || errWant != nil {
-			return false
-		}
-		endless := setting == retentionMs && h == -1
-		return endless || w >= 0 && h >= w
+	case retentionMs:
+		return h == -1 || w >= 0 && h >= w
+	case deleteRetentionMs, maxMessage, minInsync:
+		return w >= 0 && h >= w
 	}
-	if grows(setting) {
-		h, errHave := strconv.ParseInt(have, 10, 64)
-		w, errWant := strconv.ParseInt(want, 10, 64)
-		return errHave == nil && errWant == nil && h >= 0 && h <= w
-	}
-	return false
+	return grows(setting) && h >= 0 && h <= w
 }
 
 // grows says of a setting that a topic is longer where it is larger than wanted.
