@@ -289,7 +289,7 @@ func (c *checkpointer) finished(p *Processor, j *job) {
 // the next checkpoint: when all that it has expires, nothing is missing then.
 func (c *checkpointer) askCovered() {
 	at, r := c.at, c.r
-	r.beside.Go(func() {
+	r.alongside(func() {
 		ctx, stop := context.WithTimeout(r.log.ctx, askTimeout)
 		defer stop()
 		end, err := r.read.end(ctx, r.host.names.Journal(), r.o.p)

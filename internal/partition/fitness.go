@@ -101,7 +101,9 @@ func (h *Host) tryDisk() *diskTrial {
 	}
 	go func() {
 		defer close(t.done)
-		t.unfit = h.trialOf(free)
+		if err := caught(h.logger, func() error { t.unfit = h.trialOf(free); return nil }); err != nil {
+			t.unfit = &UnfitError{NeedsDisk, err}
+		}
 	}()
 	return t
 }

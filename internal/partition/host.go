@@ -153,8 +153,9 @@ func (h *Host) connect() (err error) {
 
 func (h *Host) start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for _, run := range []func(context.Context){h.router.run, h.ends.run, h.queues.run, h.clock.run} {
-		h.wg.Go(func() { run(ctx) })
+	h.wg.Go(func() { keep(ctx, h.logger, h.router.run, h.router.interrupted) })
+	for _, run := range []func(context.Context){h.ends.run, h.queues.run, h.clock.run} {
+		h.wg.Go(func() { keep(ctx, h.logger, run, func(error) {}) }) // their questions are contained one by one
 	}
 }
 

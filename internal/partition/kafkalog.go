@@ -117,7 +117,11 @@ func (l *kafkaLog) mayFit(r *kgo.Record, err error) bool {
 // that was (J4), and says so in one of two ways.
 func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(error)) {
 	go func() {
-		less, bad := l.host.learnLimit(l.ctx, r.Topic, r.Timestamp)
+		var less bool
+		bad := caught(l.host.logger, func() (err error) {
+			less, err = l.host.learnLimit(l.ctx, r.Topic, r.Timestamp)
+			return err
+		})
 		switch {
 		case l.ctx.Err() != nil: // nobody waits for it
 		case bad != nil || less && l.mayFit(r, err):

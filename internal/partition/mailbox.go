@@ -73,8 +73,8 @@ func (m *mailbox) do(f func(*Processor)) {
 
 func (m *mailbox) put(f func(*Batch)) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	f(&m.batch)
-	m.mu.Unlock()
 	m.ring()
 }
 
@@ -95,6 +95,7 @@ func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
 		bytes += len(r.Key) + len(r.Value)
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock() // the client may meet a defect when it is paused
 	m.batch.Inputs[s] = append(m.batch.Inputs[s], records...)
 	m.held[s] += len(records)
 	m.bytes[s] += bytes
@@ -102,7 +103,6 @@ func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
 		m.paused[s] = true
 		m.flow.pause(s)
 	}
-	m.mu.Unlock()
 	m.ring()
 }
 
@@ -110,6 +110,7 @@ func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
 // of the room is free.
 func (m *mailbox) took(s events.Source, records, bytes int) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.held[s] -= records
 	m.bytes[s] -= bytes
 	if m.paused[s] && m.held[s] <= m.mostRecords/2 && m.bytes[s] <= m.mostBytes/2 {
@@ -118,7 +119,6 @@ func (m *mailbox) took(s events.Source, records, bytes int) {
 			m.flow.resume(s)
 		}
 	}
-	m.mu.Unlock()
 }
 
 // hold stops and restarts the fetching of a log that cannot be read for now,

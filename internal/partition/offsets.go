@@ -84,7 +84,11 @@ func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 	if a.host.Flaws.DecidedEnds {
 		list = a.host.adm.ListCommittedOffsets
 	}
-	ends, err := list(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
+	var ends kadm.ListedOffsets
+	err := caught(a.host.logger, func() (err error) {
+		ends, err = list(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
+		return err
+	})
 	if err != nil {
 		sleep(ctx, retryPause)
 	}
@@ -93,7 +97,11 @@ func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 
 // askDecided answers how far transactions in commands are decided.
 func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
-	end, err := ask(ctx, h.adm.ListCommittedOffsets, h.names.Commands(), p)
+	var end int64
+	err := caught(h.logger, func() (err error) {
+		end, err = ask(ctx, h.adm.ListCommittedOffsets, h.names.Commands(), p)
+		return err
+	})
 	if ctx.Err() == nil {
 		box.do(func(p *Processor) { p.decidedTo(end, err) })
 	}
@@ -102,7 +110,10 @@ func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
 // askQueue answers where a queue's log stands (E3).
 func (h *Host) askQueue(ctx context.Context, queue string, box *mailbox) {
 	q := QueueOffsets{Queue: queue}
-	q.Partitions, q.Err = h.queueOffsets(ctx, queue)
+	q.Err = caught(h.logger, func() (err error) {
+		q.Partitions, err = h.queueOffsets(ctx, queue)
+		return err
+	})
 	if ctx.Err() == nil {
 		box.put(func(b *Batch) { b.Queues = append(b.Queues, q) })
 	}

@@ -1,17 +1,20 @@
 package partition
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
 )
 
-// PanicError is a defect outside of decisions: it ends a reign, and no process.
+// PanicError is a defect outside of decisions: it ends a reign or a question, and no
+// process.
 type PanicError struct {
 	Value string
 	Place string // function and line
@@ -24,11 +27,40 @@ func caught(logger *slog.Logger, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			bad := &PanicError{Value: cut(fmt.Sprint(v), reasonBytes), Place: panicPlace()}
-			logger.Error("a defect ends the ownership of the partition; it is recovered", "panic", v, "place", bad.Place, "stack", string(debug.Stack()))
+			logger.Error("a defect ends what it is met in, which begins anew", "panic", v, "place", bad.Place, "stack", string(debug.Stack()))
 			err = bad
 		}
 	}()
 	return f()
+}
+
+// keep runs what serves all partitions until it returns. A defect that it meets is
+// told to who mends what it leaves, and after a pause it runs again.
+func keep(ctx context.Context, logger *slog.Logger, run func(context.Context), mend func(error)) {
+	for pause := retryPause; ; pause = min(2*pause, keepPauseMost) {
+		began := time.Now()
+		err := caught(logger, func() error { run(ctx); return nil })
+		if err == nil {
+			return
+		}
+		mend(err)
+		if time.Since(began) > 2*keepPauseMost {
+			pause = retryPause
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// keepPauseMost bounds how long what meets defects again and again rests.
+const keepPauseMost = 5 * time.Second
+
+// alongside runs f beside the loop of a reign. A defect that it meets ends the reign.
+func (r *reign) alongside(f func()) {
+	r.beside.Go(func() {
+		if err := caught(r.o.logger, func() error { f(); return nil }); err != nil {
+			r.box.do(func(p *Processor) { p.fail(err) })
+		}
+	})
 }
 
 // panicPlace is where the panic began that is being recovered.

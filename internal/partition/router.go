@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -28,13 +29,20 @@ type router struct {
 	oldTopics bool // a flaw
 
 	mu     sync.Mutex
-	todo   []func()
+	todo   []change
 	cancel context.CancelFunc // of the poll that runs
 
 	// The router's goroutine only:
+	now    []change // that are under way; the first is the one that is made
 	boxes  map[int32]*mailbox
 	ids    map[int32]identity      // what the owners take the topics for
 	faults map[logPlace]*readFault // what cannot be read now
+}
+
+// change is one of what is read.
+type change struct {
+	box *mailbox // of the owner that waits for it; nil: none does
+	do  func()
 }
 
 func newRouter(c Cluster, names topics.Names, logger *slog.Logger) (*router, error) {
@@ -55,17 +63,7 @@ func (r *router) topic(s events.Source) string {
 // run polls until ctx ends.
 func (r *router) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		poll, stop := r.nextPoll(ctx)
-		r.mu.Lock()
-		todo := r.todo
-		r.todo, r.cancel = nil, stop
-		r.mu.Unlock()
-		for _, f := range todo {
-			f()
-		}
-		r.tryFaults()
-		fetches := r.cl.PollFetches(poll)
-		stop()
+		fetches := r.poll(ctx)
 		if fetches.IsClientClosed() {
 			return
 		}
@@ -74,10 +72,43 @@ func (r *router) run(ctx context.Context) {
 	}
 }
 
-// do runs f in the router's goroutine.
-func (r *router) do(f func()) {
+// poll makes the changes that are wanted, and fetches what there is then.
+func (r *router) poll(ctx context.Context) kgo.Fetches {
+	poll, stop := r.nextPoll(ctx)
+	defer stop()
 	r.mu.Lock()
-	r.todo = append(r.todo, f)
+	r.now = append(r.now, r.todo...)
+	r.todo, r.cancel = nil, stop
+	r.mu.Unlock()
+	for ; len(r.now) > 0; r.now = r.now[1:] {
+		r.now[0].do()
+	}
+	r.now = nil
+	r.tryFaults()
+	return r.cl.PollFetches(poll)
+}
+
+// interrupted ends the reigns of all who are read for, behind a defect: of what was
+// fetched or changed then something may be missing. Who waits for a change that is
+// still to be made gets it.
+func (r *router) interrupted(err error) {
+	err = fmt.Errorf("the reading of the input logs was interrupted: %w", err)
+	end := func(box *mailbox) { box.do(func(p *Processor) { p.fail(err) }) }
+	for _, box := range r.boxes { // order: each is told by itself
+		end(box)
+	}
+	if len(r.now) > 0 {
+		if box := r.now[0].box; box != nil {
+			end(box)
+		}
+		r.now = r.now[1:]
+	}
+}
+
+// do runs f in the router's goroutine, for the owner of a mailbox if there is one.
+func (r *router) do(box *mailbox, f func()) {
+	r.mu.Lock()
+	r.todo = append(r.todo, change{box, f})
 	if r.cancel != nil {
 		r.cancel()
 	}
@@ -87,7 +118,7 @@ func (r *router) do(f func()) {
 // start reads a partition's inputs from the given offsets of the topics with the
 // given ids for an owner.
 func (r *router) start(p int32, box *mailbox, id identity, next [logs]int64) {
-	r.do(func() {
+	r.do(box, func() {
 		r.remove(p)
 		r.boxes[p], r.ids[p] = box, id
 		for _, s := range inputs {
@@ -108,7 +139,7 @@ func (r *router) addQueries(p int32) {
 
 // stop ends the reading for an owner, unless another one has started since.
 func (r *router) stop(p int32, box *mailbox) {
-	r.do(func() {
+	r.do(box, func() {
 		if r.boxes[p] == box {
 			r.remove(p)
 		}
@@ -119,13 +150,13 @@ func (r *router) remove(p int32) {
 	if r.boxes[p] == nil {
 		return
 	}
-	delete(r.boxes, p)
-	delete(r.ids, p)
 	all := map[string][]int32{
 		r.names.Queries(): {p}, r.names.Commands(): {p}, r.names.Inbox(): {p},
 	}
 	r.cl.RemoveConsumePartitions(all)
 	r.cl.ResumeFetchPartitions(all)
+	delete(r.boxes, p) // not before: a defect in between leaves the removal to the next owner
+	delete(r.ids, p)
 	for topic := range all {
 		r.settle(logPlace{topic, p})
 	}
@@ -134,7 +165,7 @@ func (r *router) remove(p int32) {
 // seek reads on at another offset; a marker tells the owner where the records
 // from there begin.
 func (r *router) seek(p int32, box *mailbox, s events.Source, offset int64) {
-	r.do(func() {
+	r.do(box, func() {
 		if r.boxes[p] != box {
 			return
 		}
@@ -168,7 +199,8 @@ func (r *router) queries(box *mailbox, records []*kgo.Record) {
 			continue
 		}
 		q := &events.Query{}
-		if err := wire.Unmarshal(rec.Value, q); err != nil {
+		// A defect that it brings out is its own: it is read again by each new owner.
+		if err := caught(r.logger, func() error { return wire.Unmarshal(rec.Value, q) }); err != nil {
 			r.logger.Warn("a query cannot be read", "partition", rec.Partition, "offset", rec.Offset, "error", err)
 			continue
 		}

@@ -163,7 +163,7 @@ func (r *router) hold(at logPlace, held bool) {
 // Who was told of a topic late may read another one of its name: from a position
 // that means nothing there.
 func (r *router) identified(now identity) {
-	r.do(func() {
+	r.do(nil, func() {
 		for p, id := range r.ids { // order: each is told by itself
 			for _, s := range inputs {
 				if box := r.boxes[p]; !now.same(id, s) {

@@ -130,7 +130,7 @@ func (r *reign) inOrder() {
 
 // learnNames reads the names of the workflows beside the loop.
 func (r *reign) learnNames() {
-	r.beside.Go(func() {
+	r.alongside(func() {
 		known, err := collectNames(r.log.ctx, r.store)
 		if err != nil {
 			return // of no use then; the lookups find out by themselves

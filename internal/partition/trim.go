@@ -67,7 +67,7 @@ func (r *reign) trims(now time.Time) []trim {
 
 // beside asks the cluster something, as long as the reign may send.
 func (t *trimmer) beside(r *reign, f func(ctx context.Context)) {
-	r.beside.Go(func() {
+	r.alongside(func() {
 		ctx, stop := context.WithTimeout(r.log.ctx, min(askTimeout, r.host.Settings.Margin))
 		defer stop()
 		f(ctx)
