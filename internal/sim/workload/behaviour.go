@@ -121,6 +121,19 @@ func (b *behaviour) Ends(before int) end {
 	return Errs
 }
 
+// work is how long the attempts of a runnable take that are meant: those that hang,
+// fail and succeed.
+func (c *Component) work() time.Duration {
+	var limit time.Duration
+	needs := c.needs.whole()
+	milliseconds(needs, "timeout_ms", &limit)
+	fails := c.Acts.Fails
+	if c.Acts.Hopeless {
+		integer(needs, "max_retries", &fails)
+	}
+	return time.Duration(c.Acts.Hangs)*limit + time.Duration(fails+1)*c.Acts.Takes
+}
+
 // Result is what a component makes of the input of its task.
 func (c *Component) Result(input json.RawMessage) (json.RawMessage, error) {
 	weight, err := c.WeightOf(input)

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"slices"
+	"time"
 )
 
 // Expectation is what a workflow must come to, whatever happens on the way.
@@ -10,6 +11,7 @@ type Expectation struct {
 	Outputs     map[string][]string // possible latest values of each output; null if there is none
 	completed   uint64
 	skipped     uint64
+	work        time.Duration // of all attempts that are meant, one after the other
 }
 
 // yielded is what a component does in one scope.
@@ -129,6 +131,7 @@ func (c *Component) activate(v any, y *yielded, e *Expectation) {
 			y.passed = append(y.passed, v)
 		}
 	case sleep:
+		e.work += c.rests
 		e.completed++
 		y.facts = append(y.facts, v)
 	case pure:
@@ -138,6 +141,7 @@ func (c *Component) activate(v any, y *yielded, e *Expectation) {
 		}
 		y.facts = append(y.facts, c.Compute(weigh(v)))
 	case step:
+		e.work += c.work()
 		if c.Acts.Hopeless {
 			e.skipped++
 			return

@@ -70,6 +70,16 @@ func (w *Workflow) Inputs() []int64 {
 	return all
 }
 
+// Work is how long the attempts of all workflows take that are meant to be made, one
+// after the other. Those that faults cause are not among them.
+func (p *Plan) Work() time.Duration {
+	var all time.Duration
+	for _, w := range p.Workflows {
+		all += w.Graph.Expected(w.Inputs()).work
+	}
+	return all
+}
+
 // Calmly is the prefix of the ids of the undisturbed runs.
 const Calmly = "calm-"
 
