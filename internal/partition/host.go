@@ -21,7 +21,7 @@ import (
 )
 
 // recoveriesAtOnce bounds the partitions of a process that read their changelog
-// and journal at the same time.
+// and journal at the same time. One to which nothing comes does not count (turn.go).
 const recoveriesAtOnce = 8
 
 // retryPause is how long a failed reign, question or checkpoint waits.
@@ -60,7 +60,7 @@ type Host struct {
 	logger  *slog.Logger
 	effects Producer
 	status  Producer // of status effects
-	reader  *journal.Reader
+	source  journal.Source
 	adm     Admin
 	router  *router
 	ends    *endsAsker
@@ -136,11 +136,9 @@ func (h *Host) connect() (err error) {
 	if h.adm, err = h.Cluster.Admin(); err != nil {
 		return err
 	}
-	source, err := h.Cluster.Source()
-	if err != nil {
+	if h.source, err = h.Cluster.Source(); err != nil {
 		return err
 	}
-	h.reader = journal.Over(source, h.names)
 	if h.router, err = newRouter(h.Cluster, h.names, h.logger); err != nil {
 		return err
 	}
@@ -167,8 +165,8 @@ func (h *Host) Close() {
 }
 
 func (h *Host) closeClients() {
-	if h.reader != nil {
-		h.reader.Close()
+	if h.source != nil {
+		h.source.Close()
 	}
 	if h.adm != nil {
 		h.adm.Close()

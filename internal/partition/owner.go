@@ -233,6 +233,8 @@ type reign struct {
 	log     *kafkaLog
 	end     context.CancelFunc // of what the reign sends
 	read    *reader
+	journal *journal.Reader // never closed: what it reads from is the host's
+	turn    *turn
 	id      identity
 	place   journal.Place // in the journal: what is replayed
 	covered int64         // below this offset the journal need have nothing behind what the store has

@@ -26,13 +26,12 @@ func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign
 		return nil, err
 	}
 	r.broken = broken
-	select { // behind the fence, which may take as long as a coordinator is away
-	case o.host.recovering <- struct{}{}:
-		defer func() { <-o.host.recovering }()
-	case <-before.Done():
+	// Behind the fence, which may take as long as a coordinator is away.
+	if err := r.turn.take(); err != nil {
 		r.close()
-		return nil, before.Err()
+		return nil, err
 	}
+	defer r.turn.end()
 	if err := caught(o.logger, func() error { return r.load(before) }); err != nil {
 		r.tell(before, err)
 		r.close()
@@ -51,7 +50,8 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reign{o: o, host: h, txn: txn, read: read, began: time.Now()}
+	r := &reign{o: o, host: h, txn: txn, read: read, turn: &turn{ctx: before, slots: h.recovering}, began: time.Now()}
+	read.cl, r.journal = turnReader{read.cl, r.turn}, journal.Over(turnSource{h.source, r.turn}, h.names)
 	send, end := context.WithCancel(ctx)
 	r.end = end
 	r.log = &kafkaLog{ctx: send, host: h, p: o.p, journal: h.journalClient()}
@@ -127,7 +127,7 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	}
 	guard := r.store.Marks().Guard
 	b := &replayed{r: r}
-	place, err := r.host.reader.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay}, func(e journal.Entry) error {
+	place, err := r.journal.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay}, func(e journal.Entry) error {
 		r.pending.Store(to - e.Mark.Offset - 1)
 		return b.add(e.Record, e.Mark, !guard.Position.Before(e.Record.Position))
 	})

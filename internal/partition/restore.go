@@ -99,7 +99,7 @@ func (r *reign) prove(ctx context.Context) (why string, err error) {
 	if !m.Applied.IsZero() {
 		r.known = max(m.Applied.Offset+1, covered)
 	}
-	return r.host.reader.Prove(ctx, r.o.p, m.Checkpoint, m.Applied, covered)
+	return r.journal.Prove(ctx, r.o.p, m.Checkpoint, m.Applied, covered)
 }
 
 // kept is what the store keeps about the last checkpoint.
