@@ -20,12 +20,13 @@ func (p *Processor) publishAgain(keys []attemptKey, notified bool) {
 	if len(keys) == 0 {
 		return
 	}
+	a := &again{keys, notified, p.wantEnds(), -1}
 	for _, k := range keys {
-		p.watch.open[k].again = true
+		p.watch.open[k].again = a
 	}
-	p.watch.again = append(p.watch.again, again{keys, notified, p.wantEnds(), -1})
+	p.watch.again = append(p.watch.again, a)
 	if p.Flaws.EarlyTasks {
-		p.watch.again[len(p.watch.again)-1].end = 0
+		a.end = 0
 		p.againOpen()
 	}
 }
@@ -33,8 +34,8 @@ func (p *Processor) publishAgain(keys []attemptKey, notified bool) {
 // endSeen takes an end of the inbox that a round of questions has told. A log that
 // was made anew may end before what was told earlier: the lowest counts.
 func (w *watch) endSeen(round int, end int64) {
-	for i := range w.again {
-		if a := &w.again[i]; a.round <= round && (a.end < 0 || end < a.end) {
+	for _, a := range w.again {
+		if a.round <= round && (a.end < 0 || end < a.end) {
 			a.end = end
 		}
 	}
@@ -48,7 +49,8 @@ func (p *Processor) stillAgain() {
 	}
 }
 
-// againOpen publishes what is still open of those for whom the inbox is read.
+// againOpen publishes what is still open of those for whom the inbox is read. Another
+// attempt of the same runnable may be open by now: it waits for an end of its own.
 func (p *Processor) againOpen() {
 	w := &p.watch
 	for len(w.again) > 0 && w.again[0].end >= 0 && p.inputs[events.FromInbox].next >= w.again[0].end {
@@ -57,8 +59,8 @@ func (p *Processor) againOpen() {
 			w.again = nil
 		}
 		for _, k := range a.keys {
-			if at := w.open[k]; at != nil && at.again {
-				at.again = false
+			if at := w.open[k]; at != nil && at.again == a {
+				at.again = nil
 				p.givenAgain(k, at, a.notified)
 			}
 		}
@@ -93,7 +95,7 @@ func (p *Processor) lookedUp(q *QueueOffsets) {
 	missing := keys[:0]
 	for _, k := range keys {
 		at := p.watch.open[k]
-		if at == nil || at.again || at.row.Notified || at.offset < 0 || at.row.Queue != q.Queue {
+		if at == nil || at.again != nil || at.row.Notified || at.offset < 0 || at.row.Queue != q.Queue {
 			continue
 		}
 		if gone(at, q.Partitions) {

@@ -15,7 +15,7 @@ type watch struct {
 	open  map[attemptKey]*watched
 	next  int64                   // Unix ms of the next sweep
 	asked map[string][]attemptKey // queues whose offsets are asked for, and for whom
-	again []again                 // oldest first
+	again []*again                // oldest first
 
 	unknown map[string]bool // queues whose offsets could not be told, which is in the log
 	spare   spares[watched]
@@ -38,7 +38,7 @@ type watched struct {
 	heard     int64  // Unix ms: notified ones are heard of since
 	looked    int64  // Unix ms: pending ones are released or were looked up since
 	stuck     string // why its task record cannot be out; empty: it can
-	again     bool   // it is to be published again, once the inbox is read
+	again     *again // with whom it is to be published again, once the inbox is read; nil: it is not
 }
 
 func newWatch() watch {
@@ -149,7 +149,7 @@ func (p *Processor) overdue() (silent, pending []attemptKey) {
 		case at.row.Detached:
 		case at.row.Notified && p.clock.now-at.heard >= silence:
 			silent = append(silent, k)
-		case at.row.Notified || at.again || p.clock.now-at.looked < wait:
+		case at.row.Notified || at.again != nil || p.clock.now-at.looked < wait:
 		case at.stuck != "" || at.offset >= 0:
 			pending = append(pending, k)
 		}

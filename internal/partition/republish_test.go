@@ -153,6 +153,48 @@ func TestE3ALookUpIsNotHeldByAnEndThatIsGone(t *testing.T) {
 	}
 }
 
+// What waits for an end of the inbox is an attempt. If the next one of its runnable is
+// looked up meanwhile, that one waits for an end of its own (E1).
+func TestE3ALookUpOfTheNextAttemptWaitsForItsOwnEnd(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	var unread []*kgo.Record
+	reported := func(task *Outgoing) { // and looked up; the report is fetched later
+		m.batch.Produced = []Produced{{Out: task, Offset: 5}}
+		m.mustStep()
+		m.outcome(task, "1")
+		unread = append(unread, m.batch.Inputs[events.FromInbox]...)
+		m.batch.Inputs = [logs][]*kgo.Record{}
+		m.now = m.now.Add(31 * time.Second)
+		m.mustStep()
+		m.passed()
+		m.ends()
+		m.mustStep()
+	}
+	first := m.running("w")
+	reported(first)
+	m.batch.Commands = append(m.batch.Commands, func(p *Processor) {
+		p.giveUp(attemptKey{first.Key, first.Runnable}, first.Decided, "it is lost")
+	})
+	m.mustStep()
+	m.ack()
+	tasks := m.of(first.Kind)
+	if len(tasks) != 2 {
+		t.Fatalf("%d tasks are out, want those of two attempts", len(tasks))
+	}
+	reported(tasks[1])
+	for _, r := range unread {
+		m.batch.Inputs[events.FromInbox] = []*kgo.Record{r}
+		m.mustStep()
+		m.ack()
+	}
+	if n := len(m.of(first.Kind)); n != 2 {
+		t.Errorf("%d tasks are out, want no more: the second attempt was reported before it was looked up", n)
+	}
+	if sum := m.sum("w"); sum != 1 {
+		t.Errorf("the sum is %d, want 1", sum)
+	}
+}
+
 // A queue whose takers are not known is told of once, until they are.
 func TestAQueueThatCannotBeLookedUpIsToldOnce(t *testing.T) {
 	m := newModel(t, Settings{Lease: time.Hour})
