@@ -181,10 +181,10 @@ func TestAPanicWhereReadingsBeginLosesNone(t *testing.T) {
 		s := r.start("a", 0, 1, 2, 3)
 		defer s.leave()
 		for i := range int32(4) {
-			r.sendAs("to"+string('0'+rune(i)), i, r.workflowOf(i), "start", `{"definition":"counter"}`)
+			r.sendAs("to"+string('0'+i), i, r.workflowOf(i), "start", `{"definition":"counter"}`)
 		}
 		for i := range int32(4) {
-			if got := r.reply("to"+string('0'+rune(i)), 1); got.Refusal != nil {
+			if got := r.reply("to"+string('0'+i), 1); got.Refusal != nil {
 				t.Errorf("in partition %d a start got %+v", i, got.Refusal)
 			}
 		}
