@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/task"
 )
 
 // completeCmd gives the result of an attempt.
@@ -39,14 +40,14 @@ type failCmd struct {
 
 // Run implements the command.
 func (c *failCmd) Run(a *app) error {
-	e := client.AttemptError{Type: c.Type, Message: c.Message, Retryable: &c.Retryable}
+	e := &task.Error{Type: c.Type, Message: c.Message, NonRetryable: !c.Retryable}
 	return c.report(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Fail(a, c.Token, e) })
 }
 
 // report connects, lets send tell how an attempt ended, and prints the workflow
 // as it is then.
 func (r *remote) report(a *app, send func(cl *client.Client) (*client.Workflow, error)) error {
-	cl, err := r.open()
+	cl, err := r.open(a)
 	if err != nil {
 		return err
 	}

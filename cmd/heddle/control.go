@@ -16,11 +16,11 @@ type controlArgs struct {
 	Why string `env:"-" help:"Why; kept in the history."`
 }
 
-func (c *controlArgs) why() client.Why { return client.Why{By: c.By, Why: c.Why} }
+func (c *controlArgs) by() client.By { return client.By{Who: c.By, Why: c.Why} }
 
 // do connects, lets send send the command, and prints the workflow as it is then.
 func (c *controlArgs) do(a *app, send func(cl *client.Client) (*client.Workflow, error)) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ type pauseCmd struct{ controlArgs }
 
 // Run implements the command.
 func (c *pauseCmd) Run(a *app) error {
-	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Pause(a, c.ID, c.why()) })
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Pause(a, c.ID, c.by()) })
 }
 
 type resumeCmd struct {
@@ -47,7 +47,7 @@ type resumeCmd struct {
 
 // Run implements the command.
 func (c *resumeCmd) Run(a *app) error {
-	o := client.ResumeOptions{Why: c.why()}
+	o := client.ResumeOptions{By: c.by()}
 	policies, err := a.jsonArg("--policies", c.Policies)
 	if err != nil {
 		return err
@@ -69,14 +69,14 @@ type cancelCmd struct{ controlArgs }
 
 // Run implements the command.
 func (c *cancelCmd) Run(a *app) error {
-	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Cancel(a, c.ID, c.why()) })
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Cancel(a, c.ID, c.by()) })
 }
 
 type checkpointCmd struct{ controlArgs }
 
 // Run implements the command.
 func (c *checkpointCmd) Run(a *app) error {
-	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Checkpoint(a, c.ID, c.why()) })
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Checkpoint(a, c.ID, c.by()) })
 }
 
 type stopCmd struct {
@@ -87,7 +87,7 @@ type stopCmd struct {
 
 // Run implements the command.
 func (c *stopCmd) Run(a *app) error {
-	o := client.StopOptions{Drain: c.Drain, Abandon: !c.Persist, Why: c.why()}
+	o := client.StopOptions{Drain: c.Drain, Abandon: !c.Persist, By: c.by()}
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Stop(a, c.ID, o) })
 }
 
@@ -100,7 +100,7 @@ type retryCmd struct {
 
 // Run implements the command.
 func (c *retryCmd) Run(a *app) error {
-	o := client.RetryOptions{Runnables: c.Runnable, Component: c.Component, Why: c.why()}
+	o := client.RetryOptions{Runnables: c.Runnable, Component: c.Component, By: c.by()}
 	input, err := a.jsonArg("--input", c.Input)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ type skipCmd struct {
 
 // Run implements the command.
 func (c *skipCmd) Run(a *app) error {
-	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Skip(a, c.ID, c.Runnable, c.why()) })
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Skip(a, c.ID, c.Runnable, c.by()) })
 }
 
 type deleteCmd struct {
@@ -129,6 +129,6 @@ type deleteCmd struct {
 // Run implements the command.
 func (c *deleteCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) {
-		return &client.Workflow{ID: c.ID, Status: "deleted"}, cl.Delete(a, c.ID, c.Force, c.why())
+		return &client.Workflow{ID: c.ID, Status: "deleted"}, cl.Delete(a, c.ID, c.Force, c.by())
 	})
 }

@@ -32,7 +32,7 @@ func (c *defineCmd) Run(a *app) error {
 	}
 	verb := "is valid"
 	if !c.Check {
-		cl, err := c.open()
+		cl, err := c.open(a)
 		if err != nil {
 			return err
 		}

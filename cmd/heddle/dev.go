@@ -101,7 +101,7 @@ func (c *devCmd) greet(a *app, d *dev.Dev, took time.Duration) {
 
 // serve registers the files until the process is told to stop.
 func (c *devCmd) serve(a *app, d *dev.Dev) error {
-	cl, err := client.New(client.Options{URL: d.URL})
+	cl, err := client.New(a, client.Options{URL: d.URL})
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func readNote(t *testing.T, dir string) {
 	if err != nil {
 		return
 	}
-	cl, err := (&remote{Data: dir}).open()
+	cl, err := (&remote{Data: dir}).open(t.Context())
 	if err != nil {
 		return
 	}

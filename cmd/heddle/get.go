@@ -10,7 +10,7 @@ type getCmd struct {
 
 // Run implements the command.
 func (c *getCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}

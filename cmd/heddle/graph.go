@@ -36,7 +36,7 @@ func (c *graphCmd) graph(a *app, format string) ([]byte, error) {
 	if isFile(c.ID) {
 		return a.fileGraph(c.ID, format)
 	}
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type historyCmd struct {
 
 // Run implements the command.
 func (c *historyCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *inputCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *inputCmd) Run(a *app) error {
 }
 
 func (c *inputCmd) options(a *app) (client.InputOptions, error) {
-	o := client.InputOptions{Key: c.Key, Why: client.Why{By: c.By, Why: c.Why}}
+	o := client.InputOptions{IdempotencyKey: c.Key, By: client.By{Who: c.By, Why: c.Why}}
 	if c.Replace {
 		o.Mode = "replace"
 	}

@@ -23,7 +23,7 @@ func (c *listCmd) Run(a *app) error {
 	if known := events.Statuses(); c.Status != "" && !slices.Contains(known, c.Status) {
 		return usageError("--status %q is none of %s", c.Status, strings.Join(known, ", "))
 	}
-	filter := client.Filter{Status: c.Status, Definition: c.Definition, Labels: map[string]string{}}
+	filter := client.Filter{Status: client.Status(c.Status), Definition: c.Definition, Labels: map[string]string{}}
 	for _, l := range c.Label {
 		key, value, ok := strings.Cut(l, "=")
 		if !ok {
@@ -31,7 +31,7 @@ func (c *listCmd) Run(a *app) error {
 		}
 		filter.Labels[key] = value
 	}
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func collect[T any](limit int, get func(cursor string, limit int) (*client.Page[
 func printList(w io.Writer, all []client.Workflow) {
 	table := [][]string{{"ID", "STATUS", "DEFINITION", "UPDATED", "RUNNABLES"}}
 	for _, wf := range all {
-		table = append(table, []string{wf.ID, wf.Status, versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts)})
+		table = append(table, []string{wf.ID, string(wf.Status), versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts)})
 	}
 	rows(w, table)
 }

@@ -25,7 +25,7 @@ type place struct {
 
 // Run implements the command.
 func (c *lookupCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *lookupCmd) Run(a *app) error {
 	case err != nil:
 		return err
 	default:
-		p = place{ID: w.ID, Found: true, Status: w.Status, Partition: &w.Partition, Owner: w.Owner}
+		p = place{ID: w.ID, Found: true, Status: string(w.Status), Partition: &w.Partition, Owner: w.Owner}
 	}
 	return a.print(p, func(out io.Writer) { printPlace(out, p) })
 }

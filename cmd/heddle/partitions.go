@@ -18,7 +18,7 @@ type partitionsCmd struct{ remote }
 
 // Run implements the command.
 func (c *partitionsCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}

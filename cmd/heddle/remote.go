@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 )
 
 // remote says which deployment a command talks to.
@@ -25,8 +26,26 @@ type remote struct {
 }
 
 // open connects. The caller closes the client.
-func (r *remote) open() (*client.Client, error) {
-	o := client.Options{URL: r.URL, Source: "heddle-cli"}
+func (r *remote) open(ctx context.Context) (*client.Client, error) {
+	if r.URL == "" && len(r.Brokers) > 0 {
+		return reached(kafkaclient.New(ctx, kafkaclient.Options{Brokers: r.Brokers, Prefix: r.Prefix, Security: r.security(), Source: "heddle-cli"}))
+	}
+	return r.overHTTP(ctx)
+}
+
+// reached gives what kept a client from its deployment the exit code that it means.
+func reached(c *client.Client, err error) (*client.Client, error) {
+	switch {
+	case errors.Is(err, kafka.ErrSecurity):
+		return nil, usageError("%w", err)
+	case err != nil:
+		return nil, unreachable(err)
+	}
+	return c, nil
+}
+
+func (r *remote) overHTTP(ctx context.Context) (*client.Client, error) {
+	o := client.Options{URL: r.URL}
 	var err error
 	if o.APIKey, err = r.key(); err != nil {
 		return nil, err
@@ -34,11 +53,7 @@ func (r *remote) open() (*client.Client, error) {
 	if o.HTTPClient, err = r.client(); err != nil {
 		return nil, err
 	}
-	switch {
-	case o.URL != "":
-	case len(r.Brokers) > 0:
-		o.Brokers, o.Prefix, o.Security = r.Brokers, r.Prefix, r.security()
-	default:
+	if o.URL == "" {
 		file, err := r.running(gatewayOf)
 		if err != nil {
 			return nil, err
@@ -48,14 +63,7 @@ func (r *remote) open() (*client.Client, error) {
 		}
 		o.URL = file.URL
 	}
-	c, err := client.New(o)
-	if errors.Is(err, kafka.ErrSecurity) {
-		return nil, usageError("%w", err)
-	}
-	if err != nil {
-		return nil, unreachable(err)
-	}
-	return c, nil
+	return reached(client.New(ctx, o))
 }
 
 // usual is where a deployment is that nobody has noted. Tests have others.

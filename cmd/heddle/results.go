@@ -17,7 +17,7 @@ type resultsCmd struct {
 
 // Run implements the command.
 func (c *resultsCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *runCmd) Run(a *app) error {
 	if input == nil {
 		input = json.RawMessage("null") // a run without an input would do nothing
 	}
-	run, err := c.start(a, a, cl, def, input)
+	run, err := c.start(a, a, cl, def, input, client.UntilDecided)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ type runnablesCmd struct {
 
 // Run implements the command.
 func (c *runnablesCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
 	all, err := collect(0, func(cursor string, limit int) (*client.Page[client.Runnable], error) {
-		return cl.Runnables(a, c.ID, client.PageOptions{Cursor: cursor, Limit: limit, Status: c.Status})
+		return cl.Runnables(a, c.ID, client.PageOptions{Cursor: cursor, Limit: limit, Status: client.RunnableStatus(c.Status)})
 	})
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
 		if r.Error != nil {
 			problem = r.Error.Type + ": " + r.Error.Message
 		}
-		row := []string{r.ID, r.Component, r.Task, r.Status, strconv.Itoa(r.Attempt), problem}
+		row := []string{r.ID, r.Component, r.Task, string(r.Status), strconv.Itoa(r.Attempt), problem}
 		if tokens {
 			row = append(row, r.Token)
 		}

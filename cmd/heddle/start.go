@@ -38,7 +38,7 @@ func (c *startCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (c *startCmd) Run(a *app) error {
 	}
 	ctx, wait, cancel := waiting(a, c.Wait)
 	defer cancel()
-	run, err := c.start(ctx, a, cl, def, input, wait...)
+	run, err := c.start(ctx, a, cl, def, input, wait)
 	if err != nil {
 		return outOfTime(ctx, a, err)
 	}
@@ -57,12 +57,12 @@ func (c *startCmd) Run(a *app) error {
 }
 
 // waiting bounds a wait for results; without one nothing is waited for.
-func waiting(a *app, d time.Duration) (context.Context, []client.StartOption, context.CancelFunc) {
+func waiting(a *app, d time.Duration) (context.Context, client.Wait, context.CancelFunc) {
 	if d <= 0 {
-		return a, nil, func() {}
+		return a, client.UntilDecided, func() {}
 	}
 	ctx, cancel := context.WithTimeout(a, d)
-	return ctx, []client.StartOption{client.UntilDrained()}, cancel
+	return ctx, client.UntilDrained, cancel
 }
 
 // outOfTime says so when a wait that the user bounded has ended.
@@ -100,35 +100,29 @@ func isFile(arg string) bool {
 }
 
 // start sends the start.
-func (c *startArgs) start(ctx context.Context, a *app, cl *client.Client, def string, input json.RawMessage, more ...client.StartOption) (*client.Run, error) {
-	opts := append(more, client.By(c.By, c.Why))
-	if c.ID != "" {
-		opts = append(opts, client.ID(c.ID))
-	}
-	if c.Key != "" {
-		opts = append(opts, client.IdempotencyKey(c.Key))
-	}
+func (c *startArgs) start(ctx context.Context, a *app, cl *client.Client, def string, input json.RawMessage, wait client.Wait) (*client.Run, error) {
+	o := client.StartOptions{ID: c.ID, IdempotencyKey: c.Key, Wait: wait, By: client.By{Who: c.By, Why: c.Why}}
 	for _, given := range []struct {
 		name, arg string
-		option    func(any) client.StartOption
+		option    *any
 	}{
-		{"--policies", c.Policies, client.Policies},
-		{"--options", c.Options, client.RunOptions},
-		{"--context", c.Context, client.RunContext},
+		{"--policies", c.Policies, &o.Policies},
+		{"--options", c.Options, &o.Options},
+		{"--context", c.Context, &o.Context},
 	} {
 		raw, err := a.jsonArg(given.name, given.arg)
 		if err != nil {
 			return nil, err
 		}
 		if raw != nil {
-			opts = append(opts, given.option(raw))
+			*given.option = raw
 		}
 	}
 	var in any
 	if input != nil {
 		in = input
 	}
-	return cl.Start(ctx, def, in, opts...)
+	return cl.Start(ctx, def, in, o)
 }
 
 // startedOutput is what `start -o json` and `input -o json` print.

@@ -18,7 +18,7 @@ type watchCmd struct {
 
 // Run implements the command.
 func (c *watchCmd) Run(a *app) error {
-	cl, err := c.open()
+	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}

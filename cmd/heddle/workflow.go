@@ -47,7 +47,7 @@ func failureText(f *client.Failure) string {
 func printWorkflow(out io.Writer, w *client.Workflow) {
 	table := [][]string{
 		{"id", w.ID},
-		{"status", w.Status},
+		{"status", string(w.Status)},
 		{"definition", versioned(w.Definition)},
 		{"digest", w.Definition.Digest},
 		{"run", w.Run},

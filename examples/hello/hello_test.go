@@ -27,7 +27,7 @@ func TestHelloIsSaid(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	c, err := client.New(client.Options{URL: d.URL})
+	c, err := client.New(ctx, client.Options{URL: d.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestHelloIsSaid(t *testing.T) {
 	working, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- w.Run(working) }()
-	run, err := c.Start(ctx, "hello", greet.Person{Name: "ann"})
+	run, err := c.Start(ctx, "hello", greet.Person{Name: "ann"}, client.StartOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func Idle(ctx context.Context, t Target, n int, o Options, progress func(done in
 	if err := t.prepare(ctx); err != nil {
 		return IdleFigure{}, err
 	}
-	cl, err := t.Connect(o.Via, idleClients)
+	cl, err := t.Connect(ctx, o.Via, idleClients)
 	if err != nil {
 		return IdleFigure{}, err
 	}
@@ -107,7 +107,7 @@ func startMany(ctx context.Context, cl *client.Client, w Workload, n int, progre
 	for range min(idleClients, n) {
 		clients.Go(func() {
 			for ctx.Err() == nil && next.Add(1) <= int64(n) {
-				run, err := cl.Start(ctx, w.definitionName(), input{Item: "idle"}, client.UntilDrained())
+				run, err := cl.Start(ctx, w.definitionName(), input{Item: "idle"}, client.StartOptions{Wait: client.UntilDrained})
 				if err == nil {
 					_, err = run.Wait(ctx)
 				}

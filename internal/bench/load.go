@@ -55,7 +55,7 @@ func (l *load) one(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	in := input{Order: n, Item: "warp thread", Note: "every step returns what it gets"}
-	run, err := l.client.Start(ctx, l.workload.definitionName(), in, client.UntilDrained())
+	run, err := l.client.Start(ctx, l.workload.definitionName(), in, client.StartOptions{Wait: client.UntilDrained})
 	if err != nil {
 		return err
 	}

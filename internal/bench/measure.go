@@ -36,7 +36,7 @@ func Measure(ctx context.Context, t Target, o Options) (Figure, error) {
 	if err := t.prepare(ctx); err != nil {
 		return Figure{}, err
 	}
-	cl, err := t.Connect(o.Via, o.Concurrency)
+	cl, err := t.Connect(ctx, o.Via, o.Concurrency)
 	if err != nil {
 		return Figure{}, err
 	}

@@ -72,10 +72,10 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 			t.Errorf("%+v was measured", o)
 		}
 	}
-	if _, err := (bench.Target{}).Connect("pigeon", 1); err == nil {
+	if _, err := (bench.Target{}).Connect(t.Context(), "pigeon", 1); err == nil {
 		t.Error("a way that does not exist was taken")
 	}
-	if _, err := (bench.Target{}).Connect(bench.ViaHTTP, 1); err == nil {
+	if _, err := (bench.Target{}).Connect(t.Context(), bench.ViaHTTP, 1); err == nil {
 		t.Error("HTTP without a URL")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/sdk/worker"
 )
@@ -39,20 +40,21 @@ const (
 )
 
 // Connect makes the client that measures. The caller closes it.
-func (t Target) Connect(via string, concurrency int) (*client.Client, error) {
-	o := client.Options{Source: "heddle-bench", MaxWaiting: max(1<<16, 4*concurrency)}
+func (t Target) Connect(ctx context.Context, via string, concurrency int) (*client.Client, error) {
 	switch via {
 	case ViaKafka:
-		o.Brokers, o.Prefix, o.Security = t.Brokers, t.Prefix, t.Security
+		return kafkaclient.New(ctx, kafkaclient.Options{
+			Brokers: t.Brokers, Prefix: t.Prefix, Security: t.Security,
+			Source: "heddle-bench", MaxWaiting: max(1<<16, 4*concurrency),
+		})
 	case ViaHTTP:
 		if t.URL == "" {
 			return nil, fmt.Errorf("measuring over HTTP needs the gateway's URL")
 		}
-		o.URL, o.APIKey, o.HTTPClient = t.URL, t.APIKey, t.HTTPClient
+		return client.New(ctx, client.Options{URL: t.URL, APIKey: t.APIKey, HTTPClient: t.HTTPClient})
 	default:
 		return nil, fmt.Errorf("there is no way %q to start workflows, only %s and %s", via, ViaKafka, ViaHTTP)
 	}
-	return client.New(o)
 }
 
 // Work runs the steps of all workloads until ctx ends.

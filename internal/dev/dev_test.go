@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 )
 
 // double is a workflow whose step a sleep follows: there is time to be
@@ -52,7 +53,7 @@ func stop(t *testing.T, d *dev.Dev) {
 
 func connect(t *testing.T, d *dev.Dev) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Options{URL: d.URL})
+	c, err := client.New(t.Context(), client.Options{URL: d.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"a", "b", "c"} {
-		if _, err := c.Start(ctx, "double", 21, client.ID(id)); err != nil {
+		if _, err := c.Start(ctx, "double", 21, client.StartOptions{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +106,7 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		napped(t, ctx, c, id, 42)
 	}
-	if _, err := c.Start(ctx, "double", 1, client.ID("d")); err != nil {
+	if _, err := c.Start(ctx, "double", 1, client.StartOptions{ID: "d"}); err != nil {
 		t.Fatalf("the definition is gone: %v", err)
 	}
 }
@@ -114,7 +115,7 @@ func TestEveryServiceCanBeRestartedAlone(t *testing.T) {
 	ctx := within(t)
 	d := start(t, ctx, dev.Options{Partitions: 2, Memory: true})
 	defer stop(t, d)
-	kafka, err := client.New(client.Options{Brokers: d.Brokers})
+	kafka, err := kafkaclient.New(ctx, kafkaclient.Options{Brokers: d.Brokers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestEveryServiceCanBeRestartedAlone(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		// Kafka takes a start whoever is away.
-		if _, err := kafka.Start(ctx, "double", 4, client.ID(name), client.NoWait()); err != nil {
+		if _, err := kafka.Start(ctx, "double", 4, client.StartOptions{ID: name, Wait: client.UntilWritten}); err != nil {
 			t.Fatalf("without the %s: %v", name, err)
 		}
 		if err := d.StartService(ctx, s); err != nil {
@@ -145,7 +146,7 @@ func TestAKilledPlannerIsReplaced(t *testing.T) {
 	if _, err := c.Define(ctx, "double", []byte(double)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Start(ctx, "double", 5, client.ID("w")); err != nil {
+	if _, err := c.Start(ctx, "double", 5, client.StartOptions{ID: "w"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.CrashPlanner(); err != nil {

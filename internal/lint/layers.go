@@ -100,9 +100,14 @@ var never = []struct {
 }{
 	{"sdk", []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"programs outside link neither our stores nor our services"},
+	{"sdk/client", heavy, "a program that speaks HTTP links no Kafka client and no language"},
+	{"sdk/task", heavy, "a task is a name and two types"},
 	{"examples", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"an example is a program outside"},
 }
+
+// heavy is what a program needs only if it speaks Kafka or reads definitions.
+var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "github.com/goccy/go-yaml"}
 
 // below says whether path is parent or lies under it.
 func below(path, parent string) bool {

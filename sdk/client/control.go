@@ -3,87 +3,89 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Why says who asks for something and why; kept in the history.
-type Why struct {
-	By  string `json:"by,omitempty"`
+// By says who asks for something, and why; both are kept in the history.
+type By struct {
+	Who string `json:"by,omitempty"`
 	Why string `json:"why,omitempty"`
 }
 
 // InputOptions of an input.
 type InputOptions struct {
-	Policies any    `json:"policies,omitempty"`
-	Mode     string `json:"mode,omitempty"` // merge (default) or replace the workflow's policies
-	Context  any    `json:"context,omitempty"`
-	Key      string `json:"-"` // idempotency
-	Why
+	Policies       any    `json:"policies,omitempty"`
+	Mode           string `json:"mode,omitempty"` // merge (default) or replace the workflow's policies
+	Context        any    `json:"context,omitempty"`
+	IdempotencyKey string `json:"-"` // the same input twice under one key is one input
+	By
 }
 
 // Input feeds a workflow and returns when the planner has decided.
 func (c *Client) Input(ctx context.Context, id string, in any, o InputOptions) (*Workflow, error) {
-	a, err := c.input(ctx, id, in, o, waitDecided)
-	return a.workflow, err
+	a, err := c.input(ctx, id, in, o, UntilDecided)
+	return a.Workflow, err
 }
 
 // InputAndWait feeds a workflow and waits until it has drained; the results are
 // those of the whole workflow.
 func (c *Client) InputAndWait(ctx context.Context, id string, in any, o InputOptions) (*Run, error) {
-	a, err := c.input(ctx, id, in, o, waitDrained)
+	a, err := c.input(ctx, id, in, o, UntilDrained)
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{c: c, ID: id, Started: a.workflow}
-	if a.drained {
+	run := &Run{c: c, ID: id, Started: a.Workflow}
+	if a.Drained {
 		run.end = &a
 	}
 	return run, nil
 }
 
-func (c *Client) input(ctx context.Context, id string, in any, o InputOptions, wait waitMode) (answer, error) {
+func (c *Client) input(ctx context.Context, id string, in any, o InputOptions, wait Wait) (Answer, error) {
 	value, err := marshal(in)
 	if err != nil {
-		return answer{}, fmt.Errorf("input of %s: encode: %w", id, err)
+		return Answer{}, fmt.Errorf("input of %s: encode: %w", id, err)
 	}
 	body := struct {
 		Input json.RawMessage `json:"input"`
 		InputOptions
 	}{value, o}
-	return c.send(ctx, "input", id, o.Key, body, wait)
+	return c.send(ctx, "input", id, o.IdempotencyKey, body, wait)
 }
 
 // send encodes and sends a command.
-func (c *Client) send(ctx context.Context, name, id, key string, body any, wait waitMode) (answer, error) {
+func (c *Client) send(ctx context.Context, name, id, key string, body any, wait Wait) (Answer, error) {
 	b, err := marshal(body)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: encode: %w", name, id, err)
+		return Answer{}, fmt.Errorf("%s %s: encode: %w", name, id, err)
 	}
-	a, err := c.t.command(ctx, command{name: name, workflow: id, id: key, body: b, wait: wait})
+	a, err := c.t.Command(ctx, Command{Name: name, Workflow: id, ID: key, Body: b, Wait: wait})
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: %w", name, id, err)
+		return Answer{}, fmt.Errorf("%s %s: %w", name, id, err)
 	}
 	return a, nil
 }
 
 func (c *Client) control(ctx context.Context, name, id string, body any) (*Workflow, error) {
-	a, err := c.send(ctx, name, id, "", body, waitDecided)
-	return a.workflow, err
+	a, err := c.send(ctx, name, id, "", body, UntilDecided)
+	return a.Workflow, err
 }
 
 // Pause admits no new attempt; active ones finish and count.
-func (c *Client) Pause(ctx context.Context, id string, why Why) (*Workflow, error) {
-	return c.control(ctx, "pause", id, why)
+func (c *Client) Pause(ctx context.Context, id string, by By) (*Workflow, error) {
+	return c.control(ctx, "pause", id, by)
 }
 
 // ResumeOptions change what the workflow was given; the zero value changes nothing.
 type ResumeOptions struct {
 	Policies any `json:"policies,omitempty"` // a list of rules, in place of the workflow's own
 	Context  any `json:"context,omitempty"`  // an object, laid over the workflow's own
-	Why
+	By
 }
 
 // Resume admits again after pause or stop.
@@ -95,7 +97,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (*Workf
 type StopOptions struct {
 	Drain   time.Duration // how long active attempts may go on; 0: the workflow's own limit
 	Abandon bool          // skip the checkpoint (persist: false); never the journal
-	Why
+	By
 }
 
 // Stop drains the workflow and stops it; Resume goes on.
@@ -103,8 +105,8 @@ func (c *Client) Stop(ctx context.Context, id string, o StopOptions) (*Workflow,
 	body := struct {
 		Drain   string `json:"drain,omitempty"`
 		Persist *bool  `json:"persist,omitempty"`
-		Why
-	}{Why: o.Why}
+		By
+	}{By: o.By}
 	if o.Drain > 0 {
 		body.Drain = o.Drain.String()
 	}
@@ -115,8 +117,8 @@ func (c *Client) Stop(ctx context.Context, id string, o StopOptions) (*Workflow,
 }
 
 // Cancel ends the run; open attempts are told.
-func (c *Client) Cancel(ctx context.Context, id string, why Why) (*Workflow, error) {
-	return c.control(ctx, "cancel", id, why)
+func (c *Client) Cancel(ctx context.Context, id string, by By) (*Workflow, error) {
+	return c.control(ctx, "cancel", id, by)
 }
 
 // RetryOptions choose what to retry; the zero value means all that failed.
@@ -124,7 +126,7 @@ type RetryOptions struct {
 	Runnables []string `json:"runnables,omitempty"`
 	Component string   `json:"component,omitempty"`
 	Input     any      `json:"input,omitempty"` // an edited input, for one runnable or component
-	Why
+	By
 }
 
 // Retry makes failed runnables ready again.
@@ -133,24 +135,24 @@ func (c *Client) Retry(ctx context.Context, id string, o RetryOptions) (*Workflo
 }
 
 // Skip gives up a runnable; what depends on it is suppressed.
-func (c *Client) Skip(ctx context.Context, id, runnable string, why Why) (*Workflow, error) {
+func (c *Client) Skip(ctx context.Context, id, runnable string, by By) (*Workflow, error) {
 	return c.control(ctx, "skip", id, struct {
 		Runnable string `json:"runnable"`
-		Why
-	}{runnable, why})
+		By
+	}{runnable, by})
 }
 
 // Checkpoint makes the workflow's changes due for the changelog now.
-func (c *Client) Checkpoint(ctx context.Context, id string, why Why) (*Workflow, error) {
-	return c.control(ctx, "checkpoint", id, why)
+func (c *Client) Checkpoint(ctx context.Context, id string, by By) (*Workflow, error) {
+	return c.control(ctx, "checkpoint", id, by)
 }
 
 // Delete removes a closed workflow; force cancels an open one first.
-func (c *Client) Delete(ctx context.Context, id string, force bool, why Why) error {
+func (c *Client) Delete(ctx context.Context, id string, force bool, by By) error {
 	_, err := c.control(ctx, "delete", id, struct {
 		Force bool `json:"force,omitempty"`
-		Why
-	}{force, why})
+		By
+	}{force, by})
 	return err
 }
 
@@ -165,19 +167,25 @@ func (c *Client) Complete(ctx context.Context, token string, result any) (*Workf
 	}{value})
 }
 
-// AttemptError is how an attempt failed.
-type AttemptError struct {
-	Type      string `json:"type,omitempty"`
-	Message   string `json:"message"`
-	Retryable *bool  `json:"retryable,omitempty"` // nil: true
-	Details   any    `json:"details,omitempty"`
+// Fail fails an attempt by its token; a *task.Error says more than another error. The
+// wait that it may ask for is for workers only.
+func (c *Client) Fail(ctx context.Context, token string, failure error) (*Workflow, error) {
+	said, ok := errors.AsType[*task.Error](failure)
+	if !ok {
+		said = &task.Error{Message: failure.Error()}
+	}
+	e := said.TaskError()
+	return c.attempt(ctx, "fail", token, struct {
+		Error attemptError `json:"error"`
+	}{attemptError{e.Type, e.Message, !e.NonRetryable, e.Details}})
 }
 
-// Fail fails an attempt by its token.
-func (c *Client) Fail(ctx context.Context, token string, e AttemptError) (*Workflow, error) {
-	return c.attempt(ctx, "fail", token, struct {
-		Error AttemptError `json:"error"`
-	}{e})
+// attemptError is the API's form of a failure.
+type attemptError struct {
+	Type      string          `json:"type"`
+	Message   string          `json:"message"`
+	Retryable bool            `json:"retryable"`
+	Details   json.RawMessage `json:"details,omitempty"`
 }
 
 // Heartbeat says that somebody still works on an attempt.
@@ -201,9 +209,9 @@ func (c *Client) attempt(ctx context.Context, name, token string, body any) (*Wo
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode: %w", name, err)
 	}
-	a, err := c.t.command(ctx, command{name: name, workflow: t.Workflow, token: token, body: b, wait: waitDecided})
+	a, err := c.t.Command(ctx, Command{Name: name, Workflow: t.Workflow, Token: token, Body: b, Wait: UntilDecided})
 	if err != nil {
 		return nil, fmt.Errorf("%s an attempt of %s: %w", name, t.Workflow, err)
 	}
-	return a.workflow, nil
+	return a.Workflow, nil
 }

@@ -1,12 +1,11 @@
 // Package client starts workflows, feeds and controls them, and reads what
 // became of them.
 //
-// A Client speaks HTTP to a gateway, or, given brokers, Kafka itself: commands
-// go straight to the topic, reads are answered by the owning planner. Both ways
-// give the same answers; listing and waiting by status need a gateway.
+// A Client speaks HTTP to a gateway. One of sdk/kafkaclient speaks Kafka itself, and
+// gives the same answers; listing needs a gateway. This package links no Kafka client.
 //
-//	c, err := client.New(client.Options{}) // finds a running `heddle dev`
-//	run, err := c.Start(ctx, "order-fulfilment", order)
+//	c, err := client.New(ctx, client.Options{}) // finds a running `heddle dev`
+//	run, err := c.Start(ctx, "order-fulfilment", order, client.StartOptions{})
 //	invoice, err := client.Result[Invoice](ctx, run, "invoice")
 //
 // Every call is bounded by its context; a command whose caller gave up may be

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/sdk/task"
 )
 
 // Error is a refusal: what was asked was understood and is not done.
@@ -56,10 +56,6 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-func refusalError(r *events.Refusal) *Error {
-	return &Error{Code: r.Code, Message: r.Message, Path: r.Path}
-}
-
 // FailedError says that a workflow whose result was wanted has not got it: it
 // failed, was stopped or was cancelled.
 type FailedError struct {
@@ -73,4 +69,17 @@ func (e *FailedError) Error() string {
 	}
 	return fmt.Sprintf("workflow %s is %s: %s (%s): %s: %s", w.ID, w.Status,
 		w.Failure.Component, w.Failure.Runnable, w.Failure.Error.Type, w.Failure.Error.Message)
+}
+
+// Unwrap is the failure that halted the workflow, as a *task.Error; nil if none did.
+func (e *FailedError) Unwrap() error {
+	f := e.Workflow.Failure
+	if f == nil {
+		return nil
+	}
+	out := &task.Error{Type: f.Error.Type, Message: f.Error.Message}
+	if len(f.Error.Details) > 0 {
+		out.Details = f.Error.Details
+	}
+	return out
 }

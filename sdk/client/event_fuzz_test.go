@@ -68,7 +68,7 @@ func TestAnEventThatCannotBeReadEndsTheEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tr.events(t.Context(), "w", func(Event) bool { return true }); !errors.Is(err, errEvent) || asked != 1 {
+		if err := tr.Events(t.Context(), "w", func(Event) bool { return true }); !errors.Is(err, errEvent) || asked != 1 {
 			t.Errorf("%s: asked %d times, %v", name, asked, err)
 		}
 	}

@@ -45,7 +45,7 @@ func newHTTPTransport(o Options) (*httpTransport, error) {
 	return &httpTransport{base: base, hc: hc, key: o.APIKey}, nil
 }
 
-func (t *httpTransport) close() error {
+func (t *httpTransport) Close() error {
 	t.hc.CloseIdleConnections()
 	return nil
 }

@@ -13,100 +13,100 @@ import (
 )
 
 // commandRequest is the route of a command.
-func commandRequest(c command) request {
-	r := request{method: http.MethodPost, key: c.id, body: c.body, query: url.Values{}}
-	switch c.name {
+func commandRequest(c Command) request {
+	r := request{method: http.MethodPost, key: c.ID, body: c.Body, query: url.Values{}}
+	switch c.Name {
 	case "start":
-		r.method, r.path = http.MethodPut, path("v1", "workflows", c.workflow)
+		r.method, r.path = http.MethodPut, path("v1", "workflows", c.Workflow)
 	case "input":
-		r.path = path("v1", "workflows", c.workflow, "inputs")
+		r.path = path("v1", "workflows", c.Workflow, "inputs")
 	case "delete":
-		r.method, r.path = http.MethodDelete, path("v1", "workflows", c.workflow)
+		r.method, r.path = http.MethodDelete, path("v1", "workflows", c.Workflow)
 	case "complete", "fail", "heartbeat":
-		r.path = path("v1", "tasks", c.token, c.name)
+		r.path = path("v1", "tasks", c.Token, c.Name)
 	default:
-		r.path = path("v1", "workflows", c.workflow, c.name)
+		r.path = path("v1", "workflows", c.Workflow, c.Name)
 	}
-	if c.name == "start" || c.name == "input" {
-		switch c.wait {
-		case waitDecided:
+	if c.Name == "start" || c.Name == "input" {
+		switch c.Wait {
+		case UntilDecided:
 			r.query.Set("wait", "accepted")
-		case waitDrained:
+		case UntilDrained:
 			r.query.Set("wait", waitStep.String())
 			r.waits = waitStep
-		case waitNone:
+		case UntilWritten:
 		}
 	}
 	return r
 }
 
-func (t *httpTransport) command(ctx context.Context, c command) (answer, error) {
-	if c.id == "" {
-		c.id = rand.Text()
+func (t *httpTransport) Command(ctx context.Context, c Command) (Answer, error) {
+	if c.ID == "" {
+		c.ID = rand.Text()
 	}
 	status, b, err := t.fetch(ctx, commandRequest(c))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	if len(b) == 0 {
-		return answer{}, nil
+		return Answer{}, nil
 	}
 	var body struct {
 		Workflow *Workflow                  `json:"workflow"`
 		Results  map[string]json.RawMessage `json:"results"`
 	}
 	if err := json.Unmarshal(b, &body); err != nil {
-		return answer{}, fmt.Errorf("decode the answer to %s: %w", c.name, err)
+		return Answer{}, fmt.Errorf("decode the answer to %s: %w", c.Name, err)
 	}
-	a := answer{workflow: body.Workflow, results: body.Results}
-	a.drained = c.wait == waitDrained && status == http.StatusOK
-	if c.wait == waitDrained && !a.drained {
-		return t.await(ctx, c.workflow)
+	a := Answer{Workflow: body.Workflow, Results: body.Results}
+	a.Drained = c.Wait == UntilDrained && status == http.StatusOK
+	if c.Wait == UntilDrained && !a.Drained {
+		return t.Await(ctx, c.Workflow)
 	}
 	return a, nil
 }
 
 // await asks, each time for as long as one request may wait.
-func (t *httpTransport) await(ctx context.Context, workflow string) (answer, error) {
+func (t *httpTransport) Await(ctx context.Context, workflow string) (Answer, error) {
 	for {
 		_, b, err := t.fetch(ctx, request{
 			method: http.MethodGet, path: path("v1", "workflows", workflow),
 			query: url.Values{"wait": {waitStep.String()}}, waits: waitStep,
 		})
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		w, err := decode[*Workflow]("workflow", b)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		if !w.Drained() {
 			continue
 		}
-		raw, err := t.query(ctx, query{kind: "results", workflow: workflow})
+		raw, err := t.Query(ctx, Query{Kind: "results", Workflow: workflow})
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		r, err := decode[*Results]("results", raw)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
-		return answer{workflow: w, results: r.Results, drained: true}, nil
+		return Answer{Workflow: w, Results: r.Results, Drained: true}, nil
 	}
 }
 
-func (t *httpTransport) query(ctx context.Context, q query) (rawJSON, error) {
-	r := request{method: http.MethodGet, path: path("v1", "workflows", q.workflow), query: url.Values{}}
-	if q.kind != "workflow" {
-		r.path += "/" + q.kind
+func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, error) {
+	r := request{method: http.MethodGet, path: path("v1", "workflows", q.Workflow), query: url.Values{}}
+	if q.Kind != "workflow" {
+		r.path += "/" + q.Kind
 	}
-	if q.all {
+	if q.All {
 		r.query.Set("all", "true")
 	}
-	if q.status != "" {
-		r.query.Set("status", q.status)
+	if q.Status != "" {
+		r.query.Set("status", q.Status)
 	}
-	setPage(r.query, q.cursor, q.limit)
+	setPage(r.query, q.Cursor, q.Limit)
 	_, b, err := t.fetch(ctx, r)
 	return b, err
 }
@@ -120,21 +120,21 @@ func setPage(v url.Values, cursor string, limit int) {
 	}
 }
 
-func (t *httpTransport) history(ctx context.Context, workflow, cursor string, limit int) (rawJSON, error) {
-	return t.query(ctx, query{kind: "history", workflow: workflow, cursor: cursor, limit: limit})
+func (t *httpTransport) History(ctx context.Context, workflow, cursor string, limit int) (json.RawMessage, error) {
+	return t.Query(ctx, Query{Kind: "history", Workflow: workflow, Cursor: cursor, Limit: limit})
 }
 
-func (t *httpTransport) graph(ctx context.Context, workflow, format string) ([]byte, error) {
+func (t *httpTransport) Graph(ctx context.Context, workflow, format string) ([]byte, error) {
 	_, b, err := t.fetch(ctx, request{
 		method: http.MethodGet, path: path("v1", "workflows", workflow, "graph"), query: url.Values{"format": {format}},
 	})
 	return b, err
 }
 
-func (t *httpTransport) list(ctx context.Context, f Filter) (rawJSON, error) {
+func (t *httpTransport) List(ctx context.Context, f Filter) (json.RawMessage, error) {
 	v := url.Values{}
 	if f.Status != "" {
-		v.Set("status", f.Status)
+		v.Set("status", string(f.Status))
 	}
 	if f.Definition != "" {
 		v.Set("definition", f.Definition)
@@ -150,12 +150,12 @@ func (t *httpTransport) list(ctx context.Context, f Filter) (rawJSON, error) {
 	return b, err
 }
 
-func (t *httpTransport) readiness(ctx context.Context) (rawJSON, error) {
+func (t *httpTransport) Readiness(ctx context.Context) (json.RawMessage, error) {
 	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: path("v1", "readiness")})
 	return b, err
 }
 
-func (t *httpTransport) define(ctx context.Context, name string, source []byte) (*Definition, error) {
+func (t *httpTransport) Define(ctx context.Context, name string, source []byte) (*Definition, error) {
 	_, b, err := t.fetch(ctx, request{method: http.MethodPut, path: path("v1", "definitions", name), body: source})
 	if err != nil {
 		return nil, err
@@ -163,14 +163,14 @@ func (t *httpTransport) define(ctx context.Context, name string, source []byte) 
 	return decode[*Definition]("definition", b)
 }
 
-func (t *httpTransport) defined(string) (string, []byte) { return "", nil }
+func (t *httpTransport) Defined(string) (string, []byte) { return "", nil }
 
 // prepare leaves everything to the gateway.
-func (t *httpTransport) prepare(context.Context, string) error { return nil }
+func (t *httpTransport) Prepare(context.Context, string) error { return nil }
 
 // events follows the SSE stream and takes it up again where it broke off. One
 // that never began is an error.
-func (t *httpTransport) events(ctx context.Context, workflow string, yield func(Event) bool) error {
+func (t *httpTransport) Events(ctx context.Context, workflow string, yield func(Event) bool) error {
 	last := ""
 	for {
 		done, err := t.stream(ctx, workflow, &last, yield)

@@ -27,7 +27,7 @@ func answered(t *testing.T, serve func(conn net.Conn)) *Client {
 		}()
 		return near, nil
 	}
-	c, err := New(Options{URL: "http://gateway", HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial}}})
+	c, err := New(t.Context(), Options{URL: "http://gateway", HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial}}})
 	if err != nil {
 		t.Fatal(err)
 	}

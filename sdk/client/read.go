@@ -11,12 +11,12 @@ import (
 
 // Get is the workflow as of now: a consistent read.
 func (c *Client) Get(ctx context.Context, id string) (*Workflow, error) {
-	return read[*Workflow](ctx, c, query{kind: "workflow", workflow: id})
+	return read[*Workflow](ctx, c, Query{Kind: "workflow", Workflow: id})
 }
 
 // Results are the latest values of the outputs as of now, without waiting.
 func (c *Client) Results(ctx context.Context, id string) (*Results, error) {
-	return read[*Results](ctx, c, query{kind: "results", workflow: id})
+	return read[*Results](ctx, c, Query{Kind: "results", Workflow: id})
 }
 
 // AllResults are all values of each output, in order of production.
@@ -24,7 +24,7 @@ func (c *Client) AllResults(ctx context.Context, id string) (map[string][]json.R
 	type all struct {
 		Results map[string][]json.RawMessage `json:"results"`
 	}
-	r, err := read[all](ctx, c, query{kind: "results", workflow: id, all: true})
+	r, err := read[all](ctx, c, Query{Kind: "results", Workflow: id, All: true})
 	return r.Results, err
 }
 
@@ -33,32 +33,32 @@ func (c *Client) Productions(ctx context.Context, id string) (map[string][]json.
 	type productions struct {
 		Productions map[string][]json.RawMessage `json:"productions"`
 	}
-	p, err := read[productions](ctx, c, query{kind: "productions", workflow: id})
+	p, err := read[productions](ctx, c, Query{Kind: "productions", Workflow: id})
 	return p.Productions, err
 }
 
 // PageOptions choose one page of a list.
 type PageOptions struct {
-	Cursor string // Next of the page before; empty: the first
-	Limit  int    // 0: the default
-	Status string // runnables: only those of this status
+	Cursor string         // Next of the page before; empty: the first
+	Limit  int            // 0: the default
+	Status RunnableStatus // runnables: only those of this status
 }
 
 // Runnables are the runnables of a workflow.
 func (c *Client) Runnables(ctx context.Context, id string, o PageOptions) (*Page[Runnable], error) {
-	return read[*Page[Runnable]](ctx, c, query{kind: "runnables", workflow: id, cursor: o.Cursor, limit: o.Limit, status: o.Status})
+	return read[*Page[Runnable]](ctx, c, Query{Kind: "runnables", Workflow: id, Cursor: o.Cursor, Limit: o.Limit, Status: string(o.Status)})
 }
 
-func read[T any](ctx context.Context, c *Client, q query) (T, error) {
+func read[T any](ctx context.Context, c *Client, q Query) (T, error) {
 	var out T
-	raw, err := c.t.query(ctx, q)
+	raw, err := c.t.Query(ctx, q)
 	if err != nil {
-		return out, fmt.Errorf("%s of %s: %w", q.kind, q.workflow, err)
+		return out, fmt.Errorf("%s of %s: %w", q.Kind, q.Workflow, err)
 	}
-	return decode[T](q.kind+" of "+q.workflow, raw)
+	return decode[T](q.Kind+" of "+q.Workflow, raw)
 }
 
-func decode[T any](what string, raw rawJSON) (T, error) {
+func decode[T any](what string, raw json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return out, fmt.Errorf("decode %s: %w", what, err)
@@ -68,7 +68,7 @@ func decode[T any](what string, raw rawJSON) (T, error) {
 
 // History is one page of a workflow's events, oldest first.
 func (c *Client) History(ctx context.Context, id string, o PageOptions) (*Page[Event], error) {
-	raw, err := c.t.history(ctx, id, o.Cursor, o.Limit)
+	raw, err := c.t.History(ctx, id, o.Cursor, o.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("history of %s: %w", id, err)
 	}
@@ -77,7 +77,7 @@ func (c *Client) History(ctx context.Context, id string, o PageOptions) (*Page[E
 
 // Graph is the workflow's graph with its live status: format is mermaid or json.
 func (c *Client) Graph(ctx context.Context, id, format string) ([]byte, error) {
-	b, err := c.t.graph(ctx, id, format)
+	b, err := c.t.Graph(ctx, id, format)
 	if err != nil {
 		return nil, fmt.Errorf("graph of %s: %w", id, err)
 	}
@@ -86,7 +86,7 @@ func (c *Client) Graph(ctx context.Context, id, format string) ([]byte, error) {
 
 // Filter chooses workflows of a list; newest first.
 type Filter struct {
-	Status       string
+	Status       Status
 	Definition   string // name or digest
 	Labels       map[string]string
 	CreatedAfter time.Time
@@ -97,7 +97,7 @@ type Filter struct {
 // List lists workflows. It is answered from the gateway's view, which follows
 // the planners within moments.
 func (c *Client) List(ctx context.Context, f Filter) (*Page[Workflow], error) {
-	raw, err := c.t.list(ctx, f)
+	raw, err := c.t.List(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
@@ -110,7 +110,7 @@ type Readiness = snapshot.Aggregate
 
 // Readiness is that of the deployment. It is the gateway's, too: not over Kafka.
 func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {
-	raw, err := c.t.readiness(ctx)
+	raw, err := c.t.Readiness(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("readiness: %w", err)
 	}
@@ -120,7 +120,7 @@ func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {
 // Define registers a definition, JSON or YAML, under its own name. It returns
 // when the deployment can start it.
 func (c *Client) Define(ctx context.Context, name string, source []byte) (*Definition, error) {
-	d, err := c.t.define(ctx, name, source)
+	d, err := c.t.Define(ctx, name, source)
 	if err != nil {
 		return nil, fmt.Errorf("define %s: %w", name, err)
 	}

@@ -17,7 +17,7 @@ type Run struct {
 
 	c   *Client
 	mu  sync.Mutex
-	end *answer // as of the last time it was drained
+	end *Answer // as of the last time it was drained
 }
 
 // Run is a handle on a workflow by its id. It asks nothing.
@@ -30,17 +30,17 @@ func (r *Run) Wait(ctx context.Context) (*Workflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.workflow, nil
+	return a.Workflow, nil
 }
 
-func (r *Run) wait(ctx context.Context) (*answer, error) {
+func (r *Run) wait(ctx context.Context) (*Answer, error) {
 	r.mu.Lock()
 	end := r.end
 	r.mu.Unlock()
 	if end != nil {
 		return end, nil
 	}
-	a, err := r.c.t.await(ctx, r.ID)
+	a, err := r.c.t.Await(ctx, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("wait for %s: %w", r.ID, err)
 	}
@@ -56,7 +56,7 @@ func (r *Run) Results(ctx context.Context) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.results, nil
+	return a.Results, nil
 }
 
 // Result waits as Wait does and decodes one output. A workflow that did not
@@ -67,10 +67,10 @@ func Result[O any](ctx context.Context, r *Run, output string) (O, error) {
 	if err != nil {
 		return out, err
 	}
-	if s := a.workflow.Status; s != "idle" && s != "completed" {
-		return out, &FailedError{Workflow: a.workflow}
+	if s := a.Workflow.Status; s != StatusIdle && s != StatusCompleted {
+		return out, &FailedError{Workflow: a.Workflow}
 	}
-	raw, ok := a.results[output]
+	raw, ok := a.Results[output]
 	if !ok {
 		return out, fmt.Errorf("workflow %s has no output %q", r.ID, output)
 	}
@@ -85,7 +85,7 @@ func Result[O any](ctx context.Context, r *Run, output string) (O, error) {
 func (r *Run) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		left := false
-		err := r.c.t.events(ctx, r.ID, func(e Event) bool {
+		err := r.c.t.Events(ctx, r.ID, func(e Event) bool {
 			left = !yield(e, nil)
 			return !left
 		})

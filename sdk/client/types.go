@@ -5,11 +5,41 @@ import (
 	"time"
 )
 
+// Status is what a workflow is at.
+type Status string
+
+// What a workflow may be at.
+const (
+	StatusRunning   Status = "running"
+	StatusIdle      Status = "idle" // everything is settled; it waits for its next input
+	StatusPaused    Status = "paused"
+	StatusFailed    Status = "failed"    // halted by a failure, until that is retried or skipped
+	StatusStopping  Status = "stopping"  // what is active may finish
+	StatusStopped   Status = "stopped"   // until it is resumed
+	StatusCompleted Status = "completed" // closed
+	StatusCancelled Status = "cancelled" // closed
+)
+
+// RunnableStatus is what a runnable is at.
+type RunnableStatus string
+
+// What a runnable may be at.
+const (
+	RunnableReady      RunnableStatus = "ready"   // it has what it needs, and waits to be admitted
+	RunnableWaiting    RunnableStatus = "waiting" // for its time: a sleep, or the next attempt
+	RunnableActive     RunnableStatus = "active"  // an attempt is open
+	RunnableCompleted  RunnableStatus = "completed"
+	RunnableFailed     RunnableStatus = "failed"
+	RunnableSkipped    RunnableStatus = "skipped"
+	RunnableSuppressed RunnableStatus = "suppressed" // something that it needs failed or was skipped
+	RunnableCancelled  RunnableStatus = "cancelled"
+)
+
 // Workflow is the summary of a workflow.
 type Workflow struct {
 	ID         string         `json:"id"`
 	Run        string         `json:"run"`
-	Status     string         `json:"status"` // running, idle, paused, failed, stopping, stopped, completed, cancelled
+	Status     Status         `json:"status"`
 	Definition DefinitionRef  `json:"definition"`
 	Labels     map[string]any `json:"labels"`
 	Partition  int32          `json:"partition"`
@@ -31,12 +61,13 @@ type Workflow struct {
 // Drained says whether nothing of the workflow can go on by itself.
 func (w *Workflow) Drained() bool {
 	switch w.Status {
-	case "idle", "stopped", "completed", "cancelled":
+	case StatusIdle, StatusStopped, StatusCompleted, StatusCancelled:
 		return true
-	case "failed":
+	case StatusFailed:
 		return w.Counts.Active == 0
+	default:
+		return false
 	}
-	return false
 }
 
 // DefinitionRef names a definition.
@@ -110,7 +141,7 @@ type TaskError struct {
 // Results are the latest values of a workflow's outputs; null where there is
 // none.
 type Results struct {
-	Status  string                     `json:"status"`
+	Status  Status                     `json:"status"`
 	Results map[string]json.RawMessage `json:"results"`
 }
 
@@ -120,7 +151,7 @@ type Runnable struct {
 	Component string          `json:"component"`
 	Task      string          `json:"task"`
 	Queue     string          `json:"queue"`
-	Status    string          `json:"status"`
+	Status    RunnableStatus  `json:"status"`
 	Attempt   int             `json:"attempt"`
 	Token     string          `json:"token"`
 	Input     json.RawMessage `json:"input"`

@@ -11,6 +11,6 @@
 //
 // The function's context ends when the attempt is cancelled, its time is over
 // or the worker must stop. What it returns as an error fails the attempt; the
-// scheduler policy of the step decides what happens then. Fail says more about
+// scheduler policy of the step decides what happens then. An *Error says more about
 // the failure, ErrPending that the work goes on elsewhere.
 package task

@@ -20,7 +20,7 @@ func TestATaskComesFromTheQueueOfItsName(t *testing.T) {
 			t.Errorf("%s: queue %q, want %q", name, got, want)
 		}
 	}
-	if got := task.Define[any, any]("orders.render", task.OnQueue("gpu")).Queue(); got != "gpu" {
+	if got := task.Define[any, any]("orders.render").OnQueue("gpu").Queue(); got != "gpu" {
 		t.Errorf("a task on a queue of its own: %q", got)
 	}
 }
@@ -118,9 +118,9 @@ func TestASourceIsAskedOnceAndOnlyIfTheFunctionAsks(t *testing.T) {
 	}
 }
 
-func TestFailSaysMore(t *testing.T) {
+func TestAnErrorSaysMore(t *testing.T) {
 	cause := errors.New("card declined")
-	err := fmt.Errorf("charging: %w", task.Fail("payment", cause, task.RetryAfter(time.Minute), task.Details(func() {})))
+	err := fmt.Errorf("charging: %w", &task.Error{Type: "payment", Err: cause, RetryAfter: time.Minute, Details: func() {}})
 	if !errors.Is(err, cause) {
 		t.Error("the cause is lost")
 	}
@@ -131,7 +131,10 @@ func TestFailSaysMore(t *testing.T) {
 	if e := f.TaskError(); e.Type != "payment" || e.RetryAfterMs != 60_000 || e.Details != nil || e.Message == cause.Error() {
 		t.Errorf("got %+v, want the failure and why it has no details", e)
 	}
-	if err := task.Fail("bare", nil); err.Error() != "bare" {
+	if err := (&task.Error{Type: "bare"}); err.Error() != "bare" {
 		t.Errorf("without a cause: %q", err)
+	}
+	if err := (&task.Error{Err: cause}); err.Error() != "error: card declined" || err.TaskError().Type != "error" {
+		t.Errorf("without a type: %q", err)
 	}
 }

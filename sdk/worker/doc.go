@@ -2,7 +2,7 @@
 // of the consumer groups of its tasks' queues: it takes attempts straight from
 // Kafka, a number of them at a time, and reports how they ended.
 //
-//	w, err := worker.New(worker.Options{Brokers: []string{"127.0.0.1:4092"}})
+//	w, err := worker.New(worker.Options{}) // finds a running `heddle dev`
 //	…
 //	worker.Handle(w, Price, price)
 //	err = w.Run(ctx)

@@ -2,13 +2,18 @@ package worker_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"os/signal"
 	"syscall"
+	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/dev/devtest"
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/sdk/worker"
 )
@@ -30,9 +35,9 @@ var errDeclined = errors.New("the card was declined")
 func charge(ctx context.Context, p Payment) (Receipt, error) {
 	switch p.Card {
 	case "declined":
-		return Receipt{}, task.Fail("card_declined", errDeclined, task.NonRetryable())
+		return Receipt{}, &task.Error{Type: "card_declined", Err: errDeclined, NonRetryable: true}
 	case "busy":
-		return Receipt{}, task.Fail("bank_busy", errors.New("try later"), task.RetryAfter(30*time.Second))
+		return Receipt{}, &task.Error{Type: "bank_busy", Message: "try later", RetryAfter: 30 * time.Second}
 	}
 	return Receipt{ID: "receipt for " + task.IdempotencyKey(ctx)}, nil
 }
@@ -40,7 +45,7 @@ func charge(ctx context.Context, p Payment) (Receipt, error) {
 func Example() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	w, err := worker.New(worker.Options{Brokers: []string{"127.0.0.1:4092"}})
+	w, err := worker.New(worker.Options{}) // without brokers it finds a running `heddle dev`
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,6 +54,64 @@ func Example() {
 		log.Fatal(err)
 	}
 }
+
+// Double comes from the queue "orders".
+var Double = task.Define[int, int]("orders.double")
+
+const doubling = `{"name": "doubling", "components": {"twice": {"step": "orders.double"}}}`
+
+// doubled starts a workflow whose step w runs, and returns its result.
+func doubled(w *worker.Worker, n int) (out int, err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	defer func() { stop(); err = errors.Join(err, <-ended) }()
+	c, err := client.New(ctx, client.Options{URL: devtest.Running().URL})
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	run, err := c.Start(ctx, doubling, n, client.StartOptions{})
+	if err != nil {
+		return 0, err
+	}
+	return client.Result[int](ctx, run, "twice")
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func ExampleWorker_Run() {
+	w, err := worker.New(worker.Options{Brokers: devtest.Running().Brokers, Logger: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker.Handle(w, Double, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	fmt.Println(doubled(w, 21)) // which calls w.Run
+	// Output: 42 <nil>
+}
+
+func ExampleInterceptor() {
+	logged := func(next worker.Handler) worker.Handler {
+		return func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+			result, err := next(ctx, input)
+			fmt.Printf("%s, attempt %d: %s, %v\n", task.Component(ctx), task.Number(ctx), result, err)
+			return result, err
+		}
+	}
+	w, err := worker.New(worker.Options{
+		Brokers: devtest.Running().Brokers, Logger: quiet, Interceptors: []worker.Interceptor{logged},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker.Handle(w, Double, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	fmt.Println(doubled(w, 4))
+	// Output:
+	// twice, attempt 1: 8, <nil>
+	// 8 <nil>
+}
+
+func TestMain(m *testing.M) { devtest.Main(m) }
 
 // A task's function is an ordinary function: its test calls it.
 func ExampleHandle() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 
 	"github.com/heddle-run/heddle/internal/taker"
 	"github.com/heddle-run/heddle/sdk/task"
@@ -18,34 +19,60 @@ import (
 // registering a task twice, or later, is an error of Run. fn is called from
 // many goroutines at once; a panic fails the attempt, not the program.
 func Handle[I, O any](w *Worker, t task.Task[I, O], fn func(context.Context, I) (O, error)) {
-	w.register(t.Name(), t.Queue(), &handler[I, O]{fn, decoder[I](), encoder[O](), w.options.Logger})
+	f := function[I, O]{fn, decoder[I](), encoder[O]()}
+	run := Handler(f.run)
+	for _, i := range slices.Backward(w.options.Interceptors) {
+		run = i(run)
+	}
+	w.register(t.Name(), t.Queue(), &handler{run, w.options.Logger})
 }
 
-type handler[I, O any] struct {
-	fn     func(context.Context, I) (O, error)
-	decode func(json.RawMessage) (I, error)
-	encode func(O) (json.RawMessage, error)
-	log    *slog.Logger
+// Handler runs an attempt: JSON in, JSON out. Its context is that of a task's function,
+// which package task tells more of.
+type Handler func(ctx context.Context, input json.RawMessage) (json.RawMessage, error)
+
+// Interceptor puts something around the functions of a worker's tasks, as logging,
+// tracing and metrics do: what it returns calls next. It is called once for each task,
+// by Handle; what it returns is called from many goroutines. What it panics with fails
+// the attempt.
+type Interceptor func(next Handler) Handler
+
+// handler runs the attempts of one task.
+type handler struct {
+	run Handler
+	log *slog.Logger
 }
 
 // Run implements taker.Handler.
-func (h *handler[I, O]) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func (h *handler) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
 	input := a.Spec.Input
 	if len(input) == 0 {
 		input = json.RawMessage("null") // a fresh one: the function owns it
 	}
-	in, err := h.decode(input)
-	if err != nil {
-		return nil, task.Fail(events.ErrorInvalidInput, fmt.Errorf("the input is no %v: %w", reflect.TypeFor[I](), err), task.NonRetryable())
-	}
-	out, err := h.fn(task.WithSource(ctx, &call{a, h.log}), in)
+	out, err := h.run(task.WithSource(ctx, &call{a, h.log}), input)
 	if errors.Is(err, task.ErrPending) {
 		return nil, taker.ErrPending
 	}
+	return out, err
+}
+
+// function is a task's function with its types.
+type function[I, O any] struct {
+	fn     func(context.Context, I) (O, error)
+	decode func(json.RawMessage) (I, error)
+	encode func(O) (json.RawMessage, error)
+}
+
+func (f function[I, O]) run(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+	in, err := f.decode(input)
+	if err != nil {
+		return nil, &task.Error{Type: events.ErrorInvalidInput, Err: fmt.Errorf("the input is no %v: %w", reflect.TypeFor[I](), err), NonRetryable: true}
+	}
+	out, err := f.fn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return h.encode(out)
+	return f.encode(out)
 }
 
 // call is a call of a task's function: it tells of its attempt.
@@ -99,5 +126,5 @@ func passResult(out json.RawMessage) (json.RawMessage, error) {
 }
 
 func invalidResult(err error) error {
-	return task.Fail(events.ErrorInvalidResult, err, task.NonRetryable())
+	return &task.Error{Type: events.ErrorInvalidResult, Err: err, NonRetryable: true}
 }

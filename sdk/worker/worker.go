@@ -40,6 +40,8 @@ type Options struct {
 	DrainLimit time.Duration // what attempts get to finish when Run ends; 25 s
 	Logger     *slog.Logger  // nil: slog.Default
 
+	Interceptors []Interceptor // around each attempt; the first is the outermost
+
 	Security Security // TLS and login, of files and values; TLS and SASL below win
 
 	TLS    *tls.Config                                                       // over what the dialer opens; nil: plain text

@@ -58,6 +58,34 @@ func inBubble(t *testing.T, register func(*worker.Worker), fn func(t *testing.T,
 	})
 }
 
+// What an interceptor panics with fails the attempt, not the program.
+func TestAPanicOfAnInterceptorFailsTheAttempt(t *testing.T) {
+	takertest.InBubble(t, topics.Options{Partitions: 1, Queues: []string{"orders"}}, func(t *testing.T, p *takertest.Planner) {
+		w, err := worker.New(worker.Options{
+			Brokers: p.Config.Brokers, Dialer: p.Config.Dialer, Name: "w", Logger: slog.New(slog.DiscardHandler),
+			Interceptors: []worker.Interceptor{func(worker.Handler) worker.Handler {
+				return func(context.Context, json.RawMessage) (json.RawMessage, error) { panic("no trace today") }
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker.Handle(w, price, func(context.Context, order) (quote, error) { return quote{}, nil })
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		p.Dispatch("orders", 0, "o", p.Task("o", "orders.price", order{}))
+		if o := p.Outcome(5 * time.Second); o.Outcome != events.OutcomeFailed || o.Error == nil || o.Error.Type != "panic" {
+			t.Errorf("got %v, %+v", o.Outcome, o.Error)
+		}
+		synctest.Wait()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestTypedHandlerRuns(t *testing.T) {
 	inBubble(t, func(w *worker.Worker) {
 		worker.Handle(w, price, func(_ context.Context, o order) (quote, error) {
@@ -89,7 +117,7 @@ func TestErrorsSayHowTheAttemptFailed(t *testing.T) {
 		{"plain error", order{}, func(context.Context, order) (quote, error) { return quote{}, declined },
 			events.TaskError{Type: "error", Message: "card declined"}},
 		{"typed error", order{}, func(context.Context, order) (quote, error) {
-			return quote{}, task.Fail("payment", declined, task.NonRetryable(), task.RetryAfter(2*time.Second), task.Details(map[string]int{"code": 51}))
+			return quote{}, &task.Error{Type: "payment", Err: declined, NonRetryable: true, RetryAfter: 2 * time.Second, Details: map[string]int{"code": 51}}
 		}, events.TaskError{Type: "payment", Message: "card declined", NonRetryable: true, RetryAfterMs: 2000, Details: json.RawMessage(`{"code":51}`)}},
 		{"input of another type", "seven mugs", nil,
 			events.TaskError{Type: "invalid_input", Message: "the input is no worker_test.order", NonRetryable: true}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
 )
@@ -152,26 +153,10 @@ func (r *reader) queue(p *part) {
 	if p.Kind != Step || p.Queue != "" {
 		return
 	}
-	p.Queue = QueueOf(p.Task)
+	p.Queue = events.QueueOf(p.Task)
 	if err := policy.CheckQueue(p.Queue); err != nil && p.Task != "" {
 		r.fail(join(p.path, "step"), fmt.Sprintf("the task's queue would be %q, which is no name of a queue", p.Queue), "give a queue")
 	}
-}
-
-// DefaultQueue is where built-in tasks and tasks without a dot in their name go.
-const DefaultQueue = "default"
-
-// QueueOf is the queue of a task that no component or policy sends elsewhere: its name before the first dot.
-func QueueOf(task string) string {
-	family, _, dotted := strings.Cut(task, ".")
-	switch family {
-	case "http", "kafka", "exec", "terminal", "test":
-		return DefaultQueue
-	}
-	if !dotted {
-		return DefaultQueue
-	}
-	return family
 }
 
 func (r *reader) sleep(p *part, path string, v any, millis bool) {

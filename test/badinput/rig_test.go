@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/taker"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
@@ -88,7 +89,7 @@ func start(t *testing.T, change ...func(*plannerd.Config)) *rig {
 	r.planner(change)
 	r.taker()
 	r.gateway()
-	r.client, err = client.New(client.Options{Kafka: r.cluster.Config})
+	r.client, err = kafkaclient.New(r.ctx, kafkaclient.Options{Brokers: r.cluster.Config.Brokers, Prefix: r.cluster.Config.Prefix, Dialer: r.cluster.Config.Dialer})
 	r.must(err)
 	t.Cleanup(func() { r.must(r.client.Close()) })
 	return r

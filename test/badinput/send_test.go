@@ -100,7 +100,7 @@ func (r *rig) goesOn() {
 	r.Helper()
 	for p := range int32(partitions) {
 		id := r.idOn(p)
-		run, err := r.client.Start(r.ctx, good, 41, client.ID(id), client.UntilDrained())
+		run, err := r.client.Start(r.ctx, good, 41, client.StartOptions{ID: id, Wait: client.UntilDrained})
 		if err != nil {
 			r.Fatalf("partition %d does not go on: %v", p, err)
 		}

@@ -72,7 +72,7 @@ func TestDecisionsThatFitNoRecordAreRefused(t *testing.T) {
 
 // run starts a workflow on partition 1 and waits for its end.
 func (r *rig) run(definition string) (*client.Workflow, error) {
-	run, err := r.client.Start(r.ctx, definition, 1, client.ID(r.idOn(1)), client.UntilDrained())
+	run, err := r.client.Start(r.ctx, definition, 1, client.StartOptions{ID: r.idOn(1), Wait: client.UntilDrained})
 	if err != nil {
 		return nil, err
 	}

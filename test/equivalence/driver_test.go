@@ -54,12 +54,12 @@ func (w *world) live(ctx context.Context, wf *workload.Workflow, id string, numb
 		return err
 	}
 	if number%2 == 0 {
-		return w.client.Delete(ctx, id, true, client.Why{})
+		return w.client.Delete(ctx, id, true, client.By{})
 	}
-	if _, err := w.client.Cancel(ctx, id, client.Why{}); err != nil && !errors.Is(err, client.ErrClosed) {
+	if _, err := w.client.Cancel(ctx, id, client.By{}); err != nil && !errors.Is(err, client.ErrClosed) {
 		return err
 	}
-	return w.client.Delete(ctx, id, false, client.Why{})
+	return w.client.Delete(ctx, id, false, client.By{})
 }
 
 // startWorkflow starts it, and again under the same key some time later.
@@ -72,11 +72,11 @@ func (w *world) startWorkflow(ctx context.Context, wf *workload.Workflow, id, ke
 		definition = wf.Graph.Name
 	}
 	start := func() (*client.Run, error) {
-		opts := []client.StartOption{client.ID(id), client.IdempotencyKey(id + "-" + key), client.Policies(wf.Rules.Said())}
+		o := client.StartOptions{ID: id, IdempotencyKey: id + "-" + key, Policies: wf.Rules.Said()}
 		if wf.Run != nil {
-			opts = append(opts, client.RunOptions(wf.Run))
+			o.Options = wf.Run
 		}
-		return w.client.Start(ctx, definition, wf.Start, opts...)
+		return w.client.Start(ctx, definition, wf.Start, o)
 	}
 	run, err := start()
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 	switch m.What {
 	case workload.Feed:
 		in := func() error {
-			o := client.InputOptions{Key: key, Policies: m.Rules.Said()}
+			o := client.InputOptions{IdempotencyKey: key, Policies: m.Rules.Said()}
 			if m.Replace {
 				o.Mode = "replace"
 			}
@@ -117,10 +117,10 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 		}
 		return in()
 	case workload.Checkpoint:
-		_, err := c.Checkpoint(ctx, id, client.Why{})
+		_, err := c.Checkpoint(ctx, id, client.By{})
 		return err
 	case workload.PauseAndResume:
-		if _, err := c.Pause(ctx, id, client.Why{}); err != nil {
+		if _, err := c.Pause(ctx, id, client.By{}); err != nil {
 			return err
 		}
 		if err := workload.Pause(ctx, m.After); err != nil {
@@ -188,7 +188,7 @@ func (w *world) rest(ctx context.Context, id string) (workload.Results, error) {
 
 // look reads everything that a client can see of a workflow at rest.
 func (w *world) look(ctx context.Context, id string, got *client.Workflow) (workload.Results, error) {
-	r := workload.Results{Status: got.Status, Counts: events.Counts(got.Counts), Run: got.Run}
+	r := workload.Results{Status: string(got.Status), Counts: events.Counts(got.Counts), Run: got.Run}
 	err := persist(ctx, func(ctx context.Context) error {
 		all, err := w.client.Results(ctx, id)
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/task"
 )
 
 // completing completes, until it is stopped, what waits for its client. The
@@ -57,7 +58,7 @@ func (w *world) completeAll(ctx context.Context, id string) error {
 
 func (w *world) complete(ctx context.Context, c *workload.Component, r client.Runnable, fail bool) error {
 	if fail {
-		_, err := w.client.Fail(ctx, r.Token, client.AttemptError{Type: "temporary", Message: "it may work the next time"})
+		_, err := w.client.Fail(ctx, r.Token, &task.Error{Type: "temporary", Message: "it may work the next time"})
 		return err
 	}
 	weight, err := c.WeightOf(r.Input)

@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -70,7 +71,7 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 	watched.Dialer = w.newTripwire().DialContext
 	watched.Hook = w.asked
 	var err error
-	if w.client, err = client.New(client.Options{Kafka: watched}); err != nil {
+	if w.client, err = kafkaclient.New(t.Context(), kafkaclient.Options{Brokers: watched.Brokers, Prefix: watched.Prefix, Dialer: watched.Dialer, Hook: watched.Hook, Logger: watched.Logger}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/bench"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -37,10 +38,10 @@ func newAccountant(ctx context.Context, d *deployment, o options) (*accountant, 
 	if a.service, err = newReporter(a.ran); err != nil {
 		return nil, err
 	}
-	if a.kafka, err = client.New(client.Options{Brokers: a.brokers, Source: "torture"}); err != nil {
+	if a.kafka, err = kafkaclient.New(ctx, kafkaclient.Options{Brokers: a.brokers, Source: "torture"}); err != nil {
 		return nil, err
 	}
-	if a.http, err = client.New(client.Options{URL: "http://" + d.http}); err != nil {
+	if a.http, err = client.New(ctx, client.Options{URL: "http://" + d.http}); err != nil {
 		return nil, err
 	}
 	if err := a.define(ctx); err != nil {
@@ -115,28 +116,27 @@ const tryFor = 3 * time.Second
 func (a *accountant) one(ctx context.Context, id string, in input, way int) {
 	switch way {
 	case 0: // acknowledged by Kafka, not decided yet
-		a.try(ctx, a.kafka, id, in, client.NoWait())
+		a.try(ctx, a.kafka, in, client.StartOptions{ID: id, Wait: client.UntilWritten})
 	case 1: // decided
-		a.try(ctx, a.kafka, id, in)
+		a.try(ctx, a.kafka, in, client.StartOptions{ID: id})
 	case 2: // decided, over HTTP
-		a.try(ctx, a.http, id, in)
+		a.try(ctx, a.http, in, client.StartOptions{ID: id})
 	case 3: // repeated under one key until it is acknowledged
-		key := client.IdempotencyKey("key-" + id)
-		for ctx.Err() == nil && !a.try(ctx, a.http, id, in, key) {
+		for ctx.Err() == nil && !a.try(ctx, a.http, in, client.StartOptions{ID: id, IdempotencyKey: "key-" + id}) {
 			pause(ctx, 50*time.Millisecond)
 		}
 	}
 }
 
 // try sends one start and says whether it was acknowledged.
-func (a *accountant) try(ctx context.Context, c *client.Client, id string, in input, o ...client.StartOption) bool {
+func (a *accountant) try(ctx context.Context, c *client.Client, in input, o client.StartOptions) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
 	defer cancel()
-	_, err := c.Start(ctx, definitionName, in, append(o, client.ID(id))...)
+	_, err := c.Start(ctx, definitionName, in, o)
 	if err != nil {
 		return false
 	}
-	a.book.acknowledge(id)
+	a.book.acknowledge(o.ID)
 	return true
 }
 

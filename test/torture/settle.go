@@ -81,7 +81,7 @@ func (a *accountant) ask(ctx context.Context, id string) string {
 	case err != nil:
 		return err.Error()
 	case w.Status != "completed":
-		return w.Status
+		return string(w.Status)
 	}
 	a.book.end(id)
 	return ""

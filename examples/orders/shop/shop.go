@@ -57,7 +57,7 @@ func work(ctx context.Context, d time.Duration) error {
 func validate(ctx context.Context, o Order) (Order, error) {
 	for _, line := range o.Lines {
 		if strings.TrimSpace(line.SKU) == "" {
-			return Order{}, task.Fail("invalid_order", fmt.Errorf("order %s has a line without a SKU", o.ID), task.NonRetryable())
+			return Order{}, &task.Error{Type: "invalid_order", Message: "order " + o.ID + " has a line without a SKU", NonRetryable: true}
 		}
 	}
 	return o, work(ctx, 20*time.Millisecond)
@@ -106,7 +106,7 @@ var errPoints = errors.New("the points programme is closed for the night")
 
 func points(ctx context.Context, in Paid) (Credit, error) {
 	if in.Order.Simulate.PointsFail {
-		return Credit{}, task.Fail("closed", errPoints)
+		return Credit{}, &task.Error{Type: "closed", Err: errPoints}
 	}
 	return Credit{Points: in.Payment.Cents / 100}, work(ctx, 30*time.Millisecond)
 }

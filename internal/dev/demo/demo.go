@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-run/heddle/examples/orders/shop"
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/sdk/worker"
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/shared/definition"
@@ -97,7 +98,7 @@ func (d *demo) start(ctx context.Context) error {
 	if err := d.serveShop(beside); err != nil {
 		return err
 	}
-	if d.cl, err = client.New(client.Options{Brokers: d.dev.Brokers, Source: "demo"}); err != nil {
+	if d.cl, err = kafkaclient.New(ctx, kafkaclient.Options{Brokers: d.dev.Brokers, Prefix: d.dev.Prefix, Source: "demo"}); err != nil {
 		return err
 	}
 	if d.def, err = definition.Parse(orders.Definition); err != nil {

@@ -68,7 +68,7 @@ func (d *demo) watch(ctx context.Context, fail func(error), t time.Duration) {
 // does not need a planner that lives.
 func (d *demo) order(ctx context.Context, c orders.Case) error {
 	d.board.begin(c.ID)
-	run, err := d.cl.Start(ctx, d.def.Name, c.Order, client.ID(c.ID), client.NoWait(), client.By("demo", c.Kind))
+	run, err := d.cl.Start(ctx, d.def.Name, c.Order, client.StartOptions{ID: c.ID, Wait: client.UntilWritten, By: client.By{Who: "demo", Why: c.Kind}})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (d *demo) check(c orders.Case, s *story) error {
 	if !ok {
 		return fmt.Errorf("order %s has not ended", c.ID)
 	}
-	if err := c.Check(l.workflow.Status, l.result); err != nil {
+	if err := c.Check(string(l.workflow.Status), l.result); err != nil {
 		return err
 	}
 	if s.ended != 1 || s.repeated > 0 {

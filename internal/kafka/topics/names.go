@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
@@ -14,7 +15,7 @@ import (
 const DefaultPrefix = "heddle."
 
 // DefaultQueue is the task queue that always exists.
-const DefaultQueue = "default"
+const DefaultQueue = events.DefaultQueue
 
 // The base names of topics.yaml. No other package spells them.
 const (

@@ -1,4 +1,4 @@
-package client
+package kafkaclient
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/scan"
 )
@@ -26,7 +27,7 @@ func sameWorkflow(t *testing.T, status []byte) (scanned bool) {
 	if !s.Done() {
 		return false
 	}
-	var want *Workflow
+	var want *client.Workflow
 	if err := json.Unmarshal(status, &want); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: got %+v, want %+v, %v", status, got, want, err)
 	}

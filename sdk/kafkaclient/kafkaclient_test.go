@@ -1,4 +1,4 @@
-package client_test
+package kafkaclient_test
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
+	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -23,7 +25,7 @@ func overKafka(t testing.TB, script asktest.Script) *client.Client {
 	t.Helper()
 	c := brokertest.Start(t, topics.Options{})
 	asktest.Start(t, c.Config, script)
-	cl, err := client.New(client.Options{Kafka: c.Config})
+	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestManyStartsAtOnceEachGetTheirOwnResult(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 512 {
 		wg.Go(func() {
-			run, err := cl.Start(ctx, "double", i, client.UntilDrained())
+			run, err := cl.Start(ctx, "double", i, client.StartOptions{Wait: client.UntilDrained})
 			if err != nil {
 				t.Error(err)
 				return
@@ -94,7 +96,7 @@ func TestManyStartsAtOnceEachGetTheirOwnResult(t *testing.T) {
 func TestStartReturnsWhenDecidedAndWaitLooksUntilDrained(t *testing.T) {
 	cl := overKafka(t, doubling)
 	ctx := within(t)
-	run, err := cl.Start(ctx, "double", 1, client.ID("orders/17"))
+	run, err := cl.Start(ctx, "double", 1, client.StartOptions{ID: "orders/17"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,20 +124,20 @@ func TestRefusalsAreTyped(t *testing.T) {
 		return []events.Reply{asktest.Refuse("not_found", "there is none", "runnable")}
 	})
 	ctx := within(t)
-	_, err := cl.Start(ctx, "d", 1, client.ID("w"))
+	_, err := cl.Start(ctx, "d", 1, client.StartOptions{ID: "w"})
 	var refused *client.Error
 	if !errors.Is(err, client.ErrAlreadyStarted) || !errors.As(err, &refused) || refused.Workflow.Status != "paused" {
 		t.Fatalf("start: %v", err)
 	}
-	run, err := cl.Start(ctx, "d", 1, client.ID("w"), client.IfExists(client.ExistsUse))
+	run, err := cl.Start(ctx, "d", 1, client.StartOptions{ID: "w", IfExists: client.ExistsUse})
 	if err != nil || run.Started.Status != "paused" {
 		t.Fatalf("start or use: %+v, %v", run, err)
 	}
-	_, err = cl.Pause(ctx, "w", client.Why{})
+	_, err = cl.Pause(ctx, "w", client.By{})
 	if !errors.Is(err, client.ErrNotFound) || !errors.As(err, &refused) || refused.Path != "runnable" {
 		t.Fatalf("pause: %v", err)
 	}
-	if _, err = cl.Start(ctx, "d", 1, client.ID("_partition/1")); err == nil || !strings.Contains(err.Error(), "invalid_workflow_id") {
+	if _, err = cl.Start(ctx, "d", 1, client.StartOptions{ID: "_partition/1"}); err == nil || !strings.Contains(err.Error(), "invalid_workflow_id") {
 		t.Fatalf("a system's id: %v", err)
 	}
 }
@@ -146,7 +148,7 @@ func TestStopSendsWhatItWasGiven(t *testing.T) {
 		got.Store(q.Command.Body.(*events.StopWorkflow))
 		return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 	})
-	o := client.StopOptions{Drain: time.Minute, Abandon: true, Why: client.Why{By: "ann", Why: "lunch"}}
+	o := client.StopOptions{Drain: time.Minute, Abandon: true, By: client.By{Who: "ann", Why: "lunch"}}
 	if _, err := cl.Stop(within(t), "w", o); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +167,7 @@ func TestCompletionGoesToTheWorkflowOfItsToken(t *testing.T) {
 	token := events.TokenText(events.Key("0123456789abcdef").Seal(events.Token{Workflow: "w/1", Runnable: 3, Attempt: 1}))
 	for name, send := range map[string]func() error{
 		"complete":  func() error { _, err := cl.Complete(within(t), token, map[string]int{"a": 1}); return err },
-		"fail":      func() error { _, err := cl.Fail(within(t), token, client.AttemptError{Type: "t"}); return err },
+		"fail":      func() error { _, err := cl.Fail(within(t), token, &task.Error{Type: "t"}); return err },
 		"heartbeat": func() error { _, err := cl.Heartbeat(within(t), token, nil); return err },
 	} {
 		if err := send(); err != nil {
@@ -195,13 +197,13 @@ func TestOwnDefinitionStartsThoughThePlannerHasNotSeenIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cl.Start(ctx, "double", 1, client.IdempotencyKey("k")); err != nil {
+	if _, err := cl.Start(ctx, "double", 1, client.StartOptions{IdempotencyKey: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(seen) != 2 || seen[0] != `"`+d.Digest+`"` || !strings.HasPrefix(seen[1], `{"components"`) {
 		t.Fatalf("sent %q", seen)
 	}
-	if _, err := cl.Start(ctx, "triple", 1); err == nil || !strings.Contains(err.Error(), "unknown_definition") {
+	if _, err := cl.Start(ctx, "triple", 1, client.StartOptions{}); err == nil || !strings.Contains(err.Error(), "unknown_definition") {
 		t.Fatalf("a definition of nobody: %v", err)
 	}
 }
@@ -221,7 +223,7 @@ func BenchmarkStartUntilDrained(b *testing.B) {
 	b.SetParallelism(256)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := cl.Start(ctx, "double", 1, client.UntilDrained()); err != nil {
+			if _, err := cl.Start(ctx, "double", 1, client.StartOptions{Wait: client.UntilDrained}); err != nil {
 				b.Fatal(err)
 			}
 		}

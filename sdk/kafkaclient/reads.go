@@ -1,4 +1,4 @@
-package client
+package kafkaclient
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -14,11 +15,11 @@ import (
 const pageSize = 1000
 
 // subject finds what reading a workflow's history needs.
-func (t *kafkaTransport) subject(ctx context.Context, workflow string) (reads.Run, events.Position, *reads.Names, error) {
+func (t *transport) subject(ctx context.Context, workflow string) (reads.Run, events.Position, *reads.Names, error) {
 	fail := func(err error) (reads.Run, events.Position, *reads.Names, error) {
 		return reads.Run{}, events.Position{}, nil, err
 	}
-	raw, err := t.query(ctx, query{kind: "workflow", workflow: workflow})
+	raw, err := t.Query(ctx, client.Query{Kind: "workflow", Workflow: workflow})
 	if err != nil {
 		return fail(err)
 	}
@@ -33,15 +34,15 @@ func (t *kafkaTransport) subject(ctx context.Context, workflow string) (reads.Ru
 	return run, asOf, reads.NewNames(g.Components()), nil
 }
 
-func (t *kafkaTransport) graphOf(ctx context.Context, workflow string) (*reads.Graph, error) {
-	raw, err := t.query(ctx, query{kind: "graph", workflow: workflow})
+func (t *transport) graphOf(ctx context.Context, workflow string) (*reads.Graph, error) {
+	raw, err := t.Query(ctx, client.Query{Kind: "graph", Workflow: workflow})
 	if err != nil {
 		return nil, err
 	}
 	return reads.ParseGraph(raw)
 }
 
-func (t *kafkaTransport) graph(ctx context.Context, workflow, format string) ([]byte, error) {
+func (t *transport) Graph(ctx context.Context, workflow, format string) ([]byte, error) {
 	g, err := t.graphOf(ctx, workflow)
 	if err != nil {
 		return nil, err
@@ -52,21 +53,21 @@ func (t *kafkaTransport) graph(ctx context.Context, workflow, format string) ([]
 	case "json", "":
 		return g.JSON()
 	}
-	return nil, &Error{Code: "invalid_field", Path: "format", Message: fmt.Sprintf("%q is not mermaid or json", format)}
+	return nil, &client.Error{Code: "invalid_field", Path: "format", Message: fmt.Sprintf("%q is not mermaid or json", format)}
 }
 
-func (t *kafkaTransport) history(ctx context.Context, workflow, cursor string, limit int) (rawJSON, error) {
+func (t *transport) History(ctx context.Context, workflow, cursor string, limit int) (json.RawMessage, error) {
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
 	from, err := reads.ParseCursor(cursor)
 	if err != nil {
-		return nil, &Error{Code: "invalid_field", Path: "cursor", Message: err.Error()}
+		return nil, &client.Error{Code: "invalid_field", Path: "cursor", Message: err.Error()}
 	}
 	run, asOf, names, err := t.subject(ctx, workflow)
 	if err != nil {
 		return nil, err
 	}
-	page, err := reads.HistoryPage(ctx, t.o.Kafka, run, names, from, asOf, orDefault(limit, pageSize))
+	page, err := reads.HistoryPage(ctx, t.config, run, names, from, asOf, orDefault(limit, pageSize))
 	if err != nil {
 		return nil, historyError(err)
 	}
@@ -82,20 +83,20 @@ func orDefault(limit, def int) int {
 
 func historyError(err error) error {
 	if errors.Is(err, reads.ErrGone) {
-		return &Error{Code: "gone", Message: err.Error()}
+		return &client.Error{Code: "gone", Message: err.Error()}
 	}
 	return err
 }
 
 // events reads the journal from the run's start for as long as it is wanted.
-func (t *kafkaTransport) events(ctx context.Context, workflow string, yield func(Event) bool) error {
+func (t *transport) Events(ctx context.Context, workflow string, yield func(client.Event) bool) error {
 	run, _, names, err := t.subject(ctx, workflow)
 	if err != nil {
 		return err
 	}
 	var decodeErr error
-	err = reads.History(ctx, t.o.Kafka, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
-		var e Event
+	err = reads.History(ctx, t.config, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
+		var e client.Event
 		if decodeErr = json.Unmarshal(names.Print(i), &e); decodeErr != nil {
 			return false
 		}
@@ -105,10 +106,10 @@ func (t *kafkaTransport) events(ctx context.Context, workflow string, yield func
 	return historyError(errors.Join(err, decodeErr))
 }
 
-func (t *kafkaTransport) readiness(context.Context) (rawJSON, error) {
-	return nil, &Error{Code: ErrUnsupported.Code, Message: "readiness is the gateway's: connect with a URL"}
+func (t *transport) Readiness(context.Context) (json.RawMessage, error) {
+	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "readiness is the gateway's: connect with a URL"}
 }
 
-func (t *kafkaTransport) list(context.Context, Filter) (rawJSON, error) {
-	return nil, &Error{Code: ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
+func (t *transport) List(context.Context, client.Filter) (json.RawMessage, error) {
+	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
 }

@@ -1,26 +1,27 @@
-package client
+package kafkaclient
 
 import (
 	"encoding/json"
 	"slices"
 
 	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // endForm reads the end of a workflow as encoding/json would, in one pass.
-var endForm = ask.Form[*Workflow, map[string]json.RawMessage]{Workflow: scanWorkflow, Results: scanResults}
+var endForm = ask.Form[*client.Workflow, map[string]json.RawMessage]{Workflow: scanWorkflow, Results: scanResults}
 
-func scanWorkflow(s *scan.Scan) *Workflow {
+func scanWorkflow(s *scan.Scan) *client.Workflow {
 	t := events.ScanStatus(s)
 	if s.Strange() {
 		return nil
 	}
-	w := &Workflow{
+	w := &client.Workflow{
 		ID: string(t.ID), Run: string(t.Run), Status: statusName(t.Status),
-		Definition: DefinitionRef{Name: string(t.Name), Version: string(t.Version), Digest: string(t.Digest)},
-		Partition:  t.Partition, Counts: Counts(t.Counts), Position: string(t.Position),
+		Definition: client.DefinitionRef{Name: string(t.Name), Version: string(t.Version), Digest: string(t.Digest)},
+		Partition:  t.Partition, Counts: client.Counts(t.Counts), Position: string(t.Position),
 	}
 	ok := w.CreatedAt.UnmarshalText(t.Created) == nil && w.UpdatedAt.UnmarshalText(t.Updated) == nil
 	if t.Labels != nil {
@@ -42,14 +43,14 @@ func scanWorkflow(s *scan.Scan) *Workflow {
 }
 
 // statusName spares the copies of the usual ones.
-func statusName(text []byte) string {
+func statusName(text []byte) client.Status {
 	switch string(text) {
 	case "idle":
-		return "idle"
+		return client.StatusIdle
 	case "completed":
-		return "completed"
+		return client.StatusCompleted
 	}
-	return string(text)
+	return client.Status(text)
 }
 
 // scanResults takes an object; its values are parts of one copy, so that they do

@@ -1,4 +1,4 @@
-package client_test
+package kafkaclient_test
 
 import (
 	"errors"
@@ -14,13 +14,14 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
 )
 
 const onQueues = `{"name":"d","components":{"a":{"step":"t","queue":"gpu"},"b":{"step":"orders.price","after":"a"}}}`
 
 func TestDefiningOverKafkaCreatesTheQueuesThatItNames(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{Partitions: 3})
-	cl, err := client.New(client.Options{Kafka: c.Config})
+	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func withoutCreation(t *testing.T) *client.Client {
 		}
 		return resp, nil, true
 	})
-	cl, err := client.New(client.Options{Kafka: c.Config})
+	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
 	cl := withoutCreation(t)
 	for what, do := range map[string]func() error{
 		"define":       func() error { _, err := cl.Define(within(t), "d", []byte(onQueues)); return err },
-		"inline start": func() error { _, err := cl.Start(within(t), onQueues, 1); return err },
+		"inline start": func() error { _, err := cl.Start(within(t), onQueues, 1, client.StartOptions{}); return err },
 	} {
 		err := do()
 		var refused *client.Error
@@ -84,7 +85,7 @@ func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
 func TestStartingAnInlineDefinitionOverKafkaCreatesItsQueues(t *testing.T) {
 	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
 	asktest.Start(t, c.Config, asktest.Echo)
-	cl, err := client.New(client.Options{Kafka: c.Config})
+	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestStartingAnInlineDefinitionOverKafkaCreatesItsQueues(t *testing.T) {
 		return nil, nil, false
 	})
 	for range 2 {
-		if _, err := cl.Start(ctx, onQueues, 1); err != nil {
+		if _, err := cl.Start(ctx, onQueues, 1, client.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,10 +117,10 @@ func TestStartingAnInlineDefinitionOverKafkaCreatesItsQueues(t *testing.T) {
 		}
 		return nil, nil, false
 	})
-	if _, err := cl.Start(ctx, onQueues, 2); err != nil || asked.Load() > 0 {
+	if _, err := cl.Start(ctx, onQueues, 2, client.StartOptions{}); err != nil || asked.Load() > 0 {
 		t.Errorf("a further start ended with %v and asked for the topics %d times", err, asked.Load())
 	}
-	if _, err := cl.Start(ctx, `{"components":{"a":{}}}`, 1); err != nil {
+	if _, err := cl.Start(ctx, `{"components":{"a":{}}}`, 1, client.StartOptions{}); err != nil {
 		t.Errorf("what the planner is to refuse did not get there: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package client_test
+package kafkaclient_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/kafkaclient"
+	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
@@ -57,10 +59,10 @@ func deploy(t *testing.T) deployment {
 		srv.Close()
 	})
 	d := deployment{}
-	if d.kafka, err = client.New(client.Options{Kafka: c.Config}); err != nil {
+	if d.kafka, err = kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer}); err != nil {
 		t.Fatal(err)
 	}
-	if d.http, err = client.New(client.Options{URL: srv.URL}); err != nil {
+	if d.http, err = client.New(within(t), client.Options{URL: srv.URL}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.kafka.Close(); d.http.Close() })
@@ -98,14 +100,14 @@ func TestBothWaysGiveTheSameAnswers(t *testing.T) {
 // approve starts a workflow and completes its external attempt.
 func approve(t *testing.T, ctx context.Context, cl *client.Client, id string) *client.Run {
 	t.Helper()
-	run, err := cl.Start(ctx, "calc", 21, client.ID(id), client.By("ann", "test"))
+	run, err := cl.Start(ctx, "calc", 21, client.StartOptions{ID: id, By: client.By{Who: "ann", Why: "test"}})
 	if err != nil || run.Started.Status != "running" {
 		t.Fatalf("start: %+v, %v", run, err)
 	}
-	if _, err := cl.Start(ctx, "calc", 21, client.ID(id)); !errors.Is(err, client.ErrAlreadyStarted) {
+	if _, err := cl.Start(ctx, "calc", 21, client.StartOptions{ID: id}); !errors.Is(err, client.ErrAlreadyStarted) {
 		t.Fatalf("start again: %v", err)
 	}
-	again, err := cl.Start(ctx, "calc", 21, client.ID(id), client.IfExists(client.ExistsUse))
+	again, err := cl.Start(ctx, "calc", 21, client.StartOptions{ID: id, IfExists: client.ExistsUse})
 	if err != nil || again.Started == nil || again.Started.Run != run.Started.Run {
 		t.Fatalf("start or use: %+v, %v", again, err)
 	}
@@ -175,45 +177,46 @@ func reads(t *testing.T, ctx context.Context, cl *client.Client, run *client.Run
 
 func controls(t *testing.T, ctx context.Context, cl *client.Client, id string) {
 	t.Helper()
-	why := client.Why{By: "ann", Why: "test"}
-	status := func(what string, w *client.Workflow, err error, want string) {
+	by := client.By{Who: "ann", Why: "test"}
+	status := func(what string, w *client.Workflow, err error, want client.Status) {
 		t.Helper()
 		if err != nil || w == nil || w.Status != want {
 			t.Errorf("%s: %+v, %v; want %s", what, w, err, want)
 		}
 	}
-	w, err := cl.Pause(ctx, id, why)
+	w, err := cl.Pause(ctx, id, by)
 	status("pause", w, err, "paused")
-	w, err = cl.Input(ctx, id, 1, client.InputOptions{Why: why})
+	w, err = cl.Input(ctx, id, 1, client.InputOptions{By: by})
 	status("input", w, err, "paused")
-	w, err = cl.Resume(ctx, id, client.ResumeOptions{Why: why})
+	w, err = cl.Resume(ctx, id, client.ResumeOptions{By: by})
 	status("resume", w, err, "running")
-	w, err = cl.Checkpoint(ctx, id, why)
+	w, err = cl.Checkpoint(ctx, id, by)
 	status("checkpoint", w, err, "running")
-	if _, err := cl.Retry(ctx, id, client.RetryOptions{Why: why}); err == nil || !strings.Contains(err.Error(), "nothing_to_retry") {
+	if _, err := cl.Retry(ctx, id, client.RetryOptions{By: by}); err == nil || !strings.Contains(err.Error(), "nothing_to_retry") {
 		t.Errorf("retry: %v", err)
 	}
 	open, err := cl.Runnables(ctx, id, client.PageOptions{Status: "active"})
 	if err != nil || len(open.Items) != 1 {
 		t.Fatalf("runnables: %+v, %v", open, err)
 	}
-	if _, err := cl.Fail(ctx, open.Items[0].Token, client.AttemptError{Type: "no", Message: "not today"}); err != nil {
+	if _, err := cl.Fail(ctx, open.Items[0].Token, &task.Error{Type: "no", Message: "not today"}); err != nil {
 		t.Errorf("fail: %v", err)
 	}
 	var failed *client.FailedError
-	if _, err := client.Result[int](ctx, cl.Run(id), "out"); !errors.As(err, &failed) || failed.Workflow.Failure.Error.Message != "not today" {
+	var why *task.Error
+	if _, err := client.Result[int](ctx, cl.Run(id), "out"); !errors.As(err, &failed) || !errors.As(err, &why) || why.Type != "no" || why.Message != "not today" {
 		t.Errorf("result of a failed one: %v", err)
 	}
-	w, err = cl.Skip(ctx, id, open.Items[0].ID, why)
+	w, err = cl.Skip(ctx, id, open.Items[0].ID, by)
 	status("skip", w, err, "idle")
-	w, err = cl.Stop(ctx, id, client.StopOptions{Drain: time.Second, Why: why})
+	w, err = cl.Stop(ctx, id, client.StopOptions{Drain: time.Second, By: by})
 	status("stop", w, err, "stopped")
-	if err := cl.Delete(ctx, id, false, why); err == nil || !strings.Contains(err.Error(), "not_closed") {
+	if err := cl.Delete(ctx, id, false, by); err == nil || !strings.Contains(err.Error(), "not_closed") {
 		t.Errorf("delete an open one: %v", err)
 	}
-	w, err = cl.Cancel(ctx, id, why)
+	w, err = cl.Cancel(ctx, id, by)
 	status("cancel", w, err, "cancelled")
-	if err := cl.Delete(ctx, id, false, why); err != nil {
+	if err := cl.Delete(ctx, id, false, by); err != nil {
 		t.Errorf("delete: %v", err)
 	}
 	if _, err := cl.Get(ctx, id); !errors.Is(err, client.ErrNotFound) {
@@ -224,8 +227,7 @@ func controls(t *testing.T, ctx context.Context, cl *client.Client, id string) {
 func TestListsNeedAGateway(t *testing.T) {
 	d := deploy(t)
 	ctx := within(t)
-	if _, err := d.http.Start(ctx, `{"name":"one","components":{"a":{"expr":"input"}}}`, 1, client.ID("w"), client.UntilDrained(),
-		client.RunOptions(map[string]any{"labels": map[string]string{"team": "x"}})); err != nil {
+	if _, err := d.http.Start(ctx, `{"name":"one","components":{"a":{"expr":"input"}}}`, 1, client.StartOptions{ID: "w", Wait: client.UntilDrained, Options: map[string]any{"labels": map[string]string{"team": "x"}}}); err != nil {
 		t.Fatal(err)
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -249,8 +251,7 @@ func TestRepeatedStartGetsTheFirstAnswerBothWays(t *testing.T) {
 	d := deploy(t)
 	for name, cl := range map[string]*client.Client{"kafka": d.kafka, "http": d.http} {
 		for range 2 {
-			run, err := cl.Start(within(t), `{"name":"one","components":{"a":{"expr":"input + 1"}}}`, 1,
-				client.ID("again/"+name), client.IdempotencyKey("k"), client.UntilDrained())
+			run, err := cl.Start(within(t), `{"name":"one","components":{"a":{"expr":"input + 1"}}}`, 1, client.StartOptions{ID: "again/" + name, IdempotencyKey: "k", Wait: client.UntilDrained})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -258,7 +259,7 @@ func TestRepeatedStartGetsTheFirstAnswerBothWays(t *testing.T) {
 				t.Fatalf("%s: %d, %v", name, n, err)
 			}
 		}
-		_, err := cl.Start(within(t), `{"name":"one","components":{"a":{"expr":"input + 1"}}}`, 2, client.ID("again/"+name), client.IdempotencyKey("k"))
+		_, err := cl.Start(within(t), `{"name":"one","components":{"a":{"expr":"input + 1"}}}`, 2, client.StartOptions{ID: "again/" + name, IdempotencyKey: "k"})
 		if !errors.Is(err, client.ErrConflict) {
 			t.Fatalf("%s: other content under the same key: %v", name, err)
 		}
@@ -273,7 +274,7 @@ func TestADeletionEndsTheWaitBothWays(t *testing.T) {
 		ctx, id := within(t), "deleted/"+name
 		ended := make(chan error, 1)
 		go func() {
-			_, err := cl.Start(ctx, person, 21, client.ID(id), client.UntilDrained())
+			_, err := cl.Start(ctx, person, 21, client.StartOptions{ID: id, Wait: client.UntilDrained})
 			ended <- err
 		}()
 		for there := false; !there; {
@@ -282,7 +283,7 @@ func TestADeletionEndsTheWaitBothWays(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if err := cl.Delete(ctx, id, true, client.Why{}); err != nil {
+		if err := cl.Delete(ctx, id, true, client.By{}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		err := <-ended
@@ -298,7 +299,7 @@ func TestSuppressedActivationsAreListedBothWays(t *testing.T) {
 		"components":{"a":{"expr":"input.missing"},"b":{"expr":"input","after":"a"},"c":{"expr":"input","after":"b"}}}`
 	for name, cl := range map[string]*client.Client{"kafka": d.kafka, "http": d.http} {
 		ctx := within(t)
-		run, err := cl.Start(ctx, def, 1, client.ID("gap/"+name), client.UntilDrained())
+		run, err := cl.Start(ctx, def, 1, client.StartOptions{ID: "gap/" + name, Wait: client.UntilDrained})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -313,7 +314,7 @@ func TestSuppressedActivationsAreListedBothWays(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for _, r := range page.Items {
-				got = append(got, r.ID+" "+r.Component+" "+r.Status)
+				got = append(got, r.ID+" "+r.Component+" "+string(r.Status))
 			}
 			if o.Cursor = page.Next; o.Cursor == "" {
 				break

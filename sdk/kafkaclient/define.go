@@ -1,4 +1,4 @@
-package client
+package kafkaclient
 
 import (
 	"context"
@@ -9,20 +9,21 @@ import (
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
 // define checks a definition here, creates the queues that are missing where
 // the cluster allows it, and writes the definition to its topic.
-func (t *kafkaTransport) define(ctx context.Context, name string, source []byte) (*Definition, error) {
+func (t *transport) Define(ctx context.Context, name string, source []byte) (*client.Definition, error) {
 	d, err := definition.Parse(source)
 	if err != nil {
 		return nil, definitionError(err)
 	}
 	if d.Name != name {
-		return nil, &Error{Code: "invalid_definition", Path: "name", Message: fmt.Sprintf("the definition's name is %q, not %q", d.Name, name)}
+		return nil, &client.Error{Code: "invalid_definition", Path: "name", Message: fmt.Sprintf("the definition's name is %q, not %q", d.Name, name)}
 	}
-	names, err := t.o.Kafka.Names()
+	names, err := t.config.Names()
 	if err != nil {
 		return nil, err
 	}
@@ -37,35 +38,35 @@ func (t *kafkaTransport) define(ctx context.Context, name string, source []byte)
 		}
 	}
 	t.remember(d)
-	out := &Definition{DefinitionRef: DefinitionRef{Name: d.Name, Version: d.Version, Digest: d.Digest}}
+	out := &client.Definition{DefinitionRef: client.DefinitionRef{Name: d.Name, Version: d.Version, Digest: d.Digest}}
 	for _, w := range d.Warnings {
-		out.Warnings = append(out.Warnings, FieldError{Path: w.Path, Message: w.Message})
+		out.Warnings = append(out.Warnings, client.FieldError{Path: w.Path, Message: w.Message})
 	}
 	return out, nil
 }
 
 // ensureQueues creates the topics of the task queues that a definition names:
 // its tasks would wait for ever otherwise.
-func (t *kafkaTransport) ensureQueues(ctx context.Context, d *definition.Definition) error {
-	set, err := topics.Default().Set(topics.Options{Prefix: t.o.Kafka.Prefix})
+func (t *transport) ensureQueues(ctx context.Context, d *definition.Definition) error {
+	set, err := topics.Default().Set(topics.Options{Prefix: t.config.Prefix})
 	if err != nil {
 		return err
 	}
-	admin, err := kafka.NewAdmin(t.o.Kafka)
+	admin, err := kafka.NewAdmin(t.config)
 	if err != nil {
 		return err
 	}
 	defer admin.Close()
 	err = definitions.NewQueues(set, admin, true).Ensure(ctx, d)
 	if unknown, ok := errors.AsType[*definitions.UnknownQueueError](err); ok {
-		return &Error{Code: "unknown_queue", Path: "components", Message: unknown.Error()}
+		return &client.Error{Code: "unknown_queue", Path: "components", Message: unknown.Error()}
 	}
 	return err
 }
 
 // prepare sees to the queues of an inline definition when it is started first.
 // One that is none goes to the planner, which says what is wrong with it.
-func (t *kafkaTransport) prepare(ctx context.Context, inline string) error {
+func (t *transport) Prepare(ctx context.Context, inline string) error {
 	digest := sha256.Sum256([]byte(inline))
 	t.mu.Lock()
 	prepared := t.prepared[digest]
@@ -96,13 +97,13 @@ func definitionError(err error) error {
 	if !errors.As(err, &list) {
 		return err
 	}
-	out := &Error{Code: "invalid_definition", Message: fmt.Sprintf("the definition has %d errors", len(list))}
+	out := &client.Error{Code: "invalid_definition", Message: fmt.Sprintf("the definition has %d errors", len(list))}
 	for _, e := range list {
 		message := e.Message
 		if e.Fix != "" {
 			message += " (" + e.Fix + ")"
 		}
-		out.Errors = append(out.Errors, FieldError{Path: e.Path, Message: message})
+		out.Errors = append(out.Errors, client.FieldError{Path: e.Path, Message: message})
 	}
 	return out
 }
@@ -111,7 +112,7 @@ func definitionError(err error) error {
 // inline ones that it has prepared.
 const maxOwn = 256
 
-func (t *kafkaTransport) remember(d *definition.Definition) {
+func (t *transport) remember(d *definition.Definition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.own) >= maxOwn {
@@ -123,7 +124,7 @@ func (t *kafkaTransport) remember(d *definition.Definition) {
 	}
 }
 
-func (t *kafkaTransport) defined(ref string) (string, []byte) {
+func (t *transport) Defined(ref string) (string, []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := t.own[ref]

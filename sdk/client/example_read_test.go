@@ -1,0 +1,139 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/dev/devtest"
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+func ExampleClient_Get() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "get-1")
+	w := must(c.Get(ctx, "get-1"))
+	fmt.Println(w.Status, w.Definition.Name, w.Counts.Active)
+	// Output: running offer 1
+}
+
+func ExampleClient_Results() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "results-1")
+	r := must(c.Results(ctx, "results-1")) // as of now
+	fmt.Printf("%s %s %s\n", r.Status, r.Results["total"], r.Results["answer"])
+	// Output: running 60 null
+}
+
+func ExampleClient_AllResults() {
+	ctx, c := connect()
+	defer c.Close()
+	must(c.Start(ctx, double, 1, client.StartOptions{ID: "all-1"}))
+	must(c.InputAndWait(ctx, "all-1", 2, client.InputOptions{}))
+	fmt.Printf("%s\n", must(c.AllResults(ctx, "all-1"))["twice"])
+	// Output: [2 4]
+}
+
+func ExampleClient_Productions() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "made-1")
+	fmt.Printf("%s\n", must(c.Productions(ctx, "made-1"))["total"])
+	// Output: [60]
+}
+
+func ExampleClient_Runnables() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "runnables-1")
+	page := must(c.Runnables(ctx, "runnables-1", client.PageOptions{}))
+	for _, r := range page.Items {
+		fmt.Println(r.Component, r.Task, r.Status)
+	}
+	// Output: accept human.accept active
+}
+
+func ExampleClient_History() {
+	ctx, c := connect()
+	defer c.Close()
+	must(c.Start(ctx, double, 1, client.StartOptions{ID: "history-1", Wait: client.UntilDrained}))
+	for cursor := ""; ; {
+		page := must(c.History(ctx, "history-1", client.PageOptions{Cursor: cursor, Limit: 2}))
+		for _, e := range page.Items {
+			fmt.Println(e.Type)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	// Output:
+	// WorkflowStarted
+	// InputAccepted
+	// FactProduced
+	// InputSettled
+	// WorkflowIdle
+}
+
+func ExampleClient_Graph() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "graph-1")
+	g := must(c.Graph(ctx, "graph-1", "mermaid"))
+	fmt.Println(string(g[:12]))
+	// Output: flowchart TD
+}
+
+func ExampleClient_List() {
+	ctx, c := connect()
+	defer c.Close()
+	must(c.Start(ctx, double, 1, client.StartOptions{ID: "list-1", Options: map[string]any{"labels": map[string]string{"team": "blue"}}}))
+	var page *client.Page[client.Workflow]
+	for page == nil || len(page.Items) == 0 { // the list follows within moments
+		page = must(c.List(ctx, client.Filter{Definition: "double", Labels: map[string]string{"team": "blue"}}))
+	}
+	fmt.Println(page.Items[0].ID)
+	// Output: list-1
+}
+
+func ExampleClient_Readiness() {
+	ctx, c := connect()
+	defer c.Close()
+	r := must(c.Readiness(ctx))
+	fmt.Println(len(r.Partitions))
+	// Output: 2
+}
+
+func ExampleClient_Define() {
+	ctx, c := connect()
+	defer c.Close()
+	d := must(c.Define(ctx, "offer", []byte(offer)))
+	fmt.Println(d.Name)
+	_, err := c.Define(ctx, "broken", []byte(`{"name": "broken", "components": {"a": {"expr": "input +"}}}`))
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		fmt.Println(refused.Code, refused.Path)
+	}
+	// Output:
+	// offer
+	// invalid_definition components.a.expr
+}
+
+func ExampleInterceptor() {
+	logged := func(next client.Handler) client.Handler {
+		return func(ctx context.Context, c *client.Call) error {
+			err := next(ctx, c)
+			fmt.Println(c.Name, c.Workflow, err)
+			return err
+		}
+	}
+	ctx := context.Background()
+	c := must(client.New(ctx, client.Options{URL: devtest.Running().URL, Interceptors: []client.Interceptor{logged}}))
+	defer c.Close()
+	must(c.Start(ctx, double, 1, client.StartOptions{ID: "logged-1"}))
+	must(c.Get(ctx, "logged-1"))
+	// Output:
+	// start logged-1 <nil>
+	// workflow logged-1 <nil>
+}

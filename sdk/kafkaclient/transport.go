@@ -1,0 +1,159 @@
+package kafkaclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+const (
+	sendTimeout = 10 * time.Second // for an acknowledgement, where ctx has no deadline
+	readTimeout = 30 * time.Second // for an answer, where ctx has no deadline
+)
+
+// transport talks to planners directly.
+type transport struct {
+	config kafka.Config
+	asker  *ask.Asker
+
+	mu  sync.Mutex
+	own map[string]ownDefinition // by name: what this client registered
+
+	prepared map[[sha256.Size]byte]bool // inline definitions whose queues there are
+}
+
+type ownDefinition struct {
+	digest    string
+	canonical []byte
+}
+
+func (t *transport) Close() error { return t.asker.Close() }
+
+func (t *transport) Command(ctx context.Context, c client.Command) (client.Answer, error) {
+	out := ask.Command{Name: c.Name, Workflow: c.Workflow, ID: c.ID, Body: c.Body}
+	if c.Token != "" {
+		out.Body = withToken(c.Token, c.Body)
+	}
+	if err := events.CheckWorkflowID(c.Workflow); err != nil {
+		return client.Answer{}, &client.Error{Code: "invalid_workflow_id", Path: "id", Message: err.Error()}
+	}
+	if c.Wait == client.UntilWritten {
+		ctx, cancel := bounded(ctx, sendTimeout)
+		defer cancel()
+		_, err := t.asker.Send(ctx, out)
+		return client.Answer{}, fault(err)
+	}
+	if c.Wait == client.UntilDrained {
+		return t.untilDrained(ctx, out)
+	}
+	call, err := t.asker.Ask(ctx, out, false)
+	if err != nil {
+		return client.Answer{}, fault(err)
+	}
+	defer call.Close()
+	ctx, cancel := bounded(ctx, readTimeout)
+	defer cancel()
+	r, err := call.Decided(ctx)
+	if err != nil {
+		return client.Answer{}, fault(err)
+	}
+	return decided(r)
+}
+
+func (t *transport) untilDrained(ctx context.Context, c ask.Command) (client.Answer, error) {
+	call, err := t.asker.AskEnd(ctx, c)
+	if err != nil {
+		return client.Answer{}, fault(err)
+	}
+	defer call.Close()
+	end, err := ask.WaitEnd(ctx, call, c.Workflow, endForm)
+	if err == nil && end.Workflow == nil {
+		err = fmt.Errorf("the end of %s was told without its summary", c.Workflow)
+	}
+	if err != nil {
+		return client.Answer{}, fault(err)
+	}
+	return client.Answer{Workflow: end.Workflow, Results: end.Results, Drained: true}, nil
+}
+
+// withToken puts the token, which needs no escaping, in front of the object's
+// other fields.
+func withToken(token string, body []byte) []byte {
+	out := append([]byte(`{"token":"`+token+`"`), ',')
+	if string(body) == "{}" {
+		out = out[:len(out)-1]
+	}
+	return append(out, body[1:]...)
+}
+
+// await looks until the workflow has drained.
+func (t *transport) Await(ctx context.Context, workflow string) (client.Answer, error) {
+	d, err := t.asker.Await(ctx, workflow)
+	if err != nil {
+		return client.Answer{}, fault(err)
+	}
+	return drained(d)
+}
+
+func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage, error) {
+	ctx, cancel := bounded(ctx, readTimeout)
+	defer cancel()
+	body, err := t.asker.Read(ctx, events.Query{
+		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: q.Status,
+	})
+	return body, fault(err)
+}
+
+// bounded adds a deadline where there is none.
+func bounded(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+func fault(err error) error {
+	if refused, ok := errors.AsType[*ask.RefusedError](err); ok {
+		_, err := decided(refused.Reply)
+		return err
+	}
+	if errors.Is(err, ask.ErrUnavailable) {
+		return &client.Error{Code: client.ErrUnavailable.Code, Message: err.Error()}
+	}
+	return err
+}
+
+// decided turns a decision into an answer or a refusal. Its body, when there is
+// one, is the workflow.
+func decided(r events.Reply) (client.Answer, error) {
+	var w *client.Workflow
+	if len(r.Body) > 0 {
+		if err := json.Unmarshal(r.Body, &w); err != nil {
+			return client.Answer{}, fmt.Errorf("decode the workflow: %w", err)
+		}
+	}
+	if r.Refusal != nil {
+		return client.Answer{Workflow: w}, &client.Error{Code: r.Refusal.Code, Message: r.Refusal.Message, Path: r.Refusal.Path, Workflow: w}
+	}
+	return client.Answer{Workflow: w}, nil
+}
+
+func drained(d ask.Drained) (client.Answer, error) {
+	a := client.Answer{Drained: true}
+	if err := json.Unmarshal(d.Workflow, &a.Workflow); err != nil {
+		return client.Answer{}, fmt.Errorf("decode the workflow: %w", err)
+	}
+	if err := json.Unmarshal(d.Results, &a.Results); err != nil {
+		return client.Answer{}, fmt.Errorf("decode the results: %w", err)
+	}
+	return a, nil
+}
