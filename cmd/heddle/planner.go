@@ -30,7 +30,7 @@ type plannerCmd struct {
 
 	DecisionBytes     int `default:"4194304" help:"Bytes of values that one decision (about a command, an outcome or a timer) may add to the journal; a command that comes to more is refused, an outcome fails its attempt."`
 	DecisionEvents    int `default:"262144" help:"Events that one decision may add to the journal."`
-	DecisionSteps     int `default:"4000000" help:"Steps of expressions that one decision may take; a million are a tenth of a second or so."`
+	DecisionSteps     int `default:"250000" help:"Steps of expressions that one decision may take, besides two for each byte of its input. As many as the default take some milliseconds: the other workflows of the partition wait for them."`
 	DecisionTaskBytes int `default:"33554432" help:"Bytes of tasks that one decision may send at once; the others follow as attempts end."`
 }
 

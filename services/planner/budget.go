@@ -35,8 +35,31 @@ type excess struct {
 // overspent is the panic that ends a decision in the middle; nothing of it stays.
 type overspent struct{}
 
-func (t *turn) allow(b machine.Budget) {
-	t.spend = spending{limited: true, bytes: b.Bytes, events: b.Events, tasks: b.Tasks, steps: expr.Account{Left: b.Steps}}
+func (t *turn) allow(b machine.Budget, in machine.Input) {
+	steps := b.Steps + machine.StepsPerByte*valueBytes(in)
+	t.spend = spending{limited: true, bytes: b.Bytes, events: b.Events, tasks: b.Tasks, steps: expr.Account{Left: steps}}
+}
+
+// valueBytes is the size of the values that an input brings.
+func valueBytes(in machine.Input) int {
+	if in.Command == nil {
+		if o, ok := in.Inbox.(*events.TaskOutcome); ok {
+			return len(o.Result)
+		}
+		return 0
+	}
+	switch b := in.Command.Body.(type) {
+	case *events.StartWorkflow:
+		return len(b.Input) + len(b.Context)
+	case *events.FeedInput:
+		return len(b.Input) + len(b.Context)
+	case *events.RetryRunnables:
+		return len(b.Input)
+	case *events.CompleteAttempt:
+		return len(b.Result)
+	default: // the others bring none that an expression reads
+		return 0
+	}
 }
 
 // account is what expressions take their steps from.
@@ -52,7 +75,7 @@ func (s *spending) account() *expr.Account {
 func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.Input, misfit *excess) (evs []events.Event, over *excess) {
 	t := p.begin(tx, at, now, in.Workflow)
 	t.in, t.misfit = in, misfit
-	t.allow(p.cfg.Budget)
+	t.allow(p.cfg.Budget, in)
 	defer func() {
 		if over = t.spend.over; over != nil { // else it is a panic of somebody else, which goes on
 			_ = recover()
@@ -106,7 +129,7 @@ func (t *turn) exceeds() {
 	case s.events < 0:
 		over.Message = fmt.Sprintf("what follows from it is more than %d events, the limit of one decision (--decision-events)", b.Events)
 	default:
-		over.Message = fmt.Sprintf("what follows from it takes more than %d steps of expressions, the limit of one decision (--decision-steps)", b.Steps)
+		over.Message = fmt.Sprintf("what follows from it takes more than %d steps of expressions, the limit of one decision (--decision-steps; %d for each byte of its input come on top)", b.Steps, machine.StepsPerByte)
 	}
 	s.over = over
 	panic(overspent{})

@@ -104,6 +104,7 @@ func TestACostlyDecisionIsRefused(t *testing.T) {
 		"conditions": components(50, `"when":"`+loops+`","step":"f.id"`),
 		"an input":   components(1, `"step":"f.id","params":{`+params(6, loops)+`}`),
 		"rules":      strings.TrimSuffix(components(50, `"step":"f.id"`), "}") + `,"policies":[{"match":{"expr":"` + loops + `"},"max_retries":1}]}`,
+		"spans":      components(50, `"expr":"first(1..500000)"`),
 		"labels":     strings.TrimSuffix(components(1, `"step":"f.id"`), "}") + `,"options":{"labels":{` + labels(20, loops) + `}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +130,37 @@ func labels(n int, src string) string {
 		all[i] = fmt.Sprintf(`"l%d":{"$":"string(%s)"}`, i, src)
 	}
 	return strings.Join(all, ",")
+}
+
+// What an input says may be read and written once, however little else a decision
+// may take; what reads it again and again is refused.
+func TestAnInputPaysForItsReading(t *testing.T) {
+	input := "[" + strings.TrimSuffix(strings.Repeat("1,", 50_000), ",") + "]"
+	for expr, want := range map[string]string{
+		"input":                         "",
+		"map(1..10, len(input))":        "",
+		"map(1..10, map(input, # + 1))": "too_costly",
+	} {
+		each := components(1, `"expr":"`+expr+`"`, `"s":{"step":"f.id"}`)
+		for how, begin := range map[string]func(w *world) events.Reply{
+			"a start": func(w *world) events.Reply { return w.startsWith(input) },
+			"an input": func(w *world) events.Reply {
+				w.command("w", "start", `{"definition":"d"}`)
+				return w.command("w", "input", `{"input":`+input+`}`)
+			},
+		} {
+			w := limitedWorld(t, machine.Budget{Steps: machine.LeastSteps}, each)
+			if code := codeOf(begin(w)); code != want {
+				t.Errorf("%s of %s is refused with %q, want %q", how, expr, code, want)
+			}
+		}
+	}
+	w := limitedWorld(t, machine.Budget{Steps: machine.LeastSteps}, `{"name":"d","components":{"a":{"step":"f.id"},"b":{"expr":"input","after":"a"}}}`)
+	w.startsWith("1")
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskOutcome{Token: w.tasks[0].Token, Outcome: events.OutcomeCompleted, Result: []byte(input)}})
+	if s := w.status("w"); s.Status == "failed" {
+		t.Errorf("a result of its size fails the workflow: %+v", s.Failure)
+	}
 }
 
 // A budget that is just enough is enough, and one less is not.

@@ -19,8 +19,11 @@ type Account struct {
 
 // Steps of reading and writing JSON, in the measure of evaluated nodes.
 const (
-	valueSteps = 2  // for a value that is decoded
-	textBytes  = 64 // of JSON that is passed over, copied or written, for one step
+	valueSteps   = 2  // for a value that is decoded
+	objectSteps  = 4  // more if it is an object
+	memberSteps  = 2  // for a member of it
+	textBytes    = 64 // of JSON that is passed over, copied or written, for one step
+	escapedBytes = 8  // of a text with escapes that is read
 )
 
 var errSpent = errors.New("the decision has no steps left for it")

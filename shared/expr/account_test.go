@@ -2,6 +2,7 @@ package expr_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,6 +49,47 @@ func TestEvaluationsShareAnAccount(t *testing.T) {
 			none := &expr.Account{Left: -1}
 			if _, err := p.Eval(expr.Env{Input: c.input, Account: none}); err == nil {
 				t.Error("evaluated with nothing left")
+			}
+		})
+	}
+}
+
+// What takes long, or much memory, takes steps, however few nodes say it.
+func TestWorkTakesSteps(t *testing.T) {
+	text := strings.Repeat("x", 64_000)
+	wide := make([]string, 1000)
+	for i := range wide {
+		wide[i] = fmt.Sprintf(`"%d":%d`, i, i)
+	}
+	object := "{" + strings.Join(wide, ",") + "}"
+	two := fmt.Sprintf(`{"a":%q,"b":%q}`, text+"a", text+"b")
+	for _, c := range []struct {
+		name, src, input string
+		least            int
+	}{
+		{"a span", "1..100000", "null", 40_000},
+		{"a text", "len(repeat('x', 6400000))", "null", 100_000},
+		{"objects that are not equal", "count(1..100, input.a == input.b)", `{"a":` + object + `,"b":{"x":1,` + object[strings.Index(object, ",")+1:] + `}`, 200_000},
+		{"what an object has not", "input.x", object, 2500},
+		{"long texts in order", "len(sort([input.a, input.b, input.a, input.b]))", two, 10_000},
+		{"a long key", "count(1..100, input.o[input.k] == 1)", fmt.Sprintf(`{"k":%q,"o":{%q:1}}`, text, text), 100_000},
+		{"a long key of a pair", "len(map(1..100, len({(input): 1})))", `"` + text + `"`, 100_000},
+		{"a set of characters", "trim(input.a, input.b)", two, 1_000_000},
+		{"JSON in a text", "len(fromJSON(input))", `"[` + strings.Repeat("1,", 9_999) + `1]"`, 20_000},
+		{"JSON made", "len(toJSON(input))", "[" + strings.Repeat("1,", 9_999) + "1]", 30_000},
+		{"an object read", "len(input)", object, 4000},
+		{"escapes", "len(input)", `"` + strings.Repeat(`\u00e4`, 10_000) + `"`, 7000},
+		{"a format", "len(map(1..100, now().Format(input)))", `"` + text[:6400] + `"`, 20_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := expr.Compile(c.src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &expr.Account{Left: 1 << 30}
+			_, err = p.Eval(expr.Env{Input: json.RawMessage(c.input), Account: a})
+			if took := 1<<30 - a.Left; took < c.least {
+				t.Errorf("took %d steps, want %d; %v", took, c.least, err)
 			}
 		})
 	}

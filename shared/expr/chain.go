@@ -62,6 +62,11 @@ func (m *machine) property(n *ast.MemberNode, receiver any, optional bool) (any,
 		return nil, err
 	}
 	if !found && !optional {
+		if names, ok := receiver.(map[string]any); ok { // they are listed
+			if err := m.step(n, walkSteps(len(names))); err != nil {
+				return nil, err
+			}
+		}
 		return nil, faultAt(n, absent(n, receiver, key), value{n.Node.String(), receiver})
 	}
 	return v, nil
@@ -72,7 +77,7 @@ func (m *machine) lookup(n *ast.MemberNode, receiver, key any) (v any, found boo
 	case map[string]any:
 		if k, ok := key.(string); ok {
 			v, found = r[k]
-			return v, found, nil
+			return v, found, m.scan(n, k)
 		}
 	case []any:
 		if i, ok := integer(key); ok {
@@ -98,7 +103,7 @@ func (m *machine) lookup(n *ast.MemberNode, receiver, key any) (v any, found boo
 
 // character is the i-th character of a text, from its end if i is negative.
 func (m *machine) character(n ast.Node, s string, i int64) (any, bool, error) {
-	if err := m.step(n, len(s)/scanBytes); err != nil {
+	if err := m.characters(n, s); err != nil {
 		return nil, false, err
 	}
 	runes := []rune(s)

@@ -82,6 +82,9 @@ func (m *machine) equalLists(n ast.Node, a, b []any) (bool, error) {
 }
 
 func (m *machine) equalObjects(n ast.Node, a, b map[string]any) (bool, error) {
+	if err := m.step(n, walkSteps(len(a))); err != nil {
+		return false, err
+	}
 	for _, k := range sortedKeys(a) {
 		other, ok := b[k]
 		if !ok {

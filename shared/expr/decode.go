@@ -16,8 +16,14 @@ func Decode(raw []byte) (any, error) { return decode(raw, nil) }
 
 func decode(raw []byte, a *Account) (any, error) {
 	d := a.decoder(raw)
-	v, err := d.value(0)
+	v, err := d.whole()
 	a.settle(&d)
+	return v, err
+}
+
+// whole reads what must be one value.
+func (d *decoder) whole() (any, error) {
+	v, err := d.value(0)
 	if err != nil {
 		return nil, fmt.Errorf("decode JSON at byte %d: %w", d.i, err)
 	}
@@ -125,7 +131,9 @@ func (d *decoder) list(depth int) (any, error) {
 
 func (d *decoder) object(depth int) (any, error) {
 	out := map[string]any{}
+	d.left -= objectSteps
 	err := d.members(func(key string) (err error) {
+		d.left -= memberSteps
 		out[key], err = d.value(depth + 1)
 		return err
 	})
@@ -176,6 +184,9 @@ func (d *decoder) str() (string, error) {
 		switch c := d.b[i]; {
 		case c == '"':
 			d.i = i + 1
+			if escaped {
+				d.left -= (d.i - start) / escapedBytes
+			}
 			return unquote(d.b[start:d.i], escaped)
 		case c == '\\':
 			escaped = true

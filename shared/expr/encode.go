@@ -78,6 +78,9 @@ func (e *encoder) value(v any, depth int) error {
 }
 
 func (e *encoder) list(list []any, depth int) error {
+	if len(e.b)+2*len(list) > e.limit+1 { // it cannot come to less
+		return errTooLarge
+	}
 	e.b = append(e.b, '[')
 	for i, v := range list {
 		if i > 0 {
@@ -92,6 +95,10 @@ func (e *encoder) list(list []any, depth int) error {
 }
 
 func (e *encoder) object(object map[string]any, depth int) error {
+	if len(e.b)+5*len(object) > e.limit+1 {
+		return errTooLarge
+	}
+	e.left -= walkSteps(len(object))
 	e.b = append(e.b, '{')
 	for i, k := range sortedKeys(object) {
 		if i > 0 {

@@ -102,7 +102,8 @@ const maxShown = 120 // bytes of a value in an error
 func show(v any) string {
 	b, err := appendLimited(nil, v, 4*maxShown)
 	if err != nil {
-		return "a large " + describe(v)
+		_, kind, _ := strings.Cut(describe(v), " ") // an article comes first
+		return "a large " + kind
 	}
 	if len(b) <= maxShown {
 		return string(b)

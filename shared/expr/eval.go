@@ -95,13 +95,18 @@ func (m *machine) tired(n ast.Node) error {
 	return faultAt(n, errSpent.Error())
 }
 
-// grow counts made values against the budget.
+// grow counts made values against the budget, and the work of making them.
 func (m *machine) grow(n ast.Node, bytes int) error {
 	if m.bytes += bytes; m.bytes > MaxBytes {
 		return faultAt(n, fmt.Sprintf("makes more than %d bytes of values", MaxBytes))
 	}
-	return nil
+	return m.step(n, bytes/scanBytes)
 }
+
+// scan counts text that is looked at by the byte or, by each in turn, by the character.
+func (m *machine) scan(n ast.Node, s string) error { return m.step(n, len(s)/scanBytes) }
+
+func (m *machine) characters(n ast.Node, s string) error { return m.step(n, len(s)/characterBytes) }
 
 func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 	for i := len(m.lets) - 1; i >= 0; i-- {
@@ -166,21 +171,21 @@ func (m *machine) pointer(n *ast.PointerNode) any {
 }
 
 // boolean evaluates what must be exactly true or false.
-func (m *machine) boolean(n ast.Node, role string) (bool, error) {
+func (m *machine) boolean(n ast.Node, role, of string) (bool, error) {
 	v, err := m.eval(n)
 	if err != nil {
 		return false, err
 	}
 	b, ok := v.(bool)
 	if !ok {
-		return false, faultAt(n, fmt.Sprintf("%s must be true or false, not %s", role, describe(v)), value{n.String(), v})
+		return false, faultAt(n, fmt.Sprintf("%s%s must be true or false, not %s", role, of, describe(v)), value{n.String(), v})
 	}
 	return b, nil
 }
 
 func (m *machine) unary(n *ast.UnaryNode) (any, error) {
 	if n.Operator == "not" || n.Operator == "!" {
-		b, err := m.boolean(n.Node, "the operand of "+n.Operator)
+		b, err := m.boolean(n.Node, "the operand of ", n.Operator)
 		return !b, err
 	}
 	v, err := m.eval(n.Node)
@@ -199,7 +204,7 @@ func (m *machine) unary(n *ast.UnaryNode) (any, error) {
 }
 
 func (m *machine) conditional(n *ast.ConditionalNode) (any, error) {
-	holds, err := m.boolean(n.Cond, "the condition")
+	holds, err := m.boolean(n.Cond, "the condition", "")
 	if err != nil {
 		return nil, err
 	}
@@ -259,6 +264,9 @@ func (m *machine) object(n *ast.MapNode) (any, error) {
 		key, ok := k.(string)
 		if !ok {
 			return nil, faultAt(pair.Key, "a key must be a string, not "+describe(k), value{pair.Key.String(), k})
+		}
+		if err = m.scan(pair.Key, key); err != nil {
+			return nil, err
 		}
 		if out[key], err = m.eval(pair.Value); err != nil {
 			return nil, err

@@ -69,6 +69,9 @@ func (m *machine) call(n *ast.CallNode) (any, error) {
 		return nil, err
 	}
 	v, err := called.run(receiver, args)
+	if s, ok := v.(string); ok && err == nil {
+		err = m.grow(n, len(s))
+	}
 	return v, m.callFault(n, err, n.Arguments, args)
 }
 

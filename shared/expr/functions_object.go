@@ -63,8 +63,11 @@ func (m *machine) chargeObject(n ast.Node, object map[string]any) error {
 	if err := m.grow(n, 2*elementBytes*len(object)); err != nil {
 		return err
 	}
-	return m.step(n, len(object)*bitLength(len(object))/4)
+	return m.step(n, walkSteps(len(object)))
 }
+
+// walkSteps is what it takes to bring the keys of an object in order.
+func walkSteps(members int) int { return members * bitLength(members) / 4 }
 
 // runFromPairs makes an object of [key, value] pairs; of equal keys the last counts.
 func runFromPairs(m *machine, n ast.Node, args []any) (any, error) {
@@ -81,6 +84,9 @@ func runFromPairs(m *machine, n ast.Node, args []any) (any, error) {
 		k, ok := pair[0].(string)
 		if !ok {
 			return nil, fmt.Errorf("the key of pair %d must be a string, not %s", i, describe(pair[0]))
+		}
+		if err := m.scan(n, k); err != nil {
+			return nil, err
 		}
 		out[k] = pair[1]
 	}

@@ -43,16 +43,27 @@ func (m *machine) made(n ast.Node, s string) (any, error) {
 }
 
 func trimming(plain func(string) string, cut func(string, string) string) func(*machine, ast.Node, []any) (any, error) {
-	return func(_ *machine, _ ast.Node, args []any) (any, error) {
+	return func(m *machine, n ast.Node, args []any) (any, error) {
+		s := args[0].(string)
 		if len(args) == 1 {
-			return plain(args[0].(string)), nil
+			return plain(s), m.characters(n, s)
 		}
-		return cut(args[0].(string), args[1].(string)), nil
+		by := args[1].(string) // a set may be looked through for each character
+		if err := m.step(n, len(s)/characterBytes*(1+len(by)/scanBytes)); err != nil {
+			return nil, err
+		}
+		return cut(s, by), nil
 	}
 }
 
 func mapping(f func(string) string) func(*machine, ast.Node, []any) (any, error) {
-	return func(m *machine, n ast.Node, args []any) (any, error) { return m.made(n, f(args[0].(string))) }
+	return func(m *machine, n ast.Node, args []any) (any, error) {
+		s := args[0].(string)
+		if err := m.characters(n, s); err != nil {
+			return nil, err
+		}
+		return m.made(n, f(s))
+	}
 }
 
 func affixed(f func(string, string) bool) func(*machine, ast.Node, []any) (any, error) {
@@ -154,11 +165,15 @@ func runString(m *machine, n ast.Node, args []any) (any, error) {
 }
 
 func runToJSON(m *machine, n ast.Node, args []any) (any, error) {
-	b, err := appendLimited(nil, args[0], MaxBytes-m.bytes)
+	e := encoder{limit: MaxBytes - m.bytes, left: m.most - m.steps}
+	err := e.value(args[0], 0)
+	if spent := m.step(n, m.most-m.steps-e.left); spent != nil {
+		return nil, spent
+	}
 	if err != nil {
 		return nil, err
 	}
-	return m.made(n, string(b))
+	return m.made(n, string(e.b))
 }
 
 func runFromJSON(m *machine, n ast.Node, args []any) (any, error) {
@@ -166,7 +181,12 @@ func runFromJSON(m *machine, n ast.Node, args []any) (any, error) {
 	if err := m.grow(n, 4*len(s)); err != nil {
 		return nil, err
 	}
-	return Decode([]byte(s))
+	d := decoder{b: []byte(s), left: m.most - m.steps}
+	v, err := d.whole()
+	if spent := m.step(n, m.most-m.steps-d.left); spent != nil {
+		return nil, spent
+	}
+	return v, err
 }
 
 func runToBase64(m *machine, n ast.Node, args []any) (any, error) {

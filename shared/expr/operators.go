@@ -8,7 +8,11 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-const scanBytes = 64 // bytes of text scanned per step
+// Bytes of text for a step: what is scanned or copied, and what is taken apart into characters.
+const (
+	scanBytes      = 64
+	characterBytes = 16
+)
 
 func (m *machine) binary(n *ast.BinaryNode) (any, error) {
 	switch n.Operator {
@@ -42,15 +46,15 @@ func (m *machine) operandFault(n *ast.BinaryNode, err error, a, b any) error {
 }
 
 func (m *machine) logical(n *ast.BinaryNode) (any, error) {
-	role := "an operand of " + n.Operator
-	a, err := m.boolean(n.Left, role)
+	const role = "an operand of "
+	a, err := m.boolean(n.Left, role, n.Operator)
 	if err != nil {
 		return nil, err
 	}
 	if isAnd := n.Operator == "and" || n.Operator == "&&"; a != isAnd {
 		return a, nil
 	}
-	return m.boolean(n.Right, role)
+	return m.boolean(n.Right, role, n.Operator)
 }
 
 func (m *machine) coalesce(n *ast.BinaryNode) (any, error) {
@@ -122,7 +126,7 @@ func (m *machine) in(n *ast.BinaryNode, needle, hay any) (any, error) {
 	case map[string]any:
 		if key, ok := needle.(string); ok {
 			_, found := hay[key]
-			return found, nil
+			return found, m.scan(n, key)
 		}
 	}
 	return nil, cannot("in", needle, hay)

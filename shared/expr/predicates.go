@@ -61,7 +61,7 @@ func (m *machine) at(body ast.Node, i int, item any) (any, error) {
 // test evaluates a boolean body for one element.
 func (m *machine) test(n *ast.BuiltinNode, i int, item any) (bool, error) {
 	m.item, m.index = item, i
-	return m.boolean(n.Arguments[1], "the predicate of "+n.Name)
+	return m.boolean(n.Arguments[1], "the predicate of ", n.Name)
 }
 
 // quantifier counts hits up to the first that decides: a hit if stopAt, a miss if not.
@@ -207,6 +207,9 @@ func runGroupBy(m *machine, n *ast.BuiltinNode, list []any) (any, error) {
 			}
 			key = show(v)
 		}
+		if err := m.scan(n, key); err != nil {
+			return nil, err
+		}
 		group, _ := groups[key].([]any)
 		groups[key] = append(group, item)
 	}
@@ -244,13 +247,17 @@ func (m *machine) descending(n ast.Node, rest []ast.Node) (bool, error) {
 // sorted sorts list by keys, of which any two must have an order.
 func (m *machine) sorted(n ast.Node, list, keys []any, descending bool) (any, error) {
 	order := make([]int, len(list))
+	text := 0
 	for i := range order {
 		order[i] = i
+		if s, ok := keys[i].(string); ok {
+			text += len(s) / scanBytes
+		}
 		if _, ok := compare(keys[0], keys[i]); !ok {
 			return nil, faultAt(n, fmt.Sprintf("cannot order %s and %s", describe(keys[0]), describe(keys[i])))
 		}
 	}
-	if err := m.step(n, len(list)*bitLength(len(list))); err != nil {
+	if err := m.step(n, (len(list)+text)*bitLength(len(list))); err != nil {
 		return nil, err
 	}
 	if err := m.grow(n, elementBytes*len(list)); err != nil {

@@ -7,16 +7,20 @@ package machine
 type Budget struct {
 	Bytes  int // of what its events say; a journal record has room for about as many
 	Events int
-	Steps  int // of expressions and of reading JSON, as package expr counts them
+	Steps  int // of expressions and of reading JSON, as package expr counts them; StepsPerByte come on top
 	Tasks  int // bytes of the tasks that it admits, if attempts are open that end: the others are admitted then
 }
 
-// Defaults of a budget: no less than what a journal record holds, a fraction of
-// a second, and of the memory of a planner.
+// StepsPerByte of the values that an input brings are added to the steps of its
+// decision: whatever may be sent may be read, and written once.
+const StepsPerByte = 2
+
+// Defaults of a budget: no less than what a journal record holds, a few
+// milliseconds, and a fraction of the memory of a planner.
 const (
 	DefaultBytes  = 4 << 20
 	DefaultEvents = 1 << 18
-	DefaultSteps  = 4_000_000
+	DefaultSteps  = 250_000
 	DefaultTasks  = 32 << 20
 )
 
