@@ -31,6 +31,10 @@ help: ## list the targets
 build: ## build bin/heddle, static
 	CGO_ENABLED=0 go build -trimpath -o bin/heddle ./cmd/heddle
 
+.PHONY: build-sim
+build-sim: ## build bin/heddle-sim
+	CGO_ENABLED=0 go build -trimpath -o bin/heddle-sim ./cmd/heddle-sim
+
 .PHONY: image
 image: build ## build the Docker image heddle:dev; compose.yaml runs it
 	docker build -t heddle:dev .
@@ -58,13 +62,13 @@ seeds: ## run the crash-equivalence tests with SEEDS seeds each (twelve tests)
 	HEDDLE_SEEDS=$(SEEDS) $(TEST) -count 1 -timeout 60m ./test/equivalence
 
 .PHONY: sim
-sim: build ## simulate planner clusters with faults: SIM_SEEDS seeds from SIM_SEED on, and SIM_BROKER_SEEDS over the embedded broker
-	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_SEEDS)
-	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_BROKER_SEEDS) --cluster embedded
+sim: build-sim ## simulate planner clusters with faults: SIM_SEEDS seeds from SIM_SEED on, and SIM_BROKER_SEEDS over the embedded broker
+	bin/heddle-sim --seed $(SIM_SEED) --seeds $(SIM_SEEDS)
+	bin/heddle-sim --seed $(SIM_SEED) --seeds $(SIM_BROKER_SEEDS) --cluster embedded
 
 .PHONY: sim-long
-sim-long: build ## the same for hours: SIM_LONG_SEEDS seeds; go on with SIM_SEED=N; SIM_CLUSTER=embedded for the broker
-	bin/heddle sim --seed $(SIM_SEED) --seeds $(SIM_LONG_SEEDS) --every 1m --cluster $(SIM_CLUSTER)
+sim-long: build-sim ## the same for hours: SIM_LONG_SEEDS seeds; go on with SIM_SEED=N; SIM_CLUSTER=embedded for the broker
+	bin/heddle-sim --seed $(SIM_SEED) --seeds $(SIM_LONG_SEEDS) --every 1m --cluster $(SIM_CLUSTER)
 
 .PHONY: torture
 torture: build ## kill, suspend and starve deployments under load, then account for everything (root: fills small disks)

@@ -51,7 +51,6 @@ type cli struct {
 	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions: owner, state, committed cursor, what is wrong."`
 	Journal    journalCmd    `cmd:"" group:"Tools" help:"Show the journal's records."`
 	Bench      benchCmd      `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
-	Sim        simCmd        `cmd:"" group:"Tools" help:"Run planner clusters with faults in a deterministic simulation."`
 	Expr       exprCmd       `cmd:"" group:"Tools" help:"Try an expression."`
 	Version    versionCmd    `cmd:"" group:"Tools" help:"Print the version."`
 	Show       configCmd     `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`

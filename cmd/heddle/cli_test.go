@@ -51,20 +51,6 @@ func write(t *testing.T, name, text string) string {
 	return name
 }
 
-// A simulation that is stopped says where to go on.
-func TestAnInterruptedSimulationSaysWhereToGoOn(t *testing.T) {
-	elsewhere(t)
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
-	var out bytes.Buffer
-	if code := run(ctx, []string{"sim", "--seed", "9", "--seeds", "5"}, streams{in: strings.NewReader(""), out: &out, err: &out}); code != codeInterrupted {
-		t.Errorf("the exit code is %d", code)
-	}
-	if !strings.HasSuffix(out.String(), "go on with --seed 9\n") {
-		t.Errorf("it says %q", out.String())
-	}
-}
-
 func TestEachKindOfTroubleHasItsExitCode(t *testing.T) {
 	elsewhere(t)
 	bad := write(t, "bad.yaml", "name: x\ncomponents:\n  a: {stepp: b.c}\n")

@@ -143,7 +143,7 @@ func (r *running) note(got Result, small *Result) {
 	r.covered.Add(got.Covered)
 	if small != nil {
 		r.failed++
-		fmt.Fprintf(r.out, "seed %d fails (heddle sim --seed %d --steps %d --cluster %s): %v\n", got.Seed, got.Seed, r.Steps, r.cluster(), got.Err)
+		fmt.Fprintf(r.out, "seed %d fails (heddle-sim --seed %d --steps %d --cluster %s): %v\n", got.Seed, got.Seed, r.Steps, r.cluster(), got.Err)
 		Describe(r.out, *small, r.Lines, r.All)
 	}
 	if r.Every > 0 && time.Since(r.told) >= r.Every {
