@@ -5,11 +5,25 @@ import (
 	"reflect"
 	"regexp"
 	"strconv"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // getOpenAPI answers with the document that is made from the table of routes.
 func (g *Gateway) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, r, http.StatusOK, OpenAPI())
+}
+
+// getDefinitionSchema answers with the schema that definitions are held against.
+func (g *Gateway) getDefinitionSchema(w http.ResponseWriter, r *http.Request) error {
+	writeBytes(w, r, http.StatusOK, "application/json", definition.Schema())
+	return nil
+}
+
+// serveProto answers with the description of the records.
+func serveProto(w http.ResponseWriter, r *http.Request) {
+	writeBytes(w, r, http.StatusOK, "text/plain; charset=utf-8", []byte(events.Schema()))
 }
 
 type node = map[string]any

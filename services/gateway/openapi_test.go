@@ -82,6 +82,8 @@ func calls(token string) map[string][]string {
 		"GET /readyz":                         {"/readyz", ""},
 		"GET /metrics":                        {"/metrics", ""},
 		"GET /openapi.json":                   {"/openapi.json", ""},
+		"GET /schemas/definition.json":        {"/schemas/definition.json", ""},
+		"GET /schemas/heddle.proto":           {"/schemas/heddle.proto", ""},
 	}
 }
 

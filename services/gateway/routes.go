@@ -172,5 +172,9 @@ func serviceRoutes() []route {
 		plain("/metrics", "metrics", "Prometheus.", 200, "text/plain", func(g *Gateway) http.HandlerFunc { return service.Metrics(g.cfg.Registry).ServeHTTP }),
 		{method: "GET", path: "/openapi.json", name: "openapi", about: "This document.",
 			answers: []answer{{200, "OpenAPI 3.1", anyObject{}, ""}}, handle: (*Gateway).getOpenAPI},
+		{method: "GET", path: "/schemas/definition.json", name: "definitionSchema", about: "The JSON Schema of definitions, for editors.",
+			answers: []answer{{200, "JSON Schema, draft 2020-12", anyObject{}, ""}}, handle: (*Gateway).getDefinitionSchema},
+		plain("/schemas/heddle.proto", "records", "The records in Protocol Buffers, for readers in other languages.", 200, "text/plain",
+			func(*Gateway) http.HandlerFunc { return serveProto }),
 	}
 }

@@ -1,5 +1,14 @@
 package events
 
+// CommandBodies are the bodies of all commands, by name.
+func CommandBodies() map[string]CommandBody {
+	all := map[string]CommandBody{}
+	for name, make := range bodies {
+		all[name] = make()
+	}
+	return all
+}
+
 // New makes an empty event of a kind.
 var New = newEvent
 
