@@ -350,8 +350,11 @@ func (c *checkpointer) remember(p *Processor, j *job) {
 	}
 }
 
-// finish writes a last checkpoint of everything, in the owner's goroutine.
+// finish writes a last checkpoint of everything, in the owner's goroutine. A part that
+// is on its way when ctx ends is given up.
 func (c *checkpointer) finish(ctx context.Context) {
+	inTime := context.AfterFunc(ctx, c.stop)
+	defer inTime()
 	c.running.Wait()
 	var batch Batch
 	c.r.box.take(&batch) // a part of one may have ended
