@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -203,11 +204,15 @@ func (c *checkpointer) wrote(p *Processor, j *job, err error) bool {
 	return true
 }
 
-// end ends a checkpoint: what is not known to be written stays dirty.
+// end ends a checkpoint: what is not known to be written stays dirty, and what was
+// due stays due unless all of it is written.
 func (c *checkpointer) end(j *job) {
 	c.busy = false
 	c.redos = j.abandoned(c.redos)
 	p := c.r.proc
+	if !j.finished {
+		maps.Copy(p.due, j.due)
+	}
 	if p.Flaws.ForgetDirty {
 		p.fail(j.snap.Wrote(j.snap.Owners()))
 	}
@@ -268,7 +273,7 @@ func (p *Processor) takeDue() map[string]struct{} {
 
 // finished takes a checkpoint all of whose parts are written.
 func (c *checkpointer) finished(p *Processor, j *job) {
-	c.room = j.room
+	c.room, j.finished = j.room, true
 	c.lasted = time.Since(j.began)
 	idle := c.at == j.snap.Applied.Position
 	c.cursors, c.at, c.covered = j.marker.Cursors, j.snap.Applied.Position, j.marker.Covered
@@ -312,11 +317,8 @@ func (c *checkpointer) learnCovered(p *Processor, at events.Position, end int64)
 	}
 }
 
-// failed keeps what was due, and tells what the failure means (C4).
+// failed tells what the failure means (C4).
 func (c *checkpointer) failed(p *Processor, j *job, err error) {
-	for w := range j.due {
-		p.due[w] = struct{}{}
-	}
 	c.notBefore = p.clock.at.Add(retryPause)
 	switch outcome(err) {
 	case kafka.Deposed:
