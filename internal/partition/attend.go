@@ -55,16 +55,23 @@ func (a *Attendance) Unfit() *UnfitError { return a.unfit.Load() }
 func (a *Attendance) Member() bool { return a.member.Load() }
 
 // Run attends until ctx ends, and does not leave then. The error is that of the
-// first Join; a later one that fails is tried again.
+// first Join; a later one that fails is tried again. So is whatever meets a defect: the
+// process stays what it was.
 func (a *Attendance) Run(ctx context.Context) error {
 	a.patience = a.least()
 	for outside := time.Duration(0); ctx.Err() == nil; outside = a.patience {
-		if err := a.enter(ctx, outside); err != nil {
+		var err error
+		a.attend(ctx, func(ctx context.Context) { err = a.enter(ctx, outside) })
+		if err != nil {
 			return err
 		}
-		a.stay(ctx)
+		a.attend(ctx, a.stay)
 	}
 	return nil
+}
+
+func (a *Attendance) attend(ctx context.Context, run func(context.Context)) {
+	keep(ctx, a.Host.logger, a.Host.Stats, run, func(error) {})
 }
 
 // least is the patience of a process that has not left for long: unlike that of
@@ -153,8 +160,8 @@ func (a *Attendance) mayLeave(ctx context.Context, unfit *UnfitError) bool {
 func (a *Attendance) leave(ctx context.Context) {
 	a.Host.Stats.Left.Add(1)
 	a.Host.logger.Warn("the planner leaves the group", "reason", a.Unfit().Error())
-	a.member.Store(false)
 	a.Group.Leave(ctx)
+	a.member.Store(false)
 	a.patience = min(2*a.patience, mostPatience*a.least())
 }
 

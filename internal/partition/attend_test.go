@@ -99,8 +99,14 @@ func (c *crowd) serves() (owned, members int) {
 // attends starts a process that attends, and ends it with the test.
 func (r *rig) attends(c *crowd, instance string) *fellow {
 	r.t.Helper()
+	return r.attendsBy(c, instance, func(g Group) Group { return g })
+}
+
+// attendsBy is attends with something around the Group.
+func (r *rig) attendsBy(c *crowd, instance string, around func(Group) Group) *fellow {
+	r.t.Helper()
 	f := &fellow{c: c, site: r.start(instance), ended: make(chan error, 1)}
-	f.attend = &Attendance{Host: f.Host, Group: f}
+	f.attend = &Attendance{Host: f.Host, Group: around(f)}
 	ctx, ends := context.WithCancel(context.Background())
 	f.ends = ends
 	go func() { f.ended <- f.attend.Run(ctx) }()

@@ -130,7 +130,7 @@ func (c *checkpointer) advance(j *job) {
 		return
 	}
 	c.running.Go(func() {
-		err := caught(c.r.o.logger, func() error { return j.step(c.ctx) })
+		err := caught(c.r.o.logger, c.r.host.Stats, func() error { return j.step(c.ctx) })
 		c.r.box.do(func(p *Processor) { c.took(p, j, err) })
 	})
 }

@@ -64,7 +64,7 @@ func (w *clockWatch) run(ctx context.Context) {
 		}
 		c := w.begin()
 		ask, stop := context.WithTimeout(ctx, askTimeout)
-		if err := caught(w.host.logger, func() error { return w.compare(ask) }); err != nil && ctx.Err() == nil {
+		if err := caught(w.host.logger, w.host.Stats, func() error { return w.compare(ask) }); err != nil && ctx.Err() == nil {
 			w.host.logger.Warn("comparing the clock with the brokers'", "error", err)
 		}
 		w.at++ // one partition that takes no records is no reason not to know

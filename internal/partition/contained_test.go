@@ -2,7 +2,9 @@ package partition
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -253,5 +255,154 @@ func TestAPanicBesideTheLoopEndsAReign(t *testing.T) {
 			return shared.fallen() && at.State == Owning && at.Epoch == 2
 		})
 		r.do("w", "input", `{"input":7}`)
+	})
+}
+
+// due says whether a call is the one that is to fall, once.
+func (c *defectiveShared) due(call string) bool {
+	at := c.falls.Load()
+	return at != nil && *at == call && c.falls.CompareAndSwap(at, nil)
+}
+
+// Journals implements Cluster.
+func (c *defectiveShared) Journals() (Producer, error) {
+	p, err := c.Cluster.Journals()
+	return defectiveProducer{p, c, "journal"}, err
+}
+
+// Effects implements Cluster.
+func (c *defectiveShared) Effects() (Producer, error) {
+	p, err := c.Cluster.Effects()
+	return defectiveProducer{p, c, "effects"}, err
+}
+
+// Summaries implements Cluster.
+func (c *defectiveShared) Summaries() (Producer, error) {
+	p, err := c.Cluster.Summaries()
+	return defectiveProducer{p, c, "summaries"}, err
+}
+
+// defectiveProducer meets a defect with an answer, which has no record then, or where
+// a summary is sent by the timer.
+type defectiveProducer struct {
+	Producer
+	in   *defectiveShared
+	name string
+}
+
+// Produce implements Producer.
+func (p defectiveProducer) Produce(ctx context.Context, k *kgo.Record, done func(*kgo.Record, error)) {
+	if at := p.in.falls.Load(); at != nil && *at == "timer of "+p.name && strings.Contains(string(debug.Stack()), "flushDue") {
+		p.in.meet(*at)
+	}
+	p.Producer.Produce(ctx, k, func(k *kgo.Record, err error) {
+		if p.in.due("answer of " + p.name) {
+			k = nil
+		}
+		done(k, err)
+	})
+}
+
+// A defect that an answer of the clients of all partitions brings out, in a goroutine
+// of theirs, or the timer of waiting summaries, ends the reign that it is for, and no
+// process: nothing that was to go out is missing.
+func TestAPanicOfAnAnswerEndsAReign(t *testing.T) {
+	for _, call := range []string{"answer of journal", "answer of effects", "answer of summaries", "timer of summaries"} {
+		t.Run(call, func(t *testing.T) {
+			inBubbleOf(t, 2, func(r *rig) {
+				var shared *defectiveShared
+				r.over = func(c Cluster) Cluster { shared = newDefectiveShared(c); return shared }
+				told := make(chan string, 1000)
+				r.tail(r.names.Status(), func(k *kgo.Record) { told <- string(k.Key) })
+				s := r.start("a", 0, 1)
+				defer s.leave()
+				r.passes("both are owned", func() bool {
+					return s.owners[0].Status().State == Owning && s.owners[1].Status().State == Owning
+				})
+				var all []string
+				for w := r.workflowOf(0); len(all) < 2*statusesAtOnce; w += "w" {
+					if r.partitionOf(w) == 0 {
+						all = append(all, w)
+						r.do(w, "start", `{"definition":"counter"}`)
+					}
+				}
+				shared.arm(call)
+				for _, w := range all {
+					r.send(w, "input", `{"input":7}`)
+				}
+				r.adder()
+				r.passes("it falls, and the partition is owned again", func() bool {
+					at := s.owners[0].Status()
+					return shared.fallen() && at.State == Owning && at.Epoch == 2
+				})
+				for _, w := range all {
+					if sum := r.settled(w); sum != 7 {
+						t.Errorf("the sum of %s is %d, want 7", w, sum)
+					}
+				}
+				missing := map[string]bool{}
+				for _, w := range all {
+					missing[w] = true
+				}
+				for len(missing) > 0 {
+					select {
+					case w := <-told:
+						delete(missing, w)
+					case <-time.After(time.Minute):
+						t.Fatalf("of %d workflows no summary is out", len(missing))
+					}
+				}
+				if at := s.owners[1].Status(); at.State != Owning || at.Epoch != 1 {
+					t.Errorf("the other partition is %+v", at)
+				}
+				if n := s.Stats.Defects.Load(); n != 1 {
+					t.Errorf("%d defects were counted, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+// tripping is a Group the first call of each of whose methods meets a defect.
+type tripping struct {
+	Group
+	joined, left bool
+}
+
+// Join implements Group.
+func (g *tripping) Join(ctx context.Context) error {
+	if !g.joined {
+		g.joined = true
+		panic("a join that cannot be")
+	}
+	return g.Group.Join(ctx)
+}
+
+// Leave implements Group.
+func (g *tripping) Leave(ctx context.Context) {
+	if !g.left {
+		g.left = true
+		panic("a departure that cannot be")
+	}
+	g.Group.Leave(ctx)
+}
+
+// A defect of who attends the group is no end: the process becomes a member, and one
+// that has to leave does.
+func TestAPanicOfWhoAttendsIsNoEnd(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		c := newCrowd()
+		r.over = func(all Cluster) Cluster { return mute{all, []int32{0, 1}, 0} }
+		a := r.attendsBy(c, "a", func(g Group) Group { return &tripping{Group: g} })
+		defer a.leaveForGood()
+		r.passes("it joins, and serves what it can", func() bool { n, _ := c.serves(); return n == 2 })
+		r.over = nil
+		b := r.attends(c, "b")
+		defer b.leaveForGood()
+		<-time.After(time.Minute)
+		r.passes("it leaves the rest to another one", func() bool { n, members := c.serves(); return n == 4 && members == 1 })
+		if n := a.Stats.Defects.Load(); n != 2 || a.attend.Member() {
+			t.Errorf("%d defects were counted, want 2; it is a member: %t", n, a.attend.Member())
+		}
 	})
 }

@@ -101,7 +101,7 @@ func (h *Host) tryDisk() *diskTrial {
 	}
 	go func() {
 		defer close(t.done)
-		if err := caught(h.logger, func() error { t.unfit = h.trialOf(free); return nil }); err != nil {
+		if err := caught(h.logger, h.Stats, func() error { t.unfit = h.trialOf(free); return nil }); err != nil {
 			t.unfit = &UnfitError{NeedsDisk, err}
 		}
 	}()

@@ -139,7 +139,7 @@ func (h *Host) connect() (err error) {
 	if h.source, err = h.Cluster.Source(); err != nil {
 		return err
 	}
-	if h.router, err = newRouter(h.Cluster, h.names, h.logger); err != nil {
+	if h.router, err = newRouter(h.Cluster, h.names, h.logger, h.Stats); err != nil {
 		return err
 	}
 	h.router.oldTopics = h.Flaws.OldTopics
@@ -151,9 +151,9 @@ func (h *Host) connect() (err error) {
 
 func (h *Host) start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	h.wg.Go(func() { keep(ctx, h.logger, h.router.run, h.router.interrupted) })
+	h.wg.Go(func() { keep(ctx, h.logger, h.Stats, h.router.run, h.router.interrupted) })
 	for _, run := range []func(context.Context){h.ends.run, h.queues.run, h.clock.run} {
-		h.wg.Go(func() { keep(ctx, h.logger, run, func(error) {}) }) // their questions are contained one by one
+		h.wg.Go(func() { keep(ctx, h.logger, h.Stats, run, func(error) {}) }) // their questions are contained one by one
 	}
 }
 

@@ -27,7 +27,7 @@ var _ Log = (*kafkaLog)(nil)
 // Append implements Log.
 func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
 	l.journal.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
-		l.box.appended(Appended{Seq: seq, Offset: r.Offset, Err: err})
+		l.within(func() { l.box.appended(Appended{Seq: seq, Offset: r.Offset, Err: err}) })
 	})
 }
 
@@ -75,13 +75,15 @@ func (o *Outgoing) fill(topic string, partition int32) {
 
 func (l *kafkaLog) send(client Producer, o *Outgoing) {
 	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
-		switch {
-		case l.over(o, r, err):
-		case kafka.IsTooLarge(err):
-			l.judge(r, err, func() { l.box.produced(Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
-		default:
-			l.shut(o, err)
-		}
+		l.within(func() {
+			switch {
+			case l.over(o, r, err):
+			case kafka.IsTooLarge(err):
+				l.judge(r, err, func() { l.box.produced(Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
+			default:
+				l.shut(o, err)
+			}
+		})
 	})
 }
 
@@ -118,7 +120,7 @@ func (l *kafkaLog) mayFit(r *kgo.Record, err error) bool {
 func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(error)) {
 	go func() {
 		var less bool
-		bad := caught(l.host.logger, func() (err error) {
+		bad := caught(l.host.logger, l.host.Stats, func() (err error) {
 			less, err = l.host.learnLimit(l.ctx, r.Topic, r.Timestamp)
 			return err
 		})

@@ -85,7 +85,7 @@ func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 		list = a.host.adm.ListCommittedOffsets
 	}
 	var ends kadm.ListedOffsets
-	err := caught(a.host.logger, func() (err error) {
+	err := caught(a.host.logger, a.host.Stats, func() (err error) {
 		ends, err = list(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
 		return err
 	})
@@ -98,7 +98,7 @@ func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 // askDecided answers how far transactions in commands are decided.
 func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
 	var end int64
-	err := caught(h.logger, func() (err error) {
+	err := caught(h.logger, h.Stats, func() (err error) {
 		end, err = ask(ctx, h.adm.ListCommittedOffsets, h.names.Commands(), p)
 		return err
 	})
@@ -110,7 +110,7 @@ func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
 // askQueue answers where a queue's log stands (E3).
 func (h *Host) askQueue(ctx context.Context, queue string, box *mailbox) {
 	q := QueueOffsets{Queue: queue}
-	q.Err = caught(h.logger, func() (err error) {
+	q.Err = caught(h.logger, h.Stats, func() (err error) {
 		q.Partitions, err = h.queueOffsets(ctx, queue)
 		return err
 	})

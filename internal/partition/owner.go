@@ -125,7 +125,7 @@ func (o *Owner) run(ctx context.Context) {
 	defer o.set(Ended, 0, "")
 	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load() && !o.sink(); {
 		began := time.Now()
-		err := caught(o.logger, func() error { return o.reign(ctx) })
+		err := caught(o.logger, o.host.Stats, func() error { return o.reign(ctx) })
 		if err == nil || ctx.Err() != nil || o.revoked.Load() {
 			return
 		}

@@ -22,12 +22,13 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("a defect at %s: %s", e.Place, e.Value) }
 
-// caught runs f; a panic becomes a *PanicError, with its stack in the log.
-func caught(logger *slog.Logger, f func() error) (err error) {
+// caught runs f; a panic becomes a *PanicError, is counted, and has its stack in the log.
+func caught(logger *slog.Logger, stats *Stats, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			bad := &PanicError{Value: cut(fmt.Sprint(v), reasonBytes), Place: panicPlace()}
 			logger.Error("a defect ends what it is met in, which begins anew", "panic", v, "place", bad.Place, "stack", string(debug.Stack()))
+			stats.Defects.Add(1)
 			err = bad
 		}
 	}()
@@ -36,10 +37,10 @@ func caught(logger *slog.Logger, f func() error) (err error) {
 
 // keep runs what serves all partitions until it returns. A defect that it meets is
 // told to who mends what it leaves, and after a pause it runs again.
-func keep(ctx context.Context, logger *slog.Logger, run func(context.Context), mend func(error)) {
+func keep(ctx context.Context, logger *slog.Logger, stats *Stats, run func(context.Context), mend func(error)) {
 	for pause := retryPause; ; pause = min(2*pause, keepPauseMost) {
 		began := time.Now()
-		err := caught(logger, func() error { run(ctx); return nil })
+		err := caught(logger, stats, func() error { run(ctx); return nil })
 		if err == nil {
 			return
 		}
@@ -57,10 +58,18 @@ const keepPauseMost = 5 * time.Second
 // alongside runs f beside the loop of a reign. A defect that it meets ends the reign.
 func (r *reign) alongside(f func()) {
 	r.beside.Go(func() {
-		if err := caught(r.o.logger, func() error { f(); return nil }); err != nil {
+		if err := caught(r.o.logger, r.host.Stats, func() error { f(); return nil }); err != nil {
 			r.box.do(func(p *Processor) { p.fail(err) })
 		}
 	})
+}
+
+// within runs what a client of the process or a timer calls. A defect that it meets
+// ends the reign that it is for.
+func (l *kafkaLog) within(f func()) {
+	if err := caught(l.host.logger, l.host.Stats, func() error { f(); return nil }); err != nil {
+		l.box.do(func(p *Processor) { p.fail(err) })
+	}
 }
 
 // panicPlace is where the panic began that is being recovered.

@@ -88,10 +88,13 @@ func (w *clockWatch) send(ctx context.Context, asked []*clockProbe) []*clockProb
 	for _, p := range asked {
 		p.sent = w.host.Clock.Now()
 		w.host.effects.Produce(ctx, p.rec, func(r *kgo.Record, err error) {
-			if err == nil && r.Offset < 0 { // it was sent twice
-				err = errors.New("it is not known where its record is")
-			}
-			p.answered, p.err = reading{w.host.Clock.Now().Round(0), time.Now()}, err
+			p.err = caught(w.host.logger, w.host.Stats, func() error {
+				if err == nil && r.Offset < 0 { // it was sent twice
+					err = errors.New("it is not known where its record is")
+				}
+				p.answered = reading{w.host.Clock.Now().Round(0), time.Now()}
+				return err
+			})
 			done <- p
 		})
 	}

@@ -51,7 +51,7 @@ func (q *queueCounts) await(l *kafkaLog) {
 func (q *queueCounts) run(ctx context.Context) {
 	for told := false; ctx.Err() == nil; {
 		wait, wake := queueRefresh, q.wake
-		err := caught(q.host.logger, func() error { return q.load(ctx) })
+		err := caught(q.host.logger, q.host.Stats, func() error { return q.load(ctx) })
 		if err != nil && ctx.Err() == nil {
 			if !told {
 				q.host.logger.Warn("the task queues are not known; they are asked for again", "error", err)

@@ -32,7 +32,7 @@ func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign
 		return nil, err
 	}
 	defer r.turn.end()
-	if err := caught(o.logger, func() error { return r.load(before) }); err != nil {
+	if err := caught(o.logger, o.host.Stats, func() error { return r.load(before) }); err != nil {
 		r.tell(before, err)
 		r.close()
 		return nil, err

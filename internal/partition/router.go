@@ -25,6 +25,7 @@ type router struct {
 	cl     LogReader
 	names  topics.Names
 	logger *slog.Logger
+	stats  *Stats
 
 	oldTopics bool // a flaw
 
@@ -45,12 +46,12 @@ type change struct {
 	do  func()
 }
 
-func newRouter(c Cluster, names topics.Names, logger *slog.Logger) (*router, error) {
+func newRouter(c Cluster, names topics.Names, logger *slog.Logger, stats *Stats) (*router, error) {
 	cl, err := c.Logs()
 	if err != nil {
 		return nil, err
 	}
-	return &router{cl: cl, names: names, logger: logger, boxes: map[int32]*mailbox{}, ids: map[int32]identity{}, faults: map[logPlace]*readFault{}}, nil
+	return &router{cl: cl, names: names, logger: logger, stats: stats, boxes: map[int32]*mailbox{}, ids: map[int32]identity{}, faults: map[logPlace]*readFault{}}, nil
 }
 
 func (r *router) topic(s events.Source) string {
@@ -200,7 +201,7 @@ func (r *router) queries(box *mailbox, records []*kgo.Record) {
 		}
 		q := &events.Query{}
 		// A defect that it brings out is its own: it is read again by each new owner.
-		if err := caught(r.logger, func() error { return wire.Unmarshal(rec.Value, q) }); err != nil {
+		if err := caught(r.logger, r.stats, func() error { return wire.Unmarshal(rec.Value, q) }); err != nil {
 			r.logger.Warn("a query cannot be read", "partition", rec.Partition, "offset", rec.Offset, "error", err)
 			continue
 		}

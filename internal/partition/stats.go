@@ -28,6 +28,7 @@ type Stats struct {
 	Replayed    atomic.Uint64
 	RecoverNs   atomic.Uint64
 	Poisoned    atomic.Uint64
+	Defects     atomic.Uint64 // panics outside of decisions that were contained
 	Left        atomic.Uint64 // times that the process left the group for a reason of its own
 	Strays      atomic.Uint64 // records of the changelog that no checkpoint has written
 	Aside       atomic.Int64  // effects that wait, as their log takes nothing

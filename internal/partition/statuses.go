@@ -124,18 +124,23 @@ func (s *statuses) wait(w *summary, now time.Time) {
 func (s *statuses) send(w *summary) {
 	l, o := w.log, w.out
 	l.host.status.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
-		switch {
-		case l.over(o, r, err):
-			s.done(w)
-		case kafka.IsTooLarge(err):
-			l.judge(r, err, func() {
-				s.done(w)
-				l.box.produced(Produced{Out: o, Err: err})
-			}, func(err error) { s.later(w, l, o, err) })
-		default:
-			s.later(w, l, o, err)
-		}
+		l.within(func() { s.answered(w, l, o, r, err) })
 	})
+}
+
+// answered takes what the broker says of a summary that was sent.
+func (s *statuses) answered(w *summary, l *kafkaLog, o *Outgoing, r *kgo.Record, err error) {
+	switch {
+	case l.over(o, r, err):
+		s.done(w)
+	case kafka.IsTooLarge(err):
+		l.judge(r, err, func() {
+			s.done(w)
+			l.box.produced(Produced{Out: o, Err: err})
+		}, func(err error) { s.later(w, l, o, err) })
+	default:
+		s.later(w, l, o, err)
+	}
 }
 
 // later gives a summary that the broker did not take back to its owner, unless a newer
@@ -205,27 +210,29 @@ func (s *statuses) flushAll() {
 	s.flush(func(*summary) bool { return true })
 }
 
-// flush sends what is due. One that is late by more than it should have waited
-// goes back to its owner, who looks at the lease again: the process may have
-// stood still (E5).
+// flush sends what is due.
 func (s *statuses) flush(due func(*summary) bool) {
 	late := time.Now().Add(-s.delay)
-	n := 0
-	for n < len(s.waiting) && due(s.waiting[n]) {
-		w := s.waiting[n]
-		s.mu.Lock()
-		w.waits, w.away = false, w.due.Before(late)
-		away := w.away
-		s.mu.Unlock()
-		if away {
-			w.log.letOutAgain(w.out)
-		} else {
-			s.send(w)
-		}
-		s.waiting[n] = nil
-		n++
+	for len(s.waiting) > 0 && due(s.waiting[0]) {
+		w := s.waiting[0]
+		s.waiting[0], s.waiting = nil, s.waiting[1:]
+		w.log.within(func() { s.letGo(w, w.due.Before(late)) })
 	}
-	if s.waiting = s.waiting[n:]; len(s.waiting) == 0 {
+	if len(s.waiting) == 0 {
 		s.waiting = nil
+	}
+}
+
+// letGo sends what has waited. One that is late by more than it should have waited
+// goes back to its owner, who looks at the lease again: the process may have stood
+// still (E5).
+func (s *statuses) letGo(w *summary, late bool) {
+	s.mu.Lock()
+	w.waits, w.away = false, late
+	s.mu.Unlock()
+	if late {
+		w.log.letOutAgain(w.out)
+	} else {
+		s.send(w)
 	}
 }

@@ -59,13 +59,15 @@ func (m *membership) poll(ctx context.Context, client *kgo.Client) {
 func (m *membership) Leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, leaveWait)
 	defer stop()
-	m.end()
-	if err := m.client.LeaveGroupContext(ctx); err != nil {
-		m.s.cfg.Logger.Warn("leaving the planner group; it will miss this member", "error", err)
+	if m.client != nil { // else it has left before, and met a defect then
+		m.end()
+		if err := m.client.LeaveGroupContext(ctx); err != nil {
+			m.s.cfg.Logger.Warn("leaving the planner group; it will miss this member", "error", err)
+		}
+		m.s.claims.setMember(nil)
+		m.client.Close()
+		m.client = nil
 	}
-	m.s.claims.setMember(nil)
-	m.client.Close()
-	m.client = nil
 	m.s.claims.giveUp(ctx) // what the group did not ask for
 }
 
