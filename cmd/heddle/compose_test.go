@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/heddle-run/heddle/internal/broker"
 )
@@ -29,7 +29,7 @@ func composedServices(t *testing.T) map[string]composed {
 	var file struct {
 		Services map[string]composed `yaml:"services"`
 	}
-	if err := yaml.Unmarshal(src, &file); err != nil {
+	if err := yaml.Load(src, &file); err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range file.Services {

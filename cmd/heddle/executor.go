@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/heddle-run/heddle/services/executor"
 )
@@ -83,12 +83,12 @@ func (m *serviceMap) Decode(ctx *kong.DecodeContext) error {
 	if err := plainServices(token.Value); err != nil {
 		return err
 	}
-	b, err := yaml.Marshal(token.Value)
+	b, err := yaml.Dump(token.Value)
 	if err != nil {
 		return fmt.Errorf("services: %w", err)
 	}
-	if err := yaml.UnmarshalWithOptions(b, (*map[string]executor.Service)(m), yaml.Strict()); err != nil {
-		return fmt.Errorf("services: %s", yaml.FormatError(err, false, false))
+	if err := yaml.Load(b, (*map[string]executor.Service)(m), yaml.WithKnownFields()); err != nil {
+		return fmt.Errorf("services: %w", err)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 )
 
 // defaultSettings is read when no settings file is named, if it exists.
@@ -68,8 +68,8 @@ func (f *settingsFile) load(ctx *kong.Context) error {
 		return fmt.Errorf("reading the settings file: %w", err)
 	}
 	var values map[string]any
-	if err := yaml.Unmarshal(src, &values); err != nil {
-		return fmt.Errorf("settings file %s: %s", path, yaml.FormatError(err, false, true))
+	if err := yaml.Load(src, &values); err != nil {
+		return fmt.Errorf("settings file %s: %w", path, err)
 	}
 	f.path = path
 	return f.accept(values, knownSettings(ctx.Model.Node))

@@ -75,7 +75,7 @@ var gates = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 	{"github.com/testcontainers", []string{"test"}},
 	{"github.com/anishathalye/porcupine", []string{"internal/sim"}},
-	{"github.com/goccy/go-yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
+	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},
 	{"google.golang.org/protobuf", []string{"shared/wire"}},
@@ -86,7 +86,7 @@ var gates = []struct {
 var pureModules = map[string]string{
 	"google.golang.org/protobuf/encoding/protowire": "bytes in, bytes out",
 	"github.com/expr-lang/expr":                     "parser and syntax tree only; evaluation is ours",
-	"github.com/goccy/go-yaml":                      "parser only",
+	"go.yaml.in/yaml":                               "parser only",
 	"github.com/santhosh-tekuri/jsonschema":         "compiles and validates values; loads nothing",
 	"golang.org/x/text":                             "the language of the validator's messages",
 	"pgregory.net/rapid":                            "tests",
@@ -108,7 +108,7 @@ var never = []struct {
 }
 
 // heavy is what a program needs only if it speaks Kafka or reads definitions.
-var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "github.com/goccy/go-yaml"}
+var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "go.yaml.in/yaml"}
 
 // below says whether path is parent or lies under it.
 func below(path, parent string) bool {

@@ -144,6 +144,6 @@ func ExampleToken() {
 	_, err := approve(attempt(), order{})
 	fmt.Println(errors.Is(err, task.ErrPending))
 	// Output:
-	// POST /v1/tasks/YSBzZWFsZWQgdG9rZW4/complete
+	// POST /v1/tasks/tYSBzZWFsZWQgdG9rZW4/complete
 	// true
 }

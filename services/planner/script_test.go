@@ -302,7 +302,7 @@ func (w *world) openRunnables(id string) []runnableView {
 func (w *world) external(out *bytes.Buffer, word, rest string) {
 	id, rest, _ := strings.Cut(rest, " ")
 	component, value, _ := strings.Cut(rest, " ")
-	token := "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	token := "tAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	for _, r := range w.openRunnables(id) {
 		if r.Component == component && r.Token != nil {
 			token = *r.Token

@@ -320,17 +320,16 @@ func TestAliasesCannotBlowUp(t *testing.T) {
 	checkRefused(t, []refusal{{src, "", "more than 200000 values"}})
 }
 
-// The YAML parser's time grows faster than its input; the limits keep the worst of it to seconds.
-func TestHostileYAMLIsRefusedBeforeItIsParsed(t *testing.T) {
+func TestHostileYAMLIsRefused(t *testing.T) {
 	checkRefused(t, []refusal{
 		{strings.Repeat("[", 1<<12), "", "nested deeper than 64"},
 		{strings.Repeat("{a: ", 1<<17), "", "not JSON"},
 		{"a: " + strings.Repeat("{a: ", 1<<12), "", "nested deeper than 64"},
 		{strings.Repeat("- ", 1<<12), "", "nested deeper than 64"},
 		{strings.Repeat("? ", 1<<12), "", "nested deeper than 64"},
-		{strings.Repeat("!a ", 1<<12), "", "nested deeper than 64"},
-		{"a: [" + strings.Repeat("1, ", 1<<16) + "]", "", "more than 20000 tokens"},
-		{"# " + strings.Repeat("x", definition.MaxYAML), "", "YAML of more than 524288 bytes"},
+		{strings.Repeat("!a ", 1<<12), "", "not YAML: line 1, column 4: "},
+		{"a: [" + strings.Repeat("1, ", definition.MaxNodes) + "]", "", "more than 200000 values"},
+		{"a: &a [*a]", "", "is within itself"},
 	})
 }
 

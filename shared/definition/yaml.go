@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
 	"github.com/heddle-run/heddle/shared/expr"
 )
@@ -20,157 +18,83 @@ import (
 // yaml reads one YAML 1.2 document by its core schema: `no` and `on` are texts, 012 is twelve. The scalars' types are
 // decided here, from their text; the library's own rules are those of YAML 1.1 in places.
 func (t *tree) yaml(src []byte) (v any, err error) {
-	defer func() {
-		if r := recover(); r != nil { // the library panics on some malformed input
-			v, err = nil, fmt.Errorf("not YAML: %v", r)
-		}
-	}()
-	tokens, err := yamlTokens(src)
+	root, err := yamlDocument(src)
 	if err != nil {
 		return nil, err
 	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return nil, errors.New("not YAML: " + shortened(yaml.FormatError(err, false, false))) // its Error shows the source, slowly
-	}
-	var body ast.Node
-	for _, doc := range file.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		if body != nil {
-			return nil, errors.New("more than one YAML document")
-		}
-		body = doc.Body
-	}
-	if body == nil {
-		return nil, errors.New("the definition is empty")
-	}
-	y := yamlTree{tree: t, anchors: map[string]any{}}
-	return y.value(body, nil, 0)
+	y := yamlTree{tree: t, anchors: map[*yaml.Node]any{}}
+	return y.value(root, nil, 0)
 }
 
-// Limits of YAML source. The library's time grows with the square of what it reads: with the lines of a quoted text (it
-// copies the rest of the source at each), with the keys of an object, with nesting. So they are tighter than those of JSON.
-const (
-	MaxYAML       = 512 << 10 // bytes
-	MaxYAMLTokens = 20_000
-	MaxYAMLWork   = 1 << 29 // lines times bytes
-)
+// yamlDepth is the nesting that the library may read: objects and lists of a value take a level each, and indented keys
+// one more.
+const yamlDepth = 4 * MaxDepth
 
-// yamlTokens splits the source and refuses, before it is parsed, what would take the parser too long.
-func yamlTokens(src []byte) (token.Tokens, error) {
-	if len(src) > MaxYAML {
-		return nil, fmt.Errorf("YAML of more than %d bytes; send JSON, or split the workflow", MaxYAML)
+func yamlNesting(depth int, _ *yaml.DepthContext) error {
+	if depth > yamlDepth {
+		return fmt.Errorf("nested deeper than %d", MaxDepth)
 	}
-	if (bytes.Count(src, []byte("\n"))+bytes.Count(src, []byte("\r")))*len(src) > MaxYAMLWork {
-		return nil, errors.New("YAML of too many lines for its length; send JSON, or split the workflow")
+	return nil
+}
+
+// yamlDocument reads the one document of a source.
+func yamlDocument(src []byte) (*yaml.Node, error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(src), yaml.WithV4Defaults(), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(yamlNesting))))
+	if err != nil {
+		return nil, fmt.Errorf("not YAML: %w", err)
 	}
-	tokens := lexer.Tokenize(string(src))
-	if len(tokens) > MaxYAMLTokens {
-		return nil, fmt.Errorf("YAML of more than %d tokens; send JSON, or split the workflow", MaxYAMLTokens)
+	var doc, more yaml.Node
+	switch err := loader.Load(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("the definition is empty")
+	case err != nil:
+		return nil, notYAML(err)
 	}
-	flow, run := 0, 0 // open brackets; indicators in a row, each of which nests
-	for _, t := range tokens {
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow--
-		}
-		switch t.Type {
-		case token.SequenceEntryType, token.MappingKeyType, token.TagType:
-			run++
-		default:
-			run = 0
-		}
-		if flow > MaxDepth || run > MaxDepth {
-			return nil, fmt.Errorf("YAML line %d: nested deeper than %d", t.Position.Line, MaxDepth)
-		}
+	switch err := loader.Load(&more); {
+	case err == nil:
+		return nil, errors.New("more than one YAML document")
+	case !errors.Is(err, io.EOF):
+		return nil, notYAML(err)
 	}
-	return tokens, nil
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, errors.New("the definition is empty")
+	}
+	return doc.Content[0], nil
+}
+
+// notYAML is what the library says, with its place in our words.
+func notYAML(err error) error {
+	var at *yaml.LoadError
+	if !errors.As(err, &at) {
+		return errors.New("not YAML: " + shortened(err.Error()))
+	}
+	return fmt.Errorf("not YAML: line %d, column %d: %s", at.Mark.Line, at.Mark.Column, shortened(at.Message))
 }
 
 type yamlTree struct {
 	*tree
-	anchors map[string]any
+	anchors map[*yaml.Node]any // values that may be repeated
 }
 
-func (y *yamlTree) value(n ast.Node, at *place, depth int) (any, error) {
+func (y *yamlTree) value(n *yaml.Node, at *place, depth int) (any, error) {
 	if err := y.enter(at, depth); err != nil {
 		return nil, err
 	}
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return y.object(n.Values, at, depth)
-	case *ast.MappingValueNode:
-		return y.object([]*ast.MappingValueNode{n}, at, depth)
-	case *ast.SequenceNode:
-		return y.list(n, at, depth)
-	case *ast.AnchorNode:
-		v, err := y.value(n.Value, at, depth)
-		y.anchors[n.Name.GetToken().Value] = v
-		return v, err
-	case *ast.AliasNode:
+	if n.Kind == yaml.AliasNode {
 		return y.alias(n, at, depth)
-	case *ast.TagNode:
-		return y.tagged(n, at)
-	case *ast.LiteralNode:
-		return n.Value.Value, nil
-	case *ast.StringNode:
-		if kind := n.Token.Type; kind == token.SingleQuoteType || kind == token.DoubleQuoteType {
-			return n.Value, nil
-		}
-		return y.plain(n.Value, at), nil
-	case *ast.NullNode:
-		return nil, nil
-	case ast.ScalarNode:
-		return y.plain(n.GetToken().Value, at), nil
-	case nil:
-		return nil, nil
 	}
-	return nil, fmt.Errorf("%s: this form of YAML is not supported", at)
-}
-
-func (y *yamlTree) object(members []*ast.MappingValueNode, at *place, depth int) (any, error) {
-	out := make(map[string]any, len(members))
-	for _, m := range members {
-		k, err := y.value(m.Key, at, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		key, ok := k.(string)
-		if !ok || m.Key.IsMergeKey() {
-			y.fail(at.member(m.Key.GetToken().Value), "a key must be a text", "quote it")
-			continue
-		}
-		v, err := y.value(m.Value, at.member(key), depth+1)
-		if err != nil {
-			return nil, err
-		}
-		y.put(out, at, key, v)
+	v, err := y.anew(n, at, depth)
+	if n.Anchor != "" && err == nil {
+		y.anchors[n] = v
 	}
-	return out, nil
-}
-
-func (y *yamlTree) list(n *ast.SequenceNode, at *place, depth int) (any, error) {
-	out := make([]any, 0, len(n.Values))
-	for i, item := range n.Values {
-		v, err := y.value(item, at.item(i), depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
+	return v, err
 }
 
 // alias repeats the value of an anchor, which counts against the limits as often as it is repeated.
-func (y *yamlTree) alias(n *ast.AliasNode, at *place, depth int) (any, error) {
-	name := n.Value.GetToken().Value
-	v, ok := y.anchors[name]
+func (y *yamlTree) alias(n *yaml.Node, at *place, depth int) (any, error) {
+	v, ok := y.anchors[n.Alias]
 	if !ok {
-		return nil, fmt.Errorf("%s: unknown anchor %q", at, name)
+		return nil, fmt.Errorf("%s: the anchor %q is within itself", at, n.Value)
 	}
 	return v, y.count(v, at, depth)
 }
@@ -196,29 +120,84 @@ func (y *yamlTree) count(v any, at *place, depth int) error {
 	return nil
 }
 
+func (y *yamlTree) anew(n *yaml.Node, at *place, depth int) (any, error) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return y.scalar(n, at)
+	case yaml.MappingNode, yaml.SequenceNode:
+	default:
+		return nil, fmt.Errorf("%s: this form of YAML is not supported", at)
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		return nil, fmt.Errorf("%s: the tag %s is not supported", at, n.ShortTag())
+	}
+	if n.Kind == yaml.MappingNode {
+		return y.object(n, at, depth)
+	}
+	return y.list(n, at, depth)
+}
+
+func (y *yamlTree) object(n *yaml.Node, at *place, depth int) (any, error) {
+	out := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		k, err := y.value(name, at, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		key, ok := k.(string)
+		if !ok || name.Value == "<<" && name.Style == 0 {
+			y.fail(at.member(name.Value), "a key must be a text", "quote it")
+			continue
+		}
+		v, err := y.value(value, at.member(key), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		y.put(out, at, key, v)
+	}
+	return out, nil
+}
+
+func (y *yamlTree) list(n *yaml.Node, at *place, depth int) (any, error) {
+	out := make([]any, 0, len(n.Content))
+	for i, item := range n.Content {
+		v, err := y.value(item, at.item(i), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+func (y *yamlTree) scalar(n *yaml.Node, at *place) (any, error) {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		return y.tagged(n, at)
+	case n.Style&quoted != 0:
+		return n.Value, nil
+	}
+	return y.plain(n.Value, at), nil
+}
+
 // tagged reads a scalar with one of the core tags.
-func (y *yamlTree) tagged(n *ast.TagNode, at *place) (any, error) {
-	scalar, ok := n.Value.(ast.ScalarNode)
-	if !ok {
-		return nil, fmt.Errorf("%s: the tag %s is not supported", at, n.Start.Value)
+func (y *yamlTree) tagged(n *yaml.Node, at *place) (any, error) {
+	tag := n.ShortTag()
+	if tag == "!!str" {
+		return n.Value, nil
 	}
-	text := scalar.GetToken().Value
-	if n.Start.Value == "!!str" {
-		return text, nil
-	}
-	v := y.plain(text, at)
+	v := y.plain(n.Value, at)
 	_, isInt := v.(int64)
-	f, isFloat := v.(float64)
+	_, isFloat := v.(float64)
 	_, isBool := v.(bool)
 	switch {
-	case n.Start.Value == "!!int" && isInt, n.Start.Value == "!!bool" && isBool, n.Start.Value == "!!null" && v == nil:
-		return v, nil
-	case n.Start.Value == "!!float" && isFloat:
-		return f, nil
-	case n.Start.Value == "!!float" && isInt:
+	case tag == "!!int" && isInt, tag == "!!bool" && isBool, tag == "!!null" && v == nil, tag == "!!float" && (isFloat || isInt):
 		return v, nil
 	}
-	return nil, fmt.Errorf("%s: the tag %s is not supported here", at, n.Start.Value)
+	return nil, fmt.Errorf("%s: the tag %s is not supported here", at, tag)
 }
 
 var (

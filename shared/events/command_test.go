@@ -307,7 +307,7 @@ func TestValuesThatAreNoUTF8AreRefusedWithTheirPlace(t *testing.T) {
 }
 
 func TestACompletionWithoutAResultIsRefused(t *testing.T) {
-	for _, body := range []string{`{"token":"luU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`, ` {"token":"luU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`} {
+	for _, body := range []string{`{"token":"tluU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`, ` {"token":"tluU30DogS_Fj5_hwkFdC8gAAAAEAAHcx"}`} {
 		if _, err := events.ParseCommand([]byte("w"), binary("complete"), []byte(body), place); err == nil || err.Code != "missing_field" || err.Path != "result" {
 			t.Errorf("%q: %v, want a missing result", body, err)
 		}

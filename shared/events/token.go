@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash"
 	"math"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -104,13 +105,20 @@ func PeekToken(sealed []byte) (Token, error) {
 	return t, err
 }
 
+// tokenMark begins the text of a token: one that began with a dash would be taken for a
+// flag on a command line.
+const tokenMark = "t"
+
 // TokenText is the one URL-safe string that a sealed token is for people.
-func TokenText(sealed []byte) string { return base64.RawURLEncoding.EncodeToString(sealed) }
+func TokenText(sealed []byte) string {
+	return tokenMark + base64.RawURLEncoding.EncodeToString(sealed)
+}
 
 // ParseTokenText is the inverse of TokenText.
 func ParseTokenText(s string) ([]byte, error) {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) <= macSize {
+	text, marked := strings.CutPrefix(s, tokenMark)
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || !marked || len(b) <= macSize {
 		return nil, ErrToken
 	}
 	return b, nil

@@ -1,8 +1,10 @@
 package events_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -80,5 +82,21 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 	}
 	if _, err := key.Open(nil); !errors.Is(err, events.ErrToken) {
 		t.Errorf("nothing opens: %v", err)
+	}
+}
+
+// The text of a token is an argument on a command line: none looks like a flag.
+func TestNoTokensTextBeginsWithADash(t *testing.T) {
+	sealed := make([]byte, 40)
+	for first := range 256 {
+		sealed[0] = byte(first)
+		text := events.TokenText(sealed)
+		back, err := events.ParseTokenText(text)
+		if strings.HasPrefix(text, "-") || err != nil || !bytes.Equal(back, sealed) {
+			t.Errorf("%x has the text %s, which is %x, %v", sealed, text, back, err)
+		}
+	}
+	if _, err := events.ParseTokenText(strings.TrimPrefix(events.TokenText(sealed), "t")); err == nil {
+		t.Error("a token without its mark is read")
 	}
 }

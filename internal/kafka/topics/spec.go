@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/heddle-run/heddle"
 )
@@ -116,8 +116,8 @@ type (
 // values that make no sense are errors, each with its path.
 func Parse(src []byte) (*Spec, error) {
 	var f fileSpec
-	if err := yaml.UnmarshalWithOptions(src, &f, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("topics.yaml: %s", yaml.FormatError(err, false, false))
+	if err := yaml.Load(src, &f, yaml.WithKnownFields()); err != nil {
+		return nil, fmt.Errorf("topics.yaml: %w", err)
 	}
 	c := checker{}
 	spec := c.spec(f)

@@ -52,7 +52,7 @@ func TestTopicsKeyedByWorkflowShareOnePartitionCount(t *testing.T) {
 
 func TestTheFileIsCheckedWithPaths(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"unknown field", "cleanup: compact", "clean: compact", "unknown field"},
+		{"field clean not found", "cleanup: compact", "clean: compact", "field clean not found"},
 		{"unknown cleanup", "cleanup: compact", "cleanup: shred", "state.cleanup"},
 		{"bad partitions", "partitions: workflow", "partitions: some", ".partitions"},
 		{"no partitions", "partitions: workflow", "partitions: 0", ".partitions"},
