@@ -23,6 +23,7 @@ type inputLog struct {
 	stamp   int64         // Unix ms: the newest stamp that a record of the journal has consumed
 	row     positionRow   // as of the records that are written
 	changed bool          // the row, since it was written
+	trouble trouble       // why it cannot be read
 }
 
 // reached is how far an input log is read: the offset to read next, and what the

@@ -63,6 +63,9 @@ func (p *Processor) NextWake() time.Duration {
 	}
 	if len(p.reads.waiting) > 0 {
 		next = min(next, p.clock.now+1000)
+		if at := p.reads.next; at > 0 { // by the clock of the day
+			next = min(next, p.clock.now+at-p.clock.at.UnixMilli())
+		}
 	}
 	return time.Duration(max(0, next-p.clock.now)) * time.Millisecond
 }

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -18,7 +19,10 @@ type reads struct {
 	read    [logs]int64 // how far the logs were read then
 	reached []seenEnds  // answered, not read up to yet; oldest first
 	waiting []waitingQuery
-	looking bool // what holds them up is asked for
+	looking bool          // what holds them up is asked for
+	trouble trouble       // why the last question has no answer
+	ran     time.Duration // of the owner's monotonic clock, when it was asked
+	next    int64         // Unix ms of the day, when one that waits is told why; 0: none is
 }
 
 // seenEnds are the ends that a round has told. When it was asked is in record
@@ -47,7 +51,7 @@ func (p *Processor) wantEnds() int {
 	}
 	r.asked = true
 	r.round++
-	r.at = p.clock.now
+	r.at, r.ran = p.clock.now, p.clock.ran
 	for _, s := range inputs {
 		r.read[s] = p.inputs[s].next
 	}
@@ -63,9 +67,11 @@ func (p *Processor) ends(e *Ends) {
 	case e.Err == nil && p.shorter(e):
 		return
 	case e.Err == nil:
+		r.trouble = trouble{}
 		r.reached = append(r.reached, seenEnds{e.End, r.round, r.at})
 		p.watch.endSeen(r.round, e.End[events.FromInbox])
 	default:
+		r.trouble.begins(e.Err.Error(), p.clock.at)
 		p.timers.next = min(p.timers.next, p.clock.now+p.Settings.Sweep.Milliseconds())
 		p.Logger.Warn("asking for the ends of the inputs", "partition", p.Partition, "error", e.Err)
 	}
@@ -162,19 +168,31 @@ func (p *Processor) answerQueries() {
 		return
 	}
 	p.look()
+	why := p.hindrance()
+	p.reads.next = 0
 	kept := p.reads.waiting[:0]
 	for _, w := range p.reads.waiting {
 		switch {
 		case p.expired(w.q):
 			p.Stats.Expired.Add(1)
-		case w.ready && p.leased():
+		case w.ready && p.leased() && p.hung() == 0:
 			p.answerQuery(w.q)
+		case why != "" && p.leased() && p.nearlyOver(w.q):
+			p.unavailable(w.q, why)
 		default:
+			p.reads.wakeFor(w.q, p.clock.at.UnixMilli())
 			kept = append(kept, w)
 		}
 	}
 	clear(p.reads.waiting[len(kept):])
 	p.reads.waiting = kept
+}
+
+// wakeFor sees to it that a query is looked at before its time is over.
+func (r *reads) wakeFor(q *events.Query, now int64) {
+	if at := q.Deadline - unreadBefore; at > now && (r.next == 0 || at < r.next) {
+		r.next = at
+	}
 }
 
 func (p *Processor) answerQuery(q *events.Query) {
@@ -191,17 +209,23 @@ func (p *Processor) answerQuery(q *events.Query) {
 
 // reply gives a query its answer.
 func (p *Processor) reply(q *events.Query, r events.Reply) {
-	p.Stats.Queries.Add(1)
-	r.ID, r.Kind, r.Workflow = q.ReplyTo.ID, events.ReplyAnswer, q.Workflow
 	if q.ReplyTo.Address == "" {
+		p.Stats.Queries.Add(1)
 		return
 	}
-	o := &Outgoing{Kind: machine.ReplyEffect, Key: q.ReplyTo.Address, Value: encodeReply(r)}
+	o := p.replyTo(q, r)
 	if p.Flaws.EarlyAnswers {
 		p.release(o)
 		return
 	}
 	p.afterNewest(o)
+}
+
+// replyTo makes the effect of an answer.
+func (p *Processor) replyTo(q *events.Query, r events.Reply) *Outgoing {
+	p.Stats.Queries.Add(1)
+	r.ID, r.Kind, r.Workflow = q.ReplyTo.ID, events.ReplyAnswer, q.Workflow
+	return &Outgoing{Kind: machine.ReplyEffect, Key: q.ReplyTo.Address, Value: encodeReply(r)}
 }
 
 func (p *Processor) query(q *events.Query) (r events.Reply, defect string) {

@@ -124,6 +124,9 @@ func (r *router) start(p int32, box *mailbox, id identity, next [logs]int64) {
 		r.boxes[p], r.ids[p] = box, id
 		for _, s := range inputs {
 			r.add(r.topic(s), p, kgo.NewOffset().At(next[s]))
+			if f := r.faults[logPlace{r.topic(s), p}]; f != nil {
+				r.tell(logPlace{r.topic(s), p}, trouble{f.why, f.since})
+			}
 		}
 		r.addQueries(p)
 	})

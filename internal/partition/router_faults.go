@@ -24,6 +24,7 @@ type logPlace struct {
 // readFault is a log that cannot be read. It is said once, and its end once.
 type readFault struct {
 	why   string
+	since time.Time
 	out   bool          // the client does not have it: what still comes of it is old
 	pause time.Duration // before it is read again
 	until time.Time     // that is then; zero: its next owner does
@@ -88,12 +89,13 @@ func (r *router) source(topic string) events.Source {
 func (r *router) fault(at logPlace, err error) *readFault {
 	f := r.faults[at]
 	if f == nil {
-		f = &readFault{}
+		f = &readFault{since: time.Now()}
 		r.faults[at] = f
 	}
 	if f.why != err.Error() {
 		f.why = err.Error()
 		r.logger.Warn("a log cannot be read", "topic", at.topic, "partition", at.p, "error", err)
+		r.tell(at, trouble{f.why, f.since})
 	}
 	f.pause = min(max(2*f.pause, retryPause), readPauseMost)
 	f.until = time.Now().Add(f.pause)
@@ -105,6 +107,15 @@ func (r *router) mended(at logPlace) {
 	if f := r.faults[at]; f != nil {
 		r.logger.Info("a log is read again", "topic", at.topic, "partition", at.p)
 		delete(r.faults, at)
+		r.tell(at, trouble{})
+	}
+}
+
+// tell lets the owner of an input log know why it cannot be read.
+func (r *router) tell(at logPlace, t trouble) {
+	if box := r.boxes[at.p]; box != nil && at.topic != r.names.Queries() {
+		s := r.source(at.topic)
+		box.do(func(p *Processor) { p.cannotRead(s, t) })
 	}
 }
 

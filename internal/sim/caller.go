@@ -90,7 +90,7 @@ func (u *caller) until(ctx context.Context, replyID string, rec func() *kgo.Reco
 		some, stop := context.WithTimeout(ctx, patience)
 		r, err := u.answer(some, replyID)
 		stop()
-		held := err == nil && r.Refusal != nil && r.Refusal.Code == "open_transaction"
+		held := err == nil && r.Refusal != nil && (r.Refusal.Code == "open_transaction" || r.Refusal.Code == "unavailable")
 		if held {
 			u.w.mu.Lock()
 			u.w.coverage.Refusal(r.Refusal.Code)
