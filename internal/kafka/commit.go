@@ -67,6 +67,24 @@ type Commit struct {
 	Generation int32
 	Positions  map[string]map[int32]Position // by topic and partition; the group need not subscribe to the topic
 	Within     time.Duration                 // in which the coordinator takes them; 0: as long as the transaction lasts
+	Until      time.Time                     // when they are given up, whatever is left of Within; zero: never
+}
+
+// leastPatience is what a coordinator that is there always gets to answer in.
+const leastPatience = 250 * time.Millisecond
+
+// Patience is how long the coordinator gets to take the positions from now on. One
+// that is there answers at once: it is asked even where Until has passed, as the
+// transaction would have to be written again without that.
+func (c *Commit) Patience() time.Duration {
+	d := c.Within
+	if d <= 0 {
+		d = txnTimeout
+	}
+	if !c.Until.IsZero() {
+		d = min(d, max(leastPatience, time.Until(c.Until)))
+	}
+	return d
 }
 
 // Position is the next offset to read.
@@ -78,11 +96,8 @@ type Position struct {
 
 // commitPositions stages the positions in the open transaction.
 func (t *Txn) commitPositions(ctx context.Context, c *Commit) error {
-	if c.Within > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, c.Within)
-		defer stop()
-	}
+	ctx, stop := context.WithTimeout(ctx, c.Patience())
+	defer stop()
 	if err := t.loadTopicIDs(ctx, c.Positions); err != nil {
 		return err
 	}

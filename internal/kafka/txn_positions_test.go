@@ -3,6 +3,7 @@ package kafka_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -48,4 +49,26 @@ func TestPositionsThatNobodyTakesEndTheirTransactionOnly(t *testing.T) {
 	if got := committed(t, c, 1); !slices.Equal(got, []string{"lawful"}) {
 		t.Errorf("committed records %q", got)
 	}
+}
+
+// The coordinator gets no longer than either bound says, and a moment in any case.
+func TestPatienceWithTheCoordinatorIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := func(d time.Duration) time.Time { return time.Now().Add(d) }
+		for name, c := range map[string]struct {
+			commit kafka.Commit
+			want   time.Duration
+		}{
+			"no bound":      {kafka.Commit{}, 10 * time.Second},
+			"within":        {kafka.Commit{Within: time.Second}, time.Second},
+			"until":         {kafka.Commit{Until: in(2 * time.Second)}, 2 * time.Second},
+			"until, sooner": {kafka.Commit{Within: 3 * time.Second, Until: in(2 * time.Second)}, 2 * time.Second},
+			"until, later":  {kafka.Commit{Within: time.Second, Until: in(2 * time.Second)}, time.Second},
+			"until, over":   {kafka.Commit{Within: time.Second, Until: in(-time.Second)}, 250 * time.Millisecond},
+		} {
+			if got := c.commit.Patience(); got != c.want {
+				t.Errorf("%s: %v, want %v", name, got, c.want)
+			}
+		}
+	})
 }

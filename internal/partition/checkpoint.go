@@ -148,6 +148,7 @@ func (c *checkpointer) renew(j *job) bool {
 	if p.fault != nil || p.stalled() {
 		return false
 	}
+	j.until = c.patience()
 	if c.r.host.Flaws.LateRenewal && j.lease.Held() {
 		j.redos = c.redos
 		return true
@@ -162,6 +163,18 @@ func (c *checkpointer) renew(j *job) bool {
 	}
 	j.record.Authority = j.lease.Published()
 	return true
+}
+
+// patience is until when a part that begins now may wait for its positions: then
+// there is still time to write it again without them (C4). Zero: as long as it likes.
+func (c *checkpointer) patience() time.Time {
+	p := c.r.proc
+	s := &c.r.host.Settings
+	if !p.lease.Held() || p.Flaws.AlwaysPositions {
+		return time.Time{}
+	}
+	left := time.Duration(p.lease.LeasedUntil-p.clock.now) * time.Millisecond
+	return time.Now().Add(left - s.Margin - s.Lease/4 - retryPause)
 }
 
 // took takes the outcome of a part in the owner's goroutine.
@@ -325,7 +338,9 @@ func (c *checkpointer) failed(p *Processor, j *job, err error) {
 		p.fail(errDeposed)
 		return
 	case kafka.NotMember, kafka.NoPositions:
-		c.bareUntil = p.clock.at.Add(c.r.host.Settings.Lease)
+		if !p.Flaws.AlwaysPositions {
+			c.bareUntil = p.clock.at.Add(c.r.host.Settings.Lease)
+		}
 	case kafka.TooLarge, kafka.Failed, kafka.Unknown: // what it means is in the error
 	}
 	if kafka.IsTooLarge(err) { // the next reign's client splits its batches smaller

@@ -33,6 +33,7 @@ type job struct {
 	marker marker // of every part, but for what the parts before and after it mean
 
 	lease    authority.Lease // as the part at hand renews it
+	until    time.Time       // when the part at hand gives its positions up; zero: never
 	record   snapshot.Record // that the part at hand publishes
 	told     int64           // what was committed of the journal before, or nowhere
 	floor    journal.Mark    // what was committed as replay-from already
@@ -213,10 +214,11 @@ func deposed(err error) bool { return outcome(err) == kafka.Deposed }
 func (j *job) commit() *kafka.Commit {
 	h := j.r.host
 	member, generation := h.Member()
-	if j.marker.Bare = j.marker.Bare || member == ""; j.marker.Bare {
+	late := !j.until.IsZero() && !time.Now().Before(j.until)
+	if j.marker.Bare = j.marker.Bare || member == "" || late; j.marker.Bare {
 		return nil
 	}
-	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation, Within: h.Settings.Lease / 4,
+	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation, Within: h.Settings.Lease / 4, Until: j.until,
 		Positions: map[string]map[int32]kafka.Position{}}
 	at := j.marker.cursor()
 	for i, topic := range h.cursorTopics() {
