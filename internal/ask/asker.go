@@ -71,7 +71,8 @@ type Asker struct {
 
 	producer *kgo.Client
 	replies  *kgo.Client
-	place    int32 // the partition of the address
+	place    int32  // the partition of the address
+	said     string // what keeps replies from being read, as it was said
 	stop     context.CancelFunc
 	done     chan struct{}
 

@@ -61,6 +61,9 @@ func (a *Asker) read(ctx context.Context) {
 	for ctx.Err() == nil {
 		fetches := a.replies.PollFetches(ctx)
 		fetches.EachRecord(a.deliver)
+		if fetches.NumRecords() > 0 {
+			a.said = ""
+		}
 		for _, f := range fetches.Errors() {
 			if ctx.Err() != nil {
 				return
@@ -72,17 +75,34 @@ func (a *Asker) read(ctx context.Context) {
 
 // recover goes on after a fetch error that kgo does not mend by itself.
 func (a *Asker) recover(ctx context.Context, err error) {
-	a.logger.Warn("reading replies", "error", err)
-	if !kafka.IsDataLoss(err) {
+	remade := kafka.IsRemade(err)
+	if !remade && !kafka.IsDataLoss(err) {
+		a.trouble(err)
 		pause(ctx, time.Second)
 		return
 	}
+	a.trouble(err)
+	if remade { // kgo takes no other topic of this name before that
+		a.replies.PurgeTopicsFromConsuming(a.names.Replies())
+	}
 	a.failAll(ErrRepliesLost)
 	for ctx.Err() == nil {
-		if err := a.seekEnd(ctx); err == nil {
+		err := a.seekEnd(ctx)
+		if err == nil {
 			return
 		}
+		if ctx.Err() == nil {
+			a.trouble(err)
+		}
 		pause(ctx, time.Second)
+	}
+}
+
+// trouble says once what keeps replies from being read.
+func (a *Asker) trouble(err error) {
+	if a.said != err.Error() {
+		a.said = err.Error()
+		a.logger.Warn("replies cannot be read; it is tried again", "error", err)
 	}
 }
 

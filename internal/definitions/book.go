@@ -138,19 +138,28 @@ func (b *Book) Bytes() int {
 
 func (b *Book) follow(ctx context.Context) {
 	defer close(b.done)
+	reading := kafka.Reading{What: "definitions", Logger: b.logger}
 	for ctx.Err() == nil {
 		fetches := b.cl.PollFetches(ctx)
-		for _, f := range fetches.Errors() {
-			if ctx.Err() != nil {
-				return
-			}
-			b.logger.Warn("reading definitions", "error", f.Err)
+		remade, failed := reading.Failed(b.cl, fetches)
+		if len(remade) > 0 {
+			b.forget()
+		}
+		if failed {
 			pause(ctx)
 		}
 		if !fetches.Empty() {
 			b.take(fetches)
 		}
 	}
+}
+
+// forget empties the book: its topic is another one, which is read from its start.
+func (b *Book) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.entries, b.labels, b.byName = map[string]Entry{}, map[string]string{}, map[string][]string{}
+	b.bytes, b.next = 0, 0
 }
 
 // pause keeps an error that comes back at once from becoming a busy loop.

@@ -2,6 +2,8 @@ package taker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -42,7 +44,7 @@ func (c *consumer) notes(ctx context.Context) map[int32][]interval {
 	case <-ctx.Done():
 		return nil
 	}
-	committed, err := kafka.Committed(ctx, c.client, c.taker.names.QueueGroup(c.queue), c.topic)
+	committed, err := kafka.Committed(ctx, c.client.Load(), c.taker.names.QueueGroup(c.queue), c.topic)
 	if err != nil {
 		c.taker.log.Warn("what was done in new partitions is not known; it may run again", "topic", c.topic, "error", err)
 	}
@@ -115,6 +117,15 @@ func (c *consumer) drop(numbers []int32) {
 			delete(c.partitions, n)
 		}
 	}
+}
+
+// dropAll forgets all partitions.
+func (c *consumer) dropAll() {
+	l := c.taker.ledger
+	l.mu.Lock()
+	numbers := slices.Collect(maps.Keys(c.partitions))
+	l.mu.Unlock()
+	c.drop(numbers)
 }
 
 // commitLoop commits in the background what is done.

@@ -77,8 +77,8 @@ func (t *Taker) missing(ctx context.Context) error {
 
 func (t *Taker) close() {
 	for _, c := range t.consumers {
-		if c.client != nil {
-			c.client.Close()
+		if cl := c.client.Load(); cl != nil {
+			cl.Close()
 		}
 	}
 	if t.tail != nil {

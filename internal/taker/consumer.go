@@ -31,13 +31,15 @@ type consumer struct {
 	pool   *pool
 	queue  string
 	topic  string
-	client *kgo.Client
+	client atomic.Pointer[kgo.Client]
 	offer  *offer     // to the pool
 	taken  []*Attempt // room for what is taken at a time
 
 	trouble string // what kept it from taking, as it was told; empty: nothing
 
-	connected chan struct{} // closed once there is a client
+	connected  chan struct{} // closed once there is a client
+	serverSide bool          // the group's protocol
+	stranger   bool          // the topic is another one of its name
 
 	partitions map[int32]*partition // guarded by the ledger
 	committing chan struct{}        // one commit at a time, so that none overtakes
@@ -54,12 +56,34 @@ func newConsumer(t *Taker, p *pool, queue string) *consumer {
 	return &consumer{taker: t, pool: p, queue: queue, topic: t.names.Tasks(queue), offer: newOffer(), partitions: map[int32]*partition{}, connected: make(chan struct{}), committing: make(chan struct{}, 1), mostNote: mostNote}
 }
 
-func (c *consumer) connect(serverSide bool) (err error) {
-	c.client, err = kafka.NewQueueConsumer(c.taker.config.Kafka, c.queue, serverSide, assignment{c})
-	if err == nil {
-		close(c.connected)
+// connect joins the queue's group.
+func (c *consumer) connect(serverSide bool) error {
+	cl, err := kafka.NewQueueConsumer(c.taker.config.Kafka, c.queue, serverSide, assignment{c})
+	if err != nil {
+		return err
 	}
-	return err
+	c.serverSide = serverSide
+	c.client.Store(cl)
+	close(c.connected)
+	return nil
+}
+
+// adopt goes on with the topic that has the name now: kgo takes none by itself. It
+// joins the group anew, as no offset of the old topic may be committed in the new
+// one. What was taken runs on, and its outcomes count.
+func (c *consumer) adopt(ctx context.Context) {
+	c.dropAll() // so that leaving commits nothing
+	c.leave(ctx)
+	c.client.Load().Close()
+	c.dropAll()
+	cl, err := kafka.NewQueueConsumer(c.taker.config.Kafka, c.queue, c.serverSide, assignment{c})
+	if err != nil { // the same settings have made one before
+		c.taker.log.Error("tasks cannot be taken", "topic", c.topic, "error", err)
+		_ = pause(ctx, errorPause) // ended early by ctx: the caller sees that
+		return
+	}
+	c.stranger = false
+	c.client.Store(cl)
 }
 
 // run takes attempts and hands them to slots until ctx ends. What has no slot
@@ -70,6 +94,10 @@ func (c *consumer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !c.taker.ledger.waitRoom(ctx) {
 			return
+		}
+		if c.stranger {
+			c.adopt(ctx)
+			continue
 		}
 		for _, a := range c.hand(ctx, c.poll(ctx), full) {
 			c.taker.abandon(a)
@@ -87,7 +115,7 @@ func (c *consumer) poll(ctx context.Context) []*Attempt {
 	if c.revoking.Load() > 0 {
 		return nil
 	}
-	fetches := c.client.PollRecords(ctx, min(c.pool.Slots, pollMax))
+	fetches := c.client.Load().PollRecords(ctx, min(c.pool.Slots, pollMax))
 	if c.troubled(fetches) && fetches.NumRecords() == 0 {
 		_ = pause(ctx, errorPause) // ended early by ctx: the caller sees that
 	}
@@ -103,6 +131,7 @@ func (c *consumer) troubled(fetches kgo.Fetches) bool {
 			return
 		}
 		failed = true
+		c.stranger = c.stranger || kafka.IsRemade(err)
 		if c.trouble != err.Error() {
 			c.trouble = err.Error()
 			c.taker.log.Warn("tasks cannot be taken; it is tried again", "topic", topic, "partition", p, "error", err)
@@ -229,8 +258,9 @@ func (c *consumer) hand(ctx context.Context, attempts []*Attempt, full *time.Tim
 			continue
 		}
 		// Once at most: full is not reset.
-		c.client.PauseFetchTopics(c.topic)
-		defer c.client.ResumeFetchTopics(c.topic)
+		cl := c.client.Load()
+		cl.PauseFetchTopics(c.topic)
+		defer cl.ResumeFetchTopics(c.topic)
 	}
 }
 

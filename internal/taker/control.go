@@ -27,10 +27,7 @@ func (t *Taker) control(ctx context.Context) {
 
 // heard takes cancellations, and says whether some could not be read.
 func (t *Taker) heard(fetches kgo.Fetches) (failed bool) {
-	fetches.EachError(func(topic string, p int32, err error) {
-		failed = true
-		t.log.Warn("reading cancellations", "topic", topic, "partition", p, "error", err)
-	})
+	_, failed = t.hearing.Failed(t.tail, fetches)
 	fetches.EachRecord(t.cancelled)
 	return failed
 }

@@ -52,7 +52,7 @@ func (t *Taker) drain(polls *sync.WaitGroup) error {
 func (c *consumer) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitWait)
 	defer cancel()
-	if err := c.client.LeaveGroupContext(ctx); err != nil {
+	if err := c.client.Load().LeaveGroupContext(ctx); err != nil {
 		c.taker.log.Warn("leaving the group of takers", "topic", c.topic, "error", err)
 	}
 }

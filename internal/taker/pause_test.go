@@ -31,7 +31,7 @@ func TestFetchingPausesWhileThereIsNoSlot(t *testing.T) {
 		<-joined
 		p.Dispatch("default", 0, "w", p.Task("w", "a", nil), p.Task("w", "b", nil), p.Task("w", "c", nil))
 		paused := func() bool {
-			return slices.Contains(tk.consumers[0].client.PauseFetchTopics(), tk.names.Tasks("default"))
+			return slices.Contains(tk.consumers[0].client.Load().PauseFetchTopics(), tk.names.Tasks("default"))
 		}
 		time.Sleep(2 * time.Second)
 		if !paused() {

@@ -65,6 +65,7 @@ type Taker struct {
 	consumers []*consumer
 	producer  *kgo.Client                                                  // of reports
 	tail      *kgo.Client                                                  // of cancellations
+	hearing   kafka.Reading                                                // of tail
 	produce   func(context.Context, *kgo.Record, func(*kgo.Record, error)) // the producer's
 	base      context.Context
 
@@ -81,7 +82,7 @@ func New(c Config) (*Taker, error) {
 		return nil, err
 	}
 	c.defaults(names)
-	t := &Taker{config: c, names: names, inbox: names.Inbox(), log: c.Logger}
+	t := &Taker{config: c, names: names, inbox: names.Inbox(), log: c.Logger, hearing: kafka.Reading{What: "cancellations", Logger: c.Logger}}
 	slots := 0
 	for _, p := range c.Pools {
 		t.pools = append(t.pools, newPool(t, p))

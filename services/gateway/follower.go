@@ -68,13 +68,13 @@ func (f *follower) close() {
 
 func (f *follower) run(ctx context.Context) {
 	defer close(f.done)
+	reading := kafka.Reading{What: "authority and readiness", Logger: f.logger}
 	for ctx.Err() == nil {
 		fetches := f.cl.PollFetches(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		for _, e := range fetches.Errors() {
-			f.logger.Warn("reading authority and readiness", "error", e.Err)
+		if _, failed := reading.Failed(f.cl, fetches); failed {
 			pause(ctx, time.Second)
 		}
 		f.mu.Lock()

@@ -44,14 +44,15 @@ type view struct {
 	done   chan struct{}
 
 	// The follower's own:
-	next   map[int32]int64 // by partition
-	ends   map[int32]int64 // of the topic, as the store was opened
-	poll   []*kgo.Record   // room for the records of a poll
-	recent recent
-	room   changeRoom
-	spoilt error // why what is on the disk is to be removed
-	opened time.Time
-	wait   time.Duration // before the next opening
+	next     map[int32]int64 // by partition
+	ends     map[int32]int64 // of the topic, as the store was opened
+	poll     []*kgo.Record   // room for the records of a poll
+	recent   recent
+	room     changeRoom
+	stranger bool  // the topic is another one of its name
+	spoilt   error // why what is on the disk is to be removed
+	opened   time.Time
+	wait     time.Duration // before the next opening
 
 	turned atomic.Int64 // Unix ms of the follower's last turn
 	rows   atomic.Int64 // status records taken since the start
@@ -136,6 +137,7 @@ func (v *view) goOn(ctx context.Context) error {
 		return err
 	}
 	if !same {
+		v.withhold()
 		v.logger.Info("the list's view is made from the whole topic: it is new, or of another topic or form", "dir", v.dir)
 		if err := v.reset(source); err != nil {
 			return err
@@ -165,6 +167,16 @@ func (v *view) goOn(ctx context.Context) error {
 	return nil
 }
 
+// withhold answers no lists while a view that was in use is made from another topic.
+func (v *view) withhold() {
+	if !v.stranger {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.away = true
+}
+
 // leave ends the reading of before.
 func (v *view) leave() {
 	before := slices.Collect(maps.Keys(v.next))
@@ -188,6 +200,7 @@ func (v *view) isOf(source []byte) (bool, error) {
 
 // reset empties the store and makes it one of the source.
 func (v *view) reset(source []byte) error {
+	v.recent = recent{}
 	if err := v.db.DeleteRange([]byte{0}, []byte{0xff}, pebble.NoSync); err != nil {
 		return err
 	}

@@ -24,6 +24,10 @@ func (v *view) follow(ctx context.Context) {
 			v.remake(ctx)
 			continue
 		}
+		if v.stranger {
+			v.adopt(ctx)
+			continue
+		}
 		fetches, idle := v.fetch(ctx)
 		if ctx.Err() != nil {
 			return
@@ -89,6 +93,14 @@ const (
 // mend goes on after an error that kgo does not mend by itself. A log that is
 // not what it was is read again from its start: rows only move forward.
 func (v *view) mend(ctx context.Context, partition int32, err error) {
+	switch {
+	case v.stranger: // said of another partition
+		return
+	case kafka.IsRemade(err):
+		v.logger.Warn("the status topic is not the one that the list's view is made from", "error", err)
+		v.stranger = true
+		return
+	}
 	v.logger.Warn("reading status", "partition", partition, "error", err)
 	if !kafka.IsDataLoss(err) {
 		pause(ctx, time.Second)
@@ -99,6 +111,18 @@ func (v *view) mend(ctx context.Context, partition int32, err error) {
 	v.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{
 		v.topic: {partition: kgo.NewOffset().AtStart()},
 	})
+}
+
+// adopt goes on with the topic that has the name now, once there is one: kgo takes
+// none by itself. Until the view is made from it there are no lists.
+func (v *view) adopt(ctx context.Context) {
+	v.cl.PurgeTopicsFromConsuming(v.topic)
+	if err := v.begin(ctx); err != nil {
+		v.logger.Warn("the status topic cannot be read; it is tried again", "error", err)
+		pause(ctx, v.patience())
+		return
+	}
+	v.stranger = false
 }
 
 // take writes one poll: what its records leave of each workflow, and the

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -147,4 +148,24 @@ func (c *Cluster) Close(cl *kgo.Client) {
 		synctest.Wait()
 	}
 	cl.Close()
+}
+
+// Remake deletes a topic and makes another one of its name, with as many
+// partitions. Clients that know the old one do not know the new one.
+func (c *Cluster) Remake(t testing.TB, topic string) {
+	t.Helper()
+	adm := kadm.NewClient(c.Admin(t))
+	details, err := adm.ListTopics(context.Background(), topic)
+	if err == nil {
+		err = details.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adm.DeleteTopic(context.Background(), topic); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adm.CreateTopic(context.Background(), int32(len(details[topic].Partitions)), 1, nil, topic); err != nil {
+		t.Fatal(err)
+	}
 }

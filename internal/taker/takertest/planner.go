@@ -82,10 +82,16 @@ func (p *Planner) Cancel(workflow string, token []byte, reason string) {
 	p.Produce(kafka.Keyed(p.Topics.TaskControl(), []byte(workflow), wire.Marshal(&events.TaskCancel{Token: token, Reason: reason})))
 }
 
-// Produce writes a record and waits for its acknowledgement.
+// Produce writes a record and waits for its acknowledgement. As a planner does, it
+// writes it again when the topic turns out to be another one of its name.
 func (p *Planner) Produce(r *kgo.Record) {
 	p.t.Helper()
-	if err := p.producer.ProduceSync(context.Background(), r).FirstErr(); err != nil {
+	err := p.producer.ProduceSync(context.Background(), r).FirstErr()
+	for kafka.IsRemade(err) {
+		time.Sleep(time.Millisecond)
+		err = p.producer.ProduceSync(context.Background(), r).FirstErr()
+	}
+	if err != nil {
 		p.t.Fatalf("produce to %s: %v", r.Topic, err)
 	}
 }

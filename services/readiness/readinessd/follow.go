@@ -77,14 +77,12 @@ func (s *Service) catchUp(ctx context.Context) error {
 }
 
 func (s *Service) read(ctx context.Context) {
+	reading := kafka.Reading{What: "authority", Logger: s.logger}
 	for ctx.Err() == nil {
 		fetches := s.tail.PollFetches(ctx)
 		s.takeAll(fetches)
-		for _, e := range fetches.Errors() {
-			if ctx.Err() == nil {
-				s.logger.Warn("reading authority", "error", e.Err)
-				pause(ctx)
-			}
+		if _, failed := reading.Failed(s.tail, fetches); failed {
+			pause(ctx)
 		}
 	}
 }
