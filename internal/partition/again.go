@@ -82,7 +82,7 @@ func (p *Processor) givenAgain(k attemptKey, at *watched, notified bool) {
 // lookedUp lets be published again, with the same token, what is gone from its
 // queue's log or was passed by its takers (E3).
 func (p *Processor) lookedUp(q *QueueOffsets) {
-	keys := p.watch.asked[q.Queue]
+	asked := p.watch.asked[q.Queue]
 	delete(p.watch.asked, q.Queue)
 	if q.Err != nil {
 		if !p.watch.unknown[q.Queue] {
@@ -92,14 +92,14 @@ func (p *Processor) lookedUp(q *QueueOffsets) {
 		return // asked again after the same while
 	}
 	delete(p.watch.unknown, q.Queue)
-	missing := keys[:0]
-	for _, k := range keys {
-		at := p.watch.open[k]
-		if at == nil || at.again != nil || at.row.Notified || at.offset < 0 || at.row.Queue != q.Queue {
-			continue
+	var missing []attemptKey
+	for _, k := range asked {
+		at := p.watch.open[k.attemptKey]
+		if at == nil || at.row.Decided != k.decided || at.offset != k.offset || at.again != nil || at.row.Notified {
+			continue // the answer says nothing of what is there by now
 		}
 		if gone(at, q.Partitions) {
-			missing = append(missing, k)
+			missing = append(missing, k.attemptKey)
 		}
 	}
 	p.publishAgain(missing, false)

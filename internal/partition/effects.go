@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// outside is what is released and not acknowledged, and what waits for the
-// lease. Both count in the bound of the loop. The broker, or its absence, answers
+// outside is what is released and not acknowledged, what waits for the lease, and
+// what waits for a record that is not its own. All count in the bound of the loop. The broker, or its absence, answers
 // for each in bounded time; what it does not take is set aside (aside.go).
 type outside struct {
 	records int
@@ -45,15 +45,34 @@ func (p *Processor) release(o *Outgoing) {
 		return
 	}
 	o.sent = true
-	if !p.queued(o) {
+	if p.queued(o) {
+		p.outside.without(o)
+	} else {
 		p.letGo(o)
+	}
+}
+
+// with counts an effect, once.
+func (out *outside) with(o *Outgoing) {
+	if !o.counted {
+		o.counted = true
+		out.records++
+		out.bytes += o.size()
+	}
+}
+
+// without ends that.
+func (out *outside) without(o *Outgoing) {
+	if o.counted {
+		o.counted = false
+		out.records--
+		out.bytes -= o.size()
 	}
 }
 
 // letGo sends an effect, or keeps it until the lease allows it (E5).
 func (p *Processor) letGo(o *Outgoing) {
-	p.outside.records++
-	p.outside.bytes += o.size()
+	p.outside.with(o)
 	if p.Flaws.LateEffects && o.lane != nil || !p.hold(o) {
 		p.done.released++
 		p.Log.Produce(o)
@@ -104,8 +123,7 @@ func (p *Processor) produced(r *Produced) {
 		p.overtaken(o)
 		return
 	}
-	p.outside.records--
-	p.outside.bytes -= o.size()
+	p.outside.without(o)
 	shut := r.Shut != Outlet{}
 	switch {
 	case shut:

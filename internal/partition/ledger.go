@@ -116,6 +116,7 @@ func (l *ledgerRow) reply(workflow string) (events.Reply, error) {
 // afterNewest releases what has no record of its own behind the newest one.
 func (p *Processor) afterNewest(o *Outgoing) {
 	if f := p.inflight.newest(); f != nil {
+		p.outside.with(o)
 		f.outs = append(f.outs, o)
 		return
 	}

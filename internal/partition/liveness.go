@@ -13,9 +13,9 @@ import (
 // hangs (E3). It is made again from the Attempt rows at recovery.
 type watch struct {
 	open  map[attemptKey]*watched
-	next  int64                   // Unix ms of the next sweep
-	asked map[string][]attemptKey // queues whose offsets are asked for, and for whom
-	again []*again                // oldest first
+	next  int64               // Unix ms of the next sweep
+	asked map[string][]lookUp // queues whose offsets are asked for, and for whom
+	again []*again            // oldest first
 
 	unknown map[string]bool // queues whose offsets could not be told, which is in the log
 	spare   spares[watched]
@@ -24,6 +24,13 @@ type watch struct {
 type attemptKey struct {
 	workflow string
 	runnable events.RunnableID
+}
+
+// lookUp is an attempt whose queue is asked for: it, and where its task record was then.
+type lookUp struct {
+	attemptKey
+	decided events.Position
+	offset  int64
 }
 
 func compareAttempts(a, b attemptKey) int {
@@ -42,7 +49,7 @@ type watched struct {
 }
 
 func newWatch() watch {
-	return watch{open: map[attemptKey]*watched{}, asked: map[string][]attemptKey{}, unknown: map[string]bool{}}
+	return watch{open: map[attemptKey]*watched{}, asked: map[string][]lookUp{}, unknown: map[string]bool{}}
 }
 
 // try is what a record makes of a runnable's attempt.
@@ -184,7 +191,7 @@ func (p *Processor) lookAfter(k attemptKey) {
 	if len(p.watch.asked[queue]) == 0 {
 		p.Log.AskQueue(queue)
 	}
-	p.watch.asked[queue] = append(p.watch.asked[queue], k)
+	p.watch.asked[queue] = append(p.watch.asked[queue], lookUp{k, at.row.Decided, at.offset})
 }
 
 // keys are the open attempts in order.

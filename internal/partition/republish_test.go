@@ -195,6 +195,34 @@ func TestE3ALookUpOfTheNextAttemptWaitsForItsOwnEnd(t *testing.T) {
 	}
 }
 
+// Where a queue stood when an attempt was looked up says nothing of the next one, whose
+// task record came into the queue after the answer was made (E3).
+func TestE3ALookUpIsOfTheAttemptThatItWasAskedFor(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	first := m.running("w")
+	m.batch.Produced = []Produced{{Out: first, Offset: 5}}
+	m.mustStep()
+	m.now = m.now.Add(31 * time.Second)
+	m.mustStep() // it is asked where the queue stands
+	m.batch.Commands = append(m.batch.Commands, func(p *Processor) {
+		p.giveUp(attemptKey{first.Key, first.Runnable}, first.Decided, "it is lost")
+	})
+	m.mustStep()
+	m.ack()
+	tasks := m.of(first.Kind)
+	if len(tasks) != 2 {
+		t.Fatalf("%d tasks are out, want those of two attempts", len(tasks))
+	}
+	m.batch.Produced = []Produced{{Out: tasks[1], Offset: 12}}
+	m.mustStep()
+	m.passed() // up to 9
+	m.inboxRead()
+	m.ack()
+	if n := len(m.of(first.Kind)); n != 2 {
+		t.Errorf("%d tasks are out, want no more: nobody has looked for the second attempt", n)
+	}
+}
+
 // A queue whose takers are not known is told of once, until they are.
 func TestAQueueThatCannotBeLookedUpIsToldOnce(t *testing.T) {
 	m := newModel(t, Settings{Lease: time.Hour})

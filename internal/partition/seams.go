@@ -75,6 +75,7 @@ type Outgoing struct {
 	written bool  // the store has its outbox row
 	passed  bool  // a summary: a newer one took its place; the lock of statuses guards it
 	aside   bool  // its remains wait in a lane
+	counted bool  // in the bounds of what is outside
 	lane    *lane // that it was let out of; nil: none
 
 	original *originalRow // what it carries is not read yet; nil: it is
