@@ -3,6 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 	"testing/synctest"
+	"time"
 )
 
 // calmDown ends all faults: every planner runs, is heard, and knows what the
@@ -12,6 +13,7 @@ func (w *world) calmDown() {
 	w.calm = true
 	w.note("no more faults")
 	w.later = nil
+	w.c.absence.until = time.Time{}
 	for _, fs := range w.filled { // also those of processes that end: they would try for ever
 		fs.Free()
 	}

@@ -53,6 +53,7 @@ var faultKinds = []faultKind{
 	{"rot", 2, (*world).rotDisk, false},
 	{"full", 1, (*world).fillDisk, false},
 	{"offsets", 3, (*world).moveOffsets, false},
+	{absent, 2, (*world).missCoordinator, false},
 }
 
 // drawFaults draws the faults of a seed, of all kinds that there can be or of some.
@@ -91,6 +92,9 @@ func (w *world) inject() {
 		f := w.o.Faults[0]
 		w.o.Faults = w.o.Faults[1:]
 		w.note("fault %s", f)
+		if f.Kind != absent {
+			w.others++
+		}
 		for _, k := range faultKinds {
 			if k.name == f.Kind {
 				k.do(w, rand.New(rand.NewPCG(f.Arg, 1)))

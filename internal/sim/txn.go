@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -61,7 +62,7 @@ func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Comm
 		return t.abort(ctx, t.fail(kafka.Failed, "produce", err))
 	}
 	if commit != nil {
-		if err := t.ask(ctx, "positions", func() error { return t.n.c.brokers.stage(s, commit, t.n.c.member) }); err != nil {
+		if err := t.commit(ctx, commit); err != nil {
 			return t.abort(ctx, t.fail(kafka.NoPositions, "commit positions", err))
 		}
 	}
@@ -69,6 +70,7 @@ func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Comm
 		err := t.n.c.finish(s, true)
 		if err == nil {
 			t.n.w.cursors.wrote(t.n, records, commit)
+			t.n.c.absence.renewed(t.n.c.names.Authority(), records)
 		}
 		return err
 	}); err != nil {
@@ -76,6 +78,21 @@ func (t *txn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.Comm
 		return t.fail(kafka.Unknown, "commit", err)
 	}
 	return nil
+}
+
+// commit asks the group's coordinator to take positions. While it is away, nobody answers.
+func (t *txn) commit(ctx context.Context, commit *kafka.Commit) error {
+	ctx, stop := context.WithTimeout(ctx, commit.Patience())
+	defer stop()
+	c, s := t.n.c, t.s
+	there := func() bool { return ctx.Err() != nil || !c.absence.away() && c.brokers.quiet(t.id) }
+	stage := func() error {
+		if c.absence.away() {
+			return kerr.CoordinatorNotAvailable
+		}
+		return c.brokers.stage(s, commit, c.member)
+	}
+	return t.n.ask(ctx, t.id, txnStep, there, stage, "positions")
 }
 
 // crawl takes the time that the records of a checkpoint take on a slow way to the

@@ -51,6 +51,7 @@ type world struct {
 	decided    map[inLog]int64          // the ticks at which records of journals were written
 	commanded  map[inLog][]int64        // and commands, one after the other in the same place
 	leases     map[lease]int64          // until when (Unix ms) they last at most, under mu
+	others     int                      // faults that do not leave owners in peace
 	strays     int                      // commands that were written to the wrong partition alone
 	stumbles   []stumbles               // by partition
 	thinned    map[place]bool           // input logs that have lost records
