@@ -122,6 +122,9 @@ func TestAWorkflowFromTheCommandLine(t *testing.T) {
 	contains(t, succeed(t, "history", "w1"), "WorkflowStarted", "RunnableCompleted", "WorkflowIdle")
 	contains(t, succeed(t, "graph", "w1"), "flowchart", "completed")
 	contains(t, succeed(t, "runnables", "w1"), "r1", "test.echo")
+	if code, _, err := heddle(t, "", "runnables", "w1", "--status", "bogus"); code != codeFailed || !strings.Contains(err, "none of ready, waiting") {
+		t.Errorf("runnables of no status: exit %d, %s", code, err)
+	}
 	contains(t, succeed(t, "watch", "w1"), "WorkflowStarted", "WorkflowIdle")
 	contains(t, succeed(t, "journal", "dump", "w1"), "commands", "WorkflowStarted InputAccepted")
 	eventually(t, "the list has it", func() bool { return strings.Contains(succeed(t, "list", "--status", "idle"), "w1") })

@@ -25,8 +25,13 @@ type journalCmd struct {
 
 // journalArgs choose records.
 type journalArgs struct {
-	Workflow      string   `arg:"" optional:"" help:"Only the records of this workflow."`
-	Partition     []int32  `env:"-" short:"p" help:"Only these partitions."`
+	Workflow  string  `arg:"" optional:"" help:"Only the records of this workflow."`
+	Partition []int32 `env:"-" short:"p" help:"Only these partitions."`
+	logArgs
+}
+
+// logArgs say where a deployment's topics are.
+type logArgs struct {
 	Brokers       []string `placeholder:"HOST:PORT" help:"Kafka brokers; without it those of a running 'heddle dev'."`
 	Prefix        string   `default:"heddle." help:"Prefix of the deployment's topics."`
 	Data          string   `placeholder:"DIR" help:"Data directory of the 'heddle dev'; without it .heddle here or in a directory above."`
@@ -116,7 +121,7 @@ func (c *journalArgs) read(a *app, one reading) error {
 	return errors.Join(errs...)
 }
 
-func (c *journalArgs) config() (kafka.Config, error) {
+func (c *logArgs) config() (kafka.Config, error) {
 	config := kafka.Config{Brokers: c.Brokers, Prefix: c.Prefix, Security: c.security()}
 	if len(c.Brokers) > 0 {
 		return config, nil

@@ -13,6 +13,7 @@ func TestSettingsThatCannotBeObeyedAreRefused(t *testing.T) {
 		says string
 	}{
 		{[]string{"list", "--status", "bogus"}, "running, idle"},
+		{[]string{"dlq", "--limit", "0"}, "at least 1"},
 		{[]string{"dev", "--http", "0.0.0.0:0", "--kafka", "127.0.0.1:0", "--data", t.TempDir()}, "heddle gateway"},
 	} {
 		if code, _, err := soon(t, c.args...); code != codeUsage || !strings.Contains(err, c.says) || strings.Contains(err, "--insecure-listen") {

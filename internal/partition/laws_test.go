@@ -192,7 +192,7 @@ func TestJ3UndecodableInputIsRejectedWithItsBytesInTheDLQ(t *testing.T) {
 	if len(letters) != 2 {
 		t.Fatalf("%d dead letters, want 2", len(letters))
 	}
-	var l letter
+	var l events.Letter
 	for _, d := range letters {
 		if err := json.Unmarshal(d.Value, &l); err != nil {
 			t.Fatal(err)

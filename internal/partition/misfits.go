@@ -73,34 +73,14 @@ func forwardHeaders(r *kgo.Record, s events.Source) []events.Header {
 	return append(hs, events.Header{Key: events.HeaderWritten, Value: strconv.AppendInt(nil, r.Timestamp.UnixMilli(), 10)})
 }
 
-// letter is the JSON value of a record on the dlq topic.
-type letter struct {
-	ID        string         `json:"id"` // position of the journal record that put it here
-	Reason    string         `json:"reason"`
-	Path      string         `json:"path,omitempty"`
-	Workflow  string         `json:"workflow,omitempty"`
-	Topic     string         `json:"topic"`
-	Partition int32          `json:"partition"`
-	Offset    int64          `json:"offset"`
-	Time      int64          `json:"timestamp_ms"`
-	Headers   []letterHeader `json:"headers"`
-	Key       []byte         `json:"key"`   // base64
-	Value     []byte         `json:"value"` // base64
-}
-
-type letterHeader struct {
-	Key   string `json:"key"`
-	Value []byte `json:"value"` // base64
-}
-
 func deadLetter(r *kgo.Record, at events.Position, o *originalRow) []byte {
-	l := letter{
+	l := events.Letter{
 		ID: at.String(), Reason: o.Reason, Path: o.Path, Workflow: o.Workflow,
 		Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Time: r.Timestamp.UnixMilli(),
-		Headers: []letterHeader{}, Key: r.Key, Value: r.Value,
+		Headers: []events.LetterHeader{}, Key: r.Key, Value: r.Value,
 	}
 	for _, h := range r.Headers {
-		l.Headers = append(l.Headers, letterHeader{h.Key, h.Value})
+		l.Headers = append(l.Headers, events.LetterHeader{Key: h.Key, Value: h.Value})
 	}
 	b, err := json.Marshal(l)
 	if err != nil {

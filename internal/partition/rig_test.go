@@ -100,11 +100,11 @@ func (r *rig) must(err error) {
 }
 
 // letters gives what comes to the dead-letter topic, from its start on.
-func (r *rig) letters() <-chan letter {
+func (r *rig) letters() <-chan events.Letter {
 	r.t.Helper()
-	all := make(chan letter, 16)
+	all := make(chan events.Letter, 16)
 	r.tail(r.names.DLQ(), func(k *kgo.Record) {
-		var l letter
+		var l events.Letter
 		if err := json.Unmarshal(k.Value, &l); err != nil {
 			r.t.Errorf("a letter cannot be read: %v", err)
 		}

@@ -111,6 +111,7 @@ func (t *httpTransport) send(ctx context.Context, r request) (*http.Response, er
 	}
 	if resp.StatusCode >= 400 {
 		defer resp.Body.Close()
+		whole(resp)
 		return nil, problem(resp)
 	}
 	return resp, nil
@@ -123,6 +124,7 @@ func (t *httpTransport) fetch(ctx context.Context, r request) (int, []byte, erro
 		return 0, nil, err
 	}
 	defer resp.Body.Close()
+	whole(resp)
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the answer: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -20,9 +21,25 @@ const (
 	// times as long as an event stream is silent.
 	silence = 45 * time.Second
 
+	// wholeTime is how long an answer may take to be whole beyond its beginning,
+	// so that one that trickles ends.
+	wholeTime = time.Minute
+
 	// dialTime bounds the way to a gateway.
 	dialTime = 10 * time.Second
 )
+
+// errTrickle ends an answer that is not whole in time.
+var errTrickle = errors.New("the answer is not whole")
+
+// whole bounds an answer that is to be read to its end.
+func whole(resp *http.Response) {
+	b, ok := resp.Body.(*patientBody)
+	if !ok {
+		return
+	}
+	b.end = time.AfterFunc(wholeTime, func() { b.cancel(errTrickle) })
+}
 
 // errSilent ends a request that is not answered.
 var errSilent = errors.New("there is no answer")
@@ -42,24 +59,32 @@ func (t *httpTransport) patiently(req *http.Request, begin time.Duration) (*http
 		}
 		return nil, err
 	}
-	resp.Body = &patientBody{ReadCloser: resp.Body, ctx: ctx, limit: limit, cancel: cancel}
+	resp.Body = &patientBody{base: t.base, ReadCloser: resp.Body, ctx: ctx, limit: limit, cancel: cancel}
 	return resp, nil
 }
 
 // patientBody is an answer that must not fall silent.
 type patientBody struct {
 	io.ReadCloser
+	base   *url.URL
 	ctx    context.Context //nolint:containedctx // of this one answer
 	limit  *time.Timer
 	cancel context.CancelCauseFunc
+	end    *time.Timer // of the whole answer; nil: it may go on
 }
 
 // Read implements io.Reader.
 func (b *patientBody) Read(p []byte) (int, error) {
 	b.limit.Reset(silence)
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && context.Cause(b.ctx) == errSilent { //nolint:errorlint // the very value that was given
+	if err == nil {
+		return n, nil
+	}
+	switch why := context.Cause(b.ctx); {
+	case errors.Is(why, errSilent):
 		err = &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("the answer stopped for %s", silence)}
+	case errors.Is(why, errTrickle):
+		err = &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("%s: %s after %s%s", b.base, errTrickle, wholeTime, gatewayHint)}
 	}
 	return n, err
 }
@@ -67,6 +92,9 @@ func (b *patientBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *patientBody) Close() error {
 	b.limit.Stop()
+	if b.end != nil {
+		b.end.Stop()
+	}
 	defer b.cancel(nil)
 	return b.ReadCloser.Close()
 }

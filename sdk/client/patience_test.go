@@ -52,6 +52,13 @@ func TestWhoDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
 			_, _ = io.WriteString(conn, okHead+"Content-Length: 99\r\n\r\n{")
 			mute(conn)
 		}, "stopped for 45s", silence},
+		"an answer that trickles": {func(conn net.Conn) {
+			_, err := io.WriteString(conn, okHead+"Content-Length: 99999\r\n\r\n{")
+			for err == nil {
+				time.Sleep(time.Second)
+				_, err = io.WriteString(conn, " ")
+			}
+		}, "not whole after 1m0s", wholeTime},
 		"another language": {func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "220 mail.example ESMTP\r\n")
 		}, gatewayHint, 0},
@@ -76,6 +83,7 @@ func TestWhoDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
 						t.Error("there is an event")
 					}
 				}
+				time.Sleep(2 * time.Second) // until the server sees that nobody reads
 			})
 		})
 	}

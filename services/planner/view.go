@@ -2,7 +2,10 @@ package planner
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -171,6 +174,9 @@ const (
 // then the suppressed ones, which never were; each in the order of their making.
 func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
 	from, limit, refusal := page(q)
+	if refusal == nil {
+		refusal = knownStatus(q.Filter)
+	}
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -185,6 +191,17 @@ func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
 		t.listSuppressed(&out, max(from, suppressedFrom)-suppressedFrom)
 	}
 	return out, nil
+}
+
+// knownStatus refuses to look for what no runnable is at.
+func knownStatus(status string) *events.Refusal {
+	known := []string{"ready", "waiting", "active", "completed", "failed", "skipped", "suppressed", "cancelled"}
+	if status == "" || slices.Contains(known, status) {
+		return nil
+	}
+	return &events.Refusal{
+		Code: "invalid_field", Path: "status", Message: fmt.Sprintf("%q is none of %s", status, strings.Join(known, ", ")),
+	}
 }
 
 func (t *turn) listCompleted(out *list, from uint64) {
