@@ -12,12 +12,18 @@ import (
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
-// partitionsCmd lists the planner partitions: who owns them, how far they are, and
+// partitionsCmd is what concerns the planner partitions.
+type partitionsCmd struct {
+	List       partitionsListCmd `cmd:"" default:"withargs" help:"List the planner partitions: owner, state, committed cursor, what is wrong."`
+	AcceptLoss acceptLossCmd     `cmd:"" help:"Let a blocked partition go on without records of an input log that are gone unread."`
+}
+
+// partitionsListCmd lists the planner partitions: who owns them, how far they are, and
 // what is wrong with them.
-type partitionsCmd struct{ remote }
+type partitionsListCmd struct{ remote }
 
 // Run implements the command.
-func (c *partitionsCmd) Run(a *app) error {
+func (c *partitionsListCmd) Run(a *app) error {
 	cl, err := c.open(a)
 	if err != nil {
 		return err

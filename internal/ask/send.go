@@ -145,5 +145,8 @@ func (a *Asker) record(cmd Command, replyID, wait string) *kgo.Record {
 	if wait != "" {
 		headers = append(headers, kafka.Header(events.HeaderReplyWait, []byte(wait)))
 	}
+	if p, ok := events.PartitionOf(cmd.Workflow); ok { // whatever its hash
+		return kafka.Placed(a.names.Commands(), p, []byte(cmd.Workflow), cmd.Body, headers...)
+	}
 	return kafka.Keyed(a.names.Commands(), []byte(cmd.Workflow), cmd.Body, headers...)
 }

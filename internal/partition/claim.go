@@ -215,13 +215,12 @@ func (l *lookout) again(ctx context.Context) error {
 
 // command looks at one command for an operator's release of the partition.
 func (l *lookout) command(k *kgo.Record) error {
-	if l.r.word != nil || string(k.Key) != events.PartitionWorkflow(l.r.o.p) {
+	if l.r.word != nil {
 		return nil
 	}
-	p := l.r.proc
-	cmd, bad := events.ParseCommand(k.Key, headersOf(k), clone(k.Value), place(k))
-	if bad != nil {
-		return nil // the next owner rejects it in its turn
+	p, cmd := l.r.proc, l.r.wordOf(k)
+	if cmd == nil {
+		return nil
 	}
 	_, release := cmd.Body.(*events.ReleasePartition)
 	if v, _ := p.known(cmd, k.Timestamp.UnixMilli()); release && v == unseen {

@@ -74,6 +74,12 @@ func (p *Processor) fold(e events.Event, rec *events.Record) {
 		old := leaseOf(p.tx)
 		next := old.Apply(e, rec.Position.Epoch)
 		p.tx.Put(leaseKey, &next)
+	case *events.InputLost:
+		if e.By.Who != "" { // before losses were accepted, nobody was held for one
+			p.tx.Put(quarantineKey(e.Log), &quarantineRow{Reason: lossReason(e), Active: e.Log == events.FromInbox})
+		}
+	case *events.QuarantineEnded:
+		p.tx.Delete(quarantineKey(e.Log))
 	case *events.ReplayRequested:
 		p.tx.Put(replayKey, &replayRow{Cursor: e.Cursor})
 	case *events.EffectFailed:

@@ -33,6 +33,7 @@ type tally struct {
 	Next     uint64
 	Outcomes uint64
 	Open     uint64
+	Held     string // why it is quarantined
 }
 
 func (t *tally) Fields(c *wire.Codec) {
@@ -41,6 +42,7 @@ func (t *tally) Fields(c *wire.Codec) {
 	wire.Int(c, 3, "next", &t.Next)
 	wire.Int(c, 4, "outcomes", &t.Outcomes)
 	wire.Int(c, 5, "open", &t.Open)
+	wire.String(c, 6, "held", &t.Held)
 }
 
 // amount is the row of an open addition.
@@ -77,6 +79,11 @@ func (m *counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Even
 		return []events.Event{&events.TimerFired{Runnable: events.RunnableID(in.Timer.B)}}
 	case in.Lost != nil:
 		return m.lost(tx, in)
+	case in.Quarantine != nil:
+		if head == nil || head.Held == in.Quarantine.Reason || in.Quarantine.Active && head.Open == 0 {
+			return nil
+		}
+		return []events.Event{&events.WorkflowPaused{Quarantine: in.Quarantine.Reason}}
 	}
 	return m.inbox(tx, in)
 }
@@ -173,6 +180,8 @@ func (m *counter) Apply(tx *rows.Tx, rec *events.Record) {
 			m.completed(tx, rec, e)
 		case *events.TimerFired:
 			m.fired(tx, wf, e.Runnable)
+		case *events.WorkflowPaused:
+			rows.Change[tally](tx, headKey(wf)).Held = e.Quarantine
 		}
 	}
 	if rows.Get[tally](tx, headKey(wf)) != nil {

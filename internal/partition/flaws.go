@@ -34,5 +34,6 @@ type Flaws struct {
 	LateEffects        bool // what is sent later does not look at the lease again (E5)
 	NoBudget           bool // decisions may cost what they will (J4): who makes the machine obeys
 	NoSuspects         bool // what ends the process is decided again for ever
+	SilentLosses       bool // records of an input log that are gone unread are passed over without an operator's word
 	OriginalsInMemory  bool // which inputs replay has to read again is no row: it ends with the reign (E1)
 }

@@ -17,13 +17,16 @@ type identity struct {
 	journal, commands, inbox []byte // topic ids
 }
 
-// same says whether an input log is of the same topic.
-func (i identity) same(as identity, s events.Source) bool {
+// of is the id of an input log's topic.
+func (i identity) of(s events.Source) []byte {
 	if s == events.FromInbox {
-		return bytes.Equal(i.inbox, as.inbox)
+		return i.inbox
 	}
-	return bytes.Equal(i.commands, as.commands)
+	return i.commands
 }
+
+// same says whether an input log is of the same topic.
+func (i identity) same(as identity, s events.Source) bool { return bytes.Equal(i.of(s), as.of(s)) }
 
 // reidentify asks again, behind the wait for a lease: inputs may have been made anew
 // meanwhile, and the takeover names them. What was loaded is of no use if the journal

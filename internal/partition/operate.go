@@ -20,6 +20,8 @@ func (p *Processor) operate(d *decision, cmd *events.Command) {
 		d.after = func() { p.lease = p.lease.Apply(stale, p.epoch) }
 	case *events.ReplayPartition:
 		p.requestReplay(d, cmd, b)
+	case *events.AcceptLoss:
+		d.own = refusal(cmd, "no_loss", fmt.Sprintf("nothing of %s from offset %d to %d keeps the partition from going on", b.Log, b.From, b.To-1))
 	case *events.CheckpointWorkflow:
 		d.own = &events.CheckpointRequested{By: b.By}
 		d.after = func() { p.checkpointNow() }

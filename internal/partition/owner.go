@@ -48,7 +48,8 @@ type Owner struct {
 	panicked string       // where the last reign met a defect; "": it did not
 	done     chan struct{}
 
-	said string // the reason that was logged last; empty: it was owned since
+	said  string      // the reason that was logged last; empty: it was owned since
+	heard acceptances // read while it was blocked
 }
 
 // Own starts an owner for an assigned partition.
@@ -243,10 +244,11 @@ type reign struct {
 	epochs  []epochRow
 	began   time.Time
 
-	known   int64           // the journal reached at least so far, by what is recorded elsewhere
-	marker  *marker         // of the newest checkpoint in the changelog; nil: there is none
-	word    *events.Command // an operator's release that ended the wait
-	pending atomic.Int64    // journal records to replay
+	known   int64                 // the journal reached at least so far, by what is recorded elsewhere
+	marker  *marker               // of the newest checkpoint in the changelog; nil: there is none
+	word    *events.Command       // an operator's release that ended the wait
+	words   [logs]*events.Command // operators' words that the losses of input logs are accepted
+	pending atomic.Int64          // journal records to replay
 	lastID  string
 	ends    [logs]int64 // of the inputs, as of the acquisition
 	notes   []string    // what an operator should know

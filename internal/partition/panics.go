@@ -108,9 +108,12 @@ func (o *Owner) blockedBy(err error) *BlockedError {
 	var blocked *BlockedError
 	var unreadable *journal.UnreadableError
 	var defect *PanicError
+	var loss *LossError
 	switch {
 	case errors.As(err, &blocked):
 		return blocked
+	case errors.As(err, &loss):
+		return &BlockedError{loss.Error()}
 	case errors.As(err, &unreadable):
 		return &BlockedError{fmt.Sprintf("the journal record at offset %d counts and cannot be decoded: %v; start a planner that knows its format, or restore the journal", unreadable.Offset, unreadable.Err)}
 	case errors.As(err, &defect) && o.panicked == defect.Place:

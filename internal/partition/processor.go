@@ -18,6 +18,7 @@ type Config struct {
 	Settings   Settings // complete
 	Machine    machine.Machine
 	State      State
+	Workflows  Workflows // of the state
 	Log        Log
 	Clock      Clock
 	Flaws      Flaws
@@ -63,8 +64,9 @@ type Processor struct {
 	urgent    []func() bool       // engine inputs that wait for their turn
 	done      counts
 
-	wary       wariness
-	remembered []*Outgoing // of the flaw OriginalsInMemory
+	quarantines []*quarantine // under way, one after the other
+	wary        wariness
+	remembered  []*Outgoing // of the flaw OriginalsInMemory
 }
 
 // Step takes what has arrived, releases what is acknowledged, decides what it
@@ -111,6 +113,9 @@ func (p *Processor) arrived(b *Batch) {
 // decideAll gives timers, engine inputs and the input logs their turns while
 // there is room to run ahead.
 func (p *Processor) decideAll() {
+	for p.room() && len(p.quarantines) > 0 {
+		p.quarantineSome()
+	}
 	for p.room() {
 		did := p.sweep()
 		did = p.fireTimers() || did

@@ -86,7 +86,10 @@ func (r *reign) load(ctx context.Context) error {
 	if err := r.recallTime(ctx); err != nil {
 		return err
 	}
-	return r.replay(ctx, r.span.End)
+	if err := r.replay(ctx, r.span.End); err != nil {
+		return err
+	}
+	return r.askLosses(ctx)
 }
 
 // newProcessor makes the processor over the store as it is.
@@ -95,7 +98,7 @@ func (r *reign) newProcessor() {
 	r.state = newStoreState(r.store, h.hot)
 	r.proc = NewProcessor(Config{
 		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
-		Machine: h.Machine(r.o.p), State: r.state, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
+		Machine: h.Machine(r.o.p), State: r.state, Workflows: storedWorkflows{r.store}, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
 		Stats: h.Stats, Logger: r.o.logger,
 	})
 	m := r.store.Marks()

@@ -29,6 +29,25 @@ type leaseRow = authority.Lease
 // replayRow is an operator's request to read an input log again.
 type replayRow struct{ Cursor string }
 
+// quarantineKey is where a quarantine stands that is under way, because of a loss of an
+// input log.
+func quarantineKey(s events.Source) rows.Key {
+	return rows.Key{Table: rows.Runtime, A: 0, B: uint64(s)}
+}
+
+// quarantineRow is a quarantine that is under way: not every workflow that the loss may
+// concern has been asked.
+type quarantineRow struct {
+	Reason string
+	Active bool // it concerns workflows with active attempts only
+}
+
+// Fields implements wire.Message.
+func (r *quarantineRow) Fields(c *wire.Codec) {
+	wire.String(c, 1, "reason", &r.Reason)
+	c.Bool(2, "active", &r.Active)
+}
+
 // unappliedKey is where a record of the journal stands that could not be applied.
 func unappliedKey(at events.Position) rows.Key {
 	return rows.Key{Table: rows.Runtime, A: unapplied, B: at.Epoch, C: at.Seq}

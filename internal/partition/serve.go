@@ -86,6 +86,9 @@ func (r *reign) start(ctx context.Context) error {
 	if err := p.owed(); err != nil {
 		return err
 	}
+	if err := p.recallQuarantines(); err != nil {
+		return err
+	}
 	if err := r.guard(); err != nil {
 		return err
 	}
@@ -289,7 +292,7 @@ func (r *reign) sayReleased(ctx context.Context, why string) error {
 		return errExpired
 	}
 	released := p.lease.ForceRelease(events.By{Who: r.host.Owner, Why: why})
-	r.record(released)
+	r.record(released, nil)
 	p.lease = p.lease.Apply(released, p.epoch)
 	return r.drain(ctx)
 }

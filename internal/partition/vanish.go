@@ -19,6 +19,9 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 		if event == nil {
 			continue
 		}
+		if err := r.allowed(event); err != nil {
+			return err
+		}
 		what := vanished(event)
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "what", what, "reading from", next)
 		r.jump(s, event, next)
@@ -43,14 +46,38 @@ func vanished(e events.Event) string {
 func (r *reign) jump(s events.Source, e events.Event, next int64) {
 	l := &r.proc.inputs[s]
 	l.next, l.last, l.gen = next, 0, l.row.Generation+1
-	r.record(e)
+	var word *events.Command
+	if _, lost := e.(*events.InputLost); lost {
+		word = r.words[s]
+	}
+	r.record(e, word)
 }
 
-// record appends an event of the partition itself.
-func (r *reign) record(e events.Event) {
+// allowed refuses a loss that no operator has accepted. It was asked before the
+// takeover: this one has grown since, or is new.
+func (r *reign) allowed(e events.Event) error {
+	lost, ok := e.(*events.InputLost)
+	if !ok || r.host.Flaws.SilentLosses {
+		return nil
+	}
+	loss := &LossError{Partition: r.o.p, Log: lost.Log, From: lost.From, To: lost.To}
+	word := r.words[lost.Log]
+	if word == nil || !loss.accepts(word.Body.(*events.AcceptLoss)) {
+		return loss
+	}
+	lost.By = word.Body.(*events.AcceptLoss).By
+	return nil
+}
+
+// record appends an event of the partition itself. The command that it obeys, if there
+// is one, is a repetition when it is read in its turn.
+func (r *reign) record(e events.Event, word *events.Command) {
 	p := r.proc
 	f := p.inflight.new()
 	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
+	if word != nil {
+		f.rec.Workflow, f.rec.ID, f.rec.Digest = word.Workflow, word.DedupeID(), word.Digest
+	}
 	p.conclude(nil, &f.rec, "")
 	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
 }

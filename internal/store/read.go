@@ -53,21 +53,45 @@ func (s *Store) ScanTable(t rows.Table, visit func(k rows.Key, value []byte) boo
 	return s.visit([]byte{byte(t)}, []byte{byte(t) + 1}, visit)
 }
 
+// ScanTableFrom visits the rows of a table from a key on, as ScanTable does.
+func (s *Store) ScanTableFrom(from rows.Key, visit func(k rows.Key, value []byte) bool) error {
+	return s.visit(from.Append(nil), []byte{byte(from.Table) + 1}, visit)
+}
+
 func (s *Store) visit(from, to []byte, visit func(k rows.Key, value []byte) bool) error {
 	it, err := s.iterate(from, to)
 	if err != nil {
 		return err
 	}
+	end := ending{it: it}
+	defer end.close()
 	for ok := it.First(); ok; ok = it.Next() {
 		k, err := rows.ParseKey(it.Key())
 		if err != nil {
-			return errors.Join(fmt.Errorf("scanning from %x: %w", from, err), it.Close())
+			return errors.Join(fmt.Errorf("scanning from %x: %w", from, err), end.in(from))
 		}
 		if !visit(k, it.Value()) {
 			break
 		}
 	}
+	return end.in(from)
+}
+
+// ending closes an iterator once, also when a visitor panics: that is a defect that is
+// contained, and a store with an open iterator cannot be closed.
+type ending struct{ it *pebble.Iterator }
+
+// in closes after a scan from a key, and tells its error.
+func (e *ending) in(from []byte) error {
+	it := e.it
+	e.it = nil
 	return closeIterator(it, from)
+}
+
+func (e *ending) close() {
+	if e.it != nil {
+		_ = e.it.Close() // what the visitor met is told
+	}
 }
 
 // iterate makes an iterator over the keys from one (inclusive) to another

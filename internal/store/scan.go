@@ -71,12 +71,14 @@ func (c *Cache) merge(t *table, from rows.Key, fresh rows.Maker, visit func(rows
 	if err != nil {
 		return err
 	}
+	end := ending{it: it}
+	defer end.close()
 	m := merging{cache: c, table: t, it: it, fresh: fresh, next: from}
 	err = m.run(visit)
 	if err == nil {
 		m.learn(from)
 	}
-	return errors.Join(err, closeIterator(it, lower))
+	return errors.Join(err, end.in(lower))
 }
 
 // merging is a scan over store and memory.

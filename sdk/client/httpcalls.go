@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // commandRequest is the route of a command.
@@ -22,6 +24,9 @@ func commandRequest(c Command) request {
 		r.path = path("v1", "workflows", c.Workflow, "inputs")
 	case "delete":
 		r.method, r.path = http.MethodDelete, path("v1", "workflows", c.Workflow)
+	case "accept_loss":
+		p, _ := events.PartitionOf(c.Workflow) // made of one
+		r.path = path("v1", "partitions", strconv.Itoa(int(p)), "accept-loss")
 	case "complete", "fail", "heartbeat":
 		r.path = path("v1", "tasks", c.Token, c.Name)
 	default:

@@ -50,6 +50,26 @@ func (g *Gateway) control(w http.ResponseWriter, r *http.Request, name string) e
 	return g.command(w, r, c, waiting{accepted: true}, controlled)
 }
 
+// acceptLoss sends an operator's word to the partition of the path.
+func (g *Gateway) acceptLoss(w http.ResponseWriter, r *http.Request) error {
+	p, err := g.partitionOf(r)
+	if err != nil {
+		return err
+	}
+	raw, err := g.readObject(w, r, &events.AcceptLoss{})
+	if err != nil {
+		return err
+	}
+	c, err := newCommand(r, "accept_loss", events.PartitionWorkflow(p), raw)
+	if err == nil {
+		err = checkCommand(c)
+	}
+	if err != nil {
+		return err
+	}
+	return g.command(w, r, c, waiting{accepted: true}, controlled)
+}
+
 // commandOf makes a command of the body, for the workflow of the path.
 func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string, body any) (ask.Command, error) {
 	id, err := pathValue(r, "id")

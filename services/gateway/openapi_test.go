@@ -78,12 +78,16 @@ func calls(token string) map[string][]string {
 		"POST /v1/tasks/{token}/heartbeat":    {"/v1/tasks/" + token + "/heartbeat", ""},
 		"GET /v1/readiness":                   {"/v1/readiness", ""},
 		"GET /v1/readiness/{partition}":       {"/v1/readiness/1", "", "/v1/readiness/9", ""},
-		"GET /livez":                          {"/livez", ""},
-		"GET /readyz":                         {"/readyz", ""},
-		"GET /metrics":                        {"/metrics", ""},
-		"GET /openapi.json":                   {"/openapi.json", ""},
-		"GET /schemas/definition.json":        {"/schemas/definition.json", ""},
-		"GET /schemas/heddle.proto":           {"/schemas/heddle.proto", ""},
+		"POST /v1/partitions/{partition}/accept-loss": {
+			"/v1/partitions/1/accept-loss", `{"log":"inbox","from":3,"to":5,"by":"ann","why":"the disk is gone"}`,
+			"/v1/partitions/9/accept-loss", "{}", "/v1/partitions/1/accept-loss", "{}",
+		},
+		"GET /livez":                   {"/livez", ""},
+		"GET /readyz":                  {"/readyz", ""},
+		"GET /metrics":                 {"/metrics", ""},
+		"GET /openapi.json":            {"/openapi.json", ""},
+		"GET /schemas/definition.json": {"/schemas/definition.json", ""},
+		"GET /schemas/heddle.proto":    {"/schemas/heddle.proto", ""},
 	}
 }
 

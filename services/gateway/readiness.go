@@ -38,17 +38,26 @@ func (g *Gateway) getReadiness(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (g *Gateway) getPartitionReadiness(w http.ResponseWriter, r *http.Request) error {
+// partitionOf is the partition of the path.
+func (g *Gateway) partitionOf(r *http.Request) (int32, error) {
 	text, err := pathValue(r, "partition")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	p, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || p < 0 || int32(p) >= g.follow.partitions {
-		return refuse("not_found", fmt.Sprintf("there is no partition %s; they are 0 to %d", text, g.follow.partitions-1))
+		return 0, refuse("not_found", fmt.Sprintf("there is no partition %s; they are 0 to %d", text, g.follow.partitions-1))
+	}
+	return int32(p), nil
+}
+
+func (g *Gateway) getPartitionReadiness(w http.ResponseWriter, r *http.Request) error {
+	p, err := g.partitionOf(r)
+	if err != nil {
+		return err
 	}
 	why := g.silence(time.Now())
-	one, ok := g.follow.shown(strconv.FormatInt(p, 10))
+	one, ok := g.follow.shown(strconv.Itoa(int(p)))
 	if why == "" && ok {
 		writeBytes(w, r, http.StatusOK, "application/json", one.value)
 		return nil

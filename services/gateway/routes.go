@@ -47,6 +47,7 @@ func routes() []route {
 	all = append(all, controlRoutes()...)
 	all = append(all, readRoutes()...)
 	all = append(all, taskRoutes()...)
+	all = append(all, partitionRoutes()...)
 	return append(all, serviceRoutes()...)
 }
 
@@ -114,6 +115,15 @@ func controlRoutes() []route {
 		control("retry", "Makes failed runnables ready again: all, named ones, or those of a component.", events.RetryRunnables{}),
 		control("skip", "Gives up a runnable; what depends on it is suppressed.", events.SkipRunnable{}, "runnable"),
 		control("checkpoint", "Makes the workflow's changes due for the changelog now.", events.CheckpointWorkflow{}),
+	}
+}
+
+// partitionRoutes are of operators.
+func partitionRoutes() []route {
+	return []route{
+		{method: "POST", path: "/v1/partitions/{partition}/accept-loss", name: "acceptLoss", role: Operate,
+			about: "Lets a blocked partition go on without records of an input log that are gone unread: exactly those that its readiness names. Workflows that they may concern are paused.",
+			body:  events.AcceptLoss{}, required: []string{"log", "from", "to", "by", "why"}, answers: controlAnswers, handle: (*Gateway).acceptLoss},
 	}
 }
 

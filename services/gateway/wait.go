@@ -172,6 +172,9 @@ func (g *Gateway) accepted(w http.ResponseWriter, r *http.Request, workflow, com
 		return err
 	}
 	href := "/v1/workflows/" + url.PathEscape(workflow)
+	if p, ok := events.PartitionOf(workflow); ok {
+		href = fmt.Sprintf("/v1/readiness/%d", p)
+	}
 	w.Header().Set("Location", href)
 	return writeJSON(w, r, http.StatusAccepted, Accepted{
 		ID: workflow, Command: command, Href: href, Workflow: orNull(summary), Results: null,

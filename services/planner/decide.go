@@ -29,6 +29,8 @@ func (t *turn) take(in machine.Input) {
 		t.timer(*in.Timer)
 	case in.Lost != nil:
 		t.lost(in.Lost)
+	case in.Quarantine != nil:
+		t.quarantine(in.Quarantine)
 	}
 }
 

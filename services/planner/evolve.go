@@ -93,7 +93,7 @@ func (t *turn) apply(e events.Event) {
 		t.h().Status = Running
 		t.h().Failure = nil
 	case *events.WorkflowPaused:
-		t.h().Status = Paused
+		t.applyPaused(e)
 	case *events.WorkflowResumed:
 		t.applyResumed(e)
 	case *events.WorkflowStopping:

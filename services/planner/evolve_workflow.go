@@ -70,6 +70,7 @@ func (t *turn) applyWorkflowFailed(e *events.WorkflowFailed) {
 
 func (t *turn) applyResumed(e *events.WorkflowResumed) {
 	t.h().Status = Running
+	t.endQuarantine()
 	if len(e.Policies) == 0 && len(e.Context) == 0 {
 		return
 	}

@@ -119,6 +119,7 @@ type trouble struct {
 	FirstBad      []events.RunnableID // the first of them, whose rows say why
 	Refused       uint64              // commands to the run
 	LastRefusal   events.LastRefusal
+	Quarantine    string // what is gone that may have concerned it; empty: nothing holds it for that
 }
 
 // Fields implements wire.Message.
@@ -127,6 +128,7 @@ func (r *trouble) Fields(c *wire.Codec) {
 	wire.Ints(c, 2, "first_bad", &r.FirstBad)
 	wire.Int(c, 3, "refused", &r.Refused)
 	wire.Nested(c, 4, "last_refusal", &r.LastRefusal)
+	wire.String(c, 5, "quarantine", &r.Quarantine)
 }
 
 // troubled is the trouble of a header that may be changed.

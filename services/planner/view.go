@@ -28,6 +28,9 @@ func (t *turn) summary() events.Summary {
 		out.Failure = &events.Failure{Component: t.component(f.Component).Name, Runnable: f.Runnable.String(), Error: f.Error}
 	}
 	if r := h.Trouble; r != nil {
+		if r.Quarantine != "" { // whatever failed before: this keeps it from going on
+			out.Failure = &events.Failure{Error: events.TaskError{Type: errorQuarantined, Message: r.Quarantine}}
+		}
 		out.Conditions = t.conditionErrors(r)
 		if r.Refused > 0 {
 			out.Refusals = &events.Refusals{Count: r.Refused, Last: r.LastRefusal}

@@ -143,6 +143,15 @@ type ReplayPartition struct {
 	By
 }
 
+// AcceptLoss is an operator's word that records of a log are gone and the partition goes
+// on without them: From inclusive, To exclusive. It counts for exactly these.
+type AcceptLoss struct {
+	Log  string `json:"log"` // commands or inbox
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+	By
+}
+
 // CommandNames are the names of all commands, ascending.
 func CommandNames() []string { return slices.Sorted(maps.Keys(bodies)) }
 
@@ -163,6 +172,7 @@ var bodies = map[string]func() CommandBody{
 	"heartbeat":     func() CommandBody { return &HeartbeatAttempt{} },
 	"force_release": func() CommandBody { return &ReleasePartition{} },
 	"mark_stale":    func() CommandBody { return &MarkPartitionStale{} },
+	"accept_loss":   func() CommandBody { return &AcceptLoss{} },
 	"request_replay": func() CommandBody {
 		return &ReplayPartition{}
 	},

@@ -152,6 +152,18 @@ func (*ReleasePartition) check() *CommandError   { return nil }
 func (*MarkPartitionStale) check() *CommandError { return nil }
 func (*ReplayPartition) check() *CommandError    { return nil }
 
+func (b *AcceptLoss) check() *CommandError {
+	switch {
+	case b.Log != FromCommands.String() && b.Log != FromInbox.String():
+		return &CommandError{"invalid_field", "log", fmt.Sprintf("must be %s or %s", FromCommands, FromInbox)}
+	case b.From < 0 || b.To <= b.From:
+		return &CommandError{"invalid_field", "to", "from and to are offsets: from that of the first record that is gone, to behind the last one"}
+	case b.Who == "" || b.Why == "":
+		return &CommandError{"missing_field", "why", "say who accepts the loss (by), and why"}
+	}
+	return nil
+}
+
 // Duration is a time span in JSON: a Go duration text or integer milliseconds.
 type Duration time.Duration
 

@@ -55,6 +55,17 @@ const partitionPrefix = "_partition/"
 // PartitionWorkflow is the workflow ID of commands to partition p itself.
 func PartitionWorkflow(p int32) string { return fmt.Sprintf("%s%d", partitionPrefix, p) }
 
+// PartitionOf is the partition that commands to a workflow ID are for, if they are for a
+// partition itself.
+func PartitionOf(workflow string) (int32, bool) {
+	digits, ok := strings.CutPrefix(workflow, partitionPrefix)
+	if !ok {
+		return 0, false
+	}
+	p, err := strconv.ParseUint(digits, 10, 31)
+	return int32(p), err == nil && PartitionWorkflow(int32(p)) == workflow
+}
+
 // MaxCommandText is the longest id, source, reply address and reply id of a
 // command in bytes: they are keys of the ledger and of replies.
 const MaxCommandText = 1024
@@ -100,8 +111,8 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 }
 
 func checkTarget(workflow string) *CommandError {
-	if digits, ok := strings.CutPrefix(workflow, partitionPrefix); ok {
-		if p, err := strconv.ParseUint(digits, 10, 31); err != nil || PartitionWorkflow(int32(p)) != workflow {
+	if strings.HasPrefix(workflow, partitionPrefix) {
+		if _, ok := PartitionOf(workflow); !ok {
 			return &CommandError{"invalid_workflow_id", "key", fmt.Sprintf("%q is not of the form %sNUMBER", workflow, partitionPrefix)}
 		}
 		return nil

@@ -66,6 +66,7 @@ var kinds = map[int]struct {
 	71: {"AuthorityAcquired", func() Event { return &AuthorityAcquired{} }},
 	72: {"WorkflowQuarantined", func() Event { return &WorkflowQuarantined{} }},
 	73: {"ReplayRequested", func() Event { return &ReplayRequested{} }},
+	74: {"QuarantineEnded", func() Event { return &QuarantineEnded{} }},
 }
 
 // Numbers are the numbers of all events, ascending.

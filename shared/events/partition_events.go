@@ -51,13 +51,15 @@ func (e *InputLogTruncated) Fields(c *wire.Codec) {
 	wire.String(c, 5, "reason", &e.Reason)
 }
 
-// InputLost says that records of an input log were never read and are gone.
+// InputLost says that records of an input log were never read and are gone, and who
+// has accepted that.
 type InputLost struct {
 	Log        Source
 	Generation uint32
 	From       int64
 	To         int64
 	Reason     string
+	By         By
 }
 
 func (*InputLost) number() int { return 67 }
@@ -69,6 +71,22 @@ func (e *InputLost) Fields(c *wire.Codec) {
 	wire.Int(c, 3, "from", &e.From)
 	wire.Int(c, 4, "to", &e.To)
 	wire.String(c, 5, "reason", &e.Reason)
+	wire.Nested(c, 6, "by", &e.By)
+}
+
+// QuarantineEnded says that every workflow that an accepted loss of an input log may
+// concern is quarantined.
+type QuarantineEnded struct {
+	Log       Source
+	Workflows uint64 // how many were quarantined
+}
+
+func (*QuarantineEnded) number() int { return 74 }
+
+// Fields implements wire.Message.
+func (e *QuarantineEnded) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "log", &e.Log)
+	wire.Int(c, 2, "workflows", &e.Workflows)
 }
 
 // EffectFailed is an effect that the broker refused for good.

@@ -44,7 +44,7 @@ func Weight(e Event) int {
 	case *RunnableSkipped:
 		return leastEvent + e.By.weight()
 	case *WorkflowPaused:
-		return leastEvent + e.By.weight()
+		return leastEvent + e.By.weight() + len(e.Quarantine)
 	case *WorkflowStopping:
 		return leastEvent + e.By.weight()
 	case *WorkflowCancelled:

@@ -109,9 +109,11 @@ func (e *WorkflowFailed) Fields(c *wire.Codec) {
 	wire.Nested(c, 3, "error", &e.Error)
 }
 
-// WorkflowPaused stops admission; what is active finishes and counts.
+// WorkflowPaused stops admission; what is active finishes and counts. One that a loss may
+// concern is quarantined: the partition pauses it until somebody resumes it.
 type WorkflowPaused struct {
-	By By
+	By         By
+	Quarantine string // what was lost; empty: somebody pauses it
 }
 
 func (*WorkflowPaused) number() int { return 21 }
@@ -119,6 +121,7 @@ func (*WorkflowPaused) number() int { return 21 }
 // Fields implements wire.Message.
 func (e *WorkflowPaused) Fields(c *wire.Codec) {
 	wire.Nested(c, 1, "by", &e.By)
+	wire.String(c, 2, "quarantine", &e.Quarantine)
 }
 
 // WorkflowResumed admits again.

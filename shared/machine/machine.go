@@ -63,6 +63,14 @@ type Input struct {
 	Inbox   events.InboxMessage // from inbox
 	Timer   *rows.Key           // of table Timer, due
 	Lost    *Lost               // an open attempt whose taker vanished
+
+	Quarantine *Quarantine // records are gone that may have concerned it
+}
+
+// Quarantine asks to hold a workflow until somebody has looked at it.
+type Quarantine struct {
+	Reason string // what is gone
+	Active bool   // it concerns workflows with active attempts only
 }
 
 // Lost reports that the taker of an open attempt vanished, or that its record

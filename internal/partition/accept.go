@@ -1,0 +1,149 @@
+package partition
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// LossError is records of an input log that are gone unread, of which nobody has said that
+// the partition may go on without them.
+type LossError struct {
+	Partition int32
+	Log       events.Source
+	From, To  int64 // offsets, To behind the last one
+}
+
+func (e *LossError) Error() string {
+	return fmt.Sprintf("%s partition %d begins at offset %d, and offsets %d to %d are gone unread; bring them back, or go on without them: "+
+		"heddle partitions accept-loss %d --log %s --from %d --to %d --by WHO --why WHY",
+		e.Log, e.Partition, e.To, e.From, e.To-1, e.Partition, e.Log, e.From, e.To)
+}
+
+// accepts says whether an operator's word is about exactly this loss: a later one
+// needs another word.
+func (e *LossError) accepts(b *events.AcceptLoss) bool {
+	return b.Log == e.Log.String() && b.From == e.From && b.To == e.To
+}
+
+// acceptances are the operators' words that a blocked owner has read in commands. Who
+// tries again reads only what has come since.
+type acceptances struct {
+	topic []byte // the topic's id
+	next  int64  // offset to read
+	words []heardWord
+}
+
+// heardWord is a command to the partition itself, read ahead of its turn.
+type heardWord struct {
+	cmd   *events.Command
+	stamp int64 // Unix ms, of its record
+}
+
+// mostHeard bounds the acceptances that are kept; older ones are of other losses.
+const mostHeard = 64
+
+// askLosses finds out which records of the input logs are gone unread, and whether an
+// operator accepts that. It comes before the takeover: who is blocked owns nothing.
+func (r *reign) askLosses(ctx context.Context) error {
+	if r.host.Flaws.SilentLosses {
+		return nil
+	}
+	r.seekInputs()
+	for _, s := range inputs {
+		loss, err := r.loss(ctx, s)
+		if err != nil {
+			return err
+		}
+		if loss == nil {
+			continue
+		}
+		if err := r.accepted(ctx, loss); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loss is what is gone unread of an input log; nil: nothing. Of a topic that was made anew
+// nothing is known to be.
+func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
+	l := &r.proc.inputs[s]
+	if l.row.Remade || len(l.row.TopicID) > 0 && !bytes.Equal(l.row.TopicID, r.id.of(s)) {
+		return nil, nil
+	}
+	log, err := r.read.spanOf(ctx, r.host.router.topic(s), r.o.p)
+	if err != nil {
+		return nil, err
+	}
+	if l.next >= log.Start {
+		return nil, nil
+	}
+	return &LossError{Partition: r.o.p, Log: s, From: l.next, To: log.Start}, nil
+}
+
+// accepted looks for an operator's word about a loss; without one the loss is its error.
+func (r *reign) accepted(ctx context.Context, loss *LossError) error {
+	if err := r.hear(ctx); err != nil {
+		return err
+	}
+	for _, w := range r.o.heard.words {
+		if !loss.accepts(w.cmd.Body.(*events.AcceptLoss)) {
+			continue
+		}
+		v, _ := r.proc.known(w.cmd, w.stamp)
+		if r.proc.fault != nil {
+			return r.proc.fault
+		}
+		if v == unseen {
+			r.words[loss.Log] = w.cmd
+			return nil
+		}
+	}
+	return loss
+}
+
+// hear reads what operators have said of losses in commands, which nobody decides yet.
+func (r *reign) hear(ctx context.Context) error {
+	h, topic := &r.o.heard, r.host.names.Commands()
+	if !bytes.Equal(h.topic, r.id.commands) {
+		*h = acceptances{topic: r.id.commands}
+	}
+	log, err := r.read.spanOf(ctx, topic, r.o.p)
+	if err != nil {
+		return err
+	}
+	from := max(h.next, log.Start, min(r.proc.inputs[events.FromCommands].next, log.End))
+	err = r.read.read(ctx, topic, r.o.p, from, log.End, func(k *kgo.Record) error {
+		cmd := r.wordOf(k)
+		if cmd == nil {
+			return nil
+		}
+		if _, ok := cmd.Body.(*events.AcceptLoss); ok {
+			h.words = append(h.words[max(0, len(h.words)+1-mostHeard):], heardWord{cmd, k.Timestamp.UnixMilli()})
+		}
+		return nil
+	})
+	if err == nil {
+		h.next = max(from, log.End)
+	}
+	return err
+}
+
+// wordOf is a command to the partition itself, or nil for any other record. One that
+// cannot be read is rejected in its turn.
+func (r *reign) wordOf(k *kgo.Record) *events.Command {
+	if !strings.HasPrefix(string(k.Key), partitionPrefix) || string(k.Key) != events.PartitionWorkflow(r.o.p) {
+		return nil
+	}
+	cmd, bad := events.ParseCommand(k.Key, headersOf(k), clone(k.Value), place(k))
+	if bad != nil {
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,89 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// lossReason is what a workflow is told that an accepted loss may concern.
+func lossReason(e *events.InputLost) string {
+	return cut(fmt.Sprintf("%s: %s; %s went on without them: %s", e.Log, vanished(e), e.By.Who, e.By.Why), reasonBytes)
+}
+
+// quarantine is the walk over the workflows that a loss may concern. Nothing else is
+// decided while it lasts, so none of them goes on before it has been asked. Whoever
+// recovers in the middle begins it again: who is quarantined already says so.
+type quarantine struct {
+	log   events.Source
+	row   *quarantineRow
+	after string // the last workflow that was asked
+	held  uint64 // how many are quarantined by this owner
+}
+
+// quarantinePiece is how many workflows are asked at a time.
+const quarantinePiece = 64
+
+// recallQuarantines reads those that the state says are under way.
+func (p *Processor) recallQuarantines() error {
+	bad := p.contained(func() {
+		for _, s := range inputs {
+			if row := rows.Get[quarantineRow](p.tx, quarantineKey(s)); row != nil {
+				p.quarantines = append(p.quarantines, &quarantine{log: s, row: row})
+			}
+		}
+	})
+	if bad != "" {
+		p.fail(fmt.Errorf("reading the quarantines: %s", bad))
+	}
+	return p.fault
+}
+
+// quarantineSome asks some workflows, and says that one is over.
+func (p *Processor) quarantineSome() {
+	q := p.quarantines[0]
+	names, err := p.Workflows.After(q.after, quarantinePiece)
+	if err != nil {
+		p.fail(fmt.Errorf("reading the workflows of a quarantine: %w", err))
+		return
+	}
+	for _, name := range names {
+		q.after = name
+		if p.decide(&decision{in: machine.Input{
+			Workflow: name, Source: events.FromEngine, Quarantine: &machine.Quarantine{Reason: q.row.Reason, Active: q.row.Active},
+		}}) {
+			q.held++
+		}
+	}
+	if len(names) == quarantinePiece || p.fault != nil {
+		return
+	}
+	p.quarantines = p.quarantines[1:]
+	p.Logger.Warn("workflows that a loss may concern are paused until somebody resumes them", "log", q.log.String(), "workflows", q.held, "reason", q.row.Reason)
+	p.decide(&decision{own: &events.QuarantineEnded{Log: q.log, Workflows: q.held}})
+}
+
+// Workflows tells which workflows a partition has.
+type Workflows interface {
+	// After are the next ones in their order behind a name, at most so many; fewer
+	// are the last.
+	After(name string, most int) ([]string, error)
+}
+
+// storedWorkflows are those of a store.
+type storedWorkflows struct{ store *store.Store }
+
+// After implements Workflows.
+func (s storedWorkflows) After(name string, most int) ([]string, error) {
+	var names []string
+	err := s.store.ScanTableFrom(rows.Key{Table: rows.Header, Workflow: name}, func(k rows.Key, _ []byte) bool {
+		if k.Workflow != name && (len(names) == 0 || names[len(names)-1] != k.Workflow) {
+			names = append(names, k.Workflow)
+		}
+		return len(names) < most
+	})
+	return names, err
+}

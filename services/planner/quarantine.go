@@ -1,0 +1,39 @@
+package planner
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// errorQuarantined is the type of what a quarantined workflow shows as its failure.
+const errorQuarantined = "quarantined"
+
+// quarantine holds a workflow that a loss may concern, once for each loss. What is
+// active finishes and counts; a resume ends it.
+func (t *turn) quarantine(q *machine.Quarantine) {
+	switch {
+	case t.head == nil || t.head.Status.closed():
+	case q.Active && t.head.Active == 0:
+	case t.head.Trouble != nil && t.head.Trouble.Quarantine == q.Reason:
+	default:
+		t.emit(&events.WorkflowPaused{Quarantine: q.Reason})
+	}
+}
+
+// applyPaused pauses. A quarantine leaves it at what it is if it admits nothing anyway.
+func (t *turn) applyPaused(e *events.WorkflowPaused) {
+	h := t.h()
+	if e.Quarantine != "" {
+		h.troubled().Quarantine = e.Quarantine
+	}
+	if e.Quarantine == "" || h.Status == Running || h.Status == Idle || h.Status == Failed {
+		h.Status = Paused
+	}
+}
+
+// endQuarantine forgets why the workflow was held.
+func (t *turn) endQuarantine() {
+	if h := t.h(); h.Trouble != nil && h.Trouble.Quarantine != "" {
+		h.troubled().Quarantine = ""
+	}
+}
