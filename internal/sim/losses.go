@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+
+	"github.com/heddle-run/heddle/internal/partition"
+)
+
+// lossText is a blocked owner's reason, as an operator reads it.
+var lossText = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
+
+// watchLosses lets an operator look, now and then, whether partitions are blocked because
+// records of their inputs are gone, and accept that.
+func (w *world) watchLosses() {
+	rng := rand.New(rand.NewPCG(w.o.Seed, 3))
+	var look func()
+	look = func() {
+		for _, n := range w.nodes {
+			w.acceptLosses(n, rng)
+		}
+		w.at(millis(rng, 2000, 9000), "an operator looks for losses", look)
+	}
+	w.at(millis(rng, 2000, 9000), "an operator looks for losses", look)
+}
+
+// acceptLosses accepts what the partitions of a planner are blocked by.
+func (w *world) acceptLosses(n *node, rng *rand.Rand) {
+	if n == nil {
+		return
+	}
+	for p := range int32(len(w.owner)) {
+		o := n.owners[p]
+		if o == nil || o.Status().State != partition.Blocked {
+			continue
+		}
+		m := lossText.FindStringSubmatch(o.Status().Why)
+		if m == nil || w.losses[m[0]] {
+			continue
+		}
+		w.losses[m[0]] = true
+		from, _ := strconv.ParseInt(m[3], 10, 64) // digits
+		to, _ := strconv.ParseInt(m[4], 10, 64)
+		w.operator("accept_loss", p, millis(rng, 0, 3000), map[string]any{"log": m[2], "from": from, "to": to, "by": "an operator", "why": "it is gone"})
+		w.resumeQuarantined(p, rng)
+	}
+}
+
+// resumeQuarantined lets an operator resume the workflows of a partition, after a look at
+// them.
+func (w *world) resumeQuarantined(p int32, rng *rand.Rand) {
+	for _, wf := range w.plan.Workflows {
+		if w.partition(wf.ID) != p {
+			continue
+		}
+		w.at(millis(rng, 4000, 20_000), "an operator resumes "+wf.ID, func() {
+			w.orders++
+			id := fmt.Sprintf("order-%d", w.orders)
+			w.work(func() {
+				if _, err := w.caller(id).command(w.ctx, "resume", wf.ID, id, map[string]any{"by": "an operator", "why": "it is whole"}); err != nil && w.ctx.Err() == nil {
+					w.fail("a resume after a loss: %w", err)
+				}
+			})
+		})
+	}
+}
