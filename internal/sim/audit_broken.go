@@ -70,6 +70,7 @@ func (w *world) doubt(p int32) {
 // auditBroken holds the histories of the workflows of broken partitions against
 // what may be promised there.
 func (w *world) auditBroken(journals [][]*events.Record, decided map[string][]*events.Record) {
+	held := quarantines(journals)
 	for p := range journals {
 		if w.doubtful[int32(p)] == 0 {
 			continue
@@ -84,7 +85,7 @@ func (w *world) auditBroken(journals [][]*events.Record, decided map[string][]*e
 			w.failAbout(ofPartition(int32(p)), "a broken lease: %w", err)
 		}
 		for _, id := range sortedKeys(histories) {
-			if err := histories[id].Check(); err != nil {
+			if err := histories[id].Check(held[id]...); err != nil {
 				w.failAbout(w.workflow(id), "linearizability, the lease was broken: %w", err)
 			}
 		}

@@ -45,6 +45,9 @@ func (w *world) follow(p int32, records []*events.Record) map[events.Source]*cou
 			c.next = rec.Input.Offset + 1
 		}
 		for _, e := range rec.Events {
+			if lost, ok := e.(*events.InputLost); ok && lost.By.Who == "" {
+				w.failAbout(ofPartition(p), "partition %d, record %s passes %s %d to %d by, and no operator has accepted that", p, rec.Position, lost.Log, lost.From, lost.To-1)
+			}
 			jump(all, e)
 		}
 	}

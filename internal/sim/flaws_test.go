@@ -50,6 +50,7 @@ var flaws = []flaw{
 	{"a checkpoint never goes without positions", 40, partition.Flaws{AlwaysPositions: true}, []string{absent}, [2]uint64{4, 3}},
 	{"logs are trimmed to where they are read", 100, partition.Flaws{HastyTrims: true}, []string{"kill", "move", "wipe"}, [2]uint64{1, 1}},
 	{"logs are trimmed of what is young", 20, partition.Flaws{YoungTrims: true}, nil, [2]uint64{1, 1}},
+	{"losses are passed by without a word", 40, partition.Flaws{SilentLosses: true}, nil, [2]uint64{1, 1}},
 	{"decisions have no budget", 8, partition.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{1, 6}},
 }

@@ -111,6 +111,9 @@ func (v *view) open(ctx context.Context) error {
 	}
 	if err != nil && v.db != nil {
 		err = errors.Join(err, v.shut())
+		v.mu.Lock()
+		v.health = nil // there is nothing that may be written to
+		v.mu.Unlock()
 	}
 	return err
 }

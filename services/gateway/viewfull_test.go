@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -44,4 +47,25 @@ func TestAFullDiskIsTheEndOfTheViewOnly(t *testing.T) {
 	if at, err := v.offset(0); err != nil || at != 1 {
 		t.Errorf("the view goes on at %d, %v", at, err)
 	}
+}
+
+// A view that was opened again, while the brokers do not say where its topic is, is
+// closed again: the follower opens it once more before it writes to it.
+func TestAViewThatKnowsNoTopicIsOpenedOnceMore(t *testing.T) {
+	fs := vfs.NewMem()
+	v := newView(fs, "view", slog.New(slog.DiscardHandler))
+	away := errors.New("the brokers are away")
+	v.begin = func(context.Context) error { return away }
+	if err := v.open(t.Context()); !errors.Is(err, away) {
+		t.Fatalf("opened without a topic: %v", err)
+	}
+	if v.db != nil || v.health != nil {
+		t.Error("the follower takes a closed store for one that works")
+	}
+	v.begin = func(context.Context) error { return nil }
+	if err := v.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	takeAll(t, v, statusRecords(t, 1, "1.1"))
+	closeTestView(t, v)
 }

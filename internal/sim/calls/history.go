@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // History is the answered calls of one workflow, repetitions left out.
@@ -27,13 +29,14 @@ func Histories(all []*Call) map[string]History {
 }
 
 // Check holds a history against the specification: there must be one order of
-// the calls, within their times, that gives their answers.
-func (h History) Check() error {
+// the calls, within their times, that gives their answers. held are the records by
+// which the workflow was quarantined, ascending.
+func (h History) Check(held ...events.Position) error {
 	ops := make([]porcupine.Operation, len(h))
 	for i, c := range h {
 		ops[i] = porcupine.Operation{ClientId: i, Input: c, Call: c.Began, Return: c.Ended}
 	}
-	if len(h) == 0 || porcupine.CheckOperations(specification, ops) {
+	if len(h) == 0 || porcupine.CheckOperations(specification(held), ops) {
 		return nil
 	}
 	return fmt.Errorf("the calls of %s have no order that explains their answers:%s", h[0].Workflow, h)
@@ -56,10 +59,12 @@ func (h History) With(i int, answer Call) History {
 }
 
 // specification is a workflow as commands and reads see it (spec.go).
-var specification = porcupine.Model{
-	Init: func() any { return account{} },
-	Step: func(state, input, _ any) (bool, any) {
-		next, ok := state.(account).after(input.(*Call))
-		return ok, next
-	},
+func specification(held []events.Position) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return account{held: &held} },
+		Step: func(state, input, _ any) (bool, any) {
+			next, ok := state.(account).after(input.(*Call))
+			return ok, next
+		},
+	}
 }

@@ -24,6 +24,19 @@ type account struct {
 	run    string          // "": there is none of this id
 	status string          // as told; what the planner does by itself may follow
 	at     events.Position // of the record that the answer was as of
+
+	held *[]events.Position // the records by which it was quarantined
+}
+
+// alone is what the workflow may become without a command from one status, up to a
+// record.
+func (a account) alone(from string, until events.Position) []string {
+	for _, at := range *a.held {
+		if a.at.Before(at) && !until.Before(at) && from != "stopping" && from != "stopped" {
+			return append(slices.Clone(alone[from]), alone["paused"]...)
+		}
+	}
+	return alone[from]
 }
 
 // alone is what a workflow may become without a command, as outcomes and timers
@@ -97,8 +110,8 @@ func (a account) after(c *Call) (account, bool) {
 	case c.What == "delete" && code == "":
 		return a.deleted(c)
 	case c.What == "start" && code == "":
-		told, ok := c.told()
-		return told, ok && a.run == "" && a.at.Before(told.at) && slices.Contains(alone["running"], told.status)
+		told, ok := a.told(c)
+		return told, ok && a.run == "" && a.at.Before(told.at) && slices.Contains(a.alone("running", told.at), told.status)
 	case a.run == "":
 		return a, false
 	case strings.HasPrefix(c.What, Asking):
@@ -110,7 +123,7 @@ func (a account) after(c *Call) (account, bool) {
 // asked is a read: it tells of the workflow as it was when it was asked, or
 // later (E6).
 func (a account) asked(c *Call) (account, bool) {
-	told, ok := c.told()
+	told, ok := a.told(c)
 	switch {
 	case c.What != Asking+"workflow":
 		return a, true
@@ -119,7 +132,7 @@ func (a account) asked(c *Call) (account, bool) {
 	case told.at == a.at:
 		return told, told.status == a.status
 	}
-	return told, slices.Contains(alone[a.status], told.status)
+	return told, slices.Contains(a.alone(a.status, told.at), told.status)
 }
 
 func (a account) deleted(c *Call) (account, bool) {
@@ -130,17 +143,17 @@ func (a account) deleted(c *Call) (account, bool) {
 	if json.Unmarshal(c.Body, &body) != nil {
 		return a, false
 	}
-	return account{at: a.at}, a.run != "" && (body.Force || may(a.status, func(s string) bool { return s == "completed" || s == "cancelled" }))
+	return account{at: a.at, held: a.held}, a.run != "" && (body.Force || a.may(a.at, func(s string) bool { return s == "completed" || s == "cancelled" }))
 }
 
 // commanded is a decided command to a workflow that is there. Its answer tells
 // what has become of it.
 func (a account) commanded(c *Call, code string) (account, bool) {
-	told, ok := c.told()
+	told, ok := a.told(c)
 	if !ok || told.run != a.run || !a.at.Before(told.at) {
 		return a, false
 	}
-	return told, may(a.status, func(before string) bool {
+	return told, a.may(told.at, func(before string) bool {
 		next := []string{before}
 		switch {
 		case code != "":
@@ -154,13 +167,21 @@ func (a account) commanded(c *Call, code string) (account, bool) {
 		default:
 			next = becomes[c.What][before]
 		}
-		return slices.ContainsFunc(next, func(s string) bool { return slices.Contains(alone[s], told.status) })
+		return slices.ContainsFunc(next, func(s string) bool { return slices.Contains(a.alone(s, told.at), told.status) })
 	})
 }
 
-// may says whether something holds in a state that a workflow can come to alone.
-func may(status string, holds func(string) bool) bool {
-	return slices.ContainsFunc(alone[status], holds)
+// may says whether something holds in a state that the workflow can come to alone, up to
+// a record.
+func (a account) may(until events.Position, holds func(string) bool) bool {
+	return slices.ContainsFunc(a.alone(a.status, until), holds)
+}
+
+// told is what an answer says of the workflow.
+func (a account) told(c *Call) (account, bool) {
+	told, ok := c.told()
+	told.held = a.held
+	return told, ok
 }
 
 // Told is the position of the record that an answer is as of; false: it names none.
@@ -176,5 +197,5 @@ func (c *Call) told() (account, bool) {
 		return account{}, false
 	}
 	at, err := events.ParsePosition(body.Position)
-	return account{body.Run, body.Status, at}, err == nil
+	return account{run: body.Run, status: body.Status, at: at}, err == nil
 }
