@@ -70,7 +70,7 @@ func (w *world) doubt(p int32) {
 // auditBroken holds the histories of the workflows of broken partitions against
 // what may be promised there.
 func (w *world) auditBroken(journals [][]*events.Record, decided map[string][]*events.Record) {
-	held := quarantines(journals)
+	held := calls.Quarantines(journals)
 	for p := range journals {
 		if w.doubtful[int32(p)] == 0 {
 			continue

@@ -128,27 +128,12 @@ func (w *world) inDoubt(workflow string) bool {
 // auditHistories holds each workflow's calls, as its callers saw them, against
 // the specification.
 func (w *world) auditHistories(journals [][]*events.Record) {
-	histories, held := w.histories(), quarantines(journals)
+	histories, held := w.histories(), calls.Quarantines(journals)
 	for _, id := range sortedKeys(histories) {
 		if err := histories[id].Check(held[id]...); err != nil {
 			w.failAbout(w.workflow(id), "linearizability: %w", err)
 		}
 	}
-}
-
-// quarantines are the records by which workflows were quarantined.
-func quarantines(journals [][]*events.Record) map[string][]events.Position {
-	held := map[string][]events.Position{}
-	for _, records := range journals {
-		for _, rec := range records {
-			for _, e := range rec.Events {
-				if paused, ok := e.(*events.WorkflowPaused); ok && paused.Quarantine != "" {
-					held[rec.Workflow] = append(held[rec.Workflow], rec.Position)
-				}
-			}
-		}
-	}
-	return held
 }
 
 // histories are the calls by workflow, but of partitions themselves, and of those

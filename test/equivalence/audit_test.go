@@ -36,7 +36,7 @@ func (w *world) audit() occurred {
 		w.must(workload.CheckConduct(w.plan, w.ledger, w.faults.steady(), nil, records))
 	}
 	w.must(w.ledger.Complaints())
-	w.auditCalls(ours)
+	w.auditCalls(ours, journals)
 	covered := w.covered(journals)
 	w.mu.Lock()
 	defer w.mu.Unlock()

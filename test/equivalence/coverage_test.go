@@ -43,7 +43,7 @@ const enoughForFaults = 18
 var (
 	killedDisks    = []string{"an unsynced tail that is lost", "a wiped disk"}
 	damagedDisks   = []string{"an outdated store", "a flipped bit", "a truncated file", "rotten tables", "a rotten manifest", "a full disk"}
-	lostInputs     = []string{"a shortened input log", "lost commands", "lost inbox"}
+	lostInputs     = []string{"a shortened input log", "lost commands", "lost inbox", "a loss that an operator accepts", "a workflow that an operator resumes"}
 	strangeRecords = []string{
 		"an undecodable command", "an undecodable outcome", "wrong headers", "no key", "a record of the largest size",
 		"a command of the largest size", "a foreign partitioner",

@@ -210,6 +210,9 @@ func (w *world) disturb(seed uint64) (end func()) {
 func equivalent(t *testing.T, p *workload.Plan, f faults) occurred {
 	w := newWorld(t, p)
 	w.start(f)
+	if f.losses {
+		defer w.operate()()
+	}
 	calm := w.driveAll(workload.Calmly)
 	close(w.chaos)
 	end := w.disturb(p.Seed)

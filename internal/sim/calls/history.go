@@ -42,6 +42,21 @@ func (h History) Check(held ...events.Position) error {
 	return fmt.Errorf("the calls of %s have no order that explains their answers:%s", h[0].Workflow, h)
 }
 
+// Quarantines are the records by which workflows were quarantined.
+func Quarantines(journals [][]*events.Record) map[string][]events.Position {
+	held := map[string][]events.Position{}
+	for _, records := range journals {
+		for _, rec := range records {
+			for _, e := range rec.Events {
+				if paused, ok := e.(*events.WorkflowPaused); ok && paused.Quarantine != "" {
+					held[rec.Workflow] = append(held[rec.Workflow], rec.Position)
+				}
+			}
+		}
+	}
+	return held
+}
+
 // String has a line for each call.
 func (h History) String() string {
 	var b strings.Builder

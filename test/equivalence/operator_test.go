@@ -1,0 +1,80 @@
+package equivalence
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/snapshot"
+)
+
+// lossText is what a blocked partition tells an operator to type.
+var lossText = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
+
+// operate is an operator who goes on without what is gone of input logs, as partitions
+// tell it, and resumes what was quarantined. The returned function ends it.
+func (w *world) operate() (end func()) {
+	cl, err := kafka.NewTail(w.cluster.Config, kafka.FromStart, w.cluster.Topics.Authority())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	working.Go(func() { w.acceptLosses(ctx, cl, &working) })
+	working.Go(func() { w.resumeQuarantined(ctx) })
+	return func() { stop(); working.Wait(); cl.Close() }
+}
+
+func (w *world) acceptLosses(ctx context.Context, cl *kgo.Client, working *sync.WaitGroup) {
+	accepted := map[string]bool{}
+	for ctx.Err() == nil {
+		cl.PollFetches(ctx).EachRecord(func(k *kgo.Record) {
+			var rec snapshot.Record
+			if json.Unmarshal(k.Value, &rec) != nil || rec.Blocked == nil {
+				return
+			}
+			m := lossText.FindStringSubmatch(*rec.Blocked)
+			if m == nil || accepted[m[0]] {
+				return
+			}
+			accepted[m[0]] = true
+			w.happened("a loss that an operator accepts", "loss", m[0])
+			working.Go(func() { w.acceptLoss(ctx, m) })
+		})
+	}
+}
+
+func (w *world) acceptLoss(ctx context.Context, m []string) {
+	n := [3]int64{}
+	for i, text := range []string{m[1], m[3], m[4]} {
+		n[i], _ = strconv.ParseInt(text, 10, 64) // digits
+	}
+	err := w.client.AcceptLoss(ctx, int32(n[0]), client.Loss{Log: m[2], From: n[1], To: n[2]}, client.By{Who: "an operator", Why: "it is gone"})
+	if err != nil && ctx.Err() == nil {
+		w.happened("an acceptance that was refused", "loss", m[0], "error", err)
+	}
+}
+
+func (w *world) resumeQuarantined(ctx context.Context) {
+	for workload.Pause(ctx, 3*time.Second) == nil {
+		for _, wf := range w.plan.Workflows {
+			for _, id := range []string{wf.ID, workload.Calmly + wf.ID} {
+				now, err := w.client.Get(ctx, id)
+				if err != nil || now.Failure == nil || now.Failure.Error.Type != "quarantined" {
+					continue
+				}
+				if _, err := w.client.Resume(ctx, id, client.ResumeOptions{By: client.By{Who: "an operator", Why: "it is whole"}}); err == nil {
+					w.happened("a workflow that an operator resumes")
+				}
+			}
+		}
+	}
+}
