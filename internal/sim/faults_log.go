@@ -162,6 +162,7 @@ func (w *world) expireInput(rng *rand.Rand) {
 		w.forgetReports(at)
 		w.thinned[at] = true
 		w.c.brokers.expire(at, start+1+rng.Int64N(end-start))
+		w.watchLosses()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
 )
@@ -12,16 +13,23 @@ import (
 // lossText is a blocked owner's reason, as an operator reads it.
 var lossText = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
 
+// watching is how long an operator looks for what a loss has blocked.
+const watching = 40 * time.Second
+
 // watchLosses lets an operator look, now and then, whether partitions are blocked because
-// records of their inputs are gone, and accept that.
+// records of their inputs are gone, and accept that: for a while behind a fault, and once
+// there are no more faults until the run is over.
 func (w *world) watchLosses() {
-	rng := rand.New(rand.NewPCG(w.o.Seed, 3))
+	rng := rand.New(rand.NewPCG(w.o.Seed, 3+uint64(w.step)))
+	until := time.Now().Add(watching)
 	var look func()
 	look = func() {
 		for _, n := range w.nodes {
 			w.acceptLosses(n, rng)
 		}
-		w.at(millis(rng, 2000, 9000), "an operator looks for losses", look)
+		if w.calm || time.Now().Before(until) {
+			w.at(millis(rng, 2000, 9000), "an operator looks for losses", look)
+		}
 	}
 	w.at(millis(rng, 2000, 9000), "an operator looks for losses", look)
 }

@@ -217,7 +217,6 @@ func (w *world) failed() bool {
 // start starts everybody.
 func (w *world) start() {
 	w.startServices()
-	w.watchLosses()
 	w.startUsers()
 	if w.comes(meddling) {
 		w.work(func() { w.meddle(w.ctx) })

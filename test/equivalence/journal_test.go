@@ -38,6 +38,7 @@ func (w *world) commands(ctx context.Context) (ours, others map[string]bool, err
 	ours, others = map[string]bool{}, map[string]bool{}
 	err = w.readAll(ctx, w.cluster.Topics.Commands(), func(k *kgo.Record) {
 		switch how, is := kafka.FindHeader(k, strange); {
+		case ofOperator(workload.CommandID(k)): // a record of the engine's obeys it
 		case !is:
 			ours[workload.CommandID(k)] = true
 		case string(how) != bad:

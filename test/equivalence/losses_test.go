@@ -175,6 +175,7 @@ func (w *world) written() map[place]string {
 	if w.strangers != nil {
 		maps.Copy(all, w.strangers.written)
 	}
+	maps.DeleteFunc(all, func(_ place, id string) bool { return ofOperator(id) })
 	return all
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,11 +14,19 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // lossText is what a blocked partition tells an operator to type.
 var lossText = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
+
+// ofOperator says whether a command, by its id, is to a partition itself.
+func ofOperator(id string) bool {
+	workflow, _, _ := strings.Cut(id, "\x00")
+	_, ok := events.PartitionOf(workflow)
+	return ok
+}
 
 // operate is an operator who goes on without what is gone of input logs, as partitions
 // tell it, and resumes what was quarantined. The returned function ends it.

@@ -36,7 +36,7 @@ func CheckCommands(sent map[string]bool, journals [][]*events.Record) error {
 			case *events.InputRejected, *events.InputForwarded:
 				continue
 			}
-			if rec.Input.Source == events.FromCommands {
+			if _, operators := events.PartitionOf(rec.Workflow); rec.Input.Source == events.FromCommands && !operators {
 				decided[rec.Workflow+"\x00"+rec.ID]++
 			}
 		}
