@@ -1,9 +1,6 @@
 package partition
 
-import (
-	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/machine"
-)
+import "github.com/heddle-run/heddle/shared/events"
 
 // again are attempts whose task records are to be published again, should they
 // still be open once the inbox is read to an end seen after it was found out:
@@ -58,24 +55,31 @@ func (p *Processor) againOpen() {
 		if w.again = w.again[1:]; len(w.again) == 0 {
 			w.again = nil
 		}
-		for _, k := range a.keys {
-			if at := w.open[k]; at != nil && at.again == a {
-				at.again = nil
-				p.givenAgain(k, at, a.notified)
-			}
-		}
+		p.giveAgain(a)
 	}
 }
 
-// givenAgain publishes an attempt again, or sets it aside where there is no room.
-func (p *Processor) givenAgain(k attemptKey, at *watched, notified bool) {
-	switch {
-	case p.fault != nil, at.row.Detached, at.row.Notified && !notified:
-	case p.roomAgain():
-		p.republish(k, at)
-	default:
-		o := &Outgoing{Kind: machine.TaskEffect, Key: k.workflow, Queue: at.row.Queue, Runnable: k.runnable, Decided: at.row.Decided}
-		p.setAside(o, p.Log.Outlet(o), nil)
+// giveAgain publishes what is still open of some attempts. Those for which there is no
+// room wait for an end that is seen at the next sweep: by then they may be reported.
+func (p *Processor) giveAgain(a *again) {
+	left := &again{notified: a.notified, round: p.reads.round + 1, end: -1}
+	for _, k := range a.keys {
+		at := p.watch.open[k]
+		if at == nil || at.again != a {
+			continue
+		}
+		at.again = nil
+		switch {
+		case p.fault != nil, at.row.Detached, at.row.Notified && !a.notified:
+		case p.roomAgain():
+			p.republish(k, at)
+		default:
+			at.again = left
+			left.keys = append(left.keys, k)
+		}
+	}
+	if len(left.keys) > 0 {
+		p.watch.again = append(p.watch.again, left)
 	}
 }
 
