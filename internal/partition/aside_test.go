@@ -230,8 +230,8 @@ func TestAQueueWithoutATopicStopsNothingElse(t *testing.T) {
 		defer b.leave()
 		b.await(Owning)
 		r.do(r.another(p), "start", `{"definition":"counter"}`)
-		if n := b.Stats.Aside.Load(); n != inputs {
-			t.Errorf("%d effects are aside, want %d tasks", n, inputs)
+		if n := b.Stats.Aside.Load(); n == 0 || n > inputs { // the others wait until there is room
+			t.Errorf("%d effects are aside, want some of %d tasks", n, inputs)
 		}
 		r.with(tasks)
 		r.adder()
