@@ -113,9 +113,10 @@ func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 		Source: s, Generation: l.gen, Offset: r.Offset,
 		LeaderEpoch: max(0, r.LeaderEpoch), Digest: digestOf(r),
 	}
-	l.last = fingerprint(ref.Digest, stamp)
+	stamped := r.Timestamp.UnixMilli() // whatever counts: it tells which record was there
+	l.last = fingerprint(ref.Digest, stamped)
 	if s == events.FromCommands {
-		ref.Stamp = stamp
+		ref.Stamp, ref.Ahead = stamp, stamped-stamp
 		p.takeCommand(r, ref)
 		return
 	}
@@ -189,7 +190,9 @@ func (l *inputLog) identify(id []byte) {
 // consume moves a position behind a record, remembering a few older ones.
 func (p *positionRow) consume(ref *events.InputRef) {
 	p.Next, p.LeaderEpoch, p.Digest = ref.Offset+1, ref.LeaderEpoch, ref.Digest
+	newest := max(p.Time+p.Ahead, ref.Stamp+ref.Ahead)
 	p.Time = max(p.Time, ref.Stamp)
+	p.Ahead = newest - p.Time
 	if n := len(p.Older); n > 0 && p.Older[n-1].Offset <= ref.Offset && ref.Offset/markEvery == p.Older[n-1].Offset/markEvery {
 		return
 	}

@@ -74,6 +74,7 @@ type positionRow struct {
 	LeaderEpoch int32           // of the record before Next
 	Digest      uint32          // of the record before Next
 	Time        int64           // Unix ms of the newest stamp consumed
+	Ahead       int64           // ms by which a record was stamped later than that: see InputRef
 	Older       []mark          // oldest first
 	Jumped      events.Position // of the record that last moved the position by its word
 	Remade      bool            // the log is another one since, and no record says so yet
@@ -90,6 +91,7 @@ func (p *positionRow) Fields(c *wire.Codec) {
 	wire.Repeated(c, 7, "older", &p.Older)
 	wire.Nested(c, 8, "jumped", &p.Jumped)
 	c.Bool(9, "remade", &p.Remade)
+	wire.Int(c, 10, "ahead", &p.Ahead)
 }
 
 // mark is a record of an input log that was read.

@@ -131,7 +131,8 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	if err != nil || rec == nil {
 		return false, err
 	}
-	newest := r.proc.inputs[s].row.Time // of the stamps that are read; the inbox has none
+	row := &r.proc.inputs[s].row
+	newest := row.Time + row.Ahead // of the stamps that are read; the inbox has none
 	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
 	return digestOf(rec) == m.Digest && !younger, nil
 }

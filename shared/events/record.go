@@ -30,6 +30,7 @@ type InputRef struct {
 	LeaderEpoch int32
 	Digest      uint32 // of the record's key and value
 	Stamp       int64  // Unix ms of a command's record: ages the ledger in the journal's order
+	Ahead       int64  // ms by which the record is stamped later than that: its broker's clock was wrong (J2)
 }
 
 // Fields implements wire.Message.
@@ -40,6 +41,7 @@ func (r *InputRef) Fields(c *wire.Codec) {
 	wire.Int(c, 4, "leader_epoch", &r.LeaderEpoch)
 	wire.Int(c, 5, "digest", &r.Digest)
 	wire.Int(c, 6, "stamp", &r.Stamp)
+	wire.Int(c, 7, "ahead", &r.Ahead)
 }
 
 // Record is one accepted input with everything that follows from it: the value
