@@ -1,65 +1,77 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/services/readiness"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
-// acceptLossCmd is an operator's word that a partition goes on without some records.
+// acceptLossCmd lets a partition go on without records that are gone.
 type acceptLossCmd struct {
 	remote
-	Partition int32  `arg:"" help:"The blocked partition."`
-	Log       string `env:"-" enum:",commands,inbox" default:"" help:"The log whose records are gone: commands or inbox."`
-	From      int64  `env:"-" default:"-1" help:"Offset of the first record that is gone, as the partition's reason has it."`
-	To        int64  `env:"-" default:"-1" help:"Offset behind the last one."`
-	By        string `env:"-" help:"Who accepts the loss; kept in the journal."`
+	Partition int32  `arg:"" help:"The partition."`
+	Log       string `env:"-" help:"The log whose records are gone: commands or inbox."`
+	From      *int64 `env:"-" placeholder:"OFFSET" help:"The first offset that is gone."`
+	To        *int64 `env:"-" placeholder:"OFFSET" help:"The offset behind the last one that is gone."`
+	By        string `env:"-" help:"Who accepts it; kept in the journal."`
 	Why       string `env:"-" help:"Why; kept in the journal."`
 }
 
-// Run implements the command. Without a range it shows what there is to accept.
+// Run implements the command.
 func (c *acceptLossCmd) Run(a *app) error {
+	given := c.Log != "" || c.From != nil || c.To != nil || c.By != "" || c.Why != ""
+	whole := c.Log != "" && c.From != nil && c.To != nil && c.By != "" && c.Why != ""
+	switch {
+	case given && !whole:
+		return usageError("accept-loss wants all of --log, --from, --to, --by and --why; without any it shows what keeps the partition from going on, with the command to type")
+	case whole && c.Log != events.FromCommands.String() && c.Log != events.FromInbox.String():
+		return usageError("--log %q is neither %s nor %s", c.Log, events.FromCommands, events.FromInbox)
+	case whole && (*c.From < 0 || *c.To <= *c.From):
+		return usageError("--from %d --to %d name no records: from is the first offset that is gone, to the one behind the last", *c.From, *c.To)
+	}
 	cl, err := c.open(a)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	if c.Log == "" {
+	if !whole {
 		return c.show(a, cl)
 	}
-	if c.From < 0 || c.To <= c.From {
-		return usageError("give --from and --to as the partition's reason has them: heddle partitions accept-loss %d shows it", c.Partition)
-	}
-	if c.By == "" || c.Why == "" {
-		return usageError("say who accepts the loss and why, with --by and --why: the journal keeps it")
-	}
-	err = cl.AcceptLoss(a, c.Partition, client.Loss{Log: c.Log, From: c.From, To: c.To}, client.By{Who: c.By, Why: c.Why})
+	goesOn, err := cl.AcceptLoss(a, c.Partition, client.Loss{Log: c.Log, From: *c.From, To: *c.To}, client.By{Who: c.By, Why: c.Why})
 	if err != nil {
 		return err
 	}
-	said := struct {
-		Partition int32 `json:"partition"`
-		client.Loss
-	}{c.Partition, client.Loss{Log: c.Log, From: c.From, To: c.To}}
-	return a.print(said, func(w io.Writer) {
-		fmt.Fprintf(w, "partition %d goes on without %s %d to %d\n", c.Partition, c.Log, c.From, c.To-1)
-		fmt.Fprintln(w, "Workflows that they may concern are paused. Look at each, and let it go on with: heddle resume ID --why ...")
-		fmt.Fprintln(w, "They are in: heddle list --status paused")
-	})
+	return a.print(accepted{c.Partition, goesOn}, func(w io.Writer) { printAccepted(w, accepted{c.Partition, goesOn}) })
 }
 
-// concerned is what a loss may concern, before anybody accepts it.
-type concerned struct {
-	Partition int32    `json:"partition"`
-	Reasons   []string `json:"reasons"`
-	Workflows []string `json:"workflows"` // of the partition, that have not ended
+// accepted is what became of an operator's word.
+type accepted struct {
+	Partition int32 `json:"partition"`
+	GoesOn    bool  `json:"goes_on"` // false: no planner has answered yet
 }
 
-// show prints why the partition is blocked, and what of it may be concerned.
+func printAccepted(w io.Writer, is accepted) {
+	if is.GoesOn {
+		fmt.Fprintf(w, "partition %d goes on; the workflows that may be concerned are paused until somebody resumes them: heddle list --status paused\n", is.Partition)
+		return
+	}
+	fmt.Fprintf(w, "the word is in Kafka, and no planner has answered yet; whether partition %d goes on: heddle partitions\n", is.Partition)
+}
+
+// atStake is what a partition's loss may concern.
+type atStake struct {
+	Partition int32             `json:"partition"`
+	Reasons   []string          `json:"reasons"`
+	Workflows []client.Workflow `json:"workflows"`
+}
+
+// show tells what keeps the partition from going on, and what of its workflows has not
+// ended: those may be concerned.
 func (c *acceptLossCmd) show(a *app, cl *client.Client) error {
 	all, err := cl.Readiness(a)
 	if err != nil {
@@ -67,40 +79,54 @@ func (c *acceptLossCmd) show(a *app, cl *client.Client) error {
 	}
 	i := slices.IndexFunc(all.Partitions, func(p snapshot.Partition) bool { return p.Partition == c.Partition })
 	if i < 0 {
-		return fmt.Errorf("there is no partition %d; heddle partitions lists them", c.Partition)
+		return fmt.Errorf("nothing is known of partition %d; the known ones: heddle partitions", c.Partition)
 	}
-	found := concerned{Partition: c.Partition, Reasons: all.Partitions[i].Readiness.Reasons, Workflows: []string{}}
-	list, err := collect(0, func(cursor string, limit int) (*client.Page[client.Workflow], error) {
-		return cl.List(a, client.Filter{Cursor: cursor, Limit: limit})
-	})
-	if err != nil {
-		return err
-	}
-	for _, w := range list {
-		if w.Partition == c.Partition && w.Status != client.StatusCompleted && w.Status != client.StatusCancelled {
-			found.Workflows = append(found.Workflows, w.ID)
+	is := atStake{Partition: c.Partition, Reasons: []string{}, Workflows: []client.Workflow{}}
+	for _, reason := range all.Partitions[i].Readiness.Reasons {
+		if readiness.Blocks(reason) {
+			is.Reasons = append(is.Reasons, reason)
 		}
 	}
-	slices.Sort(found.Workflows)
-	return a.print(found, func(w io.Writer) { printConcerned(w, &found) })
-}
-
-func printConcerned(w io.Writer, c *concerned) {
-	fmt.Fprintf(w, "partition %d: %s\n", c.Partition, cmp.Or(shownAll(c.Reasons), "nothing is wrong with it"))
-	fmt.Fprintf(w, "%d of its workflows have not ended\n", len(c.Workflows))
-	for _, id := range c.Workflows {
-		fmt.Fprintln(w, "  "+shown(id))
-	}
-}
-
-// shownAll are texts for a person, in one line.
-func shownAll(texts []string) string {
-	var all string
-	for i, text := range texts {
-		if i > 0 {
-			all += "; "
+	if len(is.Reasons) > 0 {
+		if is.Workflows, err = openOn(a, cl, c.Partition); err != nil {
+			return err
 		}
-		all += shown(text)
 	}
-	return all
+	return a.print(is, func(w io.Writer) { printAtStake(w, is) })
+}
+
+// openOn are the workflows of a partition that have not ended.
+func openOn(a *app, cl *client.Client, partition int32) ([]client.Workflow, error) {
+	open := []client.Workflow{}
+	for _, status := range events.Statuses() {
+		if client.Status(status) == client.StatusCompleted || client.Status(status) == client.StatusCancelled {
+			continue
+		}
+		all, err := collect(0, func(cursor string, limit int) (*client.Page[client.Workflow], error) {
+			return cl.List(a, client.Filter{Status: client.Status(status), Cursor: cursor, Limit: limit})
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range all {
+			if w.Partition == partition {
+				open = append(open, w)
+			}
+		}
+	}
+	return open, nil
+}
+
+func printAtStake(w io.Writer, is atStake) {
+	if len(is.Reasons) == 0 {
+		fmt.Fprintf(w, "partition %d is not blocked\n", is.Partition)
+		return
+	}
+	for _, reason := range is.Reasons {
+		fmt.Fprintln(w, shown(reason))
+	}
+	fmt.Fprintf(w, "\nworkflows of partition %d that have not ended: %d\n", is.Partition, len(is.Workflows))
+	if len(is.Workflows) > 0 {
+		printList(w, is.Workflows)
+	}
 }

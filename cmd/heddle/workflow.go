@@ -40,6 +40,9 @@ func conditionErrors(id string, e *client.ConditionErrors) string {
 
 // failureText is what failed, and why.
 func failureText(f *client.Failure) string {
+	if f.Component == "" { // it is quarantined
+		return f.Error.Type + ": " + f.Error.Message
+	}
 	return fmt.Sprintf("%s (%s): %s: %s", f.Component, f.Runnable, f.Error.Type, f.Error.Message)
 }
 

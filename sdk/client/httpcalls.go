@@ -63,7 +63,7 @@ func (t *httpTransport) Command(ctx context.Context, c Command) (Answer, error) 
 	if err := json.Unmarshal(b, &body); err != nil {
 		return Answer{}, fmt.Errorf("decode the answer to %s: %w", c.Name, err)
 	}
-	a := Answer{Workflow: body.Workflow, Results: body.Results}
+	a := Answer{Workflow: body.Workflow, Results: body.Results, Written: status == http.StatusAccepted}
 	a.Drained = c.Wait == UntilDrained && status == http.StatusOK
 	if c.Wait == UntilDrained && !a.Drained {
 		return t.Await(ctx, c.Workflow)

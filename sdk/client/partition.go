@@ -6,21 +6,22 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Loss is records of an input log of a partition that are gone unread: From the offset of
-// the first, To that behind the last, as the partition's readiness names them.
+// Loss is records of an input log that are gone: those of a partition's log from an
+// offset to before another one.
 type Loss struct {
 	Log  string `json:"log"` // commands or inbox
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
 }
 
-// AcceptLoss lets a blocked partition go on without records that are gone. It counts for
-// exactly these; by has to say who accepts it, and why. Workflows that they may concern
-// are paused, and resumed by Resume once somebody has looked at them.
-func (c *Client) AcceptLoss(ctx context.Context, partition int32, l Loss, by By) error {
-	_, err := c.control(ctx, "accept_loss", events.PartitionWorkflow(partition), struct {
+// AcceptLoss lets a partition that is blocked by a loss go on without what is gone. It
+// is about exactly that: the readiness of the partition names it. by needs both who and
+// why. It says whether the partition goes on; it does not yet if no planner has answered
+// in time, and then its readiness tells.
+func (c *Client) AcceptLoss(ctx context.Context, partition int32, gone Loss, by By) (goesOn bool, err error) {
+	a, err := c.send(ctx, "accept_loss", events.PartitionWorkflow(partition), "", struct {
 		Loss
 		By
-	}{l, by})
-	return err
+	}{gone, by}, UntilDecided)
+	return err == nil && !a.Written, err
 }

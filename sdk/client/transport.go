@@ -38,6 +38,7 @@ type Answer struct {
 	Workflow *Workflow
 	Results  map[string]json.RawMessage
 	Drained  bool
+	Written  bool // Kafka has the command, and no planner has answered in time
 }
 
 // Query is a read.

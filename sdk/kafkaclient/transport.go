@@ -43,9 +43,8 @@ func (t *transport) Command(ctx context.Context, c client.Command) (client.Answe
 	if c.Token != "" {
 		out.Body = withToken(c.Token, c.Body)
 	}
-	if _, ok := events.PartitionOf(c.Workflow); ok {
-		// it is for a partition itself
-	} else if err := events.CheckWorkflowID(c.Workflow); err != nil {
+	_, partition := events.PartitionOf(c.Workflow)
+	if err := events.CheckWorkflowID(c.Workflow); err != nil && (!partition || c.Name != "accept_loss") {
 		return client.Answer{}, &client.Error{Code: "invalid_workflow_id", Path: "id", Message: err.Error()}
 	}
 	if c.Wait == client.UntilWritten {

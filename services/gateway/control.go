@@ -76,6 +76,9 @@ func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string,
 	if err != nil {
 		return ask.Command{}, err
 	}
+	if _, ok := events.PartitionOf(id); ok { // it has routes of its own, and another role
+		return ask.Command{}, refuseField("invalid_workflow_id", "id", "this is a partition and no workflow")
+	}
 	raw, err := g.readObject(w, r, body)
 	if err != nil {
 		return ask.Command{}, err

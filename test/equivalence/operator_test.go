@@ -66,7 +66,7 @@ func (w *world) acceptLoss(ctx context.Context, m []string) {
 	for i, text := range []string{m[1], m[3], m[4]} {
 		n[i], _ = strconv.ParseInt(text, 10, 64) // digits
 	}
-	err := w.client.AcceptLoss(ctx, int32(n[0]), client.Loss{Log: m[2], From: n[1], To: n[2]}, client.By{Who: "an operator", Why: "it is gone"})
+	_, err := w.client.AcceptLoss(ctx, int32(n[0]), client.Loss{Log: m[2], From: n[1], To: n[2]}, client.By{Who: "an operator", Why: "it is gone"})
 	if err != nil && ctx.Err() == nil {
 		w.happened("an acceptance that was refused", "loss", m[0], "error", err)
 	}
