@@ -16,7 +16,7 @@ var dispatches = []struct {
 }{
 	{"number", []string{"services/planner/evolve.go", "internal/partition"}, nil},
 	{"check", []string{"services/planner/decide.go"}, []string{
-		"ReleasePartition: internal/partition", "MarkPartitionStale: internal/partition", "ReplayPartition: internal/partition",
+		"ReleasePartition: internal/partition", "MarkPartitionStale: internal/partition", "ReplayPartition: internal/partition", "AcceptLoss: internal/partition",
 	}},
 	{"check", []string{"services/planner/decide.go", "internal/partition"}, nil},
 }

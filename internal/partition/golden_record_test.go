@@ -199,8 +199,15 @@ func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + 
 
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
-	"field InputRef.Ahead": "no broker of these seeds had a clock that is ahead; TestJ3ALogThatABrokerAheadHasStampedIsKnownAgain has one",
+	"field InputRef.Ahead":            "no broker of these seeds had a clock that is ahead; TestJ3ALogThatABrokerAheadHasStampedIsKnownAgain has one",
+	"event QuarantineEnded":           older,
+	"field InputLost.By":              older,
+	"field QuarantineEnded.Log":       older,
+	"field QuarantineEnded.Workflows": older,
+	"field WorkflowPaused.Quarantine": older,
 }
+
+const older = "the journals are older than operators who accept losses: those of the next version have it"
 
 // missing is what of the present events occurs nowhere and should.
 func (o occurrences) missing() []string {

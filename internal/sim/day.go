@@ -27,6 +27,7 @@ const forgets = 64
 // must come to nothing: what the ledger has forgotten is refused for its age. The
 // night is longer than journals keep what they have, too.
 func (w *world) nextDay() {
+	w.evening = true
 	if w.o.Seed%(2*anotherDay) == 0 {
 		w.dieAtRest()
 	} else {

@@ -64,6 +64,9 @@ func (w *world) resumeQuarantined(p int32, rng *rand.Rand) {
 			continue
 		}
 		w.at(millis(rng, 4000, 20_000), "an operator resumes "+wf.ID, func() {
+			if w.evening {
+				return
+			}
 			w.orders++
 			id := fmt.Sprintf("order-%d", w.orders)
 			w.work(func() {

@@ -229,6 +229,7 @@ func (m *meddler) operate(ctx context.Context) error {
 		{"request_replay", map[string]any{"cursor": "commands@0", "by": "an operator"}},
 		{"request_replay", map[string]any{"cursor": "nowhere", "by": "an operator"}},
 		{"request_replay", map[string]any{"by": "an operator"}},
+		{"accept_loss", map[string]any{"log": "inbox", "from": 1 << 40, "to": 1<<40 + 1, "by": "an operator", "why": "a slip of the pen"}},
 		{"checkpoint", map[string]any{"by": "an operator"}},
 		{"pause", map[string]any{"by": "an operator"}},
 	} {

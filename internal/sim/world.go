@@ -68,6 +68,7 @@ type world struct {
 
 	step      int
 	calm      bool // no more faults
+	evening   bool // nobody waits for anything any more
 	later     []due
 	coups     []*rand.Rand // that wait for their moment
 	history   history

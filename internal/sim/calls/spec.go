@@ -10,7 +10,7 @@ import (
 
 // understood are the refusals that do not look at the workflow.
 var understood = map[string]bool{
-	"missing_field": true, "invalid_field": true, "unknown_command": true, "conflict": true, "not_json": true, "too_deep": true, "invalid_workflow_id": true, "internal_error": true, "unknown_query": true, "quarantined": true, "too_large": true, "too_costly": true, "unknown_field": true, "expired": true,
+	"missing_field": true, "invalid_field": true, "unknown_command": true, "conflict": true, "not_json": true, "too_deep": true, "invalid_workflow_id": true, "internal_error": true, "unknown_query": true, "quarantined": true, "too_large": true, "too_costly": true, "unknown_field": true, "expired": true, "no_loss": true,
 }
 
 // unacceptable are the refusals of what a command brings along.
