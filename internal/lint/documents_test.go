@@ -75,10 +75,10 @@ func TestDocumentsNamePlacesThatExist(t *testing.T) {
 
 var law = regexp.MustCompile(`^\| \*\*([JECO][1-6])\*\* `)
 
-// Every law of the partition log has its line in ARCHITECTURE.md, with at least
-// one test in the code.
+// Every law of the partition log has its line in docs/protocol.md, with at least
+// one test in the code, and is explained there.
 func TestEveryLawHasATest(t *testing.T) {
-	text := documents(t)["ARCHITECTURE.md"]
+	text := documents(t)["docs/protocol.md"]
 	lines := map[string]string{}
 	for line := range strings.Lines(text) {
 		if m := law.FindStringSubmatch(line); m != nil {
@@ -87,7 +87,10 @@ func TestEveryLawHasATest(t *testing.T) {
 	}
 	for _, l := range strings.Fields("J1 J2 J3 J4 J5 J6 E1 E2 E3 E5 E6 C1 C2 C3 C4 O1 O2 O3 O4 O5") {
 		if !testName.MatchString(lines[l]) {
-			t.Errorf("ARCHITECTURE.md names no test of law %s", l)
+			t.Errorf("docs/protocol.md names no test of law %s", l)
+		}
+		if !strings.Contains(text, "\n### "+l+" ") {
+			t.Errorf("docs/protocol.md does not explain law %s", l)
 		}
 	}
 }

@@ -47,11 +47,11 @@
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
 // record, live and in replay; effects.go, aside.go, ledger.go, timers.go, liveness.go,
 // again.go, reads.go, reads_held.go and lease.go what a record changes beside the machine's rows.
-// owner.go, recover.go, turn.go, restore.go, replay.go, claim.go, vanish.go, originals.go, panics.go, serve.go, suspects.go, unapplied.go,
+// owner.go, recover.go, turn.go, restore.go, replay.go, claim.go, vanish.go, accept.go, quarantine.go, originals.go, panics.go, serve.go, suspects.go, unapplied.go,
 // checkpoint.go, checkpoint_job.go, redo.go, pace.go, marker.go and published.go are an owner's
 // life. host.go, clock.go, compare.go, probe.go, router.go, router_faults.go, reader.go,
 // kafkalog.go, mailbox.go, offsets.go and queues.go are what the partitions of a process
 // share; fitness.go and attend.go keep it a member of its group while it can serve.
 // The laws by letter (J1,
-// O2, …) are those of the partition log's design.
+// O2, …) are in docs/protocol.md.
 package partition
