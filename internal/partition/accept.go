@@ -118,6 +118,9 @@ func (r *reign) hear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if h.next > log.End { // it has lost what was read
+		h.next = log.Start
+	}
 	from := max(h.next, log.Start, min(r.proc.inputs[events.FromCommands].next, log.End))
 	err = r.read.read(ctx, topic, r.o.p, from, log.End, func(k *kgo.Record) error {
 		cmd := r.wordOf(k)

@@ -124,9 +124,14 @@ func (r *reign) guard() (err error) {
 	return nil
 }
 
-// inOrder says on the disk that the process has outlived the reign.
+// inOrder says on the disk that the process has outlived the reign. What was in flight
+// before and has not been decided yet may still end it: the next reign is wary too.
 func (r *reign) inOrder() {
-	if err := r.suspects.end(r.suspects.path); err != nil {
+	end := func() error { return r.suspects.end(r.suspects.path) }
+	if r.proc.wary.on {
+		end = r.suspects.leave
+	}
+	if err := end(); err != nil {
 		r.o.logger.Warn("the note of decisions in flight stays: the next owner takes this end for a crash, and decides what was in flight one at a time", "error", err)
 	}
 }

@@ -159,6 +159,14 @@ func (s *suspects) end(path string) error {
 	return nil
 }
 
+// leave leaves the file to the next reign, with nothing being decided.
+func (s *suspects) leave() error {
+	if err := errors.Join(s.rest(), s.file.Close()); err != nil {
+		return fmt.Errorf("leaving the file of the inputs that are being decided: %w", err)
+	}
+	return nil
+}
+
 // wariness is how an owner decides behind an unclean end: one input at a time, each
 // noted before, as far as the last owner may have come.
 type wariness struct {

@@ -158,3 +158,27 @@ func TestSuspectsOutliveTheirProcessOnly(t *testing.T) {
 	begin(s, "b", 2)
 	begin(s, "a", 0)
 }
+
+// Whose reign ends before all that was in flight is decided has not outlived it: the next
+// reign of the same process is wary too.
+func TestWarinessOutlastsAReignThatEndsEarly(t *testing.T) {
+	o := store.Options{Dir: "p0", FS: vfs.NewMem()}
+	reigns := func(wary bool) (unclean bool) {
+		s, unclean, err := findSuspects(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reign{suspects: s, proc: &Processor{}}
+		r.proc.wary.on = wary
+		r.inOrder()
+		return unclean
+	}
+	if _, _, err := findSuspects(o); err != nil { // a process that is killed
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ wary, unclean bool }{{true, true}, {true, true}, {false, true}, {false, false}} {
+		if got := reigns(c.wary); got != c.unclean {
+			t.Errorf("reign %d finds an unclean end: %t, want %t", i, got, c.unclean)
+		}
+	}
+}
