@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/services/readiness"
@@ -15,7 +16,7 @@ import (
 type acceptLossCmd struct {
 	remote
 	Partition int32  `arg:"" help:"The partition."`
-	Log       string `env:"-" help:"The log whose records are gone: commands or inbox."`
+	Log       string `env:"-" help:"The log whose records are gone: commands, inbox or journal."`
 	From      *int64 `env:"-" placeholder:"OFFSET" help:"The first offset that is gone."`
 	To        *int64 `env:"-" placeholder:"OFFSET" help:"The offset behind the last one that is gone."`
 	By        string `env:"-" help:"Who accepts it; kept in the journal."`
@@ -29,8 +30,8 @@ func (c *acceptLossCmd) Run(a *app) error {
 	switch {
 	case given && !whole:
 		return usageError("accept-loss wants all of --log, --from, --to, --by and --why; without any it shows what keeps the partition from going on, with the command to type")
-	case whole && c.Log != events.FromCommands.String() && c.Log != events.FromInbox.String():
-		return usageError("--log %q is neither %s nor %s", c.Log, events.FromCommands, events.FromInbox)
+	case whole && !slices.Contains(events.LossLogs(), c.Log):
+		return usageError("--log %q is none of %s", c.Log, strings.Join(events.LossLogs(), ", "))
 	case whole && (*c.From < 0 || *c.To <= *c.From):
 		return usageError("--from %d --to %d name no records: from is the first offset that is gone, to the one behind the last", *c.From, *c.To)
 	}

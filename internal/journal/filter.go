@@ -24,9 +24,10 @@ func (f *Filter) Last() events.Position { return f.last }
 // Lawful says whether the record counts, and moves on if it does. replaces is
 // the epoch that a takeover record replaces, and nil for every other record.
 //
-// A takeover is lawful only if the epoch it replaces is the current one, its
-// own epoch is the one after, and its seq is 1; the journal's first record
-// replaces epoch 0. Any other record is lawful only if its epoch is the current
+// A takeover is lawful only if the epoch it replaces is the current one, its own
+// epoch is later, and its seq is 1; the journal's first record replaces epoch 0. The
+// own epoch of a takeover is the one after, but where a loss of the journal was
+// accepted: there it is above all that were ever known. Any other record is lawful only if its epoch is the current
 // one and its seq the last + 1. Everything else is void.
 func (f *Filter) Lawful(epoch, seq uint64, replaces *uint64) bool {
 	at := events.Position{Epoch: epoch, Seq: seq}
@@ -38,7 +39,7 @@ func (f *Filter) Lawful(epoch, seq uint64, replaces *uint64) bool {
 		return true
 	}
 	if replaces != nil {
-		if *replaces != f.last.Epoch || epoch != f.last.Epoch+1 || seq != 1 {
+		if *replaces != f.last.Epoch || epoch <= f.last.Epoch || seq != 1 {
 			return false
 		}
 	} else if epoch != f.last.Epoch || epoch == 0 || seq != f.last.Seq+1 {

@@ -117,10 +117,15 @@ type Place struct {
 }
 
 // Behind is the place behind a lawful record; behind the zero Mark is the
-// journal's beginning.
+// journal's beginning. A mark of seq 0 names no record: it stands before the first one
+// of its epoch, which is known to be lawful, whatever it replaces.
 func Behind(m Mark) Place {
 	if m.IsZero() {
 		return Place{}
+	}
+	if m.Position.Seq == 0 {
+		first := events.Position{Epoch: m.Position.Epoch, Seq: 1}
+		return Place{Offset: m.Offset + 1, Filter: At(first), Last: m}
 	}
 	return Place{Offset: m.Offset + 1, Filter: After(m.Position), Last: m}
 }

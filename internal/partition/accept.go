@@ -11,24 +11,32 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// LossError is records of an input log that are gone unread, of which nobody has said that
-// the partition may go on without them.
+// LossError is records of a log that are gone, of which nobody has said that the
+// partition may go on without them: of an input log unread ones, of the journal what
+// the state rests on.
 type LossError struct {
 	Partition int32
-	Log       events.Source
-	From, To  int64 // offsets, To behind the last one
+	Log       string
+	From, To  int64  // offsets, To behind the last one
+	What      string // is known of the log
+}
+
+// inputLoss is what is gone unread of an input log.
+func inputLoss(p int32, s events.Source, from, to int64) *LossError {
+	what := fmt.Sprintf("begins at offset %d, and offsets %d to %d are gone unread", to, from, to-1)
+	return &LossError{Partition: p, Log: s.String(), From: from, To: to, What: what}
 }
 
 func (e *LossError) Error() string {
-	return fmt.Sprintf("%s partition %d begins at offset %d, and offsets %d to %d are gone unread; bring them back, or go on without them: "+
+	return fmt.Sprintf("%s partition %d %s; bring them back, or go on without them: "+
 		"heddle partitions accept-loss %d --log %s --from %d --to %d --by WHO --why WHY",
-		e.Log, e.Partition, e.To, e.From, e.To-1, e.Partition, e.Log, e.From, e.To)
+		e.Log, e.Partition, e.What, e.Partition, e.Log, e.From, e.To)
 }
 
 // accepts says whether an operator's word is about exactly this loss: a later one
 // needs another word.
 func (e *LossError) accepts(b *events.AcceptLoss) bool {
-	return b.Log == e.Log.String() && b.From == e.From && b.To == e.To
+	return b.Log == e.Log && b.From == e.From && b.To == e.To
 }
 
 // acceptances are the operators' words that a blocked owner has read in commands. Who
@@ -63,7 +71,7 @@ func (r *reign) askLosses(ctx context.Context) error {
 		if loss == nil {
 			continue
 		}
-		if err := r.accepted(ctx, loss); err != nil {
+		if err := r.accepted(ctx, s, loss); err != nil {
 			return err
 		}
 	}
@@ -84,12 +92,13 @@ func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
 	if l.next >= log.Start {
 		return nil, nil
 	}
-	return &LossError{Partition: r.o.p, Log: s, From: l.next, To: log.Start}, nil
+	return inputLoss(r.o.p, s, l.next, log.Start), nil
 }
 
-// accepted looks for an operator's word about a loss; without one the loss is its error.
-func (r *reign) accepted(ctx context.Context, loss *LossError) error {
-	if err := r.hear(ctx); err != nil {
+// accepted looks for an operator's word about a loss of an input log; without one the
+// loss is its error.
+func (r *reign) accepted(ctx context.Context, s events.Source, loss *LossError) error {
+	if err := r.hear(ctx, r.proc.inputs[events.FromCommands].next); err != nil {
 		return err
 	}
 	for _, w := range r.o.heard.words {
@@ -101,15 +110,16 @@ func (r *reign) accepted(ctx context.Context, loss *LossError) error {
 			return r.proc.fault
 		}
 		if v == unseen {
-			r.words[loss.Log] = w.cmd
+			r.words[s] = w.cmd
 			return nil
 		}
 	}
 	return loss
 }
 
-// hear reads what operators have said of losses in commands, which nobody decides yet.
-func (r *reign) hear(ctx context.Context) error {
+// hear reads what operators have said of losses in commands, which nobody decides yet,
+// from an offset on.
+func (r *reign) hear(ctx context.Context, undecided int64) error {
 	h, topic := &r.o.heard, r.host.names.Commands()
 	if !bytes.Equal(h.topic, r.id.commands) {
 		*h = acceptances{topic: r.id.commands}
@@ -121,7 +131,7 @@ func (r *reign) hear(ctx context.Context) error {
 	if h.next > log.End { // it has lost what was read
 		h.next = log.Start
 	}
-	from := max(h.next, log.Start, min(r.proc.inputs[events.FromCommands].next, log.End))
+	from := max(h.next, log.Start, min(undecided, log.End))
 	err = r.read.read(ctx, topic, r.o.p, from, log.End, func(k *kgo.Record) error {
 		cmd := r.wordOf(k)
 		if cmd == nil {

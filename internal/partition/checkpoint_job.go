@@ -212,17 +212,26 @@ func deposed(err error) bool { return outcome(err) == kafka.Deposed }
 // commit is the durable cursor of the partition as of the checkpoint, visible to lag
 // tools.
 func (j *job) commit() *kafka.Commit {
-	h := j.r.host
+	return j.r.commitOf(&j.marker, j.until)
+}
+
+// commitOf is the cursor that a marker commits; nil for one that goes without, as it
+// does where there is no member, or no time left.
+func (r *reign) commitOf(m *marker, until time.Time) *kafka.Commit {
+	h := r.host
 	member, generation := h.Member()
-	late := !j.until.IsZero() && !time.Now().Before(j.until)
-	if j.marker.Bare = j.marker.Bare || member == "" || late; j.marker.Bare {
+	late := !until.IsZero() && !time.Now().Before(until)
+	if m.Bare = m.Bare || member == "" || late; m.Bare {
 		return nil
 	}
-	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation, Within: h.Settings.Lease / 4, Until: j.until,
+	c := &kafka.Commit{Group: h.names.PlannerGroup(), Member: member, Generation: generation, Within: h.Settings.Lease / 4, Until: until,
 		Positions: map[string]map[int32]kafka.Position{}}
-	at := j.marker.cursor()
+	at := m.cursor()
 	for i, topic := range h.cursorTopics() {
-		c.Positions[topic] = map[int32]kafka.Position{j.r.o.p: {Offset: at[i], LeaderEpoch: -1}}
+		if at[i] == nowhere {
+			continue
+		}
+		c.Positions[topic] = map[int32]kafka.Position{r.o.p: {Offset: at[i], LeaderEpoch: -1}}
 	}
 	return c
 }

@@ -74,7 +74,11 @@ func (m *counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Even
 	head := rows.Get[tally](tx, headKey(in.Workflow))
 	switch {
 	case in.Command != nil:
-		return m.command(head, in.Command)
+		evs := m.command(head, in.Command)
+		if head == nil && in.Quarantine != nil {
+			evs = append(evs, &events.WorkflowPaused{Quarantine: in.Quarantine.Reason})
+		}
+		return evs
 	case in.Timer != nil:
 		return []events.Event{&events.TimerFired{Runnable: events.RunnableID(in.Timer.B)}}
 	case in.Lost != nil:

@@ -162,6 +162,9 @@ func (p *Processor) foldPosition(e events.Event, at events.Position) error {
 		return p.truncated(e, at)
 	case *events.InputLost:
 		return p.lostInputs(e, at)
+	case *events.JournalLost: // what takers have said may be lost with it (E3)
+		l := &p.inputs[events.FromInbox]
+		l.jump(at, l.row.Generation, l.row.Next)
 	case *events.ReplayRequested:
 		if s, offset, ok := parseCursor(e.Cursor); ok {
 			p.inputs[s].jump(at, p.inputs[s].row.Generation, offset)

@@ -244,6 +244,7 @@ type reign struct {
 	epochs  []epochRow
 	began   time.Time
 
+	reused  bool                  // the store is of before, and proven
 	known   int64                 // the journal reached at least so far, by what is recorded elsewhere
 	marker  *marker               // of the newest checkpoint in the changelog; nil: there is none
 	word    *events.Command       // an operator's release that ended the wait

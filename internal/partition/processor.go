@@ -65,6 +65,7 @@ type Processor struct {
 	done      counts
 
 	quarantines []*quarantine // under way, one after the other
+	doubt       *doubtRow     // nil: no journal was ever lost
 	wary        wariness
 	remembered  []*Outgoing // of the flaw OriginalsInMemory
 }

@@ -18,7 +18,7 @@ func lossReason(e *events.InputLost) string {
 // decided while it lasts, so none of them goes on before it has been asked. Whoever
 // recovers in the middle begins it again: who is quarantined already says so.
 type quarantine struct {
-	log   events.Source
+	log   events.Source // engine: the journal
 	row   *quarantineRow
 	after string // the last workflow that was asked
 	held  uint64 // how many are quarantined by this owner
@@ -30,11 +30,12 @@ const quarantinePiece = 64
 // recallQuarantines reads those that the state says are under way.
 func (p *Processor) recallQuarantines() error {
 	bad := p.contained(func() {
-		for _, s := range inputs {
+		for _, s := range [...]events.Source{events.FromEngine, events.FromCommands, events.FromInbox} {
 			if row := rows.Get[quarantineRow](p.tx, quarantineKey(s)); row != nil {
 				p.quarantines = append(p.quarantines, &quarantine{log: s, row: row})
 			}
 		}
+		p.doubt = rows.Get[doubtRow](p.tx, doubtKey)
 	})
 	if bad != "" {
 		p.fail(fmt.Errorf("reading the quarantines: %s", bad))
@@ -62,8 +63,21 @@ func (p *Processor) quarantineSome() {
 		return
 	}
 	p.quarantines = p.quarantines[1:]
-	p.Logger.Warn("workflows that a loss may concern are paused until somebody resumes them", "log", q.log.String(), "workflows", q.held, "reason", q.row.Reason)
+	p.Logger.Warn("workflows that a loss may concern are paused until somebody resumes them", "workflows", q.held, "reason", q.row.Reason)
 	p.decide(&decision{own: &events.QuarantineEnded{Log: q.log, Workflows: q.held}})
+}
+
+// doubted is the quarantine that a start comes with which a lost journal may have decided;
+// nil for any other command.
+func (p *Processor) doubted(ref events.InputRef, cmd *events.Command) *machine.Quarantine {
+	d := p.doubt
+	if d == nil || ref.Generation != d.Generation || ref.Offset >= d.Below {
+		return nil
+	}
+	if _, starts := cmd.Body.(*events.StartWorkflow); !starts {
+		return nil
+	}
+	return &machine.Quarantine{Reason: d.Reason}
 }
 
 // Workflows tells which workflows a partition has.

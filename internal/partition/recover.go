@@ -77,7 +77,7 @@ func (r *reign) load(ctx context.Context) error {
 		return err
 	}
 	if err := r.openStore(ctx); err != nil {
-		return err
+		return r.orGoOn(ctx, err)
 	}
 	r.newProcessor()
 	if err := r.proc.recall(r.store); err != nil {
@@ -87,6 +87,9 @@ func (r *reign) load(ctx context.Context) error {
 		return err
 	}
 	if err := r.replay(ctx, r.span.End); err != nil {
+		return err
+	}
+	if err := r.agrees(); err != nil {
 		return err
 	}
 	return r.askLosses(ctx)
@@ -157,6 +160,9 @@ type replayed struct {
 
 func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error {
 	p := b.r.proc
+	if err := b.r.givenUp(rec); err != nil {
+		return err
+	}
 	outs, err := p.replayRecord(rec, at, guarded)
 	if err != nil {
 		return err

@@ -25,7 +25,9 @@ func (r *reign) openStore(ctx context.Context) error {
 			return err
 		}
 		if r.known > r.span.End {
-			return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before offset %d that the store of this planner holds: restore the journal, or give up what is missing by removing the store", r.span.End, r.known-1)}
+			if why, err = r.outlived(ctx); err != nil {
+				return err
+			}
 		}
 		if why == "" {
 			return r.reuse(ctx)
@@ -180,17 +182,17 @@ func (r *reign) changelog(ctx context.Context, visit func(key, value []byte) err
 func (r *reign) fits(m *marker) error {
 	if m == nil {
 		if r.span.Start > 0 {
-			return &BlockedError{fmt.Sprintf("the journal begins at offset %d and there is no checkpoint of what was before", r.span.Start)}
+			return r.journalLoss(0, r.span.End, fmt.Sprintf("begins at offset %d and there is no checkpoint of what was before", r.span.Start))
 		}
 		return nil
 	}
 	switch {
 	case !bytes.Equal(m.Topic, r.id.journal):
-		return &BlockedError{"the journal topic was made anew: its checkpoint is of another one"}
+		return r.journalLoss(0, m.covered(), "was made anew: its checkpoint is of another one")
 	case r.span.End < m.covered():
-		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, m.covered())}
+		return r.journalLoss(m.needs(), m.covered(), fmt.Sprintf("ends at offset %d, before a known position: offset %d", r.span.End, m.covered()))
 	case m.needs() < r.span.Start:
-		return &BlockedError{fmt.Sprintf("the journal begins at offset %d, after what the last checkpoint needs: offset %d", r.span.Start, m.needs())}
+		return r.journalLoss(m.needs(), r.span.End, fmt.Sprintf("begins at offset %d, after what the last checkpoint needs: offset %d", r.span.Start, m.needs()))
 	}
 	return nil
 }
@@ -203,7 +205,7 @@ func (r *reign) reuse(ctx context.Context) error {
 		return err
 	}
 	newest, err := r.newest(ctx)
-	r.marker = newest
+	r.marker, r.reused = newest, true
 	if err != nil || newest == nil || !bytes.Equal(newest.Topic, r.id.journal) {
 		return err
 	}
@@ -212,7 +214,7 @@ func (r *reign) reuse(ctx context.Context) error {
 		return nil
 	}
 	if r.span.End < newest.covered() {
-		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: offset %d", r.span.End, newest.covered())}
+		return r.journalLoss(newest.needs(), newest.covered(), fmt.Sprintf("ends at offset %d, before a known position: offset %d", r.span.End, newest.covered()))
 	}
 	r.check.cursors, r.check.at, r.check.covered = newest.Cursors, newest.Applied.Position, newest.covered()
 	r.check.floor = newest.ReplayFrom
@@ -222,11 +224,18 @@ func (r *reign) reuse(ctx context.Context) error {
 // newest is the marker of the last checkpoint in the changelog, which is among the
 // last records there; nil if there is none.
 func (r *reign) newest(ctx context.Context) (*marker, error) {
+	m, _, err := r.stampedNewest(ctx)
+	return m, err
+}
+
+// stampedNewest also says when it was written; Unix ms, 0 if there is none.
+func (r *reign) stampedNewest(ctx context.Context) (*marker, int64, error) {
 	found, err := r.read.last(ctx, r.host.names.State(), r.o.p, markerKey.Append(nil))
 	if err != nil || found == nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return decodeMarker(found.Value)
+	m, err := decodeMarker(found.Value)
+	return m, found.Timestamp.UnixMilli(), err
 }
 
 // adopt takes over what the store keeps about the last checkpoint.

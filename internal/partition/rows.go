@@ -29,8 +29,26 @@ type leaseRow = authority.Lease
 // replayRow is an operator's request to read an input log again.
 type replayRow struct{ Cursor string }
 
+// doubtKey is where it stands which commands a lost journal may have decided.
+var doubtKey = rows.Key{Table: rows.Runtime, A: 0, B: 4} // behind those of quarantineKey
+
+// doubtRow is which commands a lost journal may have decided: those of a generation
+// below an offset. What they begin is held, as it may have run already.
+type doubtRow struct {
+	Generation uint32
+	Below      int64
+	Reason     string
+}
+
+// Fields implements wire.Message.
+func (r *doubtRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "generation", &r.Generation)
+	wire.Int(c, 2, "below", &r.Below)
+	wire.String(c, 3, "reason", &r.Reason)
+}
+
 // quarantineKey is where a quarantine stands that is under way, because of a loss of an
-// input log.
+// input log, or, of the engine's, of the journal.
 func quarantineKey(s events.Source) rows.Key {
 	return rows.Key{Table: rows.Runtime, A: 0, B: uint64(s)}
 }

@@ -60,7 +60,7 @@ func (r *reign) allowed(e events.Event) error {
 	if !ok || r.host.Flaws.SilentLosses {
 		return nil
 	}
-	loss := &LossError{Partition: r.o.p, Log: lost.Log, From: lost.From, To: lost.To}
+	loss := inputLoss(r.o.p, lost.Log, lost.From, lost.To)
 	word := r.words[lost.Log]
 	if word == nil || !loss.accepts(word.Body.(*events.AcceptLoss)) {
 		return loss

@@ -9,7 +9,7 @@ import (
 // Loss is records of an input log that are gone: those of a partition's log from an
 // offset to before another one.
 type Loss struct {
-	Log  string `json:"log"` // commands or inbox
+	Log  string `json:"log"` // commands, inbox or journal
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
 }

@@ -22,7 +22,11 @@ func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 func (t *turn) take(in machine.Input) {
 	switch {
 	case in.Command != nil:
+		none := t.head == nil
 		t.command(in.Command)
+		if none && in.Quarantine != nil {
+			t.quarantine(in.Quarantine)
+		}
 	case in.Inbox != nil:
 		t.inbox(in.Inbox)
 	case in.Timer != nil:

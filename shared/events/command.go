@@ -146,11 +146,17 @@ type ReplayPartition struct {
 // AcceptLoss is an operator's word that records of a log are gone and the partition goes
 // on without them: From inclusive, To exclusive. It counts for exactly these.
 type AcceptLoss struct {
-	Log  string `json:"log"` // commands or inbox
+	Log  string `json:"log"` // commands, inbox or journal
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
 	By
 }
+
+// LossLogs are the names of the logs whose losses an operator accepts.
+func LossLogs() []string { return []string{FromCommands.String(), FromInbox.String(), JournalLog} }
+
+// JournalLog is the name of the journal in AcceptLoss.
+const JournalLog = "journal"
 
 // CommandNames are the names of all commands, ascending.
 func CommandNames() []string { return slices.Sorted(maps.Keys(bodies)) }

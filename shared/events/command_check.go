@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -154,8 +155,8 @@ func (*ReplayPartition) check() *CommandError    { return nil }
 
 func (b *AcceptLoss) check() *CommandError {
 	switch {
-	case b.Log != FromCommands.String() && b.Log != FromInbox.String():
-		return &CommandError{"invalid_field", "log", fmt.Sprintf("must be %s or %s", FromCommands, FromInbox)}
+	case !slices.Contains(LossLogs(), b.Log):
+		return &CommandError{"invalid_field", "log", "must be one of " + strings.Join(LossLogs(), ", ")}
 	case b.From < 0 || b.To <= b.From:
 		return &CommandError{"invalid_field", "to", "from and to are offsets: from that of the first record that is gone, to behind the last one"}
 	case b.Who == "" || b.Why == "":

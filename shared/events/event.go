@@ -67,6 +67,7 @@ var kinds = map[int]struct {
 	72: {"WorkflowQuarantined", func() Event { return &WorkflowQuarantined{} }},
 	73: {"ReplayRequested", func() Event { return &ReplayRequested{} }},
 	74: {"QuarantineEnded", func() Event { return &QuarantineEnded{} }},
+	75: {"JournalLost", func() Event { return &JournalLost{} }},
 }
 
 // Numbers are the numbers of all events, ascending.

@@ -74,10 +74,32 @@ func (e *InputLost) Fields(c *wire.Codec) {
 	wire.Nested(c, 6, "by", &e.By)
 }
 
-// QuarantineEnded says that every workflow that an accepted loss of an input log may
-// concern is quarantined.
+// JournalLost says that the journal lacked what the state rests on, and who has accepted
+// that. It begins an epoch: the state goes on from the last checkpoint that stood
+// before it, and nothing that the journal has from there up to this record counts.
+type JournalLost struct {
+	From     int64 // offset behind the checkpoint; of a journal that was made anew 0
+	To       int64 // offset up to which the journal was known to reach
+	Commands int64 // offset: commands below may have been decided in what is lost
+	Reason   string
+	By       By
+}
+
+func (*JournalLost) number() int { return 75 }
+
+// Fields implements wire.Message.
+func (e *JournalLost) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "from", &e.From)
+	wire.Int(c, 2, "to", &e.To)
+	wire.Int(c, 3, "commands", &e.Commands)
+	wire.String(c, 4, "reason", &e.Reason)
+	wire.Nested(c, 5, "by", &e.By)
+}
+
+// QuarantineEnded says that every workflow that an accepted loss of a log may concern is
+// quarantined.
 type QuarantineEnded struct {
-	Log       Source
+	Log       Source // engine: the journal
 	Workflows uint64 // how many were quarantined
 }
 

@@ -52,7 +52,8 @@ type Machine interface {
 	Query(tx *rows.Tx, now int64, q *events.Query) events.Reply
 }
 
-// Input is one thing to decide: exactly one of its pointers is set.
+// Input is one thing to decide: exactly one of its pointers is set, but for a start that
+// comes with a Quarantine: the workflow that it begins is held from its begin.
 type Input struct {
 	Workflow string
 	Source   events.Source

@@ -4,10 +4,13 @@ package integration
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,6 +86,44 @@ func TestAnUncleanElection(t *testing.T) {
 	}
 	if n := d.logged("planner-1", `msg="the partition is blocked"`, blocked); n != 1 {
 		t.Errorf("it was told %d times that the partition is blocked", n)
+	}
+
+	// An operator goes on without it: the state is that of the last checkpoint. What
+	// waited may have been decided in what is lost, and is held.
+	d.acceptLoss(ofJournal)
+	held := d.inPartition("behind", ofJournal)
+	eventually(t, takeoverLimit, "what waited is held", func() error {
+		var w struct{ Status string }
+		if err := d.api.get("/v1/workflows/"+held, &w); err != nil || w.Status != "paused" {
+			return fmt.Errorf("it is %q, %v", w.Status, err)
+		}
+		return nil
+	})
+	if err := d.api.do(http.MethodPost, "/v1/workflows/"+held+"/resume", object{"by": "ann", "why": "it has not run"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.endsWith(held, "2")
+	d.decideIn("at-last", 0, 1, 2, 3)
+}
+
+// acceptLoss is an operator who accepts what the reason of a blocked partition says.
+func (d *deployment) acceptLoss(p int32) {
+	d.t.Helper()
+	typed := regexp.MustCompile(fmt.Sprintf(`accept-loss %d --log (\w+) --from (\d+) --to (\d+)`, p))
+	var said []string
+	eventually(d.t, takeoverLimit, "readiness has the command to type", func() error {
+		var all json.RawMessage
+		err := d.api.get("/v1/readiness", &all)
+		if said = typed.FindStringSubmatch(string(all)); said == nil {
+			return fmt.Errorf("it says %s, %v", all, err)
+		}
+		return nil
+	})
+	from, _ := strconv.ParseInt(said[2], 10, 64) // digits
+	to, _ := strconv.ParseInt(said[3], 10, 64)
+	body := object{"log": said[1], "from": from, "to": to, "by": "ann", "why": "the disk of its leader is gone"}
+	if err := d.api.do(http.MethodPost, fmt.Sprintf("/v1/partitions/%d/accept-loss", p), body, nil); err != nil {
+		d.t.Fatal(err)
 	}
 }
 
