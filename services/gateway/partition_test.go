@@ -30,7 +30,7 @@ func TestALossIsAcceptedForOnePartition(t *testing.T) {
 	}{
 		{"1", `{"log":"inbox","from":5,"to":9,"by":"ann"}`, 422, "missing_field", "why: "},
 		{"1", `{"log":"inbox","from":5,"to":5,"by":"ann","why":"gone"}`, 422, "invalid_field", "to: "},
-		{"1", `{"log":"journal","from":5,"to":9,"by":"ann","why":"gone"}`, 422, "invalid_field", "log: "},
+		{"1", `{"log":"authority","from":5,"to":9,"by":"ann","why":"gone"}`, 422, "invalid_field", "log: "},
 		{"1", `{"logs":"inbox"}`, 400, "unknown_field", "logs: "},
 		{"2", `{}`, 404, "not_found", "there is no partition"},
 		{"x", `{}`, 404, "not_found", "there is no partition"},
