@@ -82,7 +82,7 @@ func (r *reign) compareCursor(ctx context.Context) error {
 	}
 	r.check.told = got[0]
 	if end := max(r.span.End, r.place.Offset); got[0] > end {
-		return &BlockedError{fmt.Sprintf("the journal ends at offset %d, before a known position: group %s has committed offset %d of %s/%d; restore the journal, or, if somebody has moved the group's offsets, delete that one", end, group, got[0], r.host.names.Journal(), r.o.p)}
+		return r.journalLoss(end, got[0], fmt.Sprintf("ends at offset %d, before a known position: group %s has committed offset %d of %s/%d (if somebody has moved the group's offsets, delete that one)", end, group, got[0], r.host.names.Journal(), r.o.p))
 	}
 	differ := r.differ(got, r.marker.cursor())
 	switch {

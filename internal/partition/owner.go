@@ -210,7 +210,7 @@ func (o *Owner) reign(ctx context.Context) error {
 // ends with before.
 func (r *reign) approach(ctx, before context.Context) error {
 	if err := r.compareCursor(before); err != nil {
-		return err
+		return r.orGoOn(before, err)
 	}
 	until, err := r.publishedUntil(before)
 	if err != nil {

@@ -69,6 +69,7 @@ var unreached = func() map[string]string {
 		"its clients neither skip nor heartbeat":     {"skip", "heartbeat", "RunnableSkipped", "RunnableHeartbeat", "nothing_to_skip"},
 		"only where takers are killed or drain":      {"RunnableLost", "RunnableReturned"},
 		"only where a command comes again or late":   {"CommandIgnored", "attempt_closed"},
+		"its journals lose nothing":                  {"JournalLost"},
 		"its input logs lose and misplace nothing":   {"InputLogTruncated", "InputLost", "InputForwarded", "wrong_partition"},
 		"nothing in it is too large to be an effect": {"EffectFailed", "too_large", "too_costly"},
 		"no workflow in it is broken":                {"WorkflowQuarantined", "quarantined", "internal_error"},
