@@ -11,11 +11,11 @@ import (
 func TestAHalfAcceptanceIsWrongUsage(t *testing.T) {
 	elsewhere(t)
 	for line, want := range map[string]string{
-		"0 --log inbox --from 5 --to 9 --by ann":              "wants all of --log, --from, --to, --by and --why",
-		"0 --why gone":                                        "without any it shows what keeps the partition from going on",
+		"0 --log inbox --from 5 --to 9 --by ann":                "wants all of --log, --from, --to, --by and --why",
+		"0 --why gone":                                          "without any it shows what keeps the partition from going on",
 		"0 --log authority --from 5 --to 9 --by ann --why gone": `--log "authority" is none of commands, inbox, journal`,
-		"0 --log inbox --from 9 --to 9 --by ann --why gone":   "--from 9 --to 9 name no records",
-		"0 --log inbox --from=-1 --to 9 --by ann --why gone":  "name no records",
+		"0 --log inbox --from 9 --to 9 --by ann --why gone":     "--from 9 --to 9 name no records",
+		"0 --log inbox --from=-1 --to 9 --by ann --why gone":    "name no records",
 		"": `expected "<partition>"`,
 		"x --log inbox --from 5 --to 9 --by ann --why gone":              "valid 32 bit int",
 		"0 --log inbox --from 5 --to 9 --by ann --why gone --range 5..9": "unknown flag --range",
