@@ -2,6 +2,8 @@ package partition
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"testing"
@@ -132,5 +134,96 @@ func (r *rig) unknown(workflow string) {
 	r.t.Helper()
 	if got := r.do(workflow, "input", `{"input": 7}`); got.Refusal == nil || got.Refusal.Code != "not_found" {
 		r.t.Errorf("%s answers %+v, want not_found", workflow, got)
+	}
+}
+
+// Wherever a journal is lost, whatever stores are left, and whoever is killed while it is
+// accepted: the partition goes on, and all who serve it have one state.
+func TestBehindLossesOfTheJournalThereIsOneState(t *testing.T) {
+	for seed := range (crashSeeds() + 3) / 4 {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			inBubbleOf(t, 1, func(r *rig) { journalLosses(r, rand.New(rand.NewPCG(seed, 3))) })
+		})
+	}
+}
+
+func journalLosses(r *rig, rnd *rand.Rand) {
+	r.settings.LagRecords = 1 + rnd.Uint64N(60)
+	r.settings.CheckpointBytes = 1 << (7 + rnd.IntN(8))
+	workflows := []string{"w0", "w1", "m2", "m3"} // m: checkpointed by command only
+	r.slowAdder(rnd)
+	s := r.served("a", rnd)
+	for range 3 + rnd.IntN(3) {
+		for range 1 + rnd.IntN(20) {
+			w := workflows[rnd.IntN(len(workflows))]
+			r.send(w, []string{"start", "input", "input", "input"}[rnd.IntN(4)], `{"definition":"counter"}`)
+			r.send(w, "input", fmt.Sprintf(`{"input":%d}`, rnd.Int64N(100)))
+			<-time.After(time.Duration(rnd.IntN(300)) * time.Millisecond)
+		}
+		if rnd.IntN(3) == 0 {
+			s.leave()
+		} else {
+			s.kill()
+		}
+		r.loseJournal(rnd)
+		s = r.served([]string{"a", "b", "c"}[rnd.IntN(3)], rnd)
+	}
+	<-time.After(5 * time.Minute)
+	s.leave()
+	live := r.dump(fmt.Sprintf("%s-0", s.name))
+	for _, name := range []string{"a", "b", "c", "fresh"} {
+		s := r.start(name, 0)
+		s.await(Owning)
+		s.leave()
+		if other := r.dump(name + "-0"); !maps.Equal(live, other) {
+			r.t.Errorf("the store of %s has %d rows, that of the last owner %d, or they differ", name, len(other), len(live))
+		}
+	}
+}
+
+// loseJournal deletes a part of the journal, all of it, or the topic.
+func (r *rig) loseJournal(rnd *rand.Rand) {
+	r.t.Helper()
+	end := r.end(r.names.Journal(), 0)
+	switch rnd.IntN(4) {
+	case 0:
+		r.remake(r.names.Journal())
+	case 1:
+		r.purge(r.names.Journal(), 0, end)
+	default:
+		r.purge(r.names.Journal(), 0, max(0, end-rnd.Int64N(20)))
+	}
+}
+
+// served starts planners until one owns, each killed after a while but the last one, and
+// accepts what blocks them.
+func (r *rig) served(name string, rnd *rand.Rand) *site {
+	r.t.Helper()
+	said := map[string]bool{}
+	for range rnd.IntN(4) {
+		s := r.start([]string{"a", "b", "c"}[rnd.IntN(3)], 0)
+		r.operates(s, said, time.Duration(rnd.IntN(20_000))*time.Millisecond)
+		<-time.After(time.Duration(rnd.IntN(10)) * time.Millisecond)
+		s.kill()
+	}
+	s := r.start(name, 0)
+	r.operates(s, said, 10*time.Minute)
+	s.await(Owning)
+	return s
+}
+
+// operates is an operator who accepts what blocks a planner, once each, until it owns or
+// the time is over.
+func (r *rig) operates(s *site, said map[string]bool, within time.Duration) {
+	r.t.Helper()
+	for until := time.Now().Add(within); time.Now().Before(until); <-time.After(10 * time.Millisecond) {
+		at := s.owners[0].Status()
+		if at.State == Owning {
+			return
+		}
+		if command := typed.FindString(at.Why); at.State == Blocked && command != "" && !said[command] {
+			said[command] = true
+			r.acceptWhy(0, at.Why)
+		}
 	}
 }

@@ -141,13 +141,14 @@ type site struct {
 	mu     sync.Mutex
 	conns  []net.Conn
 	ended  bool
+	name   string // of the instance
 }
 
 // start starts a process that claims partitions.
 func (r *rig) start(instance string, partitions ...int32) *site {
 	r.t.Helper()
 	r.seq++
-	s := &site{r: r}
+	s := &site{r: r, name: instance}
 	config := r.cluster.Config
 	config.Limits = &kafka.Limits{}
 	dial := config.Dialer
