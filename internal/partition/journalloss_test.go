@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +136,32 @@ func (r *rig) unknown(workflow string) {
 	if got := r.do(workflow, "input", `{"input": 7}`); got.Refusal == nil || got.Refusal.Code != "not_found" {
 		r.t.Errorf("%s answers %+v, want not_found", workflow, got)
 	}
+}
+
+// A changelog that has lost a checkpoint is not gone on with: who restores from later ones
+// would lack what it had.
+func TestAChangelogThatLostACheckpointBlocksThePartition(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		r.adder()
+		a := r.start("a", p)
+		r.counted("w", 2)
+		r.settled("w")
+		a.leave()
+		r.purge(r.names.State(), p, r.end(r.names.State(), p))
+		b := r.start("a", p)
+		if why := b.await(Blocked).Why; !strings.Contains(why, "lacks the checkpoint") {
+			t.Errorf("it is blocked by %q", why)
+		}
+		b.kill()
+		r.forgetIn("a", p) // the journal has all
+		c := r.start("a", p)
+		defer c.leave()
+		c.await(Owning)
+		if sum := r.settled("w"); sum != 14 {
+			t.Errorf("sum is %d, want 14", sum)
+		}
+	})
 }
 
 // Wherever a journal is lost, whatever stores are left, and whoever is killed while it is

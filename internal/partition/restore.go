@@ -206,19 +206,30 @@ func (r *reign) reuse(ctx context.Context) error {
 	}
 	newest, err := r.newest(ctx)
 	r.marker, r.reused = newest, true
+	if err == nil {
+		err = r.changelogReaches(newest)
+	}
 	if err != nil || newest == nil || !bytes.Equal(newest.Topic, r.id.journal) {
 		return err
 	}
 	r.check.redos.counts = newest.Redos
-	if newest.Applied.Before(journal.Mark{Position: r.check.at}) {
-		return nil
-	}
 	if r.span.End < newest.covered() {
 		return r.journalLoss(newest.needs(), newest.covered(), fmt.Sprintf("ends at offset %d, before a known position: offset %d", r.span.End, newest.covered()))
 	}
 	r.check.cursors, r.check.at, r.check.covered = newest.Cursors, newest.Applied.Position, newest.covered()
 	r.check.floor = newest.ReplayFrom
 	return nil
+}
+
+// changelogReaches refuses a changelog that has lost the checkpoint that the store knows to
+// be committed. Later ones would lack the rows that are lost with it, and nobody who
+// restores from them would know.
+func (r *reign) changelogReaches(newest *marker) error {
+	kept := r.check.at
+	if kept.IsZero() || newest != nil && !newest.Applied.Position.Before(kept) {
+		return nil
+	}
+	return &BlockedError{fmt.Sprintf("%s/%d lacks the checkpoint as of record %s, which the store of this planner knows to be committed: bring it back, or remove the store: the partition is restored from what is left then", r.host.names.State(), r.o.p, kept)}
 }
 
 // newest is the marker of the last checkpoint in the changelog, which is among the
