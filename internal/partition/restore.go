@@ -8,7 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/store"
 )
 
