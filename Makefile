@@ -57,7 +57,7 @@ test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
 
 .PHONY: seeds
-seeds: ## run the crash-equivalence tests with SEEDS seeds each (twelve tests)
+seeds: ## run the crash-equivalence tests with SEEDS seeds each (thirteen tests)
 	HEDDLE_SEEDS=$(SEEDS) $(TEST) -count 1 -timeout 60m -run Equivalence ./internal/partition
 	HEDDLE_SEEDS=$(SEEDS) $(TEST) -count 1 -timeout 60m ./test/equivalence
 

@@ -166,7 +166,7 @@ func TestAChangelogThatLostACheckpointBlocksThePartition(t *testing.T) {
 
 // Wherever a journal is lost, whatever stores are left, and whoever is killed while it is
 // accepted: the partition goes on, and all who serve it have one state.
-func TestBehindLossesOfTheJournalThereIsOneState(t *testing.T) {
+func TestJournalLossEquivalence(t *testing.T) {
 	for seed := range (crashSeeds() + 3) / 4 {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			inBubbleOf(t, 1, func(r *rig) { journalLosses(r, rand.New(rand.NewPCG(seed, 3))) })

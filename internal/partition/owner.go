@@ -134,7 +134,7 @@ func (o *Owner) run(ctx context.Context) {
 			o.logger.Warn("the reign of an owner that the group does not know ends", "cause", err)
 			return
 		}
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > 10*time.Second || errors.Is(err, errGivenUp) {
 			pause = retryPause
 		}
 		o.explain(err)
