@@ -69,6 +69,9 @@ func report(w io.Writer, err error) int {
 		return codeDone
 	}
 	fmt.Fprintln(w, "heddle: "+told(err))
+	if errors.Is(err, &client.Error{Code: "unauthenticated"}) {
+		fmt.Fprintln(w, "  a key is given by HEDDLE_API_KEY, --api-key-file or --api-key")
+	}
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):

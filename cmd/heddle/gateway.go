@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 
 	"github.com/heddle-run/heddle/internal/service"
@@ -37,6 +38,9 @@ func (c *gatewayCmd) Run(a *app) error {
 		}
 		keys = append(keys, key)
 	}
+	if err := c.checkCertificate(); err != nil {
+		return err
+	}
 	if _, err := c.checkTopics(a); err != nil {
 		return err
 	}
@@ -54,6 +58,20 @@ func (c *gatewayCmd) Run(a *app) error {
 		})
 	})
 	return group.Run(a, nil)
+}
+
+// checkCertificate says what is wrong with the certificate before anybody is asked.
+func (c *gatewayCmd) checkCertificate() error {
+	if c.HTTPCertFile == "" && c.HTTPKeyFile == "" {
+		return nil
+	}
+	if c.HTTPCertFile == "" || c.HTTPKeyFile == "" {
+		return usageError("--http-cert-file and --http-key-file go together: one of both is missing")
+	}
+	if _, err := tls.LoadX509KeyPair(c.HTTPCertFile, c.HTTPKeyFile); err != nil {
+		return usageError("--http-cert-file %s, --http-key-file %s: %w", c.HTTPCertFile, c.HTTPKeyFile, err)
+	}
+	return nil
 }
 
 func (c *gatewayCmd) scheme() string {

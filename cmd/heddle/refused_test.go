@@ -8,10 +8,15 @@ import (
 // What a setting asks for is done or refused, never ignored.
 func TestSettingsThatCannotBeObeyedAreRefused(t *testing.T) {
 	elsewhere(t)
+	text := write(t, "not.pem", "no certificate")
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
+		{[]string{"list", "--url", "localhost:4080"}, "http://HOST:PORT"},
+		{[]string{"list", "--url", "ftp://127.0.0.1:1"}, "http://HOST:PORT"},
+		{[]string{"gateway", "--brokers", "127.0.0.1:1", "--http-cert-file", text}, "--http-key-file"},
+		{[]string{"gateway", "--brokers", "127.0.0.1:1", "--http-cert-file", text, "--http-key-file", text}, text},
 		{[]string{"list", "--status", "bogus"}, "running, idle"},
 		{[]string{"dlq", "--limit", "0"}, "at least 1"},
 		{[]string{"dev", "--http", "0.0.0.0:0", "--kafka", "127.0.0.1:0", "--data", t.TempDir()}, "heddle gateway"},

@@ -63,7 +63,11 @@ func (r *remote) overHTTP(ctx context.Context) (*client.Client, error) {
 		}
 		o.URL = file.URL
 	}
-	return reached(client.New(ctx, o))
+	c, err := client.New(ctx, o)
+	if err != nil && ctx.Err() == nil { // it asks nobody: the URL is wrong
+		return nil, usageError("%w", err)
+	}
+	return reached(c, err)
 }
 
 // usual is where a deployment is that nobody has noted. Tests have others.

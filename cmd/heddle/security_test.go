@@ -47,11 +47,14 @@ func TestASecuredDeploymentIsServedAndUsed(t *testing.T) {
 	gateway := []string{"--url", url[1], "--ca-file", ca.File}
 	with := func(args ...string) []string { return append(args, gateway...) }
 
-	if code, _, err := soon(t, with("list")...); code != codeFailed || !strings.Contains(err, "unauthenticated") {
+	if code, _, err := soon(t, with("list")...); code != codeFailed || !strings.Contains(err, "unauthenticated") || !strings.Contains(err, "HEDDLE_API_KEY") {
 		t.Errorf("without a key: exit %d, %s", code, err)
 	}
-	if code, _, err := soon(t, "list", "--url", url[1], "--api-key", key); code != codeUnreachable || !strings.Contains(err, "certificate") {
+	if code, _, err := soon(t, "list", "--url", url[1], "--api-key", key); code != codeUnreachable || !strings.Contains(err, "--ca-file") {
 		t.Errorf("without the CA: exit %d, %s", code, err)
+	}
+	if code, _, err := soon(t, "list", "--url", strings.Replace(url[1], "https", "http", 1), "--api-key", key); code != codeUnreachable || !strings.Contains(err, "speaks https") {
+		t.Errorf("without TLS: exit %d, %s", code, err)
 	}
 	t.Setenv("HEDDLE_API_KEY", key)
 	succeed(t, with("define", "shout.yaml")...)

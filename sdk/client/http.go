@@ -31,7 +31,7 @@ type httpTransport struct {
 
 func newHTTPTransport(o Options) (*httpTransport, error) {
 	base, err := url.Parse(strings.TrimSuffix(o.URL, "/"))
-	if err != nil || base.Host == "" {
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not the URL of a gateway, as http://HOST:PORT is", o.URL)
 	}
 	hc := o.HTTPClient
@@ -149,6 +149,9 @@ func problem(resp *http.Response) error {
 		err = json.Unmarshal(b, &p)
 	}
 	if err != nil || p.Type == "" {
+		if wantsTLS(resp, b) {
+			return &Error{Code: ErrUnavailable.Code, Message: resp.Request.URL.Host + " speaks https, not http"}
+		}
 		return foreign(resp)
 	}
 	e := &Error{

@@ -1,7 +1,10 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -105,12 +108,28 @@ const gatewayHint = "; is it the URL of a Heddle gateway?"
 // unavailable says why there is no answer. Whoever answers in another language
 // than HTTP, or not at all, may be no gateway.
 func unavailable(err error) error {
-	message := err.Error()
-	var op *net.OpError
-	if !errors.As(err, &op) || op.Op != "dial" {
-		message += gatewayHint
+	return &Error{Code: ErrUnavailable.Code, Message: err.Error() + hint(err)}
+}
+
+func hint(err error) string {
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return "; it speaks http, not https"
 	}
-	return &Error{Code: ErrUnavailable.Code, Message: message}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "; an authority of one's own is named by --ca-file, in a program by Options.HTTPClient"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return ""
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return ""
+	}
+	return gatewayHint
+}
+
+// wantsTLS says whether a server refuses plain text, as Go's and nginx do.
+func wantsTLS(resp *http.Response, body []byte) bool {
+	return resp.StatusCode == http.StatusBadRequest && resp.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTPS"))
 }
 
 // foreign is an answer that no gateway gives.

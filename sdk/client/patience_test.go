@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,6 +42,30 @@ func mute(conn net.Conn) {
 }
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+// Who speaks TLS where none is spoken, or the other way round, is told which.
+func TestTheWrongSchemeIsNamed(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	for url, says := range map[string]string{
+		strings.Replace(plain.URL, "http:", "https:", 1):  "speaks http, not https",
+		strings.Replace(secure.URL, "https:", "http:", 1): "speaks https, not http",
+		secure.URL: "--ca-file",
+	} {
+		c, err := New(t.Context(), Options{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = c.List(t.Context(), Filter{})
+		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), gatewayHint) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
 
 func TestWhoDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
 	for name, c := range map[string]struct {
