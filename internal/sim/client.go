@@ -124,7 +124,7 @@ func (a admin) ListOffsetsAfterMilli(ctx context.Context, ms int64, names ...str
 func (a admin) FetchOffsets(ctx context.Context, group string) (kadm.OffsetResponses, error) {
 	out := kadm.OffsetResponses{}
 	err := a.n.ask(ctx, "offsets/"+group, question, nil, func() error {
-		a.n.w.noteLook(a.n, group)
+		a.n.w.noteLook(ctx, a.n, group)
 		a.n.w.cursors.asked(a.n, group, who(ctx))
 		for at, offset := range a.n.c.brokers.committed(group) {
 			if out[at.topic] == nil {

@@ -16,10 +16,16 @@ import (
 // noted. The world's mu guards it.
 type needless struct {
 	now      int64
-	sent     map[string]bool     // tokens of tasks that were sent to a queue
-	reported map[string]report   // tokens, and when their result was first in the inbox
-	claimed  map[lease]int64     // when an owner took a partition over last
-	looked   map[[2]string]int64 // when a process, by its owner, asked what a group has committed last
+	sent     map[string]bool   // tokens of tasks that were sent to a queue
+	reported map[string]report // tokens, and when their result was first in the inbox
+	claimed  map[lease]int64   // when an owner took a partition over last
+	looked   map[look]int64    // when an owner asked last, for a partition, what a group has committed
+}
+
+// look is an owner's question for a partition about a group.
+type look struct {
+	lease
+	group string
 }
 
 type report struct {
@@ -28,7 +34,7 @@ type report struct {
 }
 
 func newNeedless() needless {
-	return needless{sent: map[string]bool{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[[2]string]int64{}}
+	return needless{sent: map[string]bool{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look]int64{}}
 }
 
 func (r *needless) tick() int64 {
@@ -73,11 +79,11 @@ func (w *world) noteClaim(in *kgo.Record, p int32) {
 	}
 }
 
-// noteLook notes that a process was told what a group has committed.
-func (w *world) noteLook(n *node, group string) {
+// noteLook notes that an owner was told what a group has committed.
+func (w *world) noteLook(ctx context.Context, n *node, group string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.needless.looked[[2]string{n.owner, group}] = w.needless.tick()
+	w.needless.looked[look{lease{who(ctx), n.owner}, group}] = w.needless.tick()
 }
 
 // forgetReports is for an inbox that has lost records: what it held may be needed
@@ -108,7 +114,8 @@ func (l *leash) checkRepeat(ctx context.Context, rec *kgo.Record) {
 	r := &w.needless
 	again, reported := r.sent[token], r.reported[token].at
 	r.sent[token] = true
-	known := max(r.claimed[lease{who(ctx), l.n.owner}], r.looked[[2]string{l.n.owner, w.c.names.QueueGroup(queue)}])
+	owner := lease{who(ctx), l.n.owner}
+	known := max(r.claimed[owner], r.looked[look{owner, w.c.names.QueueGroup(queue)}])
 	w.mu.Unlock()
 	if again && reported > 0 && reported < known {
 		w.failAbout(w.workflow(string(rec.Key)), "%s publishes %s of %s, attempt %d, again, whose result was in the inbox before it looked (E1)", l.n.name, task.Component, rec.Key, task.Attempt)
