@@ -14,7 +14,7 @@ func (t *Taker) outcome(a *Attempt, result json.RawMessage, err error) (o events
 	o = events.TaskOutcome{Token: a.Spec.Token, Executor: t.config.Name}
 	switch {
 	case err == nil && len(result) > t.config.MaxResult:
-		t.tooLarge(&o, len(result))
+		tooLarge(&o, len(result), t.config.MaxResult)
 	case err == nil:
 		o.Outcome, o.Result = events.OutcomeCompleted, result
 		if len(result) == 0 {
@@ -31,11 +31,11 @@ func (t *Taker) outcome(a *Attempt, result json.RawMessage, err error) (o events
 	return o, false
 }
 
-func (t *Taker) tooLarge(o *events.TaskOutcome, size int) {
+func tooLarge(o *events.TaskOutcome, size, limit int) {
 	o.Outcome, o.Result = events.OutcomeFailed, nil
 	o.Error = &events.TaskError{
 		Type: events.ErrorResultTooLarge, NonRetryable: true,
-		Message: fmt.Sprintf("the result has %d bytes, the limit is %d", size, t.config.MaxResult),
+		Message: fmt.Sprintf("the result has %d bytes, the limit is %d", size, limit),
 	}
 }
 

@@ -22,6 +22,7 @@ type report struct {
 	record  kgo.Record
 	room    []byte                   // for the record's key and value
 	promise func(*kgo.Record, error) // produced, bound once
+	misfits int                      // how often its batch was refused as too large
 }
 
 // maxRoom bounds the bytes that a report keeps for its next use.
@@ -132,31 +133,19 @@ func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time
 // produced is told how the sending of its report ended.
 func (r *report) produced(_ *kgo.Record, err error) {
 	t := r.attempt.pool.taker
-	if err == nil || kafka.IsTooLarge(err) {
-		t.ledger.reported(len(r.room))
-	}
 	switch {
 	case err == nil:
+		t.ledger.reported(len(r.room))
 		t.acknowledged(r.attempt, r.inbox.Message)
 		r.recycle()
 	case kafka.IsTooLarge(err):
-		t.refused(r)
+		t.misfit(r)
 	case errors.Is(err, kgo.ErrClientClosed):
 	default:
-		t.log.Error("a report was refused; it is sent again", "topic", r.record.Topic, "workflow", r.attempt.Workflow, "error", err)
-		t.unproduced.add(r)
+		if t.unproduced.add(r) == 1 { // one line stands for all that wait
+			t.log.Error("a report was refused; it is sent again", "topic", r.record.Topic, "workflow", r.attempt.Workflow, "error", err)
+		}
 	}
-}
-
-// refused goes on without a report that no record can hold; a result's place is
-// taken by the failure that it is too large.
-func (t *Taker) refused(r *report) {
-	if o, ok := r.inbox.Message.(*events.TaskOutcome); ok && o.Outcome == events.OutcomeCompleted {
-		t.tooLarge(o, len(o.Result))
-		t.send(newReport(), r.attempt, o, r.record.Timestamp)
-		return
-	}
-	t.acknowledged(r.attempt, r.inbox.Message)
 }
 
 // acknowledged notes what the planner is sure to read about an attempt.
@@ -180,10 +169,12 @@ type unproduced struct {
 	reports []*report
 }
 
-func (u *unproduced) add(r *report) {
+// add says how many wait now.
+func (u *unproduced) add(rs ...*report) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.reports = append(u.reports, r)
+	u.reports = append(u.reports, rs...)
+	return len(u.reports)
 }
 
 func (u *unproduced) take() []*report {

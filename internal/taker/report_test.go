@@ -70,8 +70,12 @@ func TestAReportThatFailedIsSentAgainInAnotherRecord(t *testing.T) {
 	}
 }
 
+// noFit is a limit of the inbox that holds no result of a test.
+const noFit = 40
+
 func TestAResultThatNoRecordHoldsIsAFailure(t *testing.T) {
 	tk, log := without(t, 1)
+	tk.mostInbox = noFit
 	first := ending(t, tk, log, 7)
 	first.promise(first.record, kerr.MessageTooLarge)
 	second := log.last(t)
@@ -83,6 +87,43 @@ func TestAResultThatNoRecordHoldsIsAFailure(t *testing.T) {
 	second.promise(second.record, kerr.MessageTooLarge)
 	if len(log.reports) > 0 || !tk.ledger.recent.has(key{'7'}, time.Now()) {
 		t.Error("the attempt is not settled")
+	}
+}
+
+// A failure that no record holds is told without its details, its message cut.
+func TestAFailureThatNoRecordHoldsIsShortened(t *testing.T) {
+	tk, log := without(t, 1)
+	tk.mostInbox = 16 << 10
+	a := &Attempt{Workflow: "w", Spec: events.Task{Token: []byte("token of an attempt")}, pool: tk.pools[0]}
+	a.life.begin(t.Context(), time.Time{})
+	tk.conclude(a, nil, &TaskError{Type: "wrong", Message: strings.Repeat("é", 2000), Details: []byte(`"` + strings.Repeat("d", 20<<10) + `"`)})
+	first := log.last(t)
+	first.promise(first.record, kerr.MessageTooLarge)
+	e := outcomeIn(t, log.last(t).record).Error
+	if e == nil || e.Type != "wrong" || len(e.Details) > 0 || !strings.HasPrefix(e.Message, "éé") || !strings.Contains(e.Message, "16384 bytes") {
+		t.Errorf("told is %+v", e)
+	}
+}
+
+// A report that should fit is sent again, whatever its batch was, but not for ever.
+func TestAReportOfABatchThatIsTooLargeIsSentAgain(t *testing.T) {
+	tk, log := without(t, 1)
+	p := ending(t, tk, log, 7)
+	for n := range mostMisfits {
+		p.promise(p.record, kerr.MessageTooLarge)
+		if len(log.reports) > 0 {
+			t.Fatalf("it is sent again before its limit is asked for: %+v", outcomeIn(t, log.last(t).record))
+		}
+		tk.unproduced.add(tk.misfits.take()...)
+		tk.resend(time.Now())
+		p = log.last(t)
+		if o := outcomeIn(t, p.record); o.Outcome != events.OutcomeCompleted {
+			t.Fatalf("refused %d times, it is %+v", n+1, o)
+		}
+	}
+	p.promise(p.record, kerr.MessageTooLarge)
+	if o := outcomeIn(t, log.last(t).record); o.Outcome != events.OutcomeFailed || o.Error.Type != events.ErrorResultTooLarge {
+		t.Errorf("in the end it is %+v", o)
 	}
 }
 

@@ -70,6 +70,8 @@ func (t *Taker) attend(a *Attempt, now time.Time) {
 func (t *Taker) resend(now time.Time) {
 	for _, r := range t.unproduced.take() {
 		t.ledger.reported(len(r.room))
-		t.send(newReport(), r.attempt, r.inbox.Message, now)
+		again := newReport()
+		again.misfits = r.misfits
+		t.send(again, r.attempt, r.inbox.Message, now)
 	}
 }

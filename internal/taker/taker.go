@@ -70,6 +70,9 @@ type Taker struct {
 	base      context.Context
 
 	unproduced unproduced
+	misfits    unproduced    // until the limit of the inbox is asked for
+	misfitting chan struct{} // there are some
+	mostInbox  int32         // bytes of a batch, by topics.yaml
 }
 
 // New checks the configuration. It contacts nobody.
@@ -82,7 +85,8 @@ func New(c Config) (*Taker, error) {
 		return nil, err
 	}
 	c.defaults(names)
-	t := &Taker{config: c, names: names, inbox: names.Inbox(), log: c.Logger, hearing: kafka.Reading{What: "cancellations", Logger: c.Logger}}
+	t := &Taker{config: c, names: names, inbox: names.Inbox(), log: c.Logger, misfitting: make(chan struct{}, 1), hearing: kafka.Reading{What: "cancellations", Logger: c.Logger}}
+	t.mostInbox = topics.Default().MaxBytes(names, t.inbox)
 	slots := 0
 	for _, p := range c.Pools {
 		t.pools = append(t.pools, newPool(t, p))
@@ -134,6 +138,9 @@ func (c *Config) defaults(names topics.Names) {
 	if most := int(topics.Default().MaxBytes(names, names.Inbox())) - inboxOverhead; c.MaxResult <= 0 || c.MaxResult > most {
 		c.MaxResult = most
 	}
+	if c.Kafka.Limits == nil {
+		c.Kafka.Limits = &kafka.Limits{}
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -161,6 +168,7 @@ func (t *Taker) Run(ctx context.Context) error {
 	var helpers, polls sync.WaitGroup
 	helpers.Go(func() { t.sweep(beside) })
 	helpers.Go(func() { t.control(beside) })
+	helpers.Go(func() { t.askLimits(beside) })
 	for _, p := range t.pools {
 		for range p.Slots {
 			p.slots.Go(p.slot)

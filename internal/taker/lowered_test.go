@@ -1,0 +1,102 @@
+package taker_test
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/taker/takertest"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// A limit of the inbox that is lowered under load refuses whole batches of small
+// results. They are reported all the same; only what is larger by itself is a failure,
+// and a failure that is larger is told without what makes it so.
+func TestJ4ALowerLimitOfTheInboxLosesNothingThatFits(t *testing.T) {
+	const small, lowered = 60, 32 << 10
+	takertest.InBubble(t, topics.Options{Partitions: 1, QueuePartitions: 1}, func(t *testing.T, p *takertest.Planner) {
+		noise := rand.NewChaCha8([32]byte{5})
+		text := func(bytes int) json.RawMessage { // no compression makes it shorter than half
+			b := make([]byte, bytes/2)
+			_, _ = noise.Read(b) // it never fails
+			return json.RawMessage(`"` + hex.EncodeToString(b) + `"`)
+		}
+		result, largeResult, details := text(4<<10), text(3*lowered), text(events.MaxDetails-10)
+		gate := make(chan struct{})
+		together := func(f taker.HandlerFunc) taker.HandlerFunc {
+			return func(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+				<-gate
+				return f(ctx, a)
+			}
+		}
+		start(t, p, small+2, handlers{
+			"small": together(func(context.Context, *taker.Attempt) (json.RawMessage, error) {
+				return result, nil
+			}),
+			"large": together(func(context.Context, *taker.Attempt) (json.RawMessage, error) {
+				return largeResult, nil
+			}),
+			"fails": together(func(context.Context, *taker.Attempt) (json.RawMessage, error) {
+				return nil, &taker.TaskError{Type: "wrong", Message: "it is wrong", Details: details}
+			}),
+		})
+		names, ended := map[string]string{}, map[string]bool{}
+		for i := range small + 2 {
+			name := map[int]string{0: "large", small + 1: "fails"}[i]
+			if name == "" {
+				name = "small"
+			}
+			wf := fmt.Sprint("w", i)
+			task := p.Task(wf, name, nil)
+			names[string(task.Token)] = name
+			p.Dispatch("default", 0, wf, task)
+		}
+		lower(t, p, p.Topics.Inbox(), lowered)
+		time.Sleep(100 * time.Millisecond) // all are taken, and within the grace
+		close(gate)
+		for len(ended) < len(names) { // what was on its way when the limit was learnt may come twice
+			o := p.Outcome(30 * time.Second)
+			ended[string(o.Token)] = true
+			switch names[string(o.Token)] {
+			case "small":
+				if o.Outcome != events.OutcomeCompleted {
+					t.Errorf("a small result ended as %s %+v", o.Outcome, o.Error)
+				}
+			case "large":
+				if o.Outcome != events.OutcomeFailed || o.Error.Type != events.ErrorResultTooLarge {
+					t.Errorf("a large result ended as %s %+v", o.Outcome, o.Error)
+				}
+			case "fails":
+				if o.Outcome != events.OutcomeFailed || o.Error.Type != "wrong" || !strings.HasPrefix(o.Error.Message, "it is wrong") || len(o.Error.Details) > 0 {
+					t.Errorf("a failure with large details ended as %s %+v", o.Outcome, o.Error)
+				}
+			default:
+				t.Fatalf("an attempt that was never there has ended: %+v", o)
+			}
+		}
+	})
+}
+
+// lower sets the largest batch that a topic takes.
+func lower(t *testing.T, p *takertest.Planner, topic string, bytes int) {
+	t.Helper()
+	value := fmt.Sprint(bytes)
+	all, err := kadm.NewClient(p.Admin(t)).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &value}}, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		if one.Err != nil {
+			t.Fatal(one.Err)
+		}
+	}
+}
