@@ -147,12 +147,14 @@ func (u *user) resume(ctx context.Context, key string, rules workload.Rules) err
 	for n := 0; ; n++ {
 		body := map[string]any{"context": u.given()}
 		give(body, rules)
-		r, err := u.must(ctx, "resume", fmt.Sprintf("%s-resume-%d", key, n), body, "stopped", "invalid_state")
+		r, err := u.must(ctx, "resume", fmt.Sprintf("%s-resume-%d", key, n), body, "stopped", "invalid_state", "closed")
 		switch {
 		case err != nil || r.Refusal == nil:
 			return err
 		case r.Refusal.Code == "invalid_state":
 			return nil // it has failed: resting retries
+		case r.Refusal.Code == "closed":
+			return nil // an operator who looked behind a loss was faster, and it has ended since
 		}
 		if err := workload.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
