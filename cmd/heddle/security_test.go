@@ -21,13 +21,22 @@ func TestASecuredDeploymentIsServedAndUsed(t *testing.T) {
 		TLS: ca.Server(t, "127.0.0.1", true), SASL: "SCRAM-SHA-512", User: "heddle", Password: password,
 	})
 	t.Setenv("HEDDLE_BROKERS", brokers)
-	if code, _, err := soon(t, "topics", "apply", "--partitions", "2"); code != codeUnreachable || !strings.Contains(err, "TLS or a login") {
+	if code, _, err := soon(t, "topics", "apply", "--partitions", "2"); code != codeUnreachable || !strings.Contains(err, "--kafka-tls") {
 		t.Errorf("without TLS and login: exit %d, %s", code, err)
 	}
 	write(t, "heddle.yaml", "kafka_ca_file: "+ca.File+"\nkafka_cert_file: "+ca.ClientCert+"\nkafka_key_file: "+ca.ClientKey+"\nkafka_sasl: scram-sha-512\n")
 	t.Setenv("HEDDLE_KAFKA_USER", "heddle")
 	t.Setenv("HEDDLE_KAFKA_PASSWORD", password)
 	succeed(t, "topics", "apply", "--partitions", "2")
+	guess := write(t, "guess", "swordfish-of-nobody")
+	for _, args := range [][]string{{"list"}, {"topics", "check"}} {
+		t.Setenv("HEDDLE_KAFKA_PASSWORD", "")
+		code, _, err := soon(t, append(args, "--kafka-password-file", guess)...)
+		if code != codeUnreachable || !strings.Contains(err, brokers) || !strings.Contains(err, "login") || strings.Contains(err, "swordfish") {
+			t.Errorf("%s with a wrong password: exit %d, %s", args[0], code, err)
+		}
+	}
+	t.Setenv("HEDDLE_KAFKA_PASSWORD", password)
 
 	sum := sha256.Sum256([]byte(key))
 	cert, certKey := ca.Files(t, "127.0.0.1")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -48,7 +47,7 @@ func reach(ctx context.Context, config kafka.Config) (*kgo.Client, error) {
 	defer cancel()
 	if err := cl.Ping(ctx); err != nil {
 		cl.Close()
-		return nil, unreachable(fmt.Errorf("reaching Kafka at %s: %w; %s", strings.Join(config.Brokers, ", "), err, kafka.ReachHint))
+		return nil, unreachable(config.Unreached(err))
 	}
 	return cl, nil
 }

@@ -80,6 +80,3 @@ func IsRetriable(err error) bool {
 func IsMissing(err error) bool {
 	return errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.LeaderNotAvailable)
 }
-
-// ReachHint is for who cannot reach a cluster: it looks the same from outside.
-const ReachHint = "is it a Kafka broker, and does it want TLS or a login?"

@@ -44,46 +44,55 @@ func TestSecuredListenersTakeWhoHasWhatTheyAskFor(t *testing.T) {
 		listener brokertest.Security
 		right    kafka.Security
 		wrong    kafka.Security
+		says     string // to who has not
 	}{
 		"TLS": {
 			brokertest.Security{TLS: ca.Server(t, "broker.test", false)},
 			kafka.Security{CAFile: ca.File, ServerName: "broker.test"},
 			kafka.Security{TLS: true, ServerName: "broker.test"}, // nobody knows this CA
+			"--kafka-ca-file",
 		},
 		"TLS with a name": {
 			brokertest.Security{TLS: ca.Server(t, "broker.test", false)},
 			kafka.Security{CAFile: ca.File, ServerName: "broker.test"},
 			kafka.Security{CAFile: ca.File, ServerName: "other.test"},
+			"--kafka-server-name",
 		},
 		"TLS of both sides": {
 			brokertest.Security{TLS: ca.Server(t, "127.0.0.1", true)},
 			kafka.Security{CAFile: ca.File, CertFile: ca.ClientCert, KeyFile: ca.ClientKey},
 			kafka.Security{CAFile: ca.File},
+			"--kafka-cert-file",
 		},
 		"PLAIN": {
 			brokertest.Security{SASL: "PLAIN", User: "u", Password: "secret"},
 			kafka.Security{SASL: "plain", User: "u", PasswordFile: file(t, "pw", "secret\n")},
 			kafka.Security{SASL: "plain", User: "u", Password: "guessed"},
+			"the login",
 		},
 		"SCRAM-SHA-256": {
 			brokertest.Security{SASL: "SCRAM-SHA-256", User: "u", Password: "secret"},
 			kafka.Security{SASL: "scram-sha-256", User: "u", Password: "secret"},
 			kafka.Security{SASL: "scram-sha-256", User: "u", Password: "guessed"},
+			"the login",
 		},
 		"SCRAM-SHA-512 over TLS": {
 			brokertest.Security{TLS: ca.Server(t, "127.0.0.1", false), SASL: "SCRAM-SHA-512", User: "u", Password: "secret"},
 			kafka.Security{CAFile: ca.File, SASL: "scram-sha-512", User: "u", Password: "secret"},
 			kafka.Security{CAFile: ca.File},
+			"--kafka-tls",
 		},
 		"OAUTHBEARER by a file": {
 			brokertest.Security{Token: "fresh"},
 			kafka.Security{SASL: "oauthbearer", TokenFile: token},
 			kafka.Security{SASL: "oauthbearer", TokenFile: file(t, "token", "stale")},
+			"the login",
 		},
 		"OAUTHBEARER by a command": {
 			brokertest.Security{Token: "fresh"},
 			kafka.Security{SASL: "oauthbearer", TokenCommand: "cat " + token},
 			kafka.Security{}, // no login at all
+			"--kafka-sasl",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,8 +101,13 @@ func TestSecuredListenersTakeWhoHasWhatTheyAskFor(t *testing.T) {
 			if err := reaches(t, addr, c.right); err != nil {
 				t.Errorf("who has what it asks for: %v", err)
 			}
-			if err := reaches(t, addr, c.wrong); err == nil {
-				t.Error("it takes who has not")
+			err := reaches(t, addr, c.wrong)
+			if err == nil {
+				t.Fatal("it takes who has not")
+			}
+			told := kafka.Config{Brokers: []string{addr}, Security: c.wrong}.Unreached(err).Error()
+			if !strings.Contains(told, addr) || !strings.Contains(told, c.says) || strings.Contains(told, "guessed") || strings.Contains(told, "stale") {
+				t.Errorf("who has not is told: %s", told)
 			}
 		})
 	}

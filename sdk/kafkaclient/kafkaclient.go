@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -84,11 +85,11 @@ func open(ctx context.Context, o Options) (*transport, error) {
 	if kafka.IsMissing(err) {
 		return nil, fmt.Errorf("%w; there is no deployment of the prefix %q: heddle topics apply makes one", err, o.Prefix)
 	}
-	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("%w; %s", err, kafka.ReachHint)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, kafka.ErrSecurity), errors.Is(err, context.Canceled):
 		return nil, err
+	case err != nil:
+		return nil, config.Unreached(err)
 	}
 	return &transport{config: config, asker: a, own: map[string]ownDefinition{}, prepared: map[[sha256.Size]byte]bool{}}, nil
 }
