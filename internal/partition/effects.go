@@ -204,7 +204,7 @@ func refusedReply(value []byte, reason string) []byte {
 		return nil
 	}
 	r.Body = nil
-	r.Refusal = &events.Refusal{Code: "too_large", Message: "the answer does not fit a record: " + reason}
+	r.Refusal = &events.Refusal{Code: "too_large", Message: "the answer does not fit a record: " + reason + "; ask for less at a time: a smaller limit, or a part of it"}
 	return encodeReply(r)
 }
 
