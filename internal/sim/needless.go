@@ -16,7 +16,7 @@ import (
 // noted. The world's mu guards it.
 type needless struct {
 	now      int64
-	sent     map[string]bool   // tokens of tasks that were sent to a queue
+	sent     map[string]lease  // tokens of tasks that were sent to a queue, and who did so last
 	reported map[string]report // tokens, and when their result was first in the inbox
 	claimed  map[lease]int64   // when an owner took a partition over last
 	looked   map[look]int64    // when an owner asked last, for a partition, what a group has committed
@@ -34,7 +34,7 @@ type report struct {
 }
 
 func newNeedless() needless {
-	return needless{sent: map[string]bool{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look]int64{}}
+	return needless{sent: map[string]lease{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look]int64{}}
 }
 
 func (r *needless) tick() int64 {
@@ -112,10 +112,13 @@ func (l *leash) checkRepeat(ctx context.Context, rec *kgo.Record) {
 	token := string(task.Token)
 	w.mu.Lock()
 	r := &w.needless
-	again, reported := r.sent[token], r.reported[token].at
-	r.sent[token] = true
-	owner := lease{who(ctx), l.n.owner}
-	known := max(r.claimed[owner], r.looked[look{owner, w.c.names.QueueGroup(queue)}])
+	sender, again := r.sent[token]
+	reported, owner := r.reported[token].at, lease{who(ctx), l.n.owner}
+	r.sent[token] = owner
+	known := r.claimed[owner]
+	if sender == owner { // else it has waited since the takeover: a look-up was for others
+		known = max(known, r.looked[look{owner, w.c.names.QueueGroup(queue)}])
+	}
 	w.mu.Unlock()
 	if again && reported > 0 && reported < known {
 		w.failAbout(w.workflow(string(rec.Key)), "%s publishes %s of %s, attempt %d, again, whose result was in the inbox before it looked (E1)", l.n.name, task.Component, rec.Key, task.Attempt)
