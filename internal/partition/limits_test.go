@@ -1,38 +1,12 @@
 package partition
 
 import (
-	"context"
-	"encoding/hex"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-
-	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
 )
-
-// lower sets the largest batch that a topic takes.
-func (r *rig) lower(topic string, bytes int) {
-	r.t.Helper()
-	cl, err := kafka.NewAdmin(r.cluster.Config)
-	r.must(err)
-	defer cl.Close()
-	value := fmt.Sprint(bytes)
-	all, err := kadm.NewClient(cl).AlterTopicConfigs(context.Background(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &value}}, topic)
-	r.must(err)
-	for _, one := range all {
-		r.must(one.Err)
-	}
-}
-
-// noise is a text that no compression makes shorter than half.
-func noise(rng *rand.ChaCha8, bytes int) string {
-	b := make([]byte, bytes/2)
-	_, _ = rng.Read(b) // it never fails
-	return hex.EncodeToString(b)
-}
 
 // A limit of the journal that is lowered under load refuses whole batches of small
 // records. They are decided all the same; only what is larger by itself is refused.
@@ -44,12 +18,12 @@ func TestJ4ALowerLimitOfTheJournalRefusesOnlyWhatIsLarger(t *testing.T) {
 		r.do("w", "start", `{"definition":"counter"}`)
 		rng := rand.NewChaCha8([32]byte{1})
 		const lowered = 64 << 10
-		r.lower(r.names.Journal(), lowered)
+		r.cluster.Lower(r.t, r.names.Journal(), lowered)
 		var ids []string
 		for range 100 { // many of them in one batch
-			ids = append(ids, r.send("w", "input", `{"input":"`+noise(rng, 4<<10)+`"}`))
+			ids = append(ids, r.send("w", "input", `{"input":"`+brokertest.Noise(rng, 4<<10)+`"}`))
 		}
-		large := r.send("w", "input", `{"input":"`+noise(rng, 4*lowered)+`"}`)
+		large := r.send("w", "input", `{"input":"`+brokertest.Noise(rng, 4*lowered)+`"}`)
 		for _, id := range ids {
 			if reply := r.reply(id, 1); reply.Refusal != nil {
 				t.Fatalf("a small input is refused: %+v", reply.Refusal)
@@ -70,9 +44,9 @@ func TestC3ALowerLimitOfTheChangelogIsHeeded(t *testing.T) {
 		s := r.start("a", 0)
 		defer s.leave()
 		s.await(Owning)
-		r.lower(r.names.State(), 64<<10)
+		r.cluster.Lower(r.t, r.names.State(), 64<<10)
 		rng := rand.NewChaCha8([32]byte{2})
-		start := func() string { return r.send(noise(rng, 100), "start", `{"definition":"counter"}`) }
+		start := func() string { return r.send(brokertest.Noise(rng, 100), "start", `{"definition":"counter"}`) }
 		var ids []string
 		for range 1000 {
 			ids = append(ids, start())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
@@ -59,9 +60,9 @@ func TestJ4ALowerLimitOfAQueueLosesNothingThatFits(t *testing.T) {
 			r.do(fmt.Sprint("w", i), "start", `{"definition":"counter"}`)
 		}
 		tasks := r.keysOf(r.names.Tasks("default"))
-		r.lower(r.names.Tasks("default"), lowered)
+		r.cluster.Lower(r.t, r.names.Tasks("default"), lowered)
 		for i := range small { // many of them in one batch
-			r.send(fmt.Sprint("w", i), "input", `{"input":"`+noise(rng, 4<<10)+`"}`)
+			r.send(fmt.Sprint("w", i), "input", `{"input":"`+brokertest.Noise(rng, 4<<10)+`"}`)
 		}
 		if !until(func() bool { return tasks.len() == small }) {
 			t.Errorf("the tasks of %d workflows are in the queue, want %d", tasks.len(), small)
@@ -80,11 +81,11 @@ func TestJ4ALowerLimitOfTheDLQRefusesOnlyWhatIsLarger(t *testing.T) {
 		defer s.leave()
 		s.await(Owning)
 		letters := r.keysOf(r.names.DLQ())
-		r.lower(r.names.DLQ(), lowered)
+		r.cluster.Lower(r.t, r.names.DLQ(), lowered)
 		rng := rand.NewChaCha8([32]byte{4})
 		reject := func(key string, bytes int) {
 			r.producer.Produce(context.Background(),
-				kafka.Placed(r.names.Commands(), 0, []byte(key), json.RawMessage(`no command `+noise(rng, bytes))), nil)
+				kafka.Placed(r.names.Commands(), 0, []byte(key), json.RawMessage(`no command `+brokertest.Noise(rng, bytes))), nil)
 		}
 		reject("large", 2*lowered)
 		for i := range small {

@@ -2,7 +2,6 @@ package taker_test
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-
+	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/taker"
 	"github.com/heddle-run/heddle/internal/taker/takertest"
@@ -24,12 +22,8 @@ import (
 func TestJ4ALowerLimitOfTheInboxLosesNothingThatFits(t *testing.T) {
 	const small, lowered = 60, 32 << 10
 	takertest.InBubble(t, topics.Options{Partitions: 1, QueuePartitions: 1}, func(t *testing.T, p *takertest.Planner) {
-		noise := rand.NewChaCha8([32]byte{5})
-		text := func(bytes int) json.RawMessage { // no compression makes it shorter than half
-			b := make([]byte, bytes/2)
-			_, _ = noise.Read(b) // it never fails
-			return json.RawMessage(`"` + hex.EncodeToString(b) + `"`)
-		}
+		rng := rand.NewChaCha8([32]byte{5})
+		text := func(bytes int) json.RawMessage { return json.RawMessage(`"` + brokertest.Noise(rng, bytes) + `"`) }
 		result, largeResult, details := text(4<<10), text(3*lowered), text(events.MaxDetails-10)
 		gate := make(chan struct{})
 		together := func(f taker.HandlerFunc) taker.HandlerFunc {
@@ -60,7 +54,7 @@ func TestJ4ALowerLimitOfTheInboxLosesNothingThatFits(t *testing.T) {
 			names[string(task.Token)] = name
 			p.Dispatch("default", 0, wf, task)
 		}
-		lower(t, p, p.Topics.Inbox(), lowered)
+		p.Lower(t, p.Topics.Inbox(), lowered)
 		time.Sleep(100 * time.Millisecond) // all are taken, and within the grace
 		close(gate)
 		for len(ended) < len(names) { // what was on its way when the limit was learnt may come twice
@@ -84,19 +78,4 @@ func TestJ4ALowerLimitOfTheInboxLosesNothingThatFits(t *testing.T) {
 			}
 		}
 	})
-}
-
-// lower sets the largest batch that a topic takes.
-func lower(t *testing.T, p *takertest.Planner, topic string, bytes int) {
-	t.Helper()
-	value := fmt.Sprint(bytes)
-	all, err := kadm.NewClient(p.Admin(t)).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &value}}, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, one := range all {
-		if one.Err != nil {
-			t.Fatal(one.Err)
-		}
-	}
 }

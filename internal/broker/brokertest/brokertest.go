@@ -4,9 +4,12 @@ package brokertest
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -168,4 +171,24 @@ func (c *Cluster) Remake(t testing.TB, topic string) {
 	if _, err := adm.CreateTopic(context.Background(), int32(len(details[topic].Partitions)), 1, nil, topic); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Lower sets the largest batch that a topic takes.
+func (c *Cluster) Lower(t testing.TB, topic string, bytes int) {
+	t.Helper()
+	value := strconv.Itoa(bytes)
+	all, err := kadm.NewClient(c.Admin(t)).AlterTopicConfigs(context.Background(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &value}}, topic)
+	for _, one := range all {
+		err = errors.Join(err, one.Err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Noise is a text of so many bytes that no compression makes shorter than half.
+func Noise(rng *rand.ChaCha8, bytes int) string {
+	b := make([]byte, bytes/2)
+	_, _ = rng.Read(b) // it never fails
+	return hex.EncodeToString(b)
 }
