@@ -46,20 +46,12 @@ func (t *Taker) askLimits(ctx context.Context) {
 			return
 		case <-t.misfitting:
 		}
-		for told := false; ; told = true {
-			limit, less, err := t.config.Kafka.LearnLimit(ctx, t.inbox)
-			if err == nil && less {
-				t.log.Warn(fmt.Sprintf("topic %s takes batches of %d bytes only, which is less than it should", t.inbox, limit))
-			}
-			if err == nil {
-				break
-			}
-			if !told && ctx.Err() == nil {
-				t.log.Warn("the limit of a topic is not known, it is asked for again", "topic", t.inbox, "error", err)
-			}
-			if pause(ctx, resendEvery) != nil {
-				return
-			}
+		limit, less, err := t.config.Kafka.LearnLimit(ctx, t.inbox)
+		if err != nil { // ctx has ended: of a broker that does not tell, something is believed
+			return
+		}
+		if less {
+			t.log.Warn(fmt.Sprintf("topic %s takes batches of %d bytes only, which is less than it should", t.inbox, limit))
 		}
 		t.unproduced.add(t.misfits.take()...)
 	}

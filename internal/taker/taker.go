@@ -84,9 +84,12 @@ func New(c Config) (*Taker, error) {
 	if err := checkPools(c.Pools); err != nil {
 		return nil, err
 	}
-	c.defaults(names)
-	t := &Taker{config: c, names: names, inbox: names.Inbox(), log: c.Logger, misfitting: make(chan struct{}, 1), hearing: kafka.Reading{What: "cancellations", Logger: c.Logger}}
-	t.mostInbox = topics.Default().MaxBytes(names, t.inbox)
+	mostInbox := topics.Default().MaxBytes(names, names.Inbox())
+	c.defaults(int(mostInbox) - inboxOverhead)
+	t := &Taker{
+		config: c, names: names, inbox: names.Inbox(), mostInbox: mostInbox, log: c.Logger,
+		misfitting: make(chan struct{}, 1), hearing: kafka.Reading{What: "cancellations", Logger: c.Logger},
+	}
 	slots := 0
 	for _, p := range c.Pools {
 		t.pools = append(t.pools, newPool(t, p))
@@ -123,7 +126,8 @@ func checkPools(pools []Pool) error {
 	return nil
 }
 
-func (c *Config) defaults(names topics.Names) {
+// defaults completes a configuration whose results have at most so many bytes.
+func (c *Config) defaults(mostResult int) {
 	for _, d := range []struct {
 		p *time.Duration
 		v time.Duration
@@ -135,8 +139,8 @@ func (c *Config) defaults(names topics.Names) {
 			*d.p = d.v
 		}
 	}
-	if most := int(topics.Default().MaxBytes(names, names.Inbox())) - inboxOverhead; c.MaxResult <= 0 || c.MaxResult > most {
-		c.MaxResult = most
+	if c.MaxResult <= 0 || c.MaxResult > mostResult {
+		c.MaxResult = mostResult
 	}
 	if c.Kafka.Limits == nil {
 		c.Kafka.Limits = &kafka.Limits{}
