@@ -27,8 +27,9 @@ func (f *Filter) Last() events.Position { return f.last }
 // A takeover is lawful only if the epoch it replaces is the current one, its own
 // epoch is later, and its seq is 1; the journal's first record replaces epoch 0. The
 // own epoch of a takeover is the one after, but where a loss of the journal was
-// accepted: there it is above all that were ever known. Any other record is lawful only if its epoch is the current
-// one and its seq the last + 1. Everything else is void.
+// accepted: there it is above all that were ever known. Any other record is lawful
+// only if its epoch is the current one and its seq the last + 1. Everything else is
+// void.
 func (f *Filter) Lawful(epoch, seq uint64, replaces *uint64) bool {
 	at := events.Position{Epoch: epoch, Seq: seq}
 	if !f.expect.IsZero() {

@@ -98,23 +98,34 @@ func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
 // accepted looks for an operator's word about a loss of an input log; without one the
 // loss is its error.
 func (r *reign) accepted(ctx context.Context, s events.Source, loss *LossError) error {
-	if err := r.hear(ctx, r.proc.inputs[events.FromCommands].next); err != nil {
-		return err
-	}
-	for _, w := range r.o.heard.words {
-		if !loss.accepts(w.cmd.Body.(*events.AcceptLoss)) {
-			continue
-		}
+	word, err := r.heardOf(ctx, loss, r.proc.inputs[events.FromCommands].next, func(w *heardWord) bool {
 		v, _ := r.proc.known(w.cmd, w.stamp)
-		if r.proc.fault != nil {
-			return r.proc.fault
-		}
-		if v == unseen {
-			r.words[s] = w.cmd
-			return nil
+		return v == unseen
+	})
+	switch {
+	case err != nil:
+		return err
+	case r.proc.fault != nil:
+		return r.proc.fault
+	case word == nil:
+		return loss
+	}
+	r.words[s] = word
+	return nil
+}
+
+// heardOf is the first word about a loss, said in commands from an offset on, that counts;
+// nil if there is none.
+func (r *reign) heardOf(ctx context.Context, loss *LossError, undecided int64, counts func(*heardWord) bool) (*events.Command, error) {
+	if err := r.hear(ctx, undecided); err != nil {
+		return nil, err
+	}
+	for i := range r.o.heard.words {
+		if w := &r.o.heard.words[i]; loss.accepts(w.cmd.Body.(*events.AcceptLoss)) && counts(w) {
+			return w.cmd, nil
 		}
 	}
-	return loss
+	return nil, nil
 }
 
 // hear reads what operators have said of losses in commands, which nobody decides yet,

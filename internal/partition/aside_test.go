@@ -230,7 +230,8 @@ func TestAQueueWithoutATopicStopsNothingElse(t *testing.T) {
 		defer b.leave()
 		b.await(Owning)
 		r.do(r.another(p), "start", `{"definition":"counter"}`)
-		<-time.After(2 * kafka.EffectTimeout)                // the tasks may be produced only just now
+		<-time.After(2 * kafka.EffectTimeout) // the tasks may be produced only just now
+
 		if n := b.Stats.Aside.Load(); n == 0 || n > inputs { // the others wait until there is room
 			t.Errorf("%d effects are aside, want some of %d tasks", n, inputs)
 		}

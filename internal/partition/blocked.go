@@ -28,8 +28,7 @@ func (r *reign) tell(ctx context.Context, err error) {
 // behind the fence: the lease in it is the last one, and stays as it was (O1). A record
 // that cannot be read is left alone: how long its lease lasts is not known.
 func (r *reign) publishBlocked(ctx context.Context, reason string) error {
-	topic, key := r.host.names.Authority(), []byte(strconv.Itoa(int(r.o.p)))
-	last, err := r.read.last(ctx, topic, r.o.p, key)
+	last, err := r.lastPublished(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,5 +46,13 @@ func (r *reign) publishBlocked(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	return r.txn.Run(ctx, []*kgo.Record{kafka.Placed(topic, r.o.p, key, value)}, nil)
+	return r.txn.Run(ctx, []*kgo.Record{kafka.Placed(r.host.names.Authority(), r.o.p, authorityKey(r.o.p), value)}, nil)
 }
+
+// lastPublished is the partition's last record in authority; nil if there is none.
+func (r *reign) lastPublished(ctx context.Context) (*kgo.Record, error) {
+	return r.read.last(ctx, r.host.names.Authority(), r.o.p, authorityKey(r.o.p))
+}
+
+// authorityKey is the key of a partition's records in authority.
+func authorityKey(p int32) []byte { return strconv.AppendInt(nil, int64(p), 10) }

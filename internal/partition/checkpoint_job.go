@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -150,7 +149,7 @@ func (j *job) transact(ctx context.Context, records []*kgo.Record, owners int) e
 	if err != nil {
 		return err
 	}
-	records = append(records, kafka.Placed(h.names.Authority(), j.r.o.p, []byte(strconv.Itoa(int(j.r.o.p))), record))
+	records = append(records, kafka.Placed(h.names.Authority(), j.r.o.p, authorityKey(j.r.o.p), record))
 	err = j.r.txn.Run(ctx, records, commit)
 	for h.Flaws.UnfencedCheckpoint && deposed(err) {
 		if err = j.r.txn.Fence(ctx); err == nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ func (r *reign) unhidden(ctx context.Context) error {
 // publishedUntil is the end of the lease as its owner renewed it last. After the
 // fence nobody can renew it any more (O1).
 func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
-	last, err := r.read.last(ctx, r.host.names.Authority(), r.o.p, []byte(strconv.Itoa(int(r.o.p))))
+	last, err := r.lastPublished(ctx)
 	if err != nil || last == nil {
 		return 0, err
 	}

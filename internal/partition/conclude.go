@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"fmt"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -80,7 +79,7 @@ func (p *Processor) fold(e events.Event, rec *events.Record) {
 			p.tx.Put(quarantineKey(e.Log), &quarantineRow{Reason: lossReason(e), Active: e.Log == events.FromInbox})
 		}
 	case *events.JournalLost:
-		reason := cut(fmt.Sprintf("journal: %s; %s went on from the last checkpoint: %s", e.Reason, e.By.Who, e.By.Why), reasonBytes)
+		reason := journalLossReason(e)
 		p.tx.Put(quarantineKey(events.FromEngine), &quarantineRow{Reason: reason})
 		p.tx.Put(doubtKey, &doubtRow{Generation: p.inputs[events.FromCommands].row.Generation, Below: e.Commands, Reason: reason})
 	case *events.QuarantineEnded:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -52,23 +51,22 @@ var errGivenUp = errors.New("the journal is given up as far as an operator has a
 // Without one the loss stays its error.
 func (r *reign) orGoOn(ctx context.Context, err error) error {
 	var loss *LossError
-	if !errors.As(err, &loss) || r.host.Flaws.LateFence {
+	if !errors.As(err, &loss) {
 		return err
 	}
 	m, stamp, failed := r.stampedNewest(ctx)
 	if failed != nil {
 		return failed
 	}
-	if failed := r.hear(ctx, 0); failed != nil {
+	// A word of before the last checkpoint is of another loss.
+	word, failed := r.heardOf(ctx, loss, 0, func(w *heardWord) bool { return w.stamp > stamp })
+	switch {
+	case failed != nil:
 		return failed
+	case word == nil:
+		return err
 	}
-	for _, w := range r.o.heard.words {
-		// A word of before the last checkpoint is of another loss.
-		if body := w.cmd.Body.(*events.AcceptLoss); loss.accepts(body) && w.stamp > stamp {
-			return r.giveUp(ctx, loss, m, w.cmd)
-		}
-	}
-	return err
+	return r.giveUp(ctx, loss, m, word)
 }
 
 // giveUp goes on from a checkpoint, nil being none, without the journal behind it.
@@ -127,7 +125,7 @@ func (r *reign) storedEpoch() uint64 {
 // partition may be served by who does not know of the loss: no other one knows so
 // from the journal.
 func (r *reign) lastLease(ctx context.Context) (epoch uint64, err error) {
-	last, err := r.read.last(ctx, r.host.names.Authority(), r.o.p, []byte(strconv.Itoa(int(r.o.p))))
+	last, err := r.lastPublished(ctx)
 	if err != nil || last == nil {
 		return 0, err
 	}

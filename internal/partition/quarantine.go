@@ -14,6 +14,11 @@ func lossReason(e *events.InputLost) string {
 	return cut(fmt.Sprintf("%s: %s; %s went on without them: %s", e.Log, vanished(e), e.By.Who, e.By.Why), reasonBytes)
 }
 
+// journalLossReason is the same of the journal.
+func journalLossReason(e *events.JournalLost) string {
+	return cut(fmt.Sprintf("journal: %s; %s went on from the last checkpoint: %s", e.Reason, e.By.Who, e.By.Why), reasonBytes)
+}
+
 // quarantine is the walk over the workflows that a loss may concern. Nothing else is
 // decided while it lasts, so none of them goes on before it has been asked. Whoever
 // recovers in the middle begins it again: who is quarantined already says so.

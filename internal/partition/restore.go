@@ -185,15 +185,24 @@ func (r *reign) fits(m *marker) error {
 		}
 		return nil
 	}
-	switch {
-	case !bytes.Equal(m.Topic, r.id.journal):
+	if !bytes.Equal(m.Topic, r.id.journal) {
 		return r.journalLoss(0, m.covered(), "was made anew: its checkpoint is of another one")
-	case r.span.End < m.covered():
-		return r.journalLoss(m.needs(), m.covered(), fmt.Sprintf("ends at offset %d, before a known position: offset %d", r.span.End, m.covered()))
-	case m.needs() < r.span.Start:
+	}
+	if err := r.journalReaches(m); err != nil {
+		return err
+	}
+	if m.needs() < r.span.Start {
 		return r.journalLoss(m.needs(), r.span.End, fmt.Sprintf("begins at offset %d, after what the last checkpoint needs: offset %d", r.span.Start, m.needs()))
 	}
 	return nil
+}
+
+// journalReaches refuses a journal that ends before what a marker knows of it.
+func (r *reign) journalReaches(m *marker) error {
+	if m.covered() <= r.span.End {
+		return nil
+	}
+	return r.journalLoss(m.needs(), m.covered(), fmt.Sprintf("ends at offset %d, before a known position: offset %d", r.span.End, m.covered()))
 }
 
 // reuse goes on with a proven store. Another owner may have written checkpoints
@@ -212,8 +221,8 @@ func (r *reign) reuse(ctx context.Context) error {
 		return err
 	}
 	r.check.redos.counts = newest.Redos
-	if r.span.End < newest.covered() {
-		return r.journalLoss(newest.needs(), newest.covered(), fmt.Sprintf("ends at offset %d, before a known position: offset %d", r.span.End, newest.covered()))
+	if err := r.journalReaches(newest); err != nil {
+		return err
 	}
 	r.check.cursors, r.check.at, r.check.covered = newest.Cursors, newest.Applied.Position, newest.covered()
 	r.check.floor = newest.ReplayFrom

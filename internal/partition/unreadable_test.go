@@ -3,7 +3,6 @@ package partition
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func TestO2AnUnreadablePublishedLeaseIsWaitedOut(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				p := r.partitionOf("w")
 				killed := r.killOwnerAfter(p, 30*time.Second)
-				bad := kafka.Placed(r.names.Authority(), p, []byte(strconv.Itoa(int(p))), []byte(c.value))
+				bad := kafka.Placed(r.names.Authority(), p, authorityKey(p), []byte(c.value))
 				bad.Timestamp = killed.Add(-c.age)
 				r.must(r.producer.ProduceSync(context.Background(), bad).FirstErr())
 				b := r.start("b", p)
@@ -48,7 +47,7 @@ func TestO2AnUnreadableLeaseLastsAsItsOwnersLeasesDo(t *testing.T) {
 				r.settings.Lease = 40 * time.Second
 				killed := r.killOwnerAfter(p, 3*time.Minute)
 				r.must(r.producer.ProduceSync(context.Background(),
-					kafka.Placed(r.names.Authority(), p, []byte(strconv.Itoa(int(p))), []byte("{"))).FirstErr())
+					kafka.Placed(r.names.Authority(), p, authorityKey(p), []byte("{"))).FirstErr())
 				r.settings.Lease = 5 * time.Second
 				name := "a"
 				if lost {

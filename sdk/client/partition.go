@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Loss is records of an input log that are gone: those of a partition's log from an
-// offset to before another one.
+// Loss is records that are gone: those of one of a partition's logs from an offset to
+// before another one.
 type Loss struct {
 	Log  string `json:"log"` // commands, inbox or journal
 	From int64  `json:"from"`
