@@ -3,7 +3,10 @@ package partition
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -31,6 +34,25 @@ func (e *LossError) Error() string {
 	return fmt.Sprintf("%s partition %d %s; bring them back, or go on without them: "+
 		"heddle partitions accept-loss %d --log %s --from %d --to %d --by WHO --why WHY",
 		e.Log, e.Partition, e.What, e.Partition, e.Log, e.From, e.To)
+}
+
+// lossCommand is what Error tells an operator to type.
+var lossCommand = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
+
+// LossIn is the loss whose command stands in the reason of a blocked partition, as an
+// operator reads it: without What. ok is false where there is none.
+func LossIn(reason string) (loss LossError, ok bool) {
+	m := lossCommand.FindStringSubmatch(reason)
+	if m == nil {
+		return LossError{}, false
+	}
+	partition, err := strconv.ParseInt(m[1], 10, 32)
+	from, bad := strconv.ParseInt(m[3], 10, 64)
+	to, worse := strconv.ParseInt(m[4], 10, 64)
+	if errors.Join(err, bad, worse) != nil {
+		return LossError{}, false
+	}
+	return LossError{Partition: int32(partition), Log: m[2], From: from, To: to}, true
 }
 
 // accepts says whether an operator's word is about exactly this loss: a later one

@@ -11,12 +11,12 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// accept is an operator who goes on without some records of an input log.
-func (r *rig) accept(p int32, s events.Source, from, to int64) (id string) {
+// accept is an operator who goes on without some records of a log.
+func (r *rig) accept(p int32, log string, from, to int64) (id string) {
 	r.t.Helper()
 	r.seq++
 	id = fmt.Sprintf("accept-%d", r.seq)
-	r.sendAs(id, p, events.PartitionWorkflow(p), "accept_loss", fmt.Sprintf(`{"log":%q,"from":%d,"to":%d,"by":"ann","why":"the disk is gone"}`, s, from, to))
+	r.sendAs(id, p, events.PartitionWorkflow(p), "accept_loss", fmt.Sprintf(`{"log":%q,"from":%d,"to":%d,"by":"ann","why":"the disk is gone"}`, log, from, to))
 	return id
 }
 
@@ -56,14 +56,14 @@ func TestALossWaitsForAnOperatorsWord(t *testing.T) {
 				t.Errorf("it is blocked by %q, which lacks %q", why, part)
 			}
 		}
-		r.accept(p, events.FromCommands, from, from+1) // another range
-		r.accept(p, events.FromInbox, from, from+2)    // another log
+		r.accept(p, events.FromCommands.String(), from, from+1) // another range
+		r.accept(p, events.FromInbox.String(), from, from+2)    // another log
 		<-time.After(30 * time.Second)
 		b.await(Blocked)
 		if r.has(p, "InputLost") != 0 || r.epochs(p) != epoch {
 			t.Error("the owner took over, or passed the loss by, without an operator's word")
 		}
-		id := r.accept(p, events.FromCommands, from, from+2)
+		id := r.accept(p, events.FromCommands.String(), from, from+2)
 		b.await(Owning)
 		if got := r.reply(id, 1); got.Result != events.ResultDone {
 			t.Errorf("the operator got %+v", got)
@@ -106,9 +106,9 @@ func TestAWordAcceptsOneLoss(t *testing.T) {
 		from := lose()
 		b := r.start("b", p)
 		b.await(Blocked)
-		r.accept(p, events.FromCommands, from, from+1)
+		r.accept(p, events.FromCommands.String(), from, from+1)
 		b.await(Owning)
-		if got := r.reply(r.accept(p, events.FromCommands, from, from+1), 1); got.Refusal == nil || got.Refusal.Code != "no_loss" {
+		if got := r.reply(r.accept(p, events.FromCommands.String(), from, from+1), 1); got.Refusal == nil || got.Refusal.Code != "no_loss" {
 			t.Errorf("without a loss the operator got %+v", got)
 		}
 		b.leave()
@@ -137,7 +137,7 @@ func TestALossOfTheInboxConcernsOpenAttemptsOnly(t *testing.T) {
 		b := r.start("b", p)
 		defer b.leave()
 		b.await(Blocked)
-		r.accept(p, events.FromInbox, from, from+1)
+		r.accept(p, events.FromInbox.String(), from, from+1)
 		b.await(Owning)
 		r.adder()
 		if sum := r.settled("w"); sum != 7 {
@@ -167,7 +167,7 @@ func TestAQuarantineSurvivesItsOwner(t *testing.T) {
 		from := r.end(r.names.Commands(), p)
 		r.send("w", "input", `{"input": 7}`)
 		r.purge(r.names.Commands(), p, from+1)
-		r.accept(p, events.FromCommands, from, from+1)
+		r.accept(p, events.FromCommands.String(), from, from+1)
 		b := r.start("b", p)
 		for r.has(p, "InputLost") == 0 {
 			<-time.After(time.Millisecond)

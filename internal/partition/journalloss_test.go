@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,23 +11,14 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-var typed = regexp.MustCompile(`accept-loss \d+ --log (\w+) --from (\d+) --to (\d+)`)
-
 // acceptWhy is an operator who types what the reason of a blocked partition says.
 func (r *rig) acceptWhy(p int32, why string) (id string) {
 	r.t.Helper()
-	m := typed.FindStringSubmatch(why)
-	if m == nil || m[1] != events.JournalLog {
+	loss, ok := LossIn(why)
+	if !ok || loss.Partition != p || loss.Log != events.JournalLog {
 		r.t.Fatalf("%q has no command about the journal", why)
 	}
-	from, err := strconv.ParseInt(m[2], 10, 64)
-	r.must(err)
-	to, err := strconv.ParseInt(m[3], 10, 64)
-	r.must(err)
-	r.seq++
-	id = fmt.Sprintf("accept-%d", r.seq)
-	r.sendAs(id, p, events.PartitionWorkflow(p), "accept_loss", fmt.Sprintf(`{"log":"journal","from":%d,"to":%d,"by":"ann","why":"the disk is gone"}`, from, to))
-	return id
+	return r.accept(p, loss.Log, loss.From, loss.To)
 }
 
 // A partition whose journal lacks what its state rests on waits for an operator's word,
@@ -120,7 +109,7 @@ func givenUpBeside(r *rig, survive int64) {
 	read := r.end(r.names.Commands(), p)
 	r.purge(r.names.Commands(), p, read)
 	r.acceptWhy(p, b.await(Blocked).Why)
-	r.accept(p, events.FromCommands, 0, read)
+	r.accept(p, events.FromCommands.String(), 0, read)
 	b.await(Owning)
 	r.unknown("w")
 	b.kill()
@@ -226,7 +215,7 @@ func (r *rig) loseJournal(rnd *rand.Rand) {
 // accepts what blocks them.
 func (r *rig) served(name string, rnd *rand.Rand) *site {
 	r.t.Helper()
-	said := map[string]bool{}
+	said := map[LossError]bool{}
 	for range rnd.IntN(4) {
 		s := r.start([]string{"a", "b", "c"}[rnd.IntN(3)], 0)
 		r.operates(s, said, time.Duration(rnd.IntN(20_000))*time.Millisecond)
@@ -241,15 +230,15 @@ func (r *rig) served(name string, rnd *rand.Rand) *site {
 
 // operates is an operator who accepts what blocks a planner, once each, until it owns or
 // the time is over.
-func (r *rig) operates(s *site, said map[string]bool, within time.Duration) {
+func (r *rig) operates(s *site, said map[LossError]bool, within time.Duration) {
 	r.t.Helper()
 	for until := time.Now().Add(within); time.Now().Before(until); <-time.After(10 * time.Millisecond) {
 		at := s.owners[0].Status()
 		if at.State == Owning {
 			return
 		}
-		if command := typed.FindString(at.Why); at.State == Blocked && command != "" && !said[command] {
-			said[command] = true
+		if loss, ok := LossIn(at.Why); at.State == Blocked && ok && !said[loss] {
+			said[loss] = true
 			r.acceptWhy(0, at.Why)
 		}
 	}

@@ -75,7 +75,7 @@ func TestInputsThatRetentionTookAreJournaled(t *testing.T) {
 		b := r.start("a", p)
 		defer b.leave()
 		b.await(Blocked)
-		r.accept(p, events.FromCommands, from, from+1)
+		r.accept(p, events.FromCommands.String(), from, from+1)
 		r.do("w", "input", `{"input": 7}`)
 		if sum := r.settled("w"); sum != 21 {
 			t.Errorf("sum is %d, want 21", sum)

@@ -3,15 +3,10 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
 )
-
-// lossText is a blocked owner's reason, as an operator reads it.
-var lossText = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
 
 // watching is how long an operator looks for what a loss has blocked.
 const watching = 40 * time.Second
@@ -44,14 +39,12 @@ func (w *world) acceptLosses(n *node, rng *rand.Rand) {
 		if o == nil || o.Status().State != partition.Blocked {
 			continue
 		}
-		m := lossText.FindStringSubmatch(o.Status().Why)
-		if m == nil || w.losses[m[0]] {
+		loss, ok := partition.LossIn(o.Status().Why)
+		if !ok || w.losses[loss] {
 			continue
 		}
-		w.losses[m[0]] = true
-		from, _ := strconv.ParseInt(m[3], 10, 64) // digits
-		to, _ := strconv.ParseInt(m[4], 10, 64)
-		w.operator("accept_loss", p, millis(rng, 0, 3000), map[string]any{"log": m[2], "from": from, "to": to, "by": "an operator", "why": "it is gone"})
+		w.losses[loss] = true
+		w.operator("accept_loss", p, millis(rng, 0, 3000), map[string]any{"log": loss.Log, "from": loss.From, "to": loss.To, "by": "an operator", "why": "it is gone"})
 		w.resumeQuarantined(p, rng)
 	}
 }

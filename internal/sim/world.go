@@ -43,21 +43,21 @@ type world struct {
 	takers     []*taker
 	owner      []int // of partitions: the slot that the group gave it to; -1: none
 	starts     int
-	orders     int                      // of operators
-	aborts     int                      // processes that ended by themselves
-	kills      int                      // of takers
-	noted      map[place]map[int64]bool // what takers have committed to be done, behind an offset
-	doubtful   map[int32]int64          // partitions whose lease may not have excluded another, and since which tick
-	decided    map[inLog]int64          // the ticks at which records of journals were written
-	commanded  map[inLog][]int64        // and commands, one after the other in the same place
-	leases     map[lease]int64          // until when (Unix ms) they last at most, under mu
-	others     int                      // faults that do not leave owners in peace
-	strays     int                      // commands that were written to the wrong partition alone
-	stumbles   []stumbles               // by partition
-	thinned    map[place]bool           // input logs that have lost records
-	losses     map[string]bool          // that an operator has accepted
-	cursors    cursors                  // of the planners' group
-	foreigners int                      // that wrote in transactions
+	orders     int                          // of operators
+	aborts     int                          // processes that ended by themselves
+	kills      int                          // of takers
+	noted      map[place]map[int64]bool     // what takers have committed to be done, behind an offset
+	doubtful   map[int32]int64              // partitions whose lease may not have excluded another, and since which tick
+	decided    map[inLog]int64              // the ticks at which records of journals were written
+	commanded  map[inLog][]int64            // and commands, one after the other in the same place
+	leases     map[lease]int64              // until when (Unix ms) they last at most, under mu
+	others     int                          // faults that do not leave owners in peace
+	strays     int                          // commands that were written to the wrong partition alone
+	stumbles   []stumbles                   // by partition
+	thinned    map[place]bool               // input logs that have lost records
+	losses     map[partition.LossError]bool // that an operator has accepted
+	cursors    cursors                      // of the planners' group
+	foreigners int                          // that wrote in transactions
 
 	users   []*user
 	working sync.WaitGroup // users and what they do later
@@ -126,7 +126,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, losses: map[string]bool{}}
+	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, losses: map[partition.LossError]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}

@@ -3,8 +3,6 @@ package equivalence
 import (
 	"context"
 	"encoding/json"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,14 +10,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
-
-// lossText is what a blocked partition tells an operator to type.
-var lossText = regexp.MustCompile(`accept-loss (\d+) --log (\w+) --from (\d+) --to (\d+)`)
 
 // ofOperator says whether a command, by its id, is to a partition itself.
 func ofOperator(id string) bool {
@@ -43,32 +39,28 @@ func (w *world) operate() (end func()) {
 }
 
 func (w *world) acceptLosses(ctx context.Context, cl *kgo.Client, working *sync.WaitGroup) {
-	accepted := map[string]bool{}
+	accepted := map[partition.LossError]bool{}
 	for ctx.Err() == nil {
 		cl.PollFetches(ctx).EachRecord(func(k *kgo.Record) {
 			var rec snapshot.Record
 			if json.Unmarshal(k.Value, &rec) != nil || rec.Blocked == nil {
 				return
 			}
-			m := lossText.FindStringSubmatch(*rec.Blocked)
-			if m == nil || accepted[m[0]] {
+			loss, ok := partition.LossIn(*rec.Blocked)
+			if !ok || accepted[loss] {
 				return
 			}
-			accepted[m[0]] = true
-			w.happened("a loss that an operator accepts", "loss", m[0])
-			working.Go(func() { w.acceptLoss(ctx, m) })
+			accepted[loss] = true
+			w.happened("a loss that an operator accepts", "loss", *rec.Blocked)
+			working.Go(func() { w.acceptLoss(ctx, loss) })
 		})
 	}
 }
 
-func (w *world) acceptLoss(ctx context.Context, m []string) {
-	n := [3]int64{}
-	for i, text := range []string{m[1], m[3], m[4]} {
-		n[i], _ = strconv.ParseInt(text, 10, 64) // digits
-	}
-	_, err := w.client.AcceptLoss(ctx, int32(n[0]), client.Loss{Log: m[2], From: n[1], To: n[2]}, client.By{Who: "an operator", Why: "it is gone"})
+func (w *world) acceptLoss(ctx context.Context, l partition.LossError) {
+	_, err := w.client.AcceptLoss(ctx, l.Partition, client.Loss{Log: l.Log, From: l.From, To: l.To}, client.By{Who: "an operator", Why: "it is gone"})
 	if err != nil && ctx.Err() == nil {
-		w.happened("an acceptance that was refused", "loss", m[0], "error", err)
+		w.happened("an acceptance that was refused", "log", l.Log, "from", l.From, "to", l.To, "error", err)
 	}
 }
 

@@ -4,18 +4,16 @@ package integration
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
@@ -109,19 +107,23 @@ func TestAnUncleanElection(t *testing.T) {
 // acceptLoss is an operator who accepts what the reason of a blocked partition says.
 func (d *deployment) acceptLoss(p int32) {
 	d.t.Helper()
-	typed := regexp.MustCompile(fmt.Sprintf(`accept-loss %d --log (\w+) --from (\d+) --to (\d+)`, p))
-	var said []string
+	var loss partition.LossError
 	eventually(d.t, takeoverLimit, "readiness has the command to type", func() error {
-		var all json.RawMessage
-		err := d.api.get("/v1/readiness", &all)
-		if said = typed.FindStringSubmatch(string(all)); said == nil {
-			return fmt.Errorf("it says %s, %v", all, err)
+		var all snapshot.Aggregate
+		if err := d.api.get("/v1/readiness", &all); err != nil {
+			return err
 		}
-		return nil
+		for _, of := range all.Partitions {
+			for _, reason := range of.Readiness.Reasons {
+				if l, ok := partition.LossIn(reason); ok && l.Partition == p {
+					loss = l
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("it says %+v", all)
 	})
-	from, _ := strconv.ParseInt(said[2], 10, 64) // digits
-	to, _ := strconv.ParseInt(said[3], 10, 64)
-	body := object{"log": said[1], "from": from, "to": to, "by": "ann", "why": "the disk of its leader is gone"}
+	body := object{"log": loss.Log, "from": loss.From, "to": loss.To, "by": "ann", "why": "the disk of its leader is gone"}
 	if err := d.api.do(http.MethodPost, fmt.Sprintf("/v1/partitions/%d/accept-loss", p), body, nil); err != nil {
 		d.t.Fatal(err)
 	}
