@@ -116,10 +116,15 @@ func Open(ctx context.Context, o Options) (*Asker, error) {
 		a.producer.Close()
 		return nil, err
 	}
-	if err := a.settleIn(ctx); err != nil {
+	if err = a.settleIn(ctx); err != nil {
+		err = fmt.Errorf("find a place in %s: %w", names.Replies(), err)
+	} else {
+		err = kafka.MayWrite(ctx, a.producer)
+	}
+	if err != nil {
 		a.producer.Close()
 		a.replies.Close()
-		return nil, fmt.Errorf("find a place in %s: %w", names.Replies(), err)
+		return nil, err
 	}
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop

@@ -2,16 +2,15 @@ package definitions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -67,7 +66,7 @@ func (q *Queues) Ensure(ctx context.Context, d *definition.Definition) error {
 	}
 	for i, name := range missing {
 		err := q.set.AddQueue(ctx, q.admin, name)
-		if forbidden(err) {
+		if kafka.IsUnauthorized(err) { // others create its topics
 			return &UnknownQueueError{missing[i:]}
 		}
 		if err != nil {
@@ -80,11 +79,6 @@ func (q *Queues) Ensure(ctx context.Context, d *definition.Definition) error {
 func (q *Queues) missing(wanted []string) []string {
 	have := q.set.Queues()
 	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return slices.Contains(have, name) })
-}
-
-// forbidden says whether the cluster lets its topics be created by others only.
-func forbidden(err error) bool {
-	return errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed)
 }
 
 // queuesOf are the queues that the tasks of a definition go to, sorted.

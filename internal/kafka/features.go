@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -76,7 +75,7 @@ func shortSessions(ctx context.Context, cl *kgo.Client) (bool, error) {
 	if err == nil && len(configs) > 0 {
 		err = configs[0].Err
 	}
-	if authErr := (*kadm.AuthError)(nil); errors.As(err, &authErr) || errors.Is(err, kerr.ClusterAuthorizationFailed) {
+	if IsUnauthorized(err) {
 		return false, nil
 	}
 	if err != nil {

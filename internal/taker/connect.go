@@ -20,7 +20,7 @@ func (t *Taker) connect(ctx context.Context) error {
 	t.produce = t.producer.Produce
 	features, err := t.features(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("taker: %w", err)
 	}
 	if err := t.missing(ctx); err != nil {
 		return err
@@ -37,18 +37,26 @@ func (t *Taker) connect(ctx context.Context) error {
 	return nil
 }
 
-// features waits for the cluster: a taker may be started before its broker.
-func (t *Taker) features(ctx context.Context) (kafka.Features, error) {
-	for warned := false; ; warned = true {
-		f, err := kafka.LoadFeatures(ctx, t.producer)
-		if err == nil || !kafka.IsRetriable(err) {
+// features waits for the cluster, and for the right to report: a taker may be started
+// before its broker, and before it is granted anything. Nothing is taken until then.
+func (t *Taker) features(ctx context.Context) (f kafka.Features, err error) {
+	for told := ""; ; {
+		if f, err = kafka.LoadFeatures(ctx, t.producer); err == nil {
+			err = kafka.MayWrite(ctx, t.producer)
+		}
+		if err == nil || !kafka.IsRetriable(err) && !kafka.IsUnauthorized(err) {
 			return f, err
 		}
-		if !warned {
-			t.log.Warn("the Kafka cluster does not answer; trying on", "brokers", t.config.Kafka.Brokers, "error", err)
+		if err.Error() != told {
+			told = err.Error()
+			what := "the Kafka cluster does not answer; trying on"
+			if kafka.IsUnauthorized(err) {
+				what = "the Kafka cluster does not let this taker report, so it takes nothing; trying on"
+			}
+			t.log.Warn(what, "brokers", t.config.Kafka.Brokers, "error", err)
 		}
 		if pause(ctx, time.Second) != nil {
-			return f, fmt.Errorf("taker: %w", err)
+			return f, err
 		}
 	}
 }

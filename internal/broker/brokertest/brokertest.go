@@ -65,14 +65,28 @@ func StartDir(t testing.TB, dir string, o topics.Options) *Cluster {
 // broker unless told.
 func StartFake(t testing.TB, o topics.Options, fo ...kfake.Opt) (*kfake.Cluster, *Cluster) {
 	t.Helper()
+	c := &Cluster{}
+	return c.startFake(t, o, fo...), c
+}
+
+// StartFakeInBubble is StartFake inside the calling test's bubble, as StartInBubble is.
+func StartFakeInBubble(t testing.TB, o topics.Options) (*kfake.Cluster, *Cluster) {
+	t.Helper()
+	network := new(kfake.VirtualNetwork)
+	c := &Cluster{Config: kafka.Config{Dialer: network.DialContext}, bubble: true}
+	return c.startFake(t, o, kfake.ListenFn(network.Listen)), c
+}
+
+func (c *Cluster) startFake(t testing.TB, o topics.Options, fo ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
 	fake, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, fo...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(fake.Close)
-	c := &Cluster{Config: kafka.Config{Brokers: fake.ListenAddrs()}}
+	c.Config.Brokers = fake.ListenAddrs()
 	c.apply(t, o)
-	return fake, c
+	return fake
 }
 
 // StartInBubble runs a broker in memory inside the calling test's bubble: all

@@ -30,6 +30,9 @@ func (m *membership) Join(ctx context.Context) error {
 		return err
 	}
 	features, err := kafka.LoadFeatures(ctx, admin)
+	if err == nil {
+		err = kafka.MayWrite(ctx, admin)
+	}
 	admin.Close()
 	if err != nil {
 		return err

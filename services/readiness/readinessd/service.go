@@ -96,6 +96,9 @@ func open(ctx context.Context, cfg Config) (_ *Service, err error) {
 	if _, err = s.set.CheckToRun(ctx, s.admin); err != nil {
 		return nil, err
 	}
+	if err = kafka.MayWrite(ctx, s.admin); err != nil {
+		return nil, err
+	}
 	if s.tail, err = kafka.NewTail(cfg.Kafka, kafka.FromStart, s.set.Authority()); err != nil {
 		return nil, err
 	}
