@@ -42,16 +42,16 @@ type owner struct {
 	LeasedUntil string `json:"leased_until"`
 }
 
-func openFollower(cfg kafka.Config, partitions int32, logger *slog.Logger) (*follower, error) {
+func openFollower(ctx context.Context, cfg kafka.Config, partitions int32, logger *slog.Logger) (*follower, error) {
 	names, err := cfg.Names()
 	if err != nil {
 		return nil, err
 	}
-	cl, err := kafka.NewTail(cfg, kafka.FromStart, names.Authority(), names.Readiness())
+	cl, err := kafka.NewNewestTail(ctx, cfg, names.Authority(), names.Readiness())
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	f := &follower{
 		cl: cl, partitions: partitions, authority: names.Authority(), logger: logger, stop: stop, done: make(chan struct{}),
 		owners: map[int32]owner{}, readiness: map[string]shown{},

@@ -113,7 +113,7 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 	if g.book, err = definitions.Open(ctx, g.cfg.Kafka); err != nil {
 		return err
 	}
-	if g.follow, err = openFollower(g.cfg.Kafka, set.Partitions(), g.logger); err != nil {
+	if g.follow, err = openFollower(ctx, g.cfg.Kafka, set.Partitions(), g.logger); err != nil {
 		return err
 	}
 	g.view, err = openView(ctx, g.cfg.Kafka, g.cfg.Dir, g.logger)

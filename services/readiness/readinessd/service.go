@@ -99,7 +99,7 @@ func open(ctx context.Context, cfg Config) (_ *Service, err error) {
 	if err = kafka.MayWrite(ctx, s.admin); err != nil {
 		return nil, err
 	}
-	if s.tail, err = kafka.NewTail(cfg.Kafka, kafka.FromStart, s.set.Authority()); err != nil {
+	if s.tail, err = kafka.NewNewestTail(ctx, cfg.Kafka, s.set.Authority()); err != nil {
 		return nil, err
 	}
 	if s.producer, err = kafka.NewEffectsProducer(cfg.Kafka); err != nil {
