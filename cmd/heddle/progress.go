@@ -15,6 +15,7 @@ type progress struct {
 	out     io.Writer
 	began   time.Time          // of the first event
 	waiting map[string]*waiter // by runnable
+	unknown map[string]bool    // runnables whose task no taker knew, as was told
 }
 
 // waiter is an attempt that nobody has taken yet.
@@ -25,7 +26,7 @@ type waiter struct {
 }
 
 func newProgress(out io.Writer) *progress {
-	return &progress{out: out, waiting: map[string]*waiter{}}
+	return &progress{out: out, waiting: map[string]*waiter{}, unknown: map[string]bool{}}
 }
 
 // eventFields are the fields of events that progress looks at.
@@ -56,6 +57,9 @@ func (p *progress) event(e client.Event) {
 		p.began = e.Time
 	}
 	p.track(e.Type, f)
+	if p.repeats(e.Type, f.Runnable) {
+		return
+	}
 	if text := say(e.Type, f); text != "" {
 		fmt.Fprintf(p.out, "%8.3fs  %-16s %s\n", e.Time.Sub(p.began).Seconds(), shown(f.Component), shown(text))
 	}
@@ -72,6 +76,23 @@ func (p *progress) track(event string, f eventFields) {
 	default:
 		delete(p.waiting, f.Runnable)
 	}
+}
+
+// repeats says whether an event says no more than that a task is still offered to
+// takers that do not know it, as it is every few seconds.
+func (p *progress) repeats(event, runnable string) bool {
+	told := p.unknown[runnable]
+	switch event {
+	case "RunnableReturned":
+		p.unknown[runnable] = true
+		return told
+	case "RunnableDispatched":
+		return told
+	case "TimerFired":
+	default:
+		delete(p.unknown, runnable)
+	}
+	return false
 }
 
 // say puts an event into words; empty for those that say nothing new.
@@ -97,7 +118,7 @@ func say(event string, f eventFields) string {
 	case "RunnableLost":
 		return "its taker vanished"
 	case "RunnableReturned":
-		return "no taker of its queue knows this task"
+		return "no taker of its queue knows this task; it is offered again until one does"
 	case "RetryScheduled":
 		return "tries again at " + f.Due.Local().Format("15:04:05.000")
 	case "BranchNotTaken":

@@ -37,6 +37,34 @@ func TestWhatNobodyTakesIsToldOnce(t *testing.T) {
 	}
 }
 
+// A task that no taker knows is offered every few seconds: that is told once, and again
+// when something else has happened to it.
+func TestATaskThatNoTakerKnowsIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	say := func(types ...string) {
+		for _, name := range types {
+			p.event(event(t, `{"time":"2026-01-01T00:00:00Z","type":"`+name+`","runnable":"r1","component":"a","attempt":2,"queue":"q","error":{"type":"t","message":"m"}}`))
+		}
+	}
+	offered := []string{"RunnableDispatched", "RunnableReturned", "TimerFired"}
+	say(offered...)
+	once := out.String()
+	if !strings.Contains(once, "no taker of its queue knows this task") {
+		t.Fatalf("told: %s", once)
+	}
+	say(offered...)
+	say(offered...)
+	if got := out.String(); got != once {
+		t.Errorf("told more than once: %s", got)
+	}
+	say("RunnableFailed")
+	say(offered...)
+	if got := out.String(); strings.Count(got, "no taker of its queue knows this task") != 2 {
+		t.Errorf("told: %s", got)
+	}
+}
+
 func TestEventsAreToldInWords(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"RunnableCompleted","component":"a","value":{"x":1}}`:                    `→ {"x":1}`,

@@ -57,6 +57,9 @@ func (s Security) token(ctx context.Context) (string, error) {
 	defer cancel()
 	words := strings.Fields(s.TokenCommand)
 	out, err := exec.CommandContext(ctx, words[0], words[1:]...).Output()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "", fmt.Errorf("the token command %s has not printed a token within %v", words[0], tokenTime)
+	}
 	if err != nil {
 		return "", fmt.Errorf("the token command: %w", err)
 	}

@@ -20,18 +20,21 @@ func (c Config) Unreached(err error) error {
 // reachHint guesses from outside, where much looks the same.
 func (c Config) reachHint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "an authority of one's own is named by --kafka-ca-file"
+		return "an authority of one's own is named by --kafka-ca-file, in a program by Security.CAFile"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "another name than that of the host is given by --kafka-server-name"
+		return "another name than that of the host is given by --kafka-server-name, in a program by Security.ServerName"
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // an alert of TLS
-		return "is the certificate of --kafka-cert-file one that the broker trusts?"
+		return "is the certificate of --kafka-cert-file (Security.CertFile) one that the broker trusts?"
 	}
 	if c.logsIn() && refusesLogin(err) {
-		return "the login may be refused: are --kafka-sasl, the user and the password or token those of the brokers?"
+		return "the login may be refused: are --kafka-sasl (Security.SASL), the user and the password or token those of the brokers?"
 	}
-	return "is it a Kafka broker, and does it want TLS (--kafka-tls) or a login (--kafka-sasl)?"
+	if encrypts, err := c.Security.tlsConfig(); c.TLS != nil || encrypts != nil && err == nil {
+		return "is it a Kafka broker that speaks TLS at this port (one that does not is reached without --kafka-tls, Security.TLS), and does it want a login (--kafka-sasl, Security.SASL)?"
+	}
+	return "is it a Kafka broker, and does it want TLS (--kafka-tls, Security.TLS) or a login (--kafka-sasl, Security.SASL)?"
 }
 
 func (c Config) logsIn() bool {

@@ -46,6 +46,12 @@ func TestSecuredListenersTakeWhoHasWhatTheyAskFor(t *testing.T) {
 		wrong    kafka.Security
 		says     string // to who has not
 	}{
+		"plain text": {
+			brokertest.Security{},
+			kafka.Security{},
+			kafka.Security{TLS: true},
+			"without --kafka-tls",
+		},
 		"TLS": {
 			brokertest.Security{TLS: ca.Server(t, "broker.test", false)},
 			kafka.Security{CAFile: ca.File, ServerName: "broker.test"},

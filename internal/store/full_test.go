@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -44,7 +46,8 @@ func TestAFullDiskIsTheEndOfTheStoreOnly(t *testing.T) {
 		t.Run("no more "+part, func(t *testing.T) {
 			disk := newFilling(part)
 			broken := make(chan error, 1)
-			o := Options{Dir: "p0", FS: disk, Broken: func(err error) { broken <- err }}
+			var told bytes.Buffer
+			o := Options{Dir: "p0", FS: disk, Broken: func(err error) { broken <- err }, Logger: slog.New(slog.NewTextHandler(&told, nil))}
 			s := openFilled(t, o)
 			disk.full.Store(true)
 			if err := s.Flush(); err != nil {
@@ -57,6 +60,9 @@ func TestAFullDiskIsTheEndOfTheStoreOnly(t *testing.T) {
 				t.Error("a store that is given up takes a batch")
 			}
 			_ = s.Close() // it may fail, as it is what it is
+			if line := told.String(); !strings.Contains(line, "the store is given up") || strings.Contains(line, "stack trace") {
+				t.Errorf("the log says %s", line)
+			}
 			disk.full.Store(false)
 			if err := Discard(o); err != nil {
 				t.Fatal(err)

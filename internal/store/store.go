@@ -61,9 +61,10 @@ func (s *Store) load() error {
 
 // broke gives the store up; it can be made again.
 func (s *Store) broke(err error) {
-	s.opts.Logger.Error("the store is given up", "dir", s.opts.Dir, "error", err)
+	err = fmt.Errorf("the store in %s: %w", s.opts.Dir, err) // which is logged without the stack of Pebble's error
+	s.opts.Logger.Error("the store is given up", "error", err)
 	if s.opts.Broken != nil {
-		s.opts.Broken(fmt.Errorf("the store in %s: %w", s.opts.Dir, err))
+		s.opts.Broken(err)
 	}
 }
 

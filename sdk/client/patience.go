@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -120,6 +121,9 @@ func hint(err error) string {
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return ""
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "; does a gateway run there (heddle dev and heddle gateway start one), and is it this URL?"
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return ""

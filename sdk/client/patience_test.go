@@ -43,14 +43,18 @@ func mute(conn net.Conn) {
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-// Who speaks TLS where none is spoken, or the other way round, is told which.
+// Who speaks TLS where none is spoken, or the other way round, is told which, and who
+// asks where nobody listens, that nobody does.
 func TestTheWrongSchemeIsNamed(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	defer secure.Close()
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
 	for url, says := range map[string]string{
+		gone.URL: "does a gateway run there",
 		strings.Replace(plain.URL, "http:", "https:", 1):  "speaks http, not https",
 		strings.Replace(secure.URL, "https:", "http:", 1): "speaks https, not http",
 		secure.URL: "--ca-file",
