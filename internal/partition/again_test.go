@@ -49,7 +49,7 @@ func TestE5WhatIsReleasedAgainLooksAtTheLeaseAsOfThen(t *testing.T) {
 			if err := newStoreState(s, store.NewBudget(1<<10)).Commit(1, m.p.tail, []rows.Write{left}); err != nil {
 				t.Fatal(err)
 			}
-			m.now = m.now.Add(c.takes)
+			m.now, m.p.Stored = m.now.Add(c.takes), s
 			if err := m.p.rerelease(s); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 type Outlet struct {
 	Topic     string
 	Partition int32
+	Of        int32 // partitions of the topic; 0: that is not known
 }
 
 func (o Outlet) String() string {
@@ -25,7 +26,7 @@ func (o Outlet) String() string {
 }
 
 func compareOutlets(a, b Outlet) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Of, b.Of))
 }
 
 // aside are the effects whose outlets take nothing for now. Nothing outside may
@@ -33,6 +34,7 @@ func compareOutlets(a, b Outlet) int {
 // outbox and the open attempts have them (E1).
 type aside struct {
 	lanes map[Outlet]*lane
+	notes notes
 }
 
 // lane is what waits for one outlet. While there is one, all that is released
@@ -41,7 +43,9 @@ type lane struct {
 	at     Outlet
 	back   []remains          // let out, and came back: they go first
 	list   []remains          // in the order of their records
-	newest map[string]remains // summaries: the only one of its workflow that counts
+	newest map[string]remains // summaries in memory: the only one of its workflow that counts; nil: of other kinds
+	enough int                // of a list of tasks, above which those that are over leave it
+	beyond beyond             // what memory has no room for; not of tasks, whose attempts are in memory
 	probe  *Outgoing          // finds out whether it takes something, where nothing else waits
 	out    int                // let out, and not answered
 	told   bool               // in the owner's logs
@@ -121,7 +125,11 @@ func (p *Processor) wait(l *lane, o *Outgoing) {
 	}
 	o.aside = true
 	left := remainsOf(o)
-	if o.Kind == machine.StatusEffect && !p.counts(l, left) {
+	if o.Kind == machine.StatusEffect && !p.supersedes(l, &left) {
+		return
+	}
+	if p.isBeyond(l, o, &left) {
+		p.leaveBeyond(l, &left)
 		return
 	}
 	switch {
@@ -132,12 +140,27 @@ func (p *Processor) wait(l *lane, o *Outgoing) {
 	default:
 		l.list = ordered(l.list, left)
 	}
+	if o.Kind == machine.StatusEffect {
+		l.newest[left.workflow] = left
+	}
 	p.Stats.Aside.Add(1)
+	p.thin(l)
 }
 
-// counts says whether a summary is the newest of its workflow in a lane. One whose
-// place another one takes is out: the newer record is behind its own.
-func (p *Processor) counts(l *lane, left remains) bool {
+// live is how many effects of a lane are in memory.
+func (l *lane) live() int {
+	if l.newest != nil {
+		return len(l.newest)
+	}
+	return len(l.back) + len(l.list)
+}
+
+// supersedes says whether no newer summary of its workflow is in the memory of a lane.
+// One whose place another one takes is out: the newer record is behind its own.
+func (p *Processor) supersedes(l *lane, left *remains) bool {
+	if l.newest == nil {
+		l.newest = map[string]remains{}
+	}
 	old, known := l.newest[left.workflow]
 	if known && left.before(&old) {
 		p.acked = append(p.acked, left.row())
@@ -145,25 +168,54 @@ func (p *Processor) counts(l *lane, left remains) bool {
 	}
 	if known {
 		p.acked = append(p.acked, old.row())
-	}
-	if l.newest == nil {
-		l.newest = map[string]remains{}
-	}
-	l.newest[left.workflow] = left
-	if len(l.list) > 2*len(l.newest)+mostSpare {
-		n := len(l.list)
-		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return l.newest[r.workflow] != r })
-		p.Stats.Aside.Add(int64(len(l.list) - n))
+		p.outrun(l, &old)
 	}
 	return true
+}
+
+// outrun takes a summary that is in the memory of a lane for out, and says whether it was
+// there. Its remains stay in the list and count no more.
+func (p *Processor) outrun(l *lane, left *remains) bool {
+	if l.newest[left.workflow] != *left {
+		return false
+	}
+	delete(l.newest, left.workflow)
+	p.Stats.Aside.Add(-1)
+	return true
+}
+
+// thin removes from the list of a lane what counts no more, once it is about half of it:
+// so it is as long as there are workflows in memory, or open attempts.
+func (p *Processor) thin(l *lane) {
+	switch {
+	case l.newest != nil:
+		if len(l.list) > 2*len(l.newest)+mostSpare {
+			l.list = slices.DeleteFunc(l.list, func(r remains) bool { return l.newest[r.workflow] != r })
+		}
+	case len(l.list) > max(l.enough, mostSpare) && l.list[0].kind == machine.TaskEffect:
+		n := len(l.list)
+		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return !p.stillOpen(&r) })
+		l.enough = 2 * len(l.list)
+		p.Stats.Aside.Add(int64(len(l.list) - n))
+	}
+}
+
+// stillOpen says whether the attempt of a task that is aside may still need it.
+func (p *Processor) stillOpen(left *remains) bool {
+	if p.landed.Position.Before(left.decided) {
+		return true // there will be one
+	}
+	at := p.watch.open[attemptKey{left.workflow, left.runnable}]
+	return at != nil && at.row.Decided == left.decided && !at.row.Notified
 }
 
 // overtaken forgets a summary that is aside: a newer one was sent.
 func (p *Processor) overtaken(o *Outgoing) {
 	left := remainsOf(o)
 	p.acked = append(p.acked, left.row())
-	if l := p.aside.lanes[p.Log.Outlet(o)]; l != nil && l.newest[o.Key] == left {
-		delete(l.newest, o.Key)
+	l := p.aside.lanes[p.Log.Outlet(o)]
+	if l != nil && !p.outrun(l, &left) && l.beyond.on && p.forgetBeyond(&left) {
+		p.lessBeyond(l, 1)
 	}
 }
 
@@ -173,6 +225,9 @@ func (l *lane) next(p *Processor) (remains, bool) {
 	from := &l.list
 	if len(l.back) > 0 && (len(l.list) == 0 || l.back[0].before(&l.list[0])) {
 		from = &l.back
+	}
+	if len(*from) == 0 && l.beyond.on {
+		p.fetch(l)
 	}
 	if len(*from) == 0 {
 		return remains{}, false
@@ -221,13 +276,17 @@ func (p *Processor) letOut(l *lane, most int) {
 		if !ok {
 			break
 		}
-		p.Stats.Aside.Add(-1)
-		if o := p.remadeOf(l, left); o != nil {
+		if l.newest == nil {
+			p.Stats.Aside.Add(-1)
+		} else if !p.outrun(l, &left) { // a newer one took its place
+			continue
+		}
+		if o := p.remadeOf(&left); o != nil {
 			p.letOutOf(l, o)
 			most--
 		}
 	}
-	if l.out > 0 || len(l.back) > 0 || len(l.list) > 0 {
+	if l.out > 0 || len(l.back) > 0 || len(l.list) > 0 || l.beyond.on {
 		return
 	}
 	if l.probe != nil {
@@ -253,29 +312,21 @@ func (p *Processor) roomAgain() bool {
 }
 
 // remadeOf makes an effect of its remains; nil if it is over by now.
-func (p *Processor) remadeOf(l *lane, left remains) *Outgoing {
-	switch left.kind {
-	case machine.TaskEffect:
+func (p *Processor) remadeOf(left *remains) *Outgoing {
+	if left.kind == machine.TaskEffect {
+		if !p.stillOpen(left) {
+			return nil
+		}
 		k := attemptKey{left.workflow, left.runnable}
-		at := p.watch.open[k]
-		if at == nil || at.row.Decided != left.decided || at.row.Notified {
-			return nil
-		}
-		o, _ := p.remake(k, at)
+		o, _ := p.remake(k, p.watch.open[k])
 		return o
-	case machine.StatusEffect:
-		if l.newest[left.workflow] != left {
-			return nil
-		}
-		delete(l.newest, left.workflow)
-	default: // the outbox has it as it is
 	}
-	var row *outboxRow
-	if bad := p.contained(func() { row = rows.Get[outboxRow](p.tx, left.row()) }); bad != "" {
-		p.fail(fmt.Errorf("reading the outbox: %s", bad))
+	row := &outboxRow{}
+	known, err := p.Stored.Get(left.row(), row)
+	if err != nil {
+		p.fail(fmt.Errorf("reading the outbox: %w", err))
 	}
-	p.tx.Reset()
-	if row == nil {
+	if !known {
 		return nil
 	}
 	return outgoing(left.row(), row)
@@ -284,7 +335,7 @@ func (p *Processor) remadeOf(l *lane, left remains) *Outgoing {
 // leaveAside ends the count of what waits: a successor finds it again.
 func (p *Processor) leaveAside() {
 	for _, l := range p.aside.lanes {
-		p.Stats.Aside.Add(-int64(len(l.back) + len(l.list)))
+		p.Stats.Aside.Add(-int64(l.live() + l.beyond.n))
 	}
 	p.aside.lanes = nil
 }
@@ -303,7 +354,7 @@ func (p *Processor) waiting() []string {
 	notes := []string{}
 	more, logs := 0, 0
 	for _, l := range p.lanes() {
-		n := len(l.back) + len(l.list) + l.out
+		n := l.live() + l.beyond.n + l.out
 		switch {
 		case n == 0:
 		case len(notes) < mostNotes:

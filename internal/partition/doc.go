@@ -22,7 +22,8 @@
 //
 // The loop runs ahead of acknowledgements within a bound of records and bytes.
 // What a log outside does not take for now leaves the bound, and memory: a lane
-// keeps what is needed to make it again (aside.go).
+// keeps what is needed to make it again (aside.go), or leaves it in the outbox alone
+// (beyond.go).
 //
 // # What a crash in each gap leaves
 //
@@ -45,7 +46,7 @@
 //
 // processor.go, decide.go, inflight.go and writing.go are the loop; inputs.go, commands.go,
 // misfits.go and operate.go the ways of inputs; conclude.go what follows from a
-// record, live and in replay; effects.go, aside.go, ledger.go, timers.go, liveness.go,
+// record, live and in replay; effects.go, aside.go, beyond.go, ledger.go, timers.go, liveness.go,
 // again.go, reads.go, reads_held.go and lease.go what a record changes beside the machine's rows.
 // owner.go, recover.go, turn.go, restore.go, replay.go, claim.go, vanish.go, accept.go, quarantine.go, originals.go, panics.go, serve.go, suspects.go, unapplied.go,
 // checkpoint.go, checkpoint_job.go, redo.go, pace.go, marker.go and published.go are an owner's

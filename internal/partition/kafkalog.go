@@ -58,7 +58,9 @@ var errNoQueue = errors.New("the queue has no topic, or none that is known yet; 
 // else there is where its key belongs.
 func (l *kafkaLog) Outlet(o *Outgoing) Outlet {
 	at := Outlet{Topic: l.host.topicOf(o), Partition: -1}
-	switch n := l.host.queues.partitions(at.Topic); {
+	n := l.host.queues.partitions(at.Topic)
+	at.Of = n
+	switch {
 	case n == 0:
 	case o.Kind == machine.TaskEffect:
 		at.Partition = int32((uint64(l.p) + o.Spread) % uint64(n))

@@ -59,7 +59,7 @@ func newModel(t testing.TB, settings Settings) *model {
 	}
 	m.p = NewProcessor(Config{
 		Partition: 0, Partitions: 1, Names: names, Settings: settings,
-		Machine: &counter{key: secret, panic: "cursed"}, State: m, Log: m, Clock: m,
+		Machine: &counter{key: secret, panic: "cursed"}, State: m, Stored: storedModel{m}, Log: m, Clock: m,
 		Stats: &Stats{}, Logger: slog.New(slog.DiscardHandler),
 	})
 	m.p.epoch, m.p.seq = 1, 1
@@ -77,7 +77,7 @@ func (m *model) Append(rec *kgo.Record, _ uint64) { m.journal = append(m.journal
 func (m *model) Produce(o *Outgoing) { m.produced = append(m.produced, o) }
 
 // Outlet implements Log.
-func (m *model) Outlet(o *Outgoing) Outlet { return Outlet{kindName(o.Kind) + o.Queue, 0} }
+func (m *model) Outlet(o *Outgoing) Outlet { return Outlet{Topic: kindName(o.Kind) + o.Queue} }
 
 // AskEnds implements Log.
 func (m *model) AskEnds() { m.asked++ }
@@ -114,6 +114,24 @@ func (m *model) Scan(k rows.Key, fresh rows.Maker, visit func(rows.Key, rows.Row
 		all.Commit([]rows.Write{p.w})
 	}
 	all.Scan(k, fresh, visit)
+}
+
+// storedModel is StoredRows of a model.
+type storedModel struct{ m *model }
+
+// Get implements StoredRows.
+func (s storedModel) Get(k rows.Key, into rows.Row) (bool, error) {
+	row := s.m.memory.Get(k, nil)
+	if row == nil {
+		return false, nil
+	}
+	return true, wire.Unmarshal(wire.Marshal(row), into)
+}
+
+// Scan implements StoredRows.
+func (s storedModel) Scan(from rows.Key, visit func(rows.Key, []byte) bool) error {
+	s.m.memory.Scan(from, nil, func(k rows.Key, row rows.Row) bool { return visit(k, wire.Marshal(row)) })
+	return nil
 }
 
 // Apply implements State.

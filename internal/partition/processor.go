@@ -18,7 +18,8 @@ type Config struct {
 	Settings   Settings // complete
 	Machine    machine.Machine
 	State      State
-	Workflows  Workflows // of the state
+	Workflows  Workflows  // of the state
+	Stored     StoredRows // of the state
 	Log        Log
 	Clock      Clock
 	Flaws      Flaws

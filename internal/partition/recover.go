@@ -101,7 +101,7 @@ func (r *reign) newProcessor() {
 	r.state = newStoreState(r.store, h.hot)
 	r.proc = NewProcessor(Config{
 		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
-		Machine: h.Machine(r.o.p), State: r.state, Workflows: storedWorkflows{r.store}, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
+		Machine: h.Machine(r.o.p), State: r.state, Workflows: storedWorkflows{r.store}, Stored: r.store, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
 		Stats: h.Stats, Logger: r.o.logger,
 	})
 	m := r.store.Marks()

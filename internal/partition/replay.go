@@ -132,7 +132,18 @@ func (p *Processor) rerelease(s *store.Store) error {
 		return nil
 	}
 	p.tick()
-	err := scanOutbox(s, func(k rows.Key, row *outboxRow) {
+	if err := p.rereleaseKept(); err != nil {
+		return err
+	}
+	return p.rewatch(s)
+}
+
+// rereleaseKept lets out what the outbox has.
+func (p *Processor) rereleaseKept() error {
+	if err := p.forgetNotes(); err != nil {
+		return err
+	}
+	return scanOutbox(p.Stored, func(k rows.Key, row *outboxRow) {
 		o := outgoing(k, row)
 		switch {
 		case row.Original != nil: // its input is gone, as will be said
@@ -142,10 +153,6 @@ func (p *Processor) rerelease(s *store.Store) error {
 			p.setAside(o, p.Log.Outlet(o), nil)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return p.rewatch(s)
 }
 
 // rowScanner is a store whose rows are visited in the order of their keys.
@@ -156,7 +163,7 @@ type rowScanner interface {
 // scanOutbox visits the effects that are not known to be out.
 func scanOutbox(s rowScanner, visit func(rows.Key, *outboxRow)) error {
 	var bad error
-	err := s.Scan(rows.Key{Table: rows.Outbox}, func(k rows.Key, value []byte) bool {
+	err := s.Scan(firstEffect, func(k rows.Key, value []byte) bool {
 		row := &outboxRow{}
 		if bad = wire.Unmarshal(clone(value), row); bad == nil {
 			visit(k, row)

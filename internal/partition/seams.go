@@ -51,6 +51,14 @@ type State interface {
 	Dirty() int
 }
 
+// StoredRows are the rows that the store itself has: what is in memory only is not
+// among them, and what is read is not kept there.
+type StoredRows interface {
+	// Get reads the row at k into a zero row and says whether there is one.
+	Get(k rows.Key, into rows.Row) (bool, error)
+	rowScanner
+}
+
 // Clock is the owner's time.
 type Clock interface{ Now() time.Time }
 
