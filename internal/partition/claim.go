@@ -85,7 +85,7 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 	l, err := publishedLease(last.Value)
 	switch {
 	case err != nil:
-		return r.unreadUntil(ctx, err)
+		return r.unreadUntil(err), nil
 	case l.Epoch == r.proc.lease.Epoch && l.Owner == r.proc.lease.Owner:
 		return l.LeasedUntil, nil
 	}
@@ -96,31 +96,20 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 // be of its owner: it was renewed before the fence, and so before now, and a
 // renewal lasts as long as an acquisition of its owner does. That may be longer
 // than this claimant's own: settings differ while they are changed.
-func (r *reign) unreadUntil(ctx context.Context, why error) (int64, error) {
-	term, err := r.term(ctx)
-	if err != nil {
-		return 0, err
-	}
-	until := r.host.Clock.Now().UnixMilli() + max(term, r.host.Settings.Lease.Milliseconds())
+func (r *reign) unreadUntil(why error) int64 {
+	until := r.host.Clock.Now().UnixMilli() + max(r.term(), r.host.Settings.Lease.Milliseconds())
 	r.o.logger.Warn("the published lease is unreadable, it is waited out", "error", why, "until", time.UnixMilli(until))
-	return until, nil
+	return until
 }
 
 // term is how long (ms) a lease of the present owner lasts, by the record of its
-// acquisition. It is 0 if nobody owns, or if the journal does not reach back so
-// far: then the claimant's own setting, which all planners share but while it is
-// changed, is all that is known.
-func (r *reign) term(ctx context.Context) (int64, error) {
-	l := r.proc.lease
-	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == l.Epoch })
-	if i < 0 || r.epochs[i].Offset < r.span.Start {
-		return 0, nil
+// acquisition. It is 0 if nobody owns.
+func (r *reign) term() int64 {
+	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == r.proc.lease.Epoch })
+	if i < 0 {
+		return 0
 	}
-	k, err := r.read.one(ctx, r.host.names.Journal(), r.o.p, r.epochs[i].Offset)
-	if err != nil || k == nil {
-		return 0, err
-	}
-	return l.LeasedUntil - k.Timestamp.UnixMilli(), nil
+	return r.epochs[i].Term
 }
 
 func publishedLease(value []byte) (authority.Lease, error) {
@@ -141,11 +130,7 @@ func publishedLease(value []byte) (authority.Lease, error) {
 // before that, for a term that it counts from then on (J2).
 func (r *reign) await(ctx context.Context, until int64) error {
 	fenced := time.Now()
-	held := r.proc.lease
-	term, err := r.term(ctx)
-	if err != nil {
-		return err
-	}
+	held, term := r.proc.lease, r.term()
 	look := lookout{r: r}
 	for r.excluded(held, max(held.LeasedUntil, until)) && (term <= 0 || time.Since(fenced).Milliseconds() < term) {
 		r.o.set(Waiting, held.Epoch, "held by "+held.Owner)
@@ -157,10 +142,7 @@ func (r *reign) await(ctx context.Context, until int64) error {
 		}
 		now := r.proc.lease
 		if now.Owner != held.Owner || now.Epoch != held.Epoch { // what was published is not of this one
-			until = 0
-			if term, err = r.term(ctx); err != nil {
-				return err
-			}
+			until, term = 0, r.term()
 		}
 		held = now
 		sleep(ctx, waitStep)

@@ -171,8 +171,14 @@ func TestJ2AStampAheadIsExcusedByAComparison(t *testing.T) {
 }
 
 // A clock that was ahead for a moment has made a lease that ends late. It costs no
-// more than a lease.
+// more than a lease, also where the journal has been trimmed beyond its acquisition.
 func TestO2ALeaseOfAClockThatWasAheadIsWaitedOutForATerm(t *testing.T) {
+	for name, trimmed := range map[string]bool{"a whole journal": false, "a trimmed journal": true} {
+		t.Run(name, func(t *testing.T) { waitedOut(t, trimmed) })
+	}
+}
+
+func waitedOut(t *testing.T, trimmed bool) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")
 		var clock fastClock
@@ -184,6 +190,12 @@ func TestO2ALeaseOfAClockThatWasAheadIsWaitedOutForATerm(t *testing.T) {
 		r.do("w", "start", `{"definition":"counter"}`) // the renewal comes with it
 		<-time.After(1100 * time.Millisecond)
 		a.kill()
+		if below := r.marker(p).needs(); trimmed {
+			if below == 0 {
+				t.Fatal("no checkpoint covers the acquisition")
+			}
+			r.purge(r.names.Journal(), p, below)
+		}
 		r.clock = nil
 		killed := time.Now()
 		b := r.start("b", p)

@@ -19,7 +19,7 @@ import (
 func TestTheChainOfEpochsIsBounded(t *testing.T) {
 	var epochs []epochRow
 	for i := range uint64(3 * mostEpochs) {
-		epochs = chain(epochs, epochRow{i + 1, int64(10 * i)}, 0)
+		epochs = chain(epochs, epochRow{i + 1, int64(10 * i), 1}, 0)
 		first, last := epochs[0].Epoch, epochs[len(epochs)-1].Epoch
 		if want := min(int(i)+1, mostEpochs); len(epochs) != want || last != i+1 || first != last-uint64(want)+1 {
 			t.Fatalf("after %d takeovers the chain has %d epochs from %d to %d", i+1, len(epochs), first, last)
@@ -43,7 +43,7 @@ func TestALongChainOfEpochsIsCutByTheNextOwner(t *testing.T) {
 		a.leave()
 		m := r.marker(p)
 		for i := range int64(50_000) {
-			m.Epochs = append(m.Epochs, epochRow{before, i + 1})
+			m.Epochs = append(m.Epochs, epochRow{before, i + 1, 1})
 		}
 		r.must(r.producer.ProduceSync(context.Background(),
 			kafka.Placed(r.names.State(), p, markerKey.Append(nil), encodeMarker(m))).FirstErr())

@@ -20,7 +20,7 @@ func FuzzRows(f *testing.F) {
 		}
 	}
 	f.Add([]byte{})
-	f.Add(wire.Marshal(&marker{Topic: []byte("t"), Epochs: []epochRow{{1, 2}}, Cursors: []cursorRow{{1, 7, 7}}}))
+	f.Add(wire.Marshal(&marker{Topic: []byte("t"), Epochs: []epochRow{{1, 2, 3}}, Cursors: []cursorRow{{1, 7, 7}}}))
 	f.Add(wire.Marshal(&outboxRow{Kind: 3, Key: "k", Headers: []headerRow{{"h", []byte("v")}}, Value: []byte("v")}))
 	f.Add(wire.Marshal(&ledgerRow{Digest: 1, Old: []byte(`{"kind":"decided"}`), Time: 5, Answer: &answerRow{Result: "refused"}}))
 	f.Add(wire.Marshal(&positionRow{Next: 3, TopicID: []byte("t"), Older: []mark{{1, 0, 2}}}))

@@ -57,16 +57,30 @@ func (m *marker) needs() int64 {
 	return m.ReplayFrom.Offset + 1
 }
 
-// epochRow is the place of an owner's takeover record in the journal.
+// epochRow is the place of an owner's takeover record in the journal, and how long its
+// leases last, which is asked for when the journal may have been trimmed beyond it.
 type epochRow struct {
 	Epoch  uint64
 	Offset int64
+	Term   int64 // ms, by the clock of the owner; 0 for the record of a loss, which acquires nothing
 }
 
 // Fields implements wire.Message.
 func (e *epochRow) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "epoch", &e.Epoch)
 	wire.Int(c, 2, "offset", &e.Offset)
+	wire.Int(c, 3, "term", &e.Term)
+}
+
+// takeover is the row of the record that begins an epoch.
+func takeover(rec *events.Record, offset int64) epochRow {
+	e := epochRow{Epoch: rec.Position.Epoch, Offset: offset}
+	for _, ev := range rec.Events {
+		if a, ok := ev.(*events.AuthorityAcquired); ok {
+			e.Term = a.LeasedUntil - rec.Time
+		}
+	}
+	return e
 }
 
 // cursorRow is how far an input log is read, dropped inputs included (J3).
@@ -95,8 +109,8 @@ func decodeMarker(b []byte) (*marker, error) {
 }
 
 // chain adds an owner's takeover to the epochs and drops those that ended
-// before the journal's start, and all but the last few: the newest alone is looked
-// up (term), and each checkpoint carries them all.
+// before the journal's start, and all but the last few: the newest alone is asked
+// for (term), and each checkpoint carries them all.
 func chain(epochs []epochRow, next epochRow, start int64) []epochRow {
 	for len(epochs) > 0 && epochs[len(epochs)-1].Epoch >= next.Epoch {
 		epochs = epochs[:len(epochs)-1]

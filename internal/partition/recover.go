@@ -191,7 +191,7 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 func (b *replayed) note(rec *events.Record, at journal.Mark) {
 	r := b.r
 	if rec.Position.Seq == 1 {
-		r.epochs = chain(r.epochs, epochRow{rec.Position.Epoch, at.Offset}, r.span.Start)
+		r.epochs = chain(r.epochs, takeover(rec, at.Offset), r.span.Start)
 		r.proc.fail(r.saveEpochs())
 	}
 	if rec.ID != "" {
