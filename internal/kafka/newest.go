@@ -47,45 +47,63 @@ func (c Config) nearEnds(ctx context.Context, topic string) (map[int32]kgo.Offse
 		return nil, fmt.Errorf("ask for the ends of %s: %w", topic, err)
 	}
 	ends, _ := adm.ListCommittedOffsets(ctx, topic) // a partition that does not tell its end is read from its start
-	from, look := map[int32]kgo.Offset{}, map[int32]span{}
+	from, look := map[int32]kgo.Offset{}, map[int32]Span{}
 	for p, start := range starts[topic] {
 		from[p] = kgo.NewOffset().AtStart()
 		end, known := ends.Lookup(topic, p)
 		if known && end.Err == nil && start.Err == nil && end.Offset-newestBack > start.Offset {
-			look[p] = span{end.Offset - newestBack, end.Offset}
+			look[p] = Span{end.Offset - newestBack, end.Offset}
 		}
 	}
 	return from, c.lookFor(ctx, topic, look, from)
 }
 
-// span are offsets, without the last.
-type span struct{ from, to int64 }
-
 // lookFor moves the places of partitions to the spans in which they have a record.
-func (c Config) lookFor(ctx context.Context, topic string, look map[int32]span, from map[int32]kgo.Offset) error {
-	if len(look) == 0 {
+func (c Config) lookFor(ctx context.Context, topic string, look map[int32]Span, from map[int32]kgo.Offset) error {
+	return c.FirstRecords(ctx, map[string]map[int32]Span{topic: look}, func(r *kgo.Record) {
+		from[r.Partition] = kgo.NewOffset().At(look[r.Partition].From)
+	})
+}
+
+// Span are offsets of a log, without the last.
+type Span struct{ From, To int64 }
+
+// FirstRecords visits the first record in each span of some partitions' logs that has
+// one. Those that cannot be read are left out.
+func (c Config) FirstRecords(ctx context.Context, spans map[string]map[int32]Span, visit func(*kgo.Record)) error {
+	look, at := map[string]map[int32]int64{}, map[string]map[int32]kgo.Offset{}
+	waits := 0
+	for topic, some := range spans {
+		look[topic], at[topic] = map[int32]int64{}, map[int32]kgo.Offset{}
+		for p, s := range some {
+			look[topic][p], at[topic][p] = s.To, kgo.NewOffset().At(s.From)
+			waits++
+		}
+	}
+	if waits == 0 {
 		return nil
 	}
-	at := map[int32]kgo.Offset{}
-	for p, s := range look {
-		at[p] = kgo.NewOffset().At(s.from)
-	}
-	cl, err := c.client("newest", append(consumeBase(), kgo.KeepControlRecords(),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: at}))...)
+	cl, err := c.client("newest", append(consumeBase(), kgo.KeepControlRecords(), kgo.ConsumePartitions(at))...)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	for len(look) > 0 && ctx.Err() == nil {
+	done := func(topic string, p int32) {
+		if _, looking := look[topic][p]; looking {
+			delete(look[topic], p)
+			waits--
+		}
+	}
+	for waits > 0 && ctx.Err() == nil {
 		fetches := cl.PollFetches(ctx)
-		fetches.EachError(func(_ string, p int32, _ error) { delete(look, p) })
+		fetches.EachError(func(topic string, p int32, _ error) { done(topic, p) })
 		fetches.EachRecord(func(r *kgo.Record) {
-			s, looking := look[r.Partition]
-			if looking && !r.Attrs.IsControl() {
-				from[r.Partition] = at[r.Partition]
+			to, looking := look[r.Topic][r.Partition]
+			if looking && r.Offset < to && !r.Attrs.IsControl() {
+				visit(r)
 			}
-			if !r.Attrs.IsControl() || r.Offset >= s.to-1 {
-				delete(look, r.Partition)
+			if !r.Attrs.IsControl() || r.Offset >= to-1 {
+				done(r.Topic, r.Partition)
 			}
 		})
 	}

@@ -135,6 +135,21 @@ func TestAggregateIsReadyWhenEveryPartitionIs(t *testing.T) {
 	}
 }
 
+// What is unread is warned about also where no planner was ever there.
+func TestUnreadRecordsAreWarnedOf(t *testing.T) {
+	unread := []readiness.Unread{{Topic: "the-inputs", Since: now, Retention: 48 * time.Hour}}
+	held := record(snapshot.Held("w1", "l1", future, 3))
+	held.Unread = unread
+	a := readiness.Aggregate([]readiness.Published{held, {Unread: unread}}, now, readiness.Limits{})
+	const says = "a record of the-inputs has been unread since 2026-01-02T03:04:05Z, and the cluster deletes it when it is older than 48h0m0s (retention.ms): let a planner read it, or raise that"
+	if want := []string{"partition 0: " + says, "partition 1: " + says}; !slices.Equal(a.Warnings, want) {
+		t.Errorf("got %q, want %q", a.Warnings, want)
+	}
+	if !slices.Equal(a.Reasons, []string{"partition 1: authority lease not acquired"}) {
+		t.Errorf("reasons %q", a.Reasons)
+	}
+}
+
 func TestWarningsDoNotBlock(t *testing.T) {
 	p := record(snapshot.Held("w1", "l1", future, 3), func(r *snapshot.Record) {
 		r.Backlog.OldestPendingSince = ptr("2026-01-02T03:00:00Z")

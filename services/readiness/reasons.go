@@ -13,6 +13,16 @@ import (
 type Published struct {
 	Record    *snapshot.Record
 	Malformed string // why the record cannot be read
+	Unread    []Unread
+}
+
+// Unread is a log whose oldest record that no planner has read, by what is committed,
+// is older than half of the time for which the cluster keeps it. It deletes what is older,
+// read or not.
+type Unread struct {
+	Topic     string
+	Since     time.Time // when it was written
+	Retention time.Duration
 }
 
 // blockedBy begins the reason of a partition that an operator has to do something for.

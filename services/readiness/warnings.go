@@ -22,14 +22,18 @@ const (
 
 // Warnings are what an operator should know of a partition and does not block.
 func Warnings(p Published, now time.Time, l Limits) []string {
+	var list []string
+	for _, u := range p.Unread {
+		list = append(list, fmt.Sprintf("a record of %s has been unread since %s, and the cluster deletes it when it is older than %s (retention.ms): let a planner read it, or raise that",
+			u.Topic, u.Since.UTC().Format(time.RFC3339), u.Retention))
+	}
 	if p.Record == nil {
-		return nil
+		return list
 	}
 	limit := l.OldestPending
 	if limit == 0 {
 		limit = DefaultOldestPending
 	}
-	var list []string
 	if age, ok := since(p.Record.Backlog.OldestPendingSince, now); ok && age > limit {
 		list = append(list, fmt.Sprintf("an attempt has been pending since %s: nobody takes it", *p.Record.Backlog.OldestPendingSince))
 	}

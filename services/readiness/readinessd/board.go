@@ -18,7 +18,8 @@ type board struct {
 
 	mu        sync.Mutex
 	published []readiness.Published // by partition
-	shown     map[string][]byte     // by key of the readiness topic
+	unread    map[int32][]readiness.Unread
+	shown     map[string][]byte // by key of the readiness topic
 	aggregate snapshot.Aggregate
 	derived   time.Time
 	said      time.Time // when the aggregate was published last
@@ -76,6 +77,9 @@ func (b *board) derive(now time.Time) ([]change, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.derived = now
+	for p := range b.published {
+		b.published[p].Unread = b.unread[int32(p)]
+	}
 	b.aggregate = readiness.Aggregate(b.published, now, b.limits)
 	var changes []change
 	for _, p := range b.aggregate.Partitions {

@@ -64,6 +64,7 @@ func Run(ctx context.Context, cfg Config, ready func()) error {
 	group := service.Group{Logger: s.logger, StopTimeout: 2 * drainTimeout}
 	group.Add("readiness records", s.follow)
 	group.Add("readiness lag", s.watchLag)
+	group.Add("readiness unread", s.watchUnread)
 	if cfg.Listener != nil || cfg.Listen != "" {
 		group.Add("readiness http", s.serveHTTP)
 	}
