@@ -43,8 +43,8 @@ func (c *plannerCmd) Run(a *app) error {
 	if c.DedupeWindow <= 0 {
 		return usageError("--dedupe-window is %s, want more than 0", c.DedupeWindow)
 	}
-	if c.History <= 0 {
-		return usageError("--history is %s, want more than 0", c.History)
+	if err := positiveHistory(c.History); err != nil {
+		return err
 	}
 	if _, err := c.checkTopics(a); err != nil {
 		return err
@@ -73,6 +73,13 @@ func (c *plannerCmd) Run(a *app) error {
 }
 
 const minTokenKey = 16
+
+func positiveHistory(d time.Duration) error {
+	if d <= 0 {
+		return usageError("--history is %s, want more than 0", d)
+	}
+	return nil
+}
 
 // tokenKey reads the secret: hex of enough bytes, or else the text itself.
 func tokenKey(text string) events.Key {

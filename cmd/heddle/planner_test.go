@@ -40,3 +40,17 @@ func TestADedupeWindowThatThePlannerCannotKeepIsRefused(t *testing.T) {
 		contains(t, out.String(), k.says)
 	}
 }
+
+func TestAHistoryOfNothingIsRefused(t *testing.T) {
+	elsewhere(t)
+	for _, args := range [][]string{
+		{"planner", "--brokers", "127.0.0.1:1", "--data", t.TempDir(), "--token-key", "0123456789abcdef", "--history=0s"},
+		{"dev", "--data", t.TempDir(), "--history=0s"},
+	} {
+		out := &output{}
+		if code := run(t.Context(), args, streams{in: strings.NewReader(""), out: out, err: out}); code != codeUsage {
+			t.Errorf("%s ended with %d, want %d", args[0], code, codeUsage)
+		}
+		contains(t, out.String(), "--history is 0s, want more than 0")
+	}
+}

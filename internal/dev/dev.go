@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -34,6 +35,8 @@ type Options struct {
 	Prefix     string   // of topics; empty: the default
 	Partitions int32    // of the topics keyed by workflow ID, 0: those of the data, or 8 when they are made
 	Queues     []string // task queues to make besides the default one
+
+	History time.Duration // that journals keep behind what recovery needs; 0: the default of planners
 
 	Services   map[string]executor.Service // HTTP services by the queue they serve
 	Rules      executor.HTTPRules          // of http.request; loopback is allowed beside them

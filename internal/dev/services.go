@@ -67,7 +67,7 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 		Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
 		CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Ready: ready,
 		Partition: partition.Settings{
-			HotBytes: hotBytes,
+			HotBytes: hotBytes, History: d.options.History,
 			// The lock on the data directory sees to it.
 			NeverRunsTwice: true,
 			// Whoever wrote to this broker before it was started is dead.
