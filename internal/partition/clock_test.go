@@ -187,7 +187,7 @@ func waitedOut(t *testing.T, trimmed bool) {
 		a.await(Owning)
 		clock.Store(int64(9 * time.Second)) // the lease has not run out by that
 		<-time.After(900 * time.Millisecond)
-		r.do("w", "start", `{"definition":"counter"}`) // the renewal comes with it
+		r.send("w", "start", `{"definition":"counter"}`) // the renewal comes with it, if it has not come before
 		<-time.After(1100 * time.Millisecond)
 		a.kill()
 		if below := r.marker(p).needs(); trimmed {
