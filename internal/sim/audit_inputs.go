@@ -80,7 +80,7 @@ func (w *world) auditCommands(journals [][]*events.Record, decided map[string][]
 		own := map[command]bool{}
 		for _, rec := range records {
 			if rec.Input.Source == events.FromCommands {
-				own[command{rec.Input.Offset, rec.Input.Stamp}] = true
+				own[commandOf(&rec.Input)] = true
 			}
 		}
 		for _, k := range w.c.visible(place{w.c.names.Commands(), int32(p)}) {
@@ -97,6 +97,10 @@ func (w *world) auditCommands(journals [][]*events.Record, decided map[string][]
 
 // command is a place of a log of commands, with the stamp of what is there.
 type command struct{ offset, stamp int64 }
+
+// commandOf is the command that a record of a journal has decided, with its stamp as it
+// stands in the log: what counts of one that was ahead is less.
+func commandOf(in *events.InputRef) command { return command{in.Offset, in.Stamp + in.Ahead} }
 
 // repeats says whether a command has the id of one that was decided before it was
 // read in its turn, in a generation.

@@ -78,7 +78,7 @@ func (w *world) owed() []owed {
 					open = append(open, owed{int32(p), rec.Position, "its input has no letter in the dlq"})
 				}
 			case *events.InputForwarded:
-				if k := written[p][command{rec.Input.Offset, rec.Input.Stamp}]; k != nil && w.astray(k, decided) {
+				if k := written[p][commandOf(&rec.Input)]; k != nil && w.astray(k, decided) {
 					open = append(open, owed{int32(p), rec.Position, fmt.Sprintf("the command %q of %s was forwarded, and nobody decides it", header(k, events.HeaderID), k.Key)})
 				}
 			}
@@ -103,7 +103,7 @@ func (w *world) tooOld(written map[command]*kgo.Record, rec *events.Record) (key
 		return "", false
 	}
 	e, refused := rec.Events[0].(*events.CommandRefused)
-	k := written[command{rec.Input.Offset, rec.Input.Stamp}]
+	k := written[commandOf(&rec.Input)]
 	if !refused || e.Code != "expired" || k == nil {
 		return "", false
 	}

@@ -21,7 +21,7 @@ func (w *world) auditClocks(p int32, records []*events.Record) {
 // set off by more.
 func (w *world) reports(p int32) workload.Reports {
 	all := workload.Reports{}
-	if w.doubtful[p] > 0 {
+	if w.doubtful[p] > 0 || w.c.clocks.strays[p] {
 		return all
 	}
 	margin := w.settings().Complete().Margin.Milliseconds()

@@ -48,7 +48,7 @@ func compare(t *testing.T, seed uint64) {
 		c.group.members["a member"] = true
 		p.clusters[i] = c
 	}
-	p.clusters[0].brokers = newModel(p.clusters[0].topics, func(_ string, o *op) { _ = o.exec() }) // marks never fail
+	p.clusters[0].brokers = newModel(p.clusters[0].topics, func(_ string, o *op) { _ = o.exec() }, p.clusters[0].clocks.now) // marks never fail
 	p.clusters[1].brokers = startEmbedded(p.clusters[1].names, p.clusters[1].topics, t.Errorf)
 	for id := range p.sessions {
 		p.initialize(id)

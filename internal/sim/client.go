@@ -147,7 +147,7 @@ func (a admin) Metadata(ctx context.Context, names ...string) (kadm.Metadata, er
 			}
 			d := kadm.TopicDetail{Topic: name, ID: t.id, Partitions: kadm.PartitionDetails{}}
 			for p := range t.partitions {
-				d.Partitions[p] = kadm.PartitionDetail{Topic: name, Partition: p}
+				d.Partitions[p] = kadm.PartitionDetail{Topic: name, Partition: p, Leader: a.n.c.clocks.leader(p)}
 			}
 			m.Topics[name] = d
 		}

@@ -27,6 +27,7 @@ type cluster struct {
 	commits    map[string]int // of transactions, by transactional id
 	group      group
 	absence    absence // of its coordinator
+	clocks     brokerClocks
 	streams    map[string]*stream
 	active     []*stream  // by name: those with operations, and others that have had some
 	rng        *rand.Rand // of the scheduler
@@ -79,8 +80,8 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	}
 	c := &cluster{
 		names: names, partitions: partitions, rng: rng, topics: map[string]*topic{}, commits: map[string]int{},
-		absence: absence{renewals: map[int32]int{}},
-		group:   group{members: map[string]bool{}}, streams: map[string]*stream{}, takers: map[string]string{}, trimmed: map[place][]*kgo.Record{},
+		absence: absence{renewals: map[int32]int{}}, clocks: brokerClocks{strays: map[int32]bool{}},
+		group: group{members: map[string]bool{}}, streams: map[string]*stream{}, takers: map[string]string{}, trimmed: map[place][]*kgo.Record{},
 	}
 	for _, name := range []string{names.Status(), names.TaskControl(), names.DLQ(), names.Queries(), names.Authority()} {
 		c.topic(name, partitions, smallRecord)

@@ -54,6 +54,7 @@ var faultKinds = []faultKind{
 	{"full", 1, (*world).fillDisk, false},
 	{"offsets", 3, (*world).moveOffsets, false},
 	{absent, 2, (*world).missCoordinator, false},
+	{wrongStamps, 0, (*world).missetBroker, true}, // drawStamps draws it
 }
 
 // drawFaults draws the faults of a seed, of all kinds that there can be or of some.
@@ -72,6 +73,9 @@ func (o *Options) drawFaults() []Fault {
 	}
 	all := []Fault{}
 	for range o.Steps / every {
+		if total == 0 {
+			break
+		}
 		at := rng.IntN(total)
 		for _, k := range among {
 			if at -= k.weight; at < 0 {
@@ -80,6 +84,7 @@ func (o *Options) drawFaults() []Fault {
 			}
 		}
 	}
+	all = append(all, o.drawStamps()...)
 	slices.SortStableFunc(all, func(a, b Fault) int { return cmp.Compare(a.Step, b.Step) })
 	return all
 }

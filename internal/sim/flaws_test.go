@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"slices"
 	"testing"
 
 	"github.com/heddle-run/heddle/internal/partition"
@@ -38,9 +39,10 @@ var flaws = []flaw{
 	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil, [2]uint64{1, 3}},
 	{"what is dirty is forgotten", 20, partition.Flaws{ForgetDirty: true}, []string{"move"}, [2]uint64{3, 1}},
 	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}, [2]uint64{3, 11}},
+	{"one broker's clock counts", 60, partition.Flaws{OneClock: true}, []string{wrongStamps}, [2]uint64{18, 0}},
 	{"timeouts do not wait for the inputs", 160, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}, [2]uint64{30, 30}},
 	{"the lease is not looked at", 60, partition.Flaws{NoLease: true}, nil, [2]uint64{19, 10}},
-	{"what is sent later does not look at the lease", 60, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{42, 15}},
+	{"what is sent later does not look at the lease", 100, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{2, 73}},
 	{"reads look no further than an open transaction", 60, partition.Flaws{DecidedEnds: true}, []string{"foreign"}, [2]uint64{1, 2}},
 	{"an input log may end below where it was read", 500, partition.Flaws{AnyEnds: true}, []string{"remake", "deaf"}, [2]uint64{403, 230}},
 	{"a topic that was made anew is not read", 10, partition.Flaws{OldTopics: true}, []string{"remake"}, [2]uint64{1, 1}},
@@ -62,6 +64,9 @@ func TestEveryFlawIsNoticedOverTheEmbeddedBroker(t *testing.T) { noticed(t, 1, o
 
 func noticed(t *testing.T, over int, options func(uint64) Options) {
 	for _, f := range flaws {
+		if over == 1 && slices.Contains(f.kinds, wrongStamps) {
+			continue // the embedded broker is alone
+		}
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			for n := uint64(0); n <= f.within; n++ {

@@ -70,8 +70,10 @@ func (l *log) stable() int64 {
 func (l *log) append(rec *kgo.Record, txn *transaction, now time.Time) int64 {
 	c := *rec
 	c.Topic, c.Partition, c.Offset, c.LeaderEpoch = l.at.topic, l.at.partition, l.end(), l.epoch
-	if l.stamped || c.Timestamp.IsZero() {
+	if l.stamped {
 		c.Timestamp = time.UnixMilli(now.UnixMilli())
+	} else if c.Timestamp.IsZero() { // by its producer
+		c.Timestamp = time.UnixMilli(time.Now().UnixMilli())
 	}
 	l.entries = append(l.entries, &entry{rec: &c, txn: txn})
 	return c.Offset

@@ -16,10 +16,11 @@ type model struct {
 	txns    map[string]*coordinator
 	groups  map[string]map[place]int64 // their offsets
 	someday func(stream string, o *op) // lets an operation of the cluster itself happen later
+	now     func(p int32) time.Time    // by the clock of a partition's leader
 }
 
-func newModel(topics map[string]*topic, someday func(string, *op)) *model {
-	m := &model{logs: map[string][]*log{}, txns: map[string]*coordinator{}, groups: map[string]map[place]int64{}, someday: someday}
+func newModel(topics map[string]*topic, someday func(string, *op), now func(int32) time.Time) *model {
+	m := &model{now: now, logs: map[string][]*log{}, txns: map[string]*coordinator{}, groups: map[string]map[place]int64{}, someday: someday}
 	for _, t := range topics {
 		m.remake(t)
 	}
@@ -44,7 +45,7 @@ func (m *model) log(at place) *log {
 }
 
 func (m *model) append(rec *kgo.Record) (int64, error) {
-	return m.log(placeOf(rec)).append(rec, nil, time.Now()), nil
+	return m.log(placeOf(rec)).append(rec, nil, m.now(rec.Partition)), nil
 }
 
 func (m *model) readable(at place, from int64, epoch int32) bool {

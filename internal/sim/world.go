@@ -136,7 +136,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	if o.Embedded {
 		w.c.brokers = startEmbedded(w.c.names, w.c.topics, w.fail)
 	} else {
-		w.c.brokers = newModel(w.c.topics, func(stream string, o *op) { w.c.add(nil, stream, internal, o) })
+		w.c.brokers = newModel(w.c.topics, func(stream string, o *op) { w.c.add(nil, stream, internal, o) }, w.c.clocks.now)
 	}
 	w.shared = store.NewShared(1 << 20)
 	w.ctx, w.stop = context.WithCancel(context.Background())
