@@ -23,6 +23,7 @@ type Flaws struct {
 	ForgetDirty        bool // what a checkpoint was to write is clean, whatever became of it (C2)
 	NoClock            bool // a clock is not compared with the broker's (J2)
 	OneClock           bool // the clock of one broker counts, whatever the others say (J2)
+	Clings             bool // a planner that cannot serve stays in its group
 	HastyTimers        bool // timeouts do not wait for the inputs to be read (J5)
 	NoLease            bool // an owner does not look whether its lease has run out (E5, O5)
 	DecidedEnds        bool // queries wait for commands that no open transaction hides, only (E6)

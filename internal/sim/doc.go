@@ -29,6 +29,6 @@
 // what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
 // disk; taker.go, caller.go, user.go and meddle.go who works with planners;
-// schedule.go, fault.go, faults_node.go, faults_log.go, membership.go and calm.go
-// what happens.
+// schedule.go, fault.go, faults_node.go, faults_log.go, absent.go, stamps.go,
+// membership.go, attend.go and calm.go what happens.
 package sim

@@ -55,6 +55,7 @@ var faultKinds = []faultKind{
 	{"offsets", 3, (*world).moveOffsets, false},
 	{absent, 2, (*world).missCoordinator, false},
 	{wrongStamps, 0, (*world).missetBroker, true}, // drawStamps draws it
+	{lasting, 0, (*world).lastingReason, false},   // drawLasting draws it
 }
 
 // drawFaults draws the faults of a seed, of all kinds that there can be or of some.
@@ -84,7 +85,7 @@ func (o *Options) drawFaults() []Fault {
 			}
 		}
 	}
-	all = append(all, o.drawStamps()...)
+	all = append(append(all, o.drawStamps()...), o.drawLasting()...)
 	slices.SortStableFunc(all, func(a, b Fault) int { return cmp.Compare(a.Step, b.Step) })
 	return all
 }

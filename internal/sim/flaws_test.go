@@ -40,6 +40,7 @@ var flaws = []flaw{
 	{"what is dirty is forgotten", 20, partition.Flaws{ForgetDirty: true}, []string{"move"}, [2]uint64{3, 1}},
 	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}, [2]uint64{3, 11}},
 	{"one broker's clock counts", 60, partition.Flaws{OneClock: true}, []string{wrongStamps}, [2]uint64{18, 0}},
+	{"a planner that cannot serve keeps what it has", 60, partition.Flaws{Clings: true}, []string{lasting}, [2]uint64{3, 3}},
 	{"timeouts do not wait for the inputs", 160, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}, [2]uint64{30, 30}},
 	{"the lease is not looked at", 60, partition.Flaws{NoLease: true}, nil, [2]uint64{19, 10}},
 	{"what is sent later does not look at the lease", 100, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{2, 73}},

@@ -32,7 +32,7 @@ func (w *world) assign(p int32, slot int) {
 // same process has ended.
 func (w *world) claim(p int32, slot int) {
 	n := w.nodes[slot]
-	if n == nil || w.owner[p] != slot || n.owners[p] != nil {
+	if n == nil || n.away || w.owner[p] != slot || n.owners[p] != nil {
 		return
 	}
 	if n.leaving(p) {
@@ -47,7 +47,7 @@ func (w *world) claim(p int32, slot int) {
 func (w *world) other(rng *rand.Rand, slot int) int {
 	var all []int
 	for i, n := range w.nodes {
-		if n != nil && i != slot && !n.silent() {
+		if n != nil && i != slot && !n.silent() && !n.away {
 			all = append(all, i)
 		}
 	}

@@ -41,6 +41,8 @@ type node struct {
 	aborted    bool           // by itself, and the machine has not noticed; so too
 	cutOff     bool           // nothing it asks is answered
 	deaf       map[place]bool // what its readers get nothing of; the cluster's lock guards it
+	away       bool           // it is no member of the group
+	unattend   func()         // ends its attendance; nil: it always attends
 
 	mu   sync.Mutex
 	gate chan struct{} // closed when it wakes; nil: it is awake
@@ -77,6 +79,7 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 	w.c.group.members[n.name] = true // an older process may be ending
 	w.c.mu.Unlock()
 	settle()
+	w.attend(n)
 	return n
 }
 
@@ -90,6 +93,7 @@ func (w *world) settings() partition.Settings {
 	s.WriteDelay = writeDelay
 	s.RecordBytes = largeRecord - recordOverhead
 	trimming(w.o.Seed, &s)
+	s.LeaveAfter = leaveAfter
 	return s
 }
 
@@ -284,6 +288,9 @@ func (n *node) kill() {
 
 // close ends the process's clients once its owners have ended.
 func (n *node) close() {
+	if n.unattend != nil {
+		n.unattend()
+	}
 	n.w.mu.Lock()
 	n.w.leaving++
 	n.w.mu.Unlock()

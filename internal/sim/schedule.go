@@ -24,6 +24,7 @@ func (w *world) advance() {
 	settle()
 	w.buryAborted()
 	w.overdue()
+	w.grant()
 	w.c.mu.Lock()
 	w.c.brokers.overdue(time.Now())
 	moves := w.moves()

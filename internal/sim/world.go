@@ -66,6 +66,7 @@ type world struct {
 	ctx     context.Context
 	ended   sync.WaitGroup // processes that end
 
+	meant     []Fault // all of the run
 	step      int
 	calm      bool // no more faults
 	evening   bool // nobody waits for anything any more
@@ -90,6 +91,7 @@ type world struct {
 	tasks    []taskSeen
 	once     onceSeen // the same tasks, whole
 	needless needless
+	wishes   []wish // of planners, of their group
 	errs     []error
 	kind     string  // of the first one
 	about    Subject // of the first error that has one
@@ -126,7 +128,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, losses: map[partition.LossError]bool{}}
+	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, losses: map[partition.LossError]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}
