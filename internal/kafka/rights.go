@@ -19,9 +19,10 @@ func IsUnauthorized(err error) bool {
 }
 
 const (
-	// idPatience is how long a cluster that has just begun may take to give ids.
-	idPatience = 10 * time.Second
-	idPause    = 100 * time.Millisecond
+	// A cluster that has just begun gives no ids for a while. One that cannot be reached is
+	// tried by kgo, as with every request.
+	idTries = 100
+	idPause = 100 * time.Millisecond
 )
 
 // MayWrite asks whether the cluster gives this client's user the id of a producer,
@@ -29,16 +30,14 @@ const (
 // the refusal of a producer's first id, and fails all that is produced from then on,
 // also when the right is granted later.
 func MayWrite(ctx context.Context, cl *kgo.Client) error {
-	ctx, stop := context.WithTimeout(ctx, idPatience)
-	defer stop()
-	for {
+	for tries := 1; ; tries++ {
 		err := askID(ctx, cl)
 		switch {
 		case err == nil:
 			return nil
 		case IsUnauthorized(err):
 			return fmt.Errorf("ask for the id of a producer: %w; the user of this process needs the right to write its topics (ACL Write)", err)
-		case !IsRetriable(err):
+		case !kerr.IsRetriable(err) || tries == idTries:
 			return fmt.Errorf("ask for the id of a producer: %w", err)
 		}
 		select {

@@ -203,13 +203,14 @@ func (w *world) look(ctx context.Context, id string, got *client.Workflow) (work
 	return r, nil
 }
 
-// persist repeats a read that a killed planner took with it.
+// persist repeats a read that a killed planner took with it, or whose owner cannot read on.
 func persist(ctx context.Context, read func(ctx context.Context) error) error {
 	for {
 		some, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := read(some)
 		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		away := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrUnavailable)
+		if !away || workload.Pause(ctx, 100*time.Millisecond) != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func (w *world) planners(slot int, fates []fate) {
 		if i < len(fates) {
 			f = &fates[i]
 		}
-		if !w.planner(slot, i, f) {
+		if !w.planner(slot, i, f) || f == nil { // the last one is to live until the world is over
 			return
 		}
 		if !w.wait(f.down) && slot > 0 {
