@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,44 +122,53 @@ func (d *deployment) coordinator(adm *kadm.Client) int32 {
 // group waits for it. What Kafka itself keeps comes back when the test ends.
 func (d *deployment) liveElsewhere(adm *kadm.Client, broker int32) {
 	d.t.Helper()
-	all, err := d.replicas()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	var there, back kadm.AlterPartitionAssignmentsReq
-	for _, topic := range all {
-		for _, p := range topic.Partitions {
-			if !replicatedOn(p, broker) {
-				continue
-			}
-			there.Assign(*topic.Topic, p.Partition, slices.DeleteFunc(slices.Clone(p.Replicas), func(id int32) bool { return id == broker }))
-			if topic.IsInternal {
-				back.Assign(*topic.Topic, p.Partition, p.Replicas)
-			}
-		}
-	}
-	if _, err := adm.AlterPartitionAssignments(d.t.Context(), there); err != nil {
-		d.t.Fatal(err)
-	}
+	var back kadm.AlterPartitionAssignmentsReq
 	d.t.Cleanup(func() {
 		if _, err := adm.AlterPartitionAssignments(context.WithoutCancel(d.t.Context()), back); err != nil {
 			d.t.Errorf("giving broker %d its replicas back: %v", broker, err)
 		}
 	})
-	eventually(d.t, readyLimit, "the broker has nothing that others have", func() error { return d.livesOn(broker) })
+	asked := map[string]bool{}
+	eventually(d.t, readyLimit, "the broker has nothing that others have", func() error {
+		return d.moveFrom(adm, broker, func(topic *kmsg.MetadataResponseTopic, p *kmsg.MetadataResponseTopicPartition) {
+			if at := fmt.Sprintf("%s/%d", *topic.Topic, p.Partition); topic.IsInternal && !asked[at] {
+				asked[at] = true
+				back.Assign(*topic.Topic, p.Partition, p.Replicas)
+			}
+		})
+	})
 }
 
-// livesOn is an error as long as a broker has something that others have as well.
-func (d *deployment) livesOn(broker int32) error {
+// moveFrom asks for what a broker has and others have as well to be theirs alone. It is
+// an error as long as there is such: what a broker tells may be old, and a move that is
+// asked for may be refused, so that it is asked for again.
+func (d *deployment) moveFrom(adm *kadm.Client, broker int32, had func(*kmsg.MetadataResponseTopic, *kmsg.MetadataResponseTopicPartition)) error {
 	all, err := d.replicas()
+	if err != nil {
+		return err
+	}
+	var there kadm.AlterPartitionAssignmentsReq
+	var left []string
 	for _, topic := range all {
 		for _, p := range topic.Partitions {
-			if replicatedOn(p, broker) {
-				return fmt.Errorf("broker %d has %s/%d", broker, *topic.Topic, p.Partition)
+			if !replicatedOn(p, broker) {
+				continue
+			}
+			left = append(left, fmt.Sprintf("%s/%d", *topic.Topic, p.Partition))
+			if elsewhere := slices.DeleteFunc(slices.Clone(p.Replicas), func(id int32) bool { return id == broker }); len(elsewhere) < len(p.Replicas) {
+				there.Assign(*topic.Topic, p.Partition, elsewhere)
+				had(&topic, &p)
 			}
 		}
 	}
-	return err
+	if len(left) == 0 {
+		return nil
+	}
+	answer, err := adm.AlterPartitionAssignments(d.t.Context(), there)
+	if err == nil {
+		err = answer.Error()
+	}
+	return errors.Join(fmt.Errorf("broker %d has %s", broker, strings.Join(left, ", ")), err)
 }
 
 func replicatedOn(p kmsg.MetadataResponseTopicPartition, broker int32) bool {
