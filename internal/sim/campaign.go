@@ -30,7 +30,7 @@ const EnoughSeeds = 300
 func excused(embedded bool) map[string]string {
 	all := map[string]string{"JournalLost": "no journal is lost: TestJournalLossEquivalence loses some"}
 	if embedded {
-		all["refusal unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"
+		all["unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"
 		all["InputLogTruncated"] = "a cluster of one broker has no election in which a log loses its newest records"
 	}
 	return all
