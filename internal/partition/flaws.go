@@ -28,6 +28,7 @@ type Flaws struct {
 	NoLease            bool // an owner does not look whether its lease has run out (E5, O5)
 	DecidedEnds        bool // queries wait for commands that no open transaction hides, only (E6)
 	AnyEnds            bool // an input log may end below where it was read (E6)
+	TrimmedIsOther     bool // an input log that is trimmed while it is looked at is another one
 	OldTopics          bool // an input topic that was made anew is not taken for another one
 	LateRenewal        bool // the lease counts as renewed, and rows as written, with a checkpoint's last part (C3)
 	AlwaysPositions    bool // a checkpoint never goes without committed positions (C4)

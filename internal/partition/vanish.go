@@ -129,7 +129,7 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	}
 	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, m.Offset)
 	if err != nil || rec == nil {
-		return false, err
+		return r.trimmed(ctx, s, m.Offset, err)
 	}
 	row := &r.proc.inputs[s].row
 	newest := row.Time + row.Ahead // of the stamps that are read; the inbox has none
@@ -149,9 +149,19 @@ func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, er
 	}
 	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, l.next-1)
 	if err != nil || rec == nil {
-		return false, err
+		return r.trimmed(ctx, s, l.next-1, err)
 	}
 	return fingerprint(digestOf(rec), rec.Timestamp.UnixMilli()) == l.last, nil
+}
+
+// trimmed says whether a record that is not there any more has been deleted with all
+// before it, since the log was asked where it begins: then nothing else is in its place.
+func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err error) (bool, error) {
+	if err != nil || r.host.Flaws.TrimmedIsOther {
+		return false, err
+	}
+	log, err := r.read.spanOf(ctx, r.host.router.topic(s), r.o.p)
+	return offset < log.Start, err
 }
 
 // divergence is the earliest offset that may be new: behind the newest

@@ -48,6 +48,9 @@ func (w *world) follow(p int32, records []*events.Record) map[events.Source]*cou
 			if lost, ok := e.(*events.InputLost); ok && lost.By.Who == "" {
 				w.failAbout(ofPartition(p), "partition %d, record %s passes %s %d to %d by, and no operator has accepted that", p, rec.Position, lost.Log, lost.From, lost.To-1)
 			}
+			if cut, ok := e.(*events.InputLogTruncated); ok && !w.replaced[w.input(cut.Log, p)] {
+				w.failAbout(ofPartition(p), "partition %d, record %s says that its %s are not those that were read: %s; none but the oldest are gone", p, rec.Position, cut.Log, cut.Reason)
+			}
 			jump(all, e)
 		}
 	}

@@ -33,9 +33,11 @@ func TestTheAuditOfInputsNoticesWhatIsReadOutOfOrder(t *testing.T) {
 		"behind a jump, from too early": {[]*events.Record{decides(commands, 0, 3), decides(0, 0, 0, cut), decides(commands, 1, 1)}, false},
 		"of a generation that is over":  {[]*events.Record{decides(commands, 0, 3), decides(0, 0, 0, cut), decides(commands, 0, 4)}, false},
 		"of a generation never begun":   {[]*events.Record{decides(commands, 1, 3)}, false},
+		"a jump of another log's":       {[]*events.Record{decides(0, 0, 0, &events.InputLogTruncated{Log: inbox, Generation: 1})}, false},
 	} {
 		bubble(func() {
 			w := newWorld(Options{Seed: 1})
+			w.replaced[w.input(commands, 0)] = true
 			w.follow(0, c.records)
 			if w.failed() == c.sound {
 				t.Errorf("%s: %v", name, w.err())
@@ -64,6 +66,7 @@ func TestTheAuditOfInputsNoticesCommandsThatWerePassedOver(t *testing.T) {
 	} {
 		bubble(func() {
 			w := newWorld(Options{Seed: 1})
+			w.replaced[w.input(commands, 0)] = true
 			for _, id := range c.ids {
 				headers := []kgo.RecordHeader{kafka.Header(events.HeaderType, []byte(events.CommandType("pause"))), kafka.Header(events.HeaderSource, []byte("sim"))}
 				if id != "" {

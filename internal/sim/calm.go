@@ -14,6 +14,7 @@ func (w *world) calmDown() {
 	w.note("no more faults")
 	w.later = nil
 	w.c.absence.until = time.Time{}
+	w.c.looked = nil
 	w.setBrokers()
 	w.watchLosses()
 	for _, fs := range w.filled { // also those of processes that end: they would try for ever

@@ -91,6 +91,9 @@ func (a admin) list(ctx context.Context, what string, names []string, which whic
 				at := place{name, int32(p)}
 				out[name][at.partition] = kadm.ListedOffset{Topic: name, Partition: at.partition, Offset: offset, LeaderEpoch: a.n.c.brokers.epoch(at)}
 			}
+			if which == starts && a.n.c.looked != nil {
+				a.n.c.looked(name)
+			}
 		}
 		return nil
 	}, what)

@@ -33,6 +33,7 @@ type cluster struct {
 	rng        *rand.Rand // of the scheduler
 
 	wrote   func(rec *kgo.Record, p int32, offset int64) // is told of every record
+	looked  func(topic string)                           // is told, if not nil, when somebody has been told where the logs of a topic begin
 	takers  map[string]string                            // the groups of queues' takers, by topic
 	trimmed map[place][]*kgo.Record                      // what was deleted because nobody needs it, as far as it was visible
 }

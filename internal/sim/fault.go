@@ -56,6 +56,7 @@ var faultKinds = []faultKind{
 	{absent, 2, (*world).missCoordinator, false},
 	{wrongStamps, 0, (*world).missetBroker, true}, // drawStamps draws it
 	{lasting, 0, (*world).lastingReason, false},   // drawLasting draws it
+	{retention, 0, (*world).awaitLook, false},     // drawRetention draws it
 }
 
 // drawFaults draws the faults of a seed, of all kinds that there can be or of some.
@@ -85,7 +86,7 @@ func (o *Options) drawFaults() []Fault {
 			}
 		}
 	}
-	all = append(append(all, o.drawStamps()...), o.drawLasting()...)
+	all = append(append(append(all, o.drawStamps()...), o.drawLasting()...), o.drawRetention()...)
 	slices.SortStableFunc(all, func(a, b Fault) int { return cmp.Compare(a.Step, b.Step) })
 	return all
 }

@@ -100,6 +100,14 @@ func (w *world) someInput(rng *rand.Rand) place {
 	return place{topic, int32(rng.IntN(int(w.c.partitions)))}
 }
 
+// input is the log of a partition's inputs from a source.
+func (w *world) input(s events.Source, p int32) place {
+	if s == events.FromCommands {
+		return place{w.c.names.Commands(), p}
+	}
+	return place{w.c.names.Inbox(), p}
+}
+
 // someRecord is a record of an input log, to be written again; nil if there is none.
 func (w *world) someRecord(rng *rand.Rand, at place) *kgo.Record {
 	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
@@ -124,7 +132,7 @@ func (w *world) truncateInput(rng *rand.Rand) {
 	if w.promised(at) {
 		return
 	}
-	w.thinned[at] = true
+	w.thinned[at], w.replaced[at] = true, true
 	l := w.c.brokers.(*model).log(at)
 	w.forgetReports(at)
 	l.cut(max(l.start, l.end()-int64(1+rng.IntN(4))))
@@ -144,7 +152,7 @@ func (w *world) remakeInput(rng *rand.Rand) {
 		}
 	}
 	for p := range w.c.partitions {
-		w.thinned[place{topic, p}] = true
+		w.thinned[place{topic, p}], w.replaced[place{topic, p}] = true, true
 	}
 	w.c.remake(w.c.topics[topic])
 	for p := range w.c.partitions {
@@ -156,7 +164,11 @@ func (w *world) remakeInput(rng *rand.Rand) {
 func (w *world) expireInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	at := w.someInput(rng)
+	w.expire(rng, w.someInput(rng))
+}
+
+// expire removes the oldest records of an input log; w.c.mu is held.
+func (w *world) expire(rng *rand.Rand, at place) {
 	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
 	if end > start && !w.promised(at) {
 		w.forgetReports(at)

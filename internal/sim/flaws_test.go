@@ -46,6 +46,7 @@ var flaws = []flaw{
 	{"what is sent later does not look at the lease", 100, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{2, 73}},
 	{"reads look no further than an open transaction", 60, partition.Flaws{DecidedEnds: true}, []string{"foreign"}, [2]uint64{1, 2}},
 	{"an input log may end below where it was read", 500, partition.Flaws{AnyEnds: true}, []string{"remake", "deaf"}, [2]uint64{403, 230}},
+	{"a log that is trimmed while it is looked at is another one", 60, partition.Flaws{TrimmedIsOther: true}, []string{retention, "move"}, [2]uint64{8, 1}},
 	{"a topic that was made anew is not read", 10, partition.Flaws{OldTopics: true}, []string{"remake"}, [2]uint64{1, 1}},
 	{"what ends the process is decided again", 9, partition.Flaws{NoSuspects: true}, []string{"stray"}, [2]uint64{3, 3}},
 	{"what recovery has to read again is in memory alone", 60, partition.Flaws{OriginalsInMemory: true}, []string{"stray"}, [2]uint64{5, 2}},

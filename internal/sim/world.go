@@ -55,6 +55,7 @@ type world struct {
 	strays     int                          // commands that were written to the wrong partition alone
 	stumbles   []stumbles                   // by partition
 	thinned    map[place]bool               // input logs that have lost records
+	replaced   map[place]bool               // those that have lost their newest, or all
 	losses     map[partition.LossError]bool // that an operator has accepted
 	cursors    cursors                      // of the planners' group
 	foreigners int                          // that wrote in transactions
@@ -128,7 +129,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, losses: map[partition.LossError]bool{}}
+	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}

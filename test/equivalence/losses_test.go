@@ -117,6 +117,18 @@ func toldLost(journals [][]*events.Record) gone {
 	return all
 }
 
+// tells says which records of a journal tell what lost.
+func tells(records []*events.Record) (text string) {
+	for _, rec := range records {
+		for _, e := range rec.Events {
+			if lost, ok := e.(*events.InputLost); ok {
+				text += fmt.Sprintf("%s: %s [%d, %d); ", rec.Position, lost.Log, lost.From, lost.To)
+			}
+		}
+	}
+	return text
+}
+
 func (g gone) has(at place) bool {
 	for _, e := range g[place{log: at.log, partition: at.partition}] {
 		if e.From <= at.offset && at.offset < e.To {
@@ -147,7 +159,7 @@ func (w *world) auditLosses(ctx context.Context, journals [][]*events.Record) (w
 		for _, rec := range records {
 			at := place{rec.Input.Source, int32(p), rec.Input.Offset}
 			if told.has(at) {
-				w.t.Errorf("record %s of partition %d decides %s@%d, which is told lost", rec.Position, p, at.log, at.offset)
+				w.t.Errorf("record %s of partition %d decides %s@%d, which is told lost: %s", rec.Position, p, at.log, at.offset, tells(journals[p]))
 			}
 			if at.log == events.FromCommands {
 				decided[rec.Workflow+"\x00"+rec.ID] = at
