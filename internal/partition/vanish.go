@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -118,8 +120,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 }
 
 // matches says whether the record of a mark is still in its place. What cannot
-// be read any more, or was never known, is not doubted. An equal one that was
-// stamped later is another one: its headers, and so its id, may differ.
+// be read any more, or was never known, is not doubted.
 func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
 		return true, nil
@@ -132,9 +133,16 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 		return r.trimmed(ctx, s, m.Offset, err)
 	}
 	row := &r.proc.inputs[s].row
-	newest := row.Time + row.Ahead // of the stamps that are read; the inbox has none
+	return m.isOf(rec, row.Time+row.Ahead), nil
+}
+
+// isOf says whether a mark is of a record that is in its place: its bytes, what the
+// leader was that took it, and that it is no younger than the newest stamp that was
+// read, where one was (of the inbox none is). An equal record that was written after
+// others were lost has another leader's epoch: every election raises that.
+func (m mark) isOf(rec *kgo.Record, newest int64) bool {
 	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
-	return digestOf(rec) == m.Digest && !younger, nil
+	return digestOf(rec) == m.Digest && max(0, rec.LeaderEpoch) == m.LeaderEpoch && !younger
 }
 
 // isLast says the same of the last record that was read: by the checkpoint's cursor,

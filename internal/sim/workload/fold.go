@@ -130,6 +130,15 @@ func OfMachine(rec *events.Record) bool {
 	return true
 }
 
+// Applied is the newest record that a closed store has.
+func Applied(fs store.FS, dir string) (events.Position, error) {
+	s, err := store.Open(store.Options{Dir: dir, FS: fs})
+	if err != nil {
+		return events.Position{}, err
+	}
+	return s.Marks().Applied.Position, s.Close()
+}
+
 // Read is what a closed store holds of some tables.
 func Read(fs store.FS, dir string, tables []rows.Table) (Content, error) {
 	s, err := store.Open(store.Options{Dir: dir, FS: fs})
