@@ -9,13 +9,12 @@ import (
 // conclude derives everything that a record means besides the machine's rows:
 // its effects, its answer, its ledger entry, and the partition's own state. It
 // is the same for a record that was just decided and for one that is replayed.
-// The effects are appended to outs, which is empty. command is the name of the
-// command, where it is known.
-func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, command string) []*Outgoing {
-	if domain(rec) {
-		outs = p.effects(outs, rec)
-	}
-	reply, answers := p.answer(rec)
+// out is what the machine has made of the record, if it is one of the machine's. The
+// effects are appended to outs, which is empty. command is the name of the command,
+// where it is known.
+func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.Outcome, command string) []*Outgoing {
+	outs = fromEffects(outs, out.Effects, rec.Position)
+	reply, answers := answer(rec, out)
 	if answers {
 		outs = p.addReply(outs, rec, reply, command)
 	}
@@ -31,12 +30,12 @@ func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, command strin
 }
 
 // answer is the reply to whoever asked for the decision.
-func (p *Processor) answer(rec *events.Record) (events.Reply, bool) {
+func answer(rec *events.Record, out *machine.Outcome) (events.Reply, bool) {
 	if rec.Input.Source != events.FromCommands {
 		return events.Reply{}, false
 	}
 	if domain(rec) {
-		r := p.Machine.Answer(p.tx, rec)
+		r := out.Answer
 		r.Workflow = rec.Workflow
 		return r, true
 	}

@@ -13,10 +13,10 @@ import (
 // follower is a counter that promises the end of every start.
 type follower struct{ counter }
 
-func (f *follower) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
-	r := f.counter.Answer(tx, rec)
-	_, r.Followed = rec.Events[0].(*events.WorkflowStarted)
-	return r
+func (f *follower) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	out := f.counter.Decide(tx, at, now, in)
+	_, out.Answer.Followed = out.Events[0].(*events.WorkflowStarted)
+	return out
 }
 
 func TestWhoWaitsForTheEndAloneIsToldADecisionThatNoEndFollows(t *testing.T) {

@@ -59,12 +59,17 @@ func rowKey(t rows.Table, wf string, id events.RunnableID) rows.Key {
 // timeoutMs is the timeout of an attempt of a workflow that is named for it.
 const timeoutMs = 60_000
 
-func (m *counter) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+func (m *counter) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
 	evs := m.decide(tx, now, in)
-	if len(evs) > 0 {
-		m.Apply(tx, &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs})
+	if in.Limit > 0 {
+		evs = []events.Event{&events.CommandRefused{Code: "too_large", Message: fmt.Sprint("more than ", in.Limit)}}
 	}
-	return evs
+	if len(evs) == 0 {
+		return machine.Outcome{}
+	}
+	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs, ReplyTo: in.ReplyTo}
+	m.fold(tx, rec)
+	return m.outcome(tx, rec)
 }
 
 func (m *counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Event {
@@ -154,13 +159,21 @@ func (m *counter) lost(tx *rows.Tx, in machine.Input) []events.Event {
 	}
 }
 
-func (m *counter) Oversize(tx *rows.Tx, at events.Position, now int64, in machine.Input, limit int) []events.Event {
-	evs := []events.Event{&events.CommandRefused{Code: "too_large", Message: fmt.Sprint("more than ", limit)}}
-	m.Apply(tx, &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs})
-	return evs
+func (m *counter) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
+	if h := rows.Get[tally](tx, headKey(rec.Workflow)); h == nil || h.Applied.Before(rec.Position) {
+		m.fold(tx, rec)
+	}
+	if guarded {
+		return machine.Outcome{}
+	}
+	return m.outcome(tx, rec)
 }
 
-func (m *counter) Apply(tx *rows.Tx, rec *events.Record) {
+func (m *counter) outcome(tx *rows.Tx, rec *events.Record) machine.Outcome {
+	return machine.Outcome{Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec)}
+}
+
+func (m *counter) fold(tx *rows.Tx, rec *events.Record) {
 	wf := rec.Workflow
 	for _, e := range rec.Events {
 		switch e := e.(type) {
@@ -219,7 +232,7 @@ func (m *counter) drop(tx *rows.Tx, wf string, id events.RunnableID) {
 	tx.Delete(rowKey(rows.Runnable, wf, id))
 }
 
-func (m *counter) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
+func (m *counter) effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 	var all []machine.Effect
 	for _, e := range rec.Events {
 		switch e := e.(type) {
@@ -257,7 +270,7 @@ func (m *counter) task(tx *rows.Tx, wf string, a *machine.Attempt, id events.Run
 	return machine.Effect{Kind: machine.TaskEffect, Key: wf, Queue: a.Queue, Runnable: id, Value: value, Early: m.early}, true
 }
 
-func (m *counter) Answer(_ *rows.Tx, rec *events.Record) events.Reply {
+func (m *counter) answer(rec *events.Record) events.Reply {
 	r := events.Reply{Kind: events.ReplyDecided, Result: events.ResultDone}
 	if e, ok := rec.Events[0].(*events.CommandRefused); ok {
 		r.Result, r.Refusal = events.ResultRefused, &events.Refusal{Code: e.Code, Message: e.Message}
@@ -265,7 +278,7 @@ func (m *counter) Answer(_ *rows.Tx, rec *events.Record) events.Reply {
 	return r
 }
 
-func (m *counter) Due(tx *rows.Tx, rec *events.Record) bool {
+func (m *counter) due(rec *events.Record) bool {
 	if _, ok := rec.Events[0].(*events.CheckpointRequested); ok {
 		return true
 	}
@@ -274,13 +287,6 @@ func (m *counter) Due(tx *rows.Tx, rec *events.Record) bool {
 	}
 	_, ok := rec.Events[0].(*events.RunnableCompleted)
 	return ok
-}
-
-func (m *counter) Applied(tx *rows.Tx, wf string) events.Position {
-	if h := rows.Get[tally](tx, headKey(wf)); h != nil {
-		return h.Applied
-	}
-	return events.Position{}
 }
 
 func (m *counter) Query(tx *rows.Tx, _ int64, q *events.Query) events.Reply {

@@ -70,23 +70,30 @@ func (p *Processor) attempt(d *decision, f *flight, limit int) (defect string) {
 // fill fills a flight with what the machine decides.
 func (p *Processor) fill(d *decision, f *flight, limit int) {
 	rec := &f.rec
-	switch {
-	case d.own != nil:
+	var out machine.Outcome
+	if d.own != nil {
 		rec.Events = []events.Event{d.own}
-		if domain(rec) {
-			p.Machine.Apply(p.tx, rec)
-		}
-	case limit > 0:
-		rec.Events = p.Machine.Oversize(p.tx, rec.Position, rec.Time, d.in, limit)
-	default:
-		rec.Events = p.Machine.Decide(p.tx, rec.Position, rec.Time, d.in)
+		out = p.replayed(rec, false)
+	} else {
+		d.in.Limit = limit
+		out = p.Machine.Decide(p.tx, rec.Position, rec.Time, d.in)
+		rec.Events = out.Events
 	}
 	if len(rec.Events) == 0 {
 		return
 	}
-	f.outs = p.conclude(f.outs[:0], rec, d.command)
+	f.outs = p.conclude(f.outs[:0], rec, &out, d.command)
 	f.outs = withOriginal(f.outs, rec, d.raw)
-	f.due = domain(rec) && p.Machine.Due(p.tx, rec)
+	f.due = out.Due
+}
+
+// replayed is what the machine makes of a record that is there already, if it is one
+// of the machine's.
+func (p *Processor) replayed(rec *events.Record, guarded bool) (out machine.Outcome) {
+	if domain(rec) {
+		out = p.Machine.Apply(p.tx, rec, guarded)
+	}
+	return out
 }
 
 // contained runs f and says what defect it met; a fault is not one (J6).
@@ -144,7 +151,7 @@ func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	}
 	rec := &f.rec
 	rec.Events = []events.Event{event}
-	f.outs = p.conclude(f.outs[:0], rec, d.command)
+	f.outs = p.conclude(f.outs[:0], rec, &machine.Outcome{}, d.command)
 	f.outs = withOriginal(f.outs, rec, d.raw)
 	f.due = false
 	p.append(f, journal.Encode(rec, p.Names, p.Partition))
@@ -190,7 +197,7 @@ func domain(rec *events.Record) bool {
 		return false
 	}
 	switch about(rec).(type) {
-	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
+	case nil, *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
 		return false
 	}
 	return true

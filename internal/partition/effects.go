@@ -18,11 +18,10 @@ type outside struct {
 	held    []*Outgoing // until the lease has its margin again (E5)
 }
 
-// effects appends the machine's effects of a record, numbered in their order.
-func (p *Processor) effects(outs []*Outgoing, rec *events.Record) []*Outgoing {
-	made := p.Machine.Effects(p.tx, rec)
+// fromEffects appends the machine's effects of a record, numbered in their order.
+func fromEffects(outs []*Outgoing, made []machine.Effect, at events.Position) []*Outgoing {
 	for i := range made {
-		outs = append(outs, fromEffect(&made[i], rec.Position, uint64(i)))
+		outs = append(outs, fromEffect(&made[i], at, uint64(i)))
 	}
 	return outs
 }

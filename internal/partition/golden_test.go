@@ -116,7 +116,7 @@ type forgetful struct {
 }
 
 // Apply implements machine.Machine.
-func (f *forgetful) Apply(tx *rows.Tx, rec *events.Record) {
+func (f *forgetful) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
 	less := *rec
 	less.Events = nil
 	for _, e := range rec.Events {
@@ -124,7 +124,7 @@ func (f *forgetful) Apply(tx *rows.Tx, rec *events.Record) {
 			less.Events = append(less.Events, e)
 		}
 	}
-	f.Machine.Apply(tx, &less)
+	return f.Machine.Apply(tx, &less, guarded)
 }
 
 // Events that change no row of a workflow.

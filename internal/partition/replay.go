@@ -58,9 +58,7 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		}
 		p.took(rec, at)
 	}()
-	if domain(rec) && p.Machine.Applied(p.tx, rec.Workflow).Before(rec.Position) {
-		p.Machine.Apply(p.tx, rec)
-	}
+	out := p.replayed(rec, guarded)
 	if guarded {
 		if e, ok := about(rec).(*events.WorkflowQuarantined); ok {
 			p.dropTimer(e)
@@ -68,7 +66,7 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		p.applyOwned(rec.Workflow)
 		return nil, nil
 	}
-	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, ""), rec, nil))
+	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &out, ""), rec, nil))
 	if bad := p.foldPositions(rec); bad != nil {
 		panic(bad) // contained above
 	}

@@ -22,7 +22,7 @@ type mortal struct {
 	die func()
 }
 
-func (m *mortal) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+func (m *mortal) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
 	if in.Command != nil {
 		if b, ok := in.Command.Body.(*events.FeedInput); ok && string(b.Input) == m.at {
 			m.die()

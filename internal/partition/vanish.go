@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // inspectInputs finds out whether the input logs are still what was read, and
@@ -80,7 +81,7 @@ func (r *reign) record(e events.Event, word *events.Command) {
 	if word != nil {
 		f.rec.Workflow, f.rec.ID, f.rec.Digest = word.Workflow, word.DedupeID(), word.Digest
 	}
-	p.conclude(nil, &f.rec, "")
+	p.conclude(nil, &f.rec, &machine.Outcome{}, "")
 	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
 }
 

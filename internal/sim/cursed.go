@@ -28,7 +28,7 @@ type cursed struct {
 }
 
 // Decide implements machine.Machine.
-func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+func (c *cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
 	if in.Command != nil {
 		feed, ok := in.Command.Body.(*events.FeedInput)
 		if ok && strings.HasPrefix(string(feed.Input), `"`+curse) {

@@ -5,14 +5,12 @@ import (
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// Answer implements machine.Machine.
-func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
-	t := p.after(tx, rec)
-	r := events.Reply{Kind: events.ReplyDecided, Workflow: rec.Workflow, Result: events.ResultDone}
-	for _, e := range rec.Events {
+// reply is the reply to the command that a record decides.
+func (t *turn) reply(list []events.Event) events.Reply {
+	r := events.Reply{Kind: events.ReplyDecided, Workflow: t.wf, Result: events.ResultDone}
+	for _, e := range list {
 		switch e := e.(type) {
 		case *events.CommandRefused:
 			r.Result, r.Command = events.ResultRefused, e.Command
@@ -21,11 +19,11 @@ func (p *Planner) Answer(tx *rows.Tx, rec *events.Record) events.Reply {
 			r.Result, r.Command = events.ResultNoChange, e.Command
 		}
 	}
-	if t.head != nil && rec.ReplyTo.Address != "" {
+	if t.head != nil && t.in.ReplyTo.Address != "" {
 		s := t.summary()
 		s.Refusals = nil // the ledger keeps answers: they do not grow with what was refused before
 		r.Summary = &s
-		r.Followed = t.waits(rec.ReplyTo)
+		r.Followed = t.waits(t.in.ReplyTo)
 	}
 	return r
 }
@@ -37,27 +35,18 @@ func (t *turn) waits(to events.ReplyTo) bool {
 	return to.Wait && (slices.Contains(t.head.Waiters, w) || slices.Contains(t.head.Told, w))
 }
 
-// Applied implements machine.Machine (C1).
-func (p *Planner) Applied(tx *rows.Tx, workflow string) events.Position {
-	if h := rows.Get[header](tx, headerKey(workflow)); h != nil {
-		return h.Applied
-	}
-	return events.Position{}
-}
-
-// Due implements machine.Machine: the checkpoint strategies of document 2.
-func (p *Planner) Due(tx *rows.Tx, rec *events.Record) bool {
-	t := p.after(tx, rec)
+// due says whether a record makes the workflow due in the next checkpoint, by its strategy.
+func (t *turn) due(list []events.Event) bool {
 	if t.head == nil {
 		return true // deleted: its rows leave the changelog
 	}
-	asked, rested := restsOrAsks(rec.Events)
+	asked, rested := restsOrAsks(list)
 	if asked || t.head.Status == Stopped && rested {
 		return asked || t.head.Persist
 	}
 	switch o := t.options().Checkpoint; o.Strategy {
 	case definition.EveryN:
-		return t.head.Outcomes > 0 && t.head.Outcomes%uint64(max(o.N, 1)) == 0 && hasOutcome(rec.Events)
+		return t.head.Outcomes > 0 && t.head.Outcomes%uint64(max(o.N, 1)) == 0 && hasOutcome(list)
 	case definition.OnComplete:
 		return rested
 	case definition.Manual:

@@ -159,7 +159,7 @@ func BenchmarkEnd(b *testing.B) {
 	tx := rows.Begin(&w.state)
 	b.ReportAllocs()
 	for b.Loop() {
-		if n := len(w.p.Effects(tx, rec)); n != 2 {
+		if n := len(w.p.Apply(tx, rec, false).Effects); n != 2 {
 			b.Fatalf("%d effects", n)
 		}
 	}

@@ -35,12 +35,11 @@ func BenchmarkChainStep(b *testing.B) {
 		seq++
 		tx.Reset()
 		rec := &events.Record{Position: events.Position{Epoch: 1, Seq: seq}, Workflow: in.Workflow, Time: int64(seq)}
-		rec.Events = p.Decide(tx, rec.Position, rec.Time, in)
+		out := p.Decide(tx, rec.Position, rec.Time, in)
+		rec.Events = out.Events
 		events.EncodeRecord(rec)
-		effects := p.Effects(tx, rec)
-		p.Due(tx, rec)
 		state.Commit(tx.Writes())
-		return effects
+		return out.Effects
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

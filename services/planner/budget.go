@@ -72,15 +72,15 @@ func (s *spending) account() *expr.Account {
 
 // within decides within the budget. An excess says that it cannot be done; tx is
 // then as it was.
-func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.Input, misfit *excess) (evs []events.Event, over *excess) {
-	t := p.begin(tx, at, now, in.Workflow)
+func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.Input, misfit *excess) (t *turn, over *excess) {
+	t = p.begin(tx, at, now, in.Workflow)
 	t.in, t.misfit = in, misfit
 	t.allow(p.cfg.Budget, in)
 	defer func() {
 		if over = t.spend.over; over != nil { // else it is a panic of somebody else, which goes on
 			_ = recover()
 			tx.Reset()
-			evs = nil
+			t.events = nil
 		}
 		t.spend, t.lastMerge = spending{}, merge{}
 	}()
@@ -89,7 +89,8 @@ func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.
 	} else {
 		t.take(in)
 	}
-	return t.decided(), nil
+	t.carryOn()
+	return t, nil
 }
 
 // writes counts an event, and stops the decision that has none left.

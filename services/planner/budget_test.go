@@ -306,7 +306,7 @@ func TestExceedingABudgetIsDeterministic(t *testing.T) {
 		}
 		at := events.Position{Epoch: 1, Seq: 1}
 		tx := rows.Begin(&w.state)
-		evs := w.p.Decide(tx, at, 1, machine.Input{Workflow: "w", Command: cmd})
+		evs := w.p.Decide(tx, at, 1, machine.Input{Workflow: "w", Command: cmd}).Events
 		if len(tx.Writes()) > 0 {
 			t.Errorf("a refusal leaves %d writes", len(tx.Writes()))
 		}

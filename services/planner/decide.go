@@ -8,14 +8,25 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// Decide implements machine.Machine. What exceeds the budget is decided again as
-// what does not.
-func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
-	evs, over := p.within(tx, at, now, in, nil)
-	if over != nil {
-		return p.insteadOf(tx, at, now, in, over)
+// Decide implements machine.Machine. What exceeds the budget, or fits no record, is
+// decided again as what does not.
+func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	var over *excess
+	if in.Limit > 0 {
+		over = tooLarge(fmt.Sprintf("does not fit one journal record of %d bytes", in.Limit))
 	}
-	return evs
+	t, again := p.within(tx, at, now, in, over)
+	if again != nil && over == nil {
+		over = again
+		t, again = p.within(tx, at, now, in, over)
+	}
+	if again != nil {
+		over.halts = true
+		if t, again = p.within(tx, at, now, in, over); again != nil {
+			panic("a halt exceeds the budget: " + again.Message)
+		}
+	}
+	return t.conclusion(t.events)
 }
 
 // take lets an input have its effect.
@@ -38,14 +49,12 @@ func (t *turn) take(in machine.Input) {
 	}
 }
 
-// decided is what a decision has come to, carried on to its end; nil if to nothing.
-func (t *turn) decided() []events.Event {
-	if len(t.events) == 0 {
-		return nil
+// carryOn carries a decision on to its end, if it has come to anything.
+func (t *turn) carryOn() {
+	if len(t.events) > 0 {
+		t.proceed()
+		t.finish()
 	}
-	t.proceed()
-	t.finish()
-	return t.events
 }
 
 // proceed carries on what a decision began until nothing more follows from it.

@@ -13,23 +13,22 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Effects implements machine.Machine.
-func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
-	t := p.after(tx, rec)
-	all := p.effects[:0]
+// effects are what follows from the events of a record outside of the state.
+func (t *turn) effects(list []events.Event) []machine.Effect {
+	all := t.p.effects[:0]
 	published := false
-	for _, e := range rec.Events {
+	for _, e := range list {
 		switch e := e.(type) {
 		case *events.RunnableDispatched:
 			if effect, ok := t.taskOf(e.Runnable); ok {
 				all = append(all, effect)
 			}
 		case *events.RunnableCancelled:
-			all = append(all, t.cancelOf(e.Runnable, rec)...)
+			all = append(all, t.cancelOf(e.Runnable)...)
 		case *events.RunnableTimedOut:
-			all = append(all, t.cancelOf(e.Runnable, rec)...)
+			all = append(all, t.cancelOf(e.Runnable)...)
 		case *events.RunnableSkipped:
-			all = append(all, t.cancelOf(e.Runnable, rec)...)
+			all = append(all, t.cancelOf(e.Runnable)...)
 		case *events.WorkflowDeleted:
 			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf})
 			all = t.toldGone(all, e.Told)
@@ -42,8 +41,8 @@ func (p *Planner) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 			}
 		}
 	}
-	p.effects = t.told(all)
-	return p.effects
+	t.p.effects = t.told(all)
+	return t.p.effects
 }
 
 // changesStatus says whether the summary of a workflow is published anew: it is
@@ -179,9 +178,9 @@ func (t *turn) token(id events.RunnableID, attempt uint32, decided events.Positi
 // cancelOf tells takers that an attempt is not wanted any more. An attempt that
 // was not open, or whose task was never published, has nobody to tell; those of
 // a run that the same record deletes are told by stopGone.
-func (t *turn) cancelOf(id events.RunnableID, rec *events.Record) []machine.Effect {
+func (t *turn) cancelOf(id events.RunnableID) []machine.Effect {
 	r := t.runnable(id)
-	if t.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == rec.Position {
+	if t.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == t.at {
 		return nil
 	}
 	return []machine.Effect{t.cancelling(id, t.token(id, r.Attempt, r.Decided))}

@@ -2,17 +2,29 @@ package planner
 
 import (
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// Apply implements machine.Machine: it replays a record. Records of a workflow
-// whose run was deleted since are passed over.
-func (p *Planner) Apply(tx *rows.Tx, rec *events.Record) {
+// Apply implements machine.Machine: it replays a record.
+func (p *Planner) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
 	if rec.Workflow == "" || len(rec.Events) == 0 {
-		return
+		return machine.Outcome{}
 	}
 	t := p.begin(tx, rec.Position, rec.Time, rec.Workflow)
-	t.in.ReplyTo, t.in.Trace = rec.ReplyTo, rec.Trace
+	t.in.Source, t.in.ReplyTo, t.in.Trace = rec.Input.Source, rec.ReplyTo, rec.Trace
+	if t.head == nil || t.head.Applied.Before(rec.Position) {
+		t.replay(rec)
+	}
+	if guarded {
+		return machine.Outcome{}
+	}
+	return t.conclusion(rec.Events)
+}
+
+// replay applies the events of a record. Those of a workflow whose run was deleted
+// since are passed over.
+func (t *turn) replay(rec *events.Record) {
 	for _, e := range rec.Events {
 		if t.head == nil && !withoutRun(e) {
 			continue

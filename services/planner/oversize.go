@@ -1,31 +1,9 @@
 package planner
 
 import (
-	"fmt"
-
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/rows"
 )
-
-// Oversize implements machine.Machine (J4).
-func (p *Planner) Oversize(tx *rows.Tx, at events.Position, now int64, in machine.Input, limit int) []events.Event {
-	return p.insteadOf(tx, at, now, in, tooLarge(fmt.Sprintf("does not fit one journal record of %d bytes", limit)))
-}
-
-// insteadOf decides what is less than what an input would come to: a refusal, a
-// failure, and where what follows from that exceeds the budget as well, a halt.
-func (p *Planner) insteadOf(tx *rows.Tx, at events.Position, now int64, in machine.Input, over *excess) []events.Event {
-	evs, again := p.within(tx, at, now, in, over)
-	if again == nil {
-		return evs
-	}
-	over.halts = true
-	if evs, again = p.within(tx, at, now, in, over); again != nil {
-		panic("a halt exceeds the budget: " + again.Message)
-	}
-	return evs
-}
 
 // lesser lets an input have what effect there is room for.
 func (t *turn) lesser(in machine.Input) {

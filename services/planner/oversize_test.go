@@ -35,7 +35,7 @@ func TestJ4ALossOrTimerThatFitsNoRecordHalts(t *testing.T) {
 				in.Timer = w.timer()
 			}
 			at := events.Position{Epoch: w.epoch, Seq: w.seq + 1}
-			if size := sizeOf(in, at, w.p.Decide(rows.Begin(&w.state), at, w.now, in)); size < 4*len(value) {
+			if size := sizeOf(in, at, w.p.Decide(rows.Begin(&w.state), at, w.now, in).Events); size < 4*len(value) {
 				t.Fatalf("the decision has %d bytes: it would fit", size)
 			}
 			w.oversize = true

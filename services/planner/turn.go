@@ -43,12 +43,16 @@ func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *
 	return t
 }
 
-// after is the turn as of right behind a record: most often the one that made it.
-func (p *Planner) after(tx *rows.Tx, rec *events.Record) *turn {
-	if t := &p.turn; t.tx == tx && t.at == rec.Position && t.wf == rec.Workflow {
-		return t
+// conclusion is what the events of a record come to, right behind it.
+func (t *turn) conclusion(list []events.Event) machine.Outcome {
+	if len(list) == 0 {
+		return machine.Outcome{}
 	}
-	return p.begin(tx, rec.Position, rec.Time, rec.Workflow)
+	out := machine.Outcome{Events: list, Effects: t.effects(list), Due: t.due(list)}
+	if t.in.Source == events.FromCommands {
+		out.Answer = t.reply(list)
+	}
+	return out
 }
 
 // load finds the workflow's rows; it runs again when a run starts or ends.

@@ -79,7 +79,8 @@ func (w *world) decide(in machine.Input) []events.Event {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
 	at := events.Position{Epoch: w.epoch, Seq: w.seq + 1}
-	evs := w.made(tx, at, in)
+	out := w.made(tx, at, in)
+	evs := out.Events
 	if len(evs) == 0 {
 		if len(tx.Writes()) > 0 {
 			w.t.Fatalf("no events but %d writes", len(tx.Writes()))
@@ -88,13 +89,14 @@ func (w *world) decide(in machine.Input) []events.Event {
 	}
 	w.seq++
 	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: w.now, Events: evs, ReplyTo: in.ReplyTo, Trace: in.Trace}
+	rec.Input.Source = in.Source
 	raw := events.EncodeRecord(rec)
-	effects := slices.Clone(w.p.Effects(tx, rec))
-	reply := w.p.Answer(tx, rec)
-	w.replayEqual(raw, tx.Writes(), effects)
+	effects := slices.Clone(out.Effects)
+	w.replayEqual(raw, tx.Writes(), out)
 	w.state.Commit(tx.Writes())
 	w.journal = append(w.journal, raw)
 	if in.Command != nil {
+		reply := out.Answer
 		reply.ID, reply.Command = in.Command.ID, in.Command.Name
 		told := events.Reply{Followed: reply.Followed}
 		w.must(json.Unmarshal(events.EncodeReply(&reply), &told))
@@ -110,27 +112,31 @@ func (w *world) decide(in machine.Input) []events.Event {
 }
 
 // made is what the planner decides, or what it does when that fits no record.
-func (w *world) made(tx *rows.Tx, at events.Position, in machine.Input) []events.Event {
+func (w *world) made(tx *rows.Tx, at events.Position, in machine.Input) machine.Outcome {
 	if w.oversize {
-		return w.p.Oversize(tx, at, w.now, in, 1000)
+		in.Limit = 1000
 	}
 	return w.p.Decide(tx, at, w.now, in)
 }
 
 // replayEqual folds the encoded record over the state before it.
-func (w *world) replayEqual(raw []byte, live []rows.Write, effects []machine.Effect) {
+func (w *world) replayEqual(raw []byte, live []rows.Write, want machine.Outcome) {
 	w.t.Helper()
 	rec, err := events.DecodeRecord(raw)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	tx := rows.Begin(&w.state)
-	w.p.Apply(tx, rec)
+	want.Effects = slices.Clone(want.Effects) // the machine is called again
+	out := w.p.Apply(tx, rec, false)
 	if got, want := dump(tx.Writes()), dump(live); got != want {
 		w.t.Fatalf("replaying %s gives other rows:\n--- live\n%s--- replayed\n%s", rec.Position, want, got)
 	}
-	if got := w.p.Effects(tx, rec); len(got)+len(effects) > 0 && !reflect.DeepEqual(got, effects) {
-		w.t.Fatalf("replaying %s gives other effects:\n--- live\n%+v\n--- replayed\n%+v", rec.Position, effects, got)
+	if len(out.Effects)+len(want.Effects) > 0 && !reflect.DeepEqual(out.Effects, want.Effects) {
+		w.t.Fatalf("replaying %s gives other effects:\n--- live\n%+v\n--- replayed\n%+v", rec.Position, want.Effects, out.Effects)
+	}
+	if !reflect.DeepEqual(out.Answer, want.Answer) || out.Due != want.Due {
+		w.t.Fatalf("replaying %s gives another answer, or is due otherwise:\n--- live\n%+v %t\n--- replayed\n%+v %t", rec.Position, want.Answer, want.Due, out.Answer, out.Due)
 	}
 }
 
@@ -160,7 +166,7 @@ func (w *world) restart() {
 			w.t.Fatal(err)
 		}
 		tx := rows.Begin(&w.state)
-		w.p.Apply(tx, rec)
+		w.p.Apply(tx, rec, true)
 		w.state.Commit(tx.Writes())
 	}
 	if after := w.fingerprint(); after != before {

@@ -11,54 +11,55 @@ import (
 // (J6).
 type Machine interface {
 	// Decide decides one input as the record at position at, at time now (Unix
-	// ms), and applies the events to tx as it emits them. No events mean that
-	// the input changes nothing and needs no record.
-	Decide(tx *rows.Tx, at events.Position, now int64, in Input) []events.Event
+	// ms), and changes tx as its events do. No events mean that the input changes
+	// nothing and needs no record.
+	Decide(tx *rows.Tx, at events.Position, now int64, in Input) Outcome
 
-	// Oversize decides in again when what Decide made of it does not fit the
-	// broker's limit: a refusal, for an outcome a failure, and for a timer or a
-	// loss one that halts (J4).
-	Oversize(tx *rows.Tx, at events.Position, now int64, in Input, limit int) []events.Event
+	// Apply folds a record into the state, as Decide did when it was made, unless
+	// the rows of its workflow hold it already (C1), and returns the same outcome.
+	// Rows of the partition may be newer than a record that is guarded: of that
+	// one only the rows of its workflow count, and its outcome is empty.
+	Apply(tx *rows.Tx, rec *events.Record, guarded bool) Outcome
 
-	// Apply folds a record into the state, as Decide did when it was made.
-	Apply(tx *rows.Tx, rec *events.Record)
-
-	// Effects are what follows from rec outside of the state; tx is the state
-	// right after it. Their order is fixed. The slice is valid until the next
-	// call, what its effects point to for good.
-	Effects(tx *rows.Tx, rec *events.Record) []Effect
-
-	// Answer is the reply to the command that rec decided; the ledger keeps it
-	// for repetitions of the command. The reply's ID and Command are the caller's.
-	Answer(tx *rows.Tx, rec *events.Record) events.Reply
-
-	// Task makes the task record of an open attempt again (E1): the one that
-	// Effects made, whatever has changed since, but with what takers said of it
+	// Task makes the task record of an open attempt again (E1): the one that its
+	// dispatch came to, whatever has changed since, but with what takers said of it
 	// meanwhile. There is none if the attempt that a names is not open in tx.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
 
 	// Watched is an empty row of table Runnable, to decode into at recovery.
 	Watched() Watched
 
-	// Due says whether rec makes the changed rows of its workflow due in the
-	// next checkpoint, by the workflow's strategy.
-	Due(tx *rows.Tx, rec *events.Record) bool
-
-	// Applied is the position of the last record that the rows of the workflow
-	// hold; zero when there are none (C1).
-	Applied(tx *rows.Tx, workflow string) events.Position
-
 	// Query answers a read. It must not change tx.
 	Query(tx *rows.Tx, now int64, q *events.Query) events.Reply
 }
 
+// Outcome is what a record comes to, besides what it changes of the state.
+type Outcome struct {
+	Events []events.Event
+
+	// Effects are what follows outside of the state, in a fixed order. The slice is
+	// valid until the machine is called again, what its effects point to for good.
+	Effects []Effect
+
+	// Answer is the reply to the command that was decided, if it was one; the
+	// ledger keeps it for repetitions. Its ID and Command are the caller's.
+	Answer events.Reply
+
+	// Due says that the changed rows of the workflow are due in the next
+	// checkpoint, by the workflow's strategy.
+	Due bool
+}
+
 // Input is one thing to decide: exactly one of its pointers is set, but for a start that
-// comes with a Quarantine: the workflow that it begins is held from its begin.
+// comes with a Quarantine: the workflow that it begins is held from its begin. Limit is
+// set when what was decided does not fit the broker's limit: then the decision is a
+// refusal, of an outcome a failure, and of a timer or a loss one that halts (J4).
 type Input struct {
 	Workflow string
 	Source   events.Source
 	ReplyTo  events.ReplyTo
 	Trace    string
+	Limit    int // bytes of a record; 0: none is known to be exceeded
 
 	Command *events.Command     // from commands
 	Inbox   events.InboxMessage // from inbox

@@ -19,7 +19,7 @@ import (
 // workflow's id, asks for it.
 type cursed struct{ machine.Machine }
 
-func (c cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) []events.Event {
+func (c cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
 	if in.Command != nil {
 		if b, ok := in.Command.Body.(*events.FeedInput); ok && string(b.Input) == `"before"` {
 			panic("cursed before it decides")
@@ -31,22 +31,13 @@ func (c cursed) Decide(tx *rows.Tx, at events.Position, now int64, in machine.In
 	if in.Timer != nil && strings.HasPrefix(in.Workflow, "timer") {
 		panic("cursed timer")
 	}
-	evs := c.Machine.Decide(tx, at, now, in)
+	out := c.Machine.Decide(tx, at, now, in)
 	if in.Command != nil {
 		if b, ok := in.Command.Body.(*events.FeedInput); ok && string(b.Input) == `"after"` {
 			panic("cursed after it decided")
 		}
 	}
-	return evs
-}
-
-func (c cursed) Effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
-	for _, e := range rec.Events {
-		if in, ok := e.(*events.InputAccepted); ok && string(in.Value) == `"effects"` {
-			panic("cursed effects")
-		}
-	}
-	return c.Machine.Effects(tx, rec)
+	return out
 }
 
 func (c cursed) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
@@ -68,7 +59,7 @@ func TestPoisonIsQuarantined(t *testing.T) {
 	r := start(t, curse)
 	id := r.idOn(0)
 	r.done(r.do(id, "start", `{"definition":{"name":"d","components":{"a":{"step":"echo"}}}}`))
-	for _, poison := range []string{"before", "after", "effects"} {
+	for _, poison := range []string{"before", "after"} {
 		t.Run(poison, func(t *testing.T) {
 			r := r.of(t)
 			headers := append(asking(poison), kafka.Header(events.HeaderType, []byte(events.CommandType("input"))))

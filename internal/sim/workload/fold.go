@@ -33,7 +33,7 @@ var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, row
 // Fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition. A record that cannot be applied is an error.
 func Fold(key events.Key, p int32, records []*events.Record) (Content, error) {
-	state, err := fold(key, p, records, func(machine.Machine, *rows.Tx, *events.Record) {})
+	state, err := fold(key, p, records, func(machine.Machine, *rows.Tx, *events.Record, *machine.Outcome) {})
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +49,10 @@ func Fold(key events.Key, p int32, records []*events.Record) (Content, error) {
 func Answers(key events.Key, p int32, records []*events.Record, asked map[events.Position]bool) (map[events.Position]events.Reply, error) {
 	all := map[events.Position]events.Reply{}
 	var unread error
-	_, err := fold(key, p, records, func(m machine.Machine, tx *rows.Tx, rec *events.Record) {
+	_, err := fold(key, p, records, func(_ machine.Machine, _ *rows.Tx, rec *events.Record, out *machine.Outcome) {
 		if asked[rec.Position] && OfMachine(rec) {
-			r := m.Answer(tx, rec)
 			var sent events.Reply
-			unread = errors.Join(unread, json.Unmarshal(events.EncodeReply(&r), &sent))
+			unread = errors.Join(unread, json.Unmarshal(events.EncodeReply(&out.Answer), &sent))
 			all[rec.Position] = sent
 		}
 	})
@@ -65,7 +64,7 @@ func Answers(key events.Key, p int32, records []*events.Record, asked map[events
 func States(key events.Key, p int32, records []*events.Record, see func(i int, answer func(*events.Query) events.Reply)) error {
 	i := 0
 	var unread error
-	_, err := fold(key, p, records, func(m machine.Machine, tx *rows.Tx, rec *events.Record) {
+	_, err := fold(key, p, records, func(m machine.Machine, tx *rows.Tx, rec *events.Record, _ *machine.Outcome) {
 		see(i, func(q *events.Query) events.Reply {
 			r := m.Query(tx, rec.Time, q)
 			var sent events.Reply
@@ -79,7 +78,7 @@ func States(key events.Key, p int32, records []*events.Record, see func(i int, a
 
 // fold applies a journal to nothing; each sees every record with the state right
 // after it.
-func fold(key events.Key, p int32, records []*events.Record, each func(machine.Machine, *rows.Tx, *events.Record)) (state *rows.Memory, err error) {
+func fold(key events.Key, p int32, records []*events.Record, each func(machine.Machine, *rows.Tx, *events.Record, *machine.Outcome)) (state *rows.Memory, err error) {
 	m := planner.New(planner.Config{
 		Key: key, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
 	})
@@ -93,12 +92,13 @@ func fold(key events.Key, p int32, records []*events.Record, each func(machine.M
 	for _, rec := range records {
 		at = rec.Position
 		tx := rows.Begin(state)
+		var out machine.Outcome
 		if OfMachine(rec) {
-			m.Apply(tx, rec)
+			out = m.Apply(tx, rec, false)
 		} else {
 			disarm(tx, rec)
 		}
-		each(m, tx, rec)
+		each(m, tx, rec, &out)
 		state.Commit(tx.Writes())
 	}
 	return state, nil
