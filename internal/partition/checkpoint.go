@@ -3,7 +3,6 @@ package partition
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -75,7 +74,7 @@ func (c *checkpointer) dueIn() time.Duration {
 	if wait := c.notBefore.Sub(now); wait > 0 {
 		return wait
 	}
-	if p.wanted || p.pressed(0) || c.last.IsZero() {
+	if p.wantsAll() || c.last.IsZero() {
 		return 0
 	}
 	every := c.r.host.Settings.Lease / 3
@@ -224,7 +223,7 @@ func (c *checkpointer) end(j *job) {
 	c.redos = j.abandoned(c.redos)
 	p := c.r.proc
 	if !j.finished {
-		maps.Copy(p.due, j.due)
+		p.putBack(j.due)
 	}
 	if p.Flaws.ForgetDirty {
 		p.fail(j.snap.Wrote(j.snap.Owners()))
@@ -244,7 +243,7 @@ func (c *checkpointer) prepare() *job {
 	}
 	c.last = p.clock.at
 	j := &job{r: c.r, began: time.Now()}
-	c.all = c.all || p.wanted || p.pressed(0) || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
+	c.all = c.all || p.wantsAll() || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
 	due := p.takeDue()
 	heavy := c.heavy(p)
 	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
@@ -275,13 +274,6 @@ func (c *checkpointer) heavy(p *Processor) func(store.Dirty) bool {
 	return func(d store.Dirty) bool {
 		return p.stored.Offset-d.Since.Offset >= int64(s.LagRecords) || d.Bytes >= s.CheckpointBytes/4
 	}
-}
-
-// takeDue are the workflows that their strategies made due.
-func (p *Processor) takeDue() map[string]struct{} {
-	due := p.due
-	p.due, p.wanted = map[string]struct{}{}, false
-	return due
 }
 
 // finished takes a checkpoint all of whose parts are written.
@@ -395,6 +387,3 @@ func (c *checkpointer) finish(ctx context.Context) {
 		c.r.o.logger.Warn("the last checkpoint failed; the journal has everything", "error", c.result)
 	}
 }
-
-// checkpointNow asks for a checkpoint of everything as soon as one can be written.
-func (p *Processor) checkpointNow() { p.wanted = true }

@@ -25,7 +25,7 @@ func (r *reign) claim(ctx context.Context) error {
 	if err := r.host.clock.agrees(ctx); err != nil {
 		return err
 	}
-	r.proc.clock.excused = r.host.clock.excused.Load()
+	r.proc.excuse(r.host.clock.excused.Load())
 	if r.host.Flaws.LateFence {
 		if err := r.txn.Fence(ctx); err != nil {
 			return err

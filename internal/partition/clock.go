@@ -154,12 +154,6 @@ func (w *clockWatch) beganWithin(d time.Duration) bool {
 // the clock is behind, as the next comparison finds out, or that broker's was ahead.
 func (w *clockWatch) suspected(ahead int64) { w.suspect.Store(max(ahead, w.suspect.Load())) }
 
-// wrongClock ends the reign: with such a clock nothing is decided (J2).
-func (p *Processor) wrongClock(e *ClockError) {
-	p.clock.wrong = true
-	p.fail(e)
-}
-
 type systemClock struct{}
 
 // Now implements Clock.

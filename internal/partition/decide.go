@@ -158,6 +158,18 @@ func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	return true
 }
 
+// record appends an event of the partition itself. The command that it obeys, if there
+// is one, is a repetition when it is read in its turn.
+func (p *Processor) record(e events.Event, word *events.Command) {
+	f := p.inflight.new()
+	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
+	if word != nil {
+		f.rec.Workflow, f.rec.ID, f.rec.Digest = word.Workflow, word.DedupeID(), word.Digest
+	}
+	p.conclude(nil, &f.rec, &machine.Outcome{}, "")
+	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
+}
+
 // append sends a decided record to the journal and runs ahead.
 func (p *Processor) append(f *flight, k *kgo.Record) {
 	rec, writes := &f.rec, p.tx.Writes()

@@ -63,3 +63,14 @@ func (p *Processor) jumping(s events.Source, generation uint32) (*inputLog, stri
 	}
 	return l, ""
 }
+
+// vanished says which records of an input log are gone.
+func vanished(e events.Event) string {
+	switch e := e.(type) {
+	case *events.InputLost:
+		return fmt.Sprintf("%s, offsets %d to %d are gone unread", e.Reason, e.From, e.To-1)
+	case *events.InputLogTruncated:
+		return fmt.Sprintf("%s, it was read up to offset %d", e.Reason, e.Expected)
+	}
+	return ""
+}

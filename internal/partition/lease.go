@@ -1,6 +1,10 @@
 package partition
 
-import "time"
+import (
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
 
 // leased says whether the lease has its margin left: only then effects are
 // released and queries answered (E5).
@@ -68,4 +72,17 @@ func (p *Processor) NextWake() time.Duration {
 		}
 	}
 	return time.Duration(max(0, next-p.clock.now)) * time.Millisecond
+}
+
+// wrongClock ends the reign: with such a clock nothing is decided (J2).
+func (p *Processor) wrongClock(e *ClockError) {
+	p.clock.wrong = true
+	p.fail(e)
+}
+
+// giveBack appends the release of the lease: from then on nothing is released (E5).
+func (p *Processor) giveBack(by events.By) {
+	released := p.lease.ForceRelease(by)
+	p.record(released, nil)
+	p.lease = p.lease.Apply(released, p.epoch)
 }

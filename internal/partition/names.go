@@ -22,6 +22,9 @@ type names struct {
 // note adds the workflow of a record.
 func (n *names) note(workflow string) { n.met.add(xxhash.Sum64String(workflow)) }
 
+// learn takes the names that the store had.
+func (p *Processor) learn(stored *bloom) { p.names.stored = stored }
+
 // fresh says that the partition certainly has no row of the workflow.
 func (n *names) fresh(workflow string) bool {
 	if n.stored == nil || n.stored.full || n.met.full {

@@ -77,3 +77,6 @@ func parseCursor(cursor string) (events.Source, int64, bool) {
 	}
 	return events.FromCommands, r.Offset, true
 }
+
+// cursor is what an operator has asked to be read again from; empty: nothing.
+func (p *Processor) cursor() string { return p.rewound }

@@ -1,13 +1,10 @@
 package partition
 
 import (
-	"context"
-	"fmt"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -90,26 +87,6 @@ func withOriginal(outs []*Outgoing, rec *events.Record, r *kgo.Record) []*Outgoi
 	return append(outs, o)
 }
 
-// remakeOriginals gives the effects of replayed records their inputs' bytes, for
-// rerelease to find. Of an input that is gone its effect is refused for good (J4).
-func (r *reign) remakeOriginals(ctx context.Context) error {
-	waiting, err := r.proc.originals(r.store)
-	if err != nil {
-		return err
-	}
-	for _, s := range inputs {
-		some := waiting[s]
-		for len(some) > 0 {
-			n := near(some)
-			if err := r.remakeSome(ctx, s, some[:n]); err != nil {
-				return err
-			}
-			some = some[n:]
-		}
-	}
-	return nil
-}
-
 // originals are the effects whose inputs are to be read again, by log and in its order.
 func (p *Processor) originals(s rowScanner) (waiting [logs][]*Outgoing, err error) {
 	err = scanOutbox(s, func(k rows.Key, row *outboxRow) {
@@ -128,71 +105,19 @@ func (p *Processor) originals(s rowScanner) (waiting [logs][]*Outgoing, err erro
 	return waiting, err
 }
 
-// Originals are read together that are not far from each other.
-const (
-	nearOriginals = 256 // offsets between two of them
-	mostOriginals = 64  // at a time: their bytes are in memory
-)
-
-// near is how many of the first effects have their inputs close to each other.
-func near(some []*Outgoing) int {
-	n := 1
-	for n < len(some) && n < mostOriginals && some[n].original.Offset-some[n-1].original.Offset <= nearOriginals {
-		n++
-	}
-	return n
-}
-
-// remakeSome reads the inputs of some effects, and puts these into the outbox as
-// they are to be sent.
-func (r *reign) remakeSome(ctx context.Context, s events.Source, some []*Outgoing) error {
-	found, err := r.inputsOf(ctx, s, some)
-	if err != nil {
-		return err
-	}
-	var more []rows.Write
-	for _, o := range some {
-		k := found[o.original.Offset]
-		if k == nil || digestOf(k) != o.original.Digest {
-			r.gone(o)
-			continue
-		}
-		o.carry(k)
+// remade puts effects into the outbox as they are to be sent.
+func (p *Processor) remade(outs []*Outgoing) error {
+	more := make([]rows.Write, 0, len(outs))
+	for _, o := range outs {
 		more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow()})
 	}
-	p := r.proc
 	return p.State.Commit(p.storedN, p.stored, more)
 }
 
-// inputsOf reads what is still there of the inputs of some effects.
-func (r *reign) inputsOf(ctx context.Context, s events.Source, some []*Outgoing) (map[int64]*kgo.Record, error) {
-	topic := r.host.router.topic(s)
-	log, err := r.read.spanOf(ctx, topic, r.o.p)
-	if err != nil {
-		return nil, err
-	}
-	found := map[int64]*kgo.Record{}
-	for _, o := range some {
-		found[o.original.Offset] = nil
-	}
-	from, to := max(log.Start, some[0].original.Offset), min(log.End, some[len(some)-1].original.Offset+1)
-	err = r.read.read(ctx, topic, r.o.p, from, to, func(k *kgo.Record) error {
-		if _, wanted := found[k.Offset]; wanted {
-			found[k.Offset] = k
-		}
-		return nil
-	})
-	if kafka.IsDataLoss(err) { // the log has changed since it was asked for its ends
-		return nil, fmt.Errorf("reading inputs again: %w", err)
-	}
-	return found, err
-}
-
 // gone lets an effect be recorded as over whose input is not there any more.
-func (r *reign) gone(o *Outgoing) {
+func (p *Processor) gone(o *Outgoing) {
 	const reason = "its input is gone"
-	r.o.logger.Warn("an effect cannot be made again: its input is gone", "position", o.Decided.String(), "kind", kindName(o.Kind), "log", o.original.Source.String(), "offset", o.original.Offset)
-	p := r.proc
+	p.Logger.Warn("an effect cannot be made again: its input is gone", "position", o.Decided.String(), "kind", kindName(o.Kind), "log", o.original.Source.String(), "offset", o.original.Offset)
 	p.Stats.Failed.Add(1)
 	p.urgent = append(p.urgent, func() bool { return p.effectFailed(o, reason) })
 }

@@ -13,7 +13,8 @@ import (
 // Config is what a Processor works with.
 type Config struct {
 	Partition  int32
-	Partitions int32 // of every topic keyed by workflow ID
+	Partitions int32        // of every topic keyed by workflow ID
+	Applied    journal.Mark // of the newest record in the state
 	Names      topics.Names
 	Settings   Settings // complete
 	Machine    machine.Machine
@@ -68,7 +69,8 @@ type Processor struct {
 	quarantines []*quarantine // under way, one after the other
 	doubt       *doubtRow     // nil: no journal was ever lost
 	wary        wariness
-	remembered  []*Outgoing // of the flaw OriginalsInMemory
+	owing       []rows.Write // outbox rows of replayed records that are not written yet
+	remembered  []*Outgoing  // of the flaw OriginalsInMemory
 }
 
 // Step takes what has arrived, releases what is acknowledged, decides what it

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/heddle-run/heddle/internal/authority"
-	"github.com/heddle-run/heddle/internal/backlog"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/replay"
 	"github.com/heddle-run/heddle/shared/snapshot"
@@ -25,8 +24,8 @@ func (r *reign) published(lease authority.Lease) snapshot.Record {
 			At: snapshot.FormatTime(p.clock.at), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},
 	}
-	rec.Backlog = p.watch.backlog()
-	state := replay.State{Cursor: p.rewound, Pending: r.unread(), LastID: r.lastID}
+	rec.Backlog = p.backlog()
+	state := replay.State{Cursor: p.cursor(), Pending: r.unread(), LastID: r.lastID}
 	rec.Replay = state.Published()
 	return rec
 }
@@ -55,13 +54,4 @@ func (r *reign) unread() uint64 {
 		}
 	}
 	return n
-}
-
-// backlog counts the open attempts that the partition watches.
-func (w *watch) backlog() snapshot.Backlog {
-	var tally backlog.Tally
-	for _, at := range w.open {
-		tally.Add(at.row.Since, at.row.Notified)
-	}
-	return tally.Published()
 }

@@ -41,3 +41,12 @@ func (p *Processor) recordTime() int64 {
 	}
 	return p.clock.last
 }
+
+// recallTime is told of the time of the newest record in the state.
+func (p *Processor) recallTime(ms int64) {
+	p.tick()
+	p.clock.met(ms)
+}
+
+// excuse says how far, in ms, stamps of inputs may be ahead: this clock is not to blame.
+func (p *Processor) excuse(ahead int64) { p.clock.excused = ahead }

@@ -3,12 +3,10 @@ package partition
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // replayBatch is how many replayed records one batch of the store holds.
@@ -98,15 +96,13 @@ func (r *reign) load(ctx context.Context) error {
 // newProcessor makes the processor over the store as it is.
 func (r *reign) newProcessor() {
 	h := r.host
+	m := r.store.Marks()
 	r.state = newStoreState(r.store, h.hot)
 	r.proc = NewProcessor(Config{
-		Partition: r.o.p, Partitions: h.Partitions, Names: h.names, Settings: h.Settings,
+		Partition: r.o.p, Partitions: h.Partitions, Applied: m.Applied, Names: h.names, Settings: h.Settings,
 		Machine: h.Machine(r.o.p), State: r.state, Workflows: storedWorkflows{r.store}, Stored: r.store, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
 		Stats: h.Stats, Logger: r.o.logger,
 	})
-	m := r.store.Marks()
-	r.proc.stored, r.proc.landed, r.proc.tail = m.Applied, m.Applied, m.Applied
-	r.proc.epoch, r.proc.seq = m.Applied.Position.Epoch, m.Applied.Position.Seq
 	r.place = journal.Behind(m.Applied)
 	r.place.Offset = max(r.place.Offset, r.covered)
 }
@@ -120,8 +116,7 @@ func (r *reign) recallTime(ctx context.Context) error {
 	}
 	k, err := r.read.one(ctx, r.host.names.Journal(), r.o.p, last.Offset)
 	if err == nil && k != nil {
-		r.proc.tick()
-		r.proc.clock.met(k.Timestamp.UnixMilli())
+		r.proc.recallTime(k.Timestamp.UnixMilli())
 	}
 	return err
 }
@@ -151,31 +146,18 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	return nil
 }
 
-// replayed collects replayed records into batches of the store.
+// replayed takes replayed records into the store, in batches.
 type replayed struct {
-	r    *reign
-	n    int
-	more []rows.Write
+	r *reign
+	n int
 }
 
 func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error {
-	p := b.r.proc
 	if err := b.r.givenUp(rec); err != nil {
 		return err
 	}
-	outs, err := p.replayRecord(rec, at, guarded)
-	if err != nil {
+	if err := b.r.proc.replay(rec, at, guarded); err != nil {
 		return err
-	}
-	if e, ok := about(rec).(*events.EffectFailed); ok {
-		b.over(e)
-	}
-	for _, o := range outs {
-		if p.Flaws.OriginalsInMemory && o.original != nil {
-			p.remembered = append(p.remembered, o)
-			continue
-		}
-		b.more = append(b.more, rows.Write{Key: o.row(), Row: o.outboxRow(), Created: true})
 	}
 	if !guarded {
 		b.note(rec, at)
@@ -199,26 +181,12 @@ func (b *replayed) note(rec *events.Record, at journal.Mark) {
 	}
 }
 
-// over takes an effect back that was made of an earlier record and refused for
-// good: made again it would be released with every recovery (J4).
-func (b *replayed) over(e *events.EffectFailed) {
-	k := failedRow(e)
-	b.more = slices.DeleteFunc(b.more, func(w rows.Write) bool { return w.Key == k })
-}
-
 func (b *replayed) flush() error {
-	p := b.r.proc
-	if b.n == 0 || p.fault != nil {
-		return p.fault
+	if b.n == 0 {
+		return b.r.proc.fault
 	}
-	more := append(b.more, p.positionWrites()...)
-	if err := p.State.Commit(p.n, p.tail, more); err != nil {
-		return err
-	}
-	p.stored, p.storedN = p.tail, p.n
-	p.landed, p.landedN = p.tail, p.n
-	b.n, b.more = 0, nil
-	return nil
+	b.n = 0
+	return b.r.proc.writeReplayed()
 }
 
 var errNotLawful = errors.New("the takeover record is void: another owner was faster")

@@ -19,6 +19,8 @@ const replyAge = 10 * 60 * 1000 // ms
 // NewProcessor makes the processor of a partition whose state is in c.State.
 func NewProcessor(c Config) *Processor {
 	p := &Processor{Config: c, tx: rows.Begin(c.State), watch: newWatch(), due: map[string]struct{}{}}
+	p.stored, p.landed, p.tail = c.Applied, c.Applied, c.Applied
+	p.epoch, p.seq = c.Applied.Position.Epoch, c.Applied.Position.Seq
 	p.timers = timers{next: math.MinInt64, idle: map[rows.Key]struct{}{}}
 	p.tick()
 	return p

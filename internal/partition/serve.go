@@ -8,8 +8,6 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // lastEffects bounds the wait for effects at a graceful end.
@@ -92,13 +90,7 @@ func (r *reign) start(ctx context.Context) error {
 	if err := r.guard(); err != nil {
 		return err
 	}
-	p.timers.next = p.clock.now
-	if p.Flaws.NoTimers {
-		rows.Scan(p.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
-			p.timers.idle[k] = struct{}{}
-			return true
-		})
-	}
+	p.lookAtTimers()
 	next := [logs]int64{}
 	for _, s := range inputs {
 		next[s] = p.inputs[s].next
@@ -128,7 +120,7 @@ func (r *reign) guard() (err error) {
 // before and has not been decided yet may still end it: the next reign is wary too.
 func (r *reign) inOrder() {
 	end := func() error { return r.suspects.end(r.suspects.path) }
-	if r.proc.wary.on {
+	if r.proc.isWary() {
 		end = r.suspects.leave
 	}
 	if err := end(); err != nil {
@@ -143,7 +135,7 @@ func (r *reign) learnNames() {
 		if err != nil {
 			return // of no use then; the lookups find out by themselves
 		}
-		r.box.do(func(p *Processor) { p.names.stored = known })
+		r.box.do(func(p *Processor) { p.learn(known) })
 	})
 }
 
@@ -296,8 +288,6 @@ func (r *reign) sayReleased(ctx context.Context, why string) error {
 	if p.tick(); p.over() {
 		return errExpired
 	}
-	released := p.lease.ForceRelease(events.By{Who: r.host.Owner, Why: why})
-	r.record(released, nil)
-	p.lease = p.lease.Apply(released, p.epoch)
+	p.giveBack(events.By{Who: r.host.Owner, Why: why})
 	return r.drain(ctx)
 }

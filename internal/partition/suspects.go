@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/heddle-run/heddle/internal/store"
-	"github.com/heddle-run/heddle/shared/events"
 )
 
 // suspects is a file beside a store, which is there while a reign lasts: whoever
@@ -33,9 +32,6 @@ type synced interface {
 	io.WriteCloser
 	Sync() error
 }
-
-// mostDeaths is how often an input may end the process before it is set aside.
-const mostDeaths = 2
 
 const (
 	lineBegun = "begun"
@@ -165,70 +161,4 @@ func (s *suspects) leave() error {
 		return fmt.Errorf("leaving the file of the inputs that are being decided: %w", err)
 	}
 	return nil
-}
-
-// wariness is how an owner decides behind an unclean end: one input at a time, each
-// noted before, as far as the last owner may have come.
-type wariness struct {
-	marks   *suspects   // nil: the last owner ended in order
-	on      bool        // inputs that were in flight are to come
-	until   [logs]int64 // the ends of their logs
-	left    [logs]int   // how many of each log may still come that are recorded
-	overdue int64       // Unix ms: timers due up to then were in flight, too
-}
-
-// beware makes the owner wary of the inputs up to the ends of their logs, or until
-// as many are recorded as may have been in flight. Of those that leave no record
-// (repetitions) any number may lie between them.
-func (p *Processor) beware(marks *suspects, ends [logs]int64) {
-	p.wary = wariness{marks: marks, on: true, until: ends, overdue: p.clock.now}
-	for _, s := range inputs {
-		p.wary.left[s] = p.Settings.InflightRecords
-	}
-}
-
-// suspect notes an input that was in flight, and says why it is not decided: it has
-// ended the process before.
-func (p *Processor) suspect(d *decision) (defect string) {
-	key := p.wary.key(d)
-	if key == "" {
-		return ""
-	}
-	deaths, err := p.wary.marks.begin(key)
-	p.fail(err)
-	if deaths < mostDeaths {
-		return ""
-	}
-	p.Logger.Error("an input has ended the process and is set aside", "partition", p.Partition, "workflow", d.in.Workflow, "input", key, "times", deaths)
-	return fmt.Sprintf("the process ended %d times while it decided this", deaths)
-}
-
-// key names an input that was in flight; "": it was not, or nobody is wary.
-func (w *wariness) key(d *decision) string {
-	switch s := d.ref.Source; {
-	case w.marks == nil:
-	case d.in.Timer != nil && int64(d.in.Timer.A) <= w.overdue:
-		return fmt.Sprintf("timer/%x", d.in.Timer.Append(nil))
-	case w.on && d.raw != nil && d.own == nil && s < logs && d.ref.Offset < w.until[s] && w.left[s] > 0:
-		return fmt.Sprintf("%s/%d/%d/%x", s, d.ref.Generation, d.ref.Offset, d.ref.Digest)
-	}
-	return ""
-}
-
-// recorded counts an input that leaves a record.
-func (w *wariness) recorded(s events.Source) {
-	if w.on && s < logs {
-		w.left[s]--
-	}
-}
-
-// outlived notes at the end of a step that the process is alive, and ends the
-// wariness behind what was in flight.
-func (p *Processor) outlived() {
-	w := &p.wary
-	if w.marks == nil {
-		return
-	}
-	p.fail(w.marks.rest())
-	w.on = w.on && slices.ContainsFunc(inputs[:], func(s events.Source) bool { return w.left[s] > 0 && p.inputs[s].next < w.until[s] })
 }

@@ -83,3 +83,14 @@ func (p *Processor) fire(k rows.Key) bool {
 	}
 	return did
 }
+
+// lookAtTimers has the timers looked at in the first step.
+func (p *Processor) lookAtTimers() {
+	p.timers.next = p.clock.now
+	if p.Flaws.NoTimers {
+		rows.Scan(p.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
+			p.timers.idle[k] = struct{}{}
+			return true
+		})
+	}
+}

@@ -6,9 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // inspectInputs finds out whether the input logs are still what was read, and
@@ -33,17 +31,6 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 	return nil
 }
 
-// vanished says which records of an input log are gone.
-func vanished(e events.Event) string {
-	switch e := e.(type) {
-	case *events.InputLost:
-		return fmt.Sprintf("%s, offsets %d to %d are gone unread", e.Reason, e.From, e.To-1)
-	case *events.InputLogTruncated:
-		return fmt.Sprintf("%s, it was read up to offset %d", e.Reason, e.Expected)
-	}
-	return ""
-}
-
 // jump makes the reading of an input log go on elsewhere, and says so. No
 // checkpoint may know of it before the journal does, nor of the old place after.
 func (r *reign) jump(s events.Source, e events.Event, next int64) {
@@ -53,7 +40,7 @@ func (r *reign) jump(s events.Source, e events.Event, next int64) {
 	if _, lost := e.(*events.InputLost); lost {
 		word = r.words[s]
 	}
-	r.record(e, word)
+	r.proc.record(e, word)
 }
 
 // allowed refuses a loss that no operator has accepted. It was asked before the
@@ -70,19 +57,6 @@ func (r *reign) allowed(e events.Event) error {
 	}
 	lost.By = word.Body.(*events.AcceptLoss).By
 	return nil
-}
-
-// record appends an event of the partition itself. The command that it obeys, if there
-// is one, is a repetition when it is read in its turn.
-func (r *reign) record(e events.Event, word *events.Command) {
-	p := r.proc
-	f := p.inflight.new()
-	f.rec = events.Record{Position: events.Position{Epoch: p.epoch, Seq: p.seq + 1}, Time: p.recordTime(), Events: []events.Event{e}}
-	if word != nil {
-		f.rec.Workflow, f.rec.ID, f.rec.Digest = word.Workflow, word.DedupeID(), word.Digest
-	}
-	p.conclude(nil, &f.rec, &machine.Outcome{}, "")
-	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
 }
 
 // inspect compares an input log with what its position remembers.
