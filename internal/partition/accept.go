@@ -103,7 +103,7 @@ func (r *reign) askLosses(ctx context.Context) error {
 // loss is what is gone unread of an input log; nil: nothing. Of a topic that was made anew
 // nothing is known to be.
 func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
-	l := &r.proc.inputs[s]
+	l := r.proc.Input(s)
 	if l.row.Remade || len(l.row.TopicID) > 0 && !bytes.Equal(l.row.TopicID, r.id.of(s)) {
 		return nil, nil
 	}
@@ -120,15 +120,15 @@ func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
 // accepted looks for an operator's word about a loss of an input log; without one the
 // loss is its error.
 func (r *reign) accepted(ctx context.Context, s events.Source, loss *LossError) error {
-	word, err := r.heardOf(ctx, loss, r.proc.inputs[events.FromCommands].next, func(w *heardWord) bool {
+	word, err := r.heardOf(ctx, loss, r.proc.Input(events.FromCommands).next, func(w *heardWord) bool {
 		v, _ := r.proc.known(w.cmd, w.stamp)
 		return v == unseen
 	})
 	switch {
 	case err != nil:
 		return err
-	case r.proc.fault != nil:
-		return r.proc.fault
+	case r.proc.Err() != nil:
+		return r.proc.Err()
 	case word == nil:
 		return loss
 	}

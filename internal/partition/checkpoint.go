@@ -70,7 +70,7 @@ func (c *checkpointer) interval() time.Duration {
 // dueIn is how long until the next checkpoint may begin.
 func (c *checkpointer) dueIn() time.Duration {
 	p := c.r.proc
-	now := p.clock.at
+	now := p.Now()
 	if wait := c.notBefore.Sub(now); wait > 0 {
 		return wait
 	}
@@ -86,11 +86,11 @@ func (c *checkpointer) dueIn() time.Duration {
 
 // changed says whether there is anything new to write.
 func (c *checkpointer) changed() bool {
-	if c.r.proc.landed.Position != c.at {
+	if c.r.proc.Landed().Position != c.at {
 		return true
 	}
 	for _, cur := range c.cursors {
-		if c.r.proc.inputs[cur.Source].durable.next != cur.Next {
+		if c.r.proc.Input(cur.Source).durable.next != cur.Next {
 			return true
 		}
 	}
@@ -109,7 +109,7 @@ func (c *checkpointer) wake() time.Duration {
 // wrong clock no lease is renewed (J2), nor with an append that hangs (O5).
 func (c *checkpointer) consider() {
 	c.r.proc.checkLease()
-	if c.busy || c.r.proc.fault != nil || c.dueIn() > 0 || c.r.proc.stalled() {
+	if c.busy || c.r.proc.Err() != nil || c.dueIn() > 0 || c.r.proc.stalled() {
 		return
 	}
 	if wrong := c.r.host.clock.wrong.Load(); wrong != nil {
@@ -141,10 +141,10 @@ func (c *checkpointer) renew(j *job) bool {
 	if p.over() {
 		p.fail(errExpired)
 	}
-	if wrong := c.r.host.clock.wrong.Load(); wrong != nil && p.lease.Held() {
+	if wrong := c.r.host.clock.wrong.Load(); wrong != nil && p.Lease().Held() {
 		p.wrongClock(wrong)
 	}
-	if p.fault != nil || p.stalled() {
+	if p.Err() != nil || p.stalled() {
 		return false
 	}
 	j.until = c.patience()
@@ -152,7 +152,7 @@ func (c *checkpointer) renew(j *job) bool {
 		j.redos = c.redos
 		return true
 	}
-	j.lease = p.lease
+	j.lease = p.Lease()
 	if j.lease.Held() {
 		j.lease.LeasedUntil = p.renewal()
 		j.lease.Stale, j.lease.StaleReason = false, ""
@@ -169,17 +169,17 @@ func (c *checkpointer) renew(j *job) bool {
 func (c *checkpointer) patience() time.Time {
 	p := c.r.proc
 	s := &c.r.host.Settings
-	if !p.lease.Held() || p.Flaws.AlwaysPositions {
+	if !p.Lease().Held() || p.Flaws.AlwaysPositions {
 		return time.Time{}
 	}
-	left := time.Duration(p.lease.LeasedUntil-p.clock.now) * time.Millisecond
+	left := p.LeaseLeft()
 	return time.Now().Add(left - s.Margin - s.Lease/4 - retryPause)
 }
 
 // took takes the outcome of a part in the owner's goroutine.
 func (c *checkpointer) took(p *Processor, j *job, err error) {
 	if c.wrote(p, j, err) && !j.ended() {
-		if !p.closing { // a last checkpoint follows, of everything
+		if !p.Closing() { // a last checkpoint follows, of everything
 			c.advance(j)
 			return
 		}
@@ -238,12 +238,12 @@ func (c *checkpointer) prepare() *job {
 	if p.over() {
 		p.fail(errExpired)
 	}
-	if p.fault != nil {
+	if p.Err() != nil {
 		return nil
 	}
-	c.last = p.clock.at
+	c.last = p.Now()
 	j := &job{r: c.r, began: time.Now()}
-	c.all = c.all || p.wantsAll() || p.clock.at.Sub(c.full) >= c.r.host.Settings.FullCheckpoint
+	c.all = c.all || p.wantsAll() || p.Now().Sub(c.full) >= c.r.host.Settings.FullCheckpoint
 	due := p.takeDue()
 	heavy := c.heavy(p)
 	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
@@ -254,13 +254,13 @@ func (c *checkpointer) prepare() *job {
 		j.said = c.said
 	}
 	j.marker = marker{
-		Applied: j.snap.Applied, Topic: c.r.id.journal, Epochs: c.r.epochs, Bare: p.clock.at.Before(c.bareUntil),
+		Applied: j.snap.Applied, Topic: c.r.id.journal, Epochs: c.r.epochs, Bare: p.Now().Before(c.bareUntil),
 	}
 	if j.snap.Applied.Position == c.at {
 		j.marker.Covered = c.covered
 	}
 	for _, s := range inputs {
-		d := p.inputs[s].durable
+		d := p.Input(s).durable
 		j.marker.Cursors = append(j.marker.Cursors, cursorRow{s, d.next, d.last})
 	}
 	j.room, c.room = c.room, recordRoom{}
@@ -272,7 +272,7 @@ func (c *checkpointer) prepare() *job {
 func (c *checkpointer) heavy(p *Processor) func(store.Dirty) bool {
 	s := &c.r.host.Settings
 	return func(d store.Dirty) bool {
-		return p.stored.Offset-d.Since.Offset >= int64(s.LagRecords) || d.Bytes >= s.CheckpointBytes/4
+		return p.Written().Offset-d.Since.Offset >= int64(s.LagRecords) || d.Bytes >= s.CheckpointBytes/4
 	}
 }
 
@@ -317,21 +317,21 @@ func (c *checkpointer) askCovered() {
 // checkpoint was written. If the owner has appended nothing since, nobody has: who
 // takes over has fenced this owner before, and no later checkpoint commits (O1).
 func (c *checkpointer) learnCovered(p *Processor, at events.Position, end int64) {
-	if c.at == at && at == (events.Position{Epoch: p.epoch, Seq: p.seq}) {
+	if c.at == at && at == p.Position() {
 		c.covered = end
 	}
 }
 
 // failed tells what the failure means (C4).
 func (c *checkpointer) failed(p *Processor, j *job, err error) {
-	c.notBefore = p.clock.at.Add(retryPause)
+	c.notBefore = p.Now().Add(retryPause)
 	switch outcome(err) {
 	case kafka.Deposed:
 		p.fail(errDeposed)
 		return
 	case kafka.NotMember, kafka.NoPositions:
 		if !p.Flaws.AlwaysPositions {
-			c.bareUntil = p.clock.at.Add(c.r.host.Settings.Lease)
+			c.bareUntil = p.Now().Add(c.r.host.Settings.Lease)
 		}
 	case kafka.TooLarge, kafka.Failed, kafka.Unknown: // what it means is in the error
 	}

@@ -42,12 +42,12 @@ func (r *reign) claim(ctx context.Context) error {
 		return err
 	}
 	if r.host.Flaws.NoReadBack {
-		r.place = journal.Before(events.Position{Epoch: r.proc.epoch + 1, Seq: 1}, at)
+		r.place = journal.Before(events.Position{Epoch: r.proc.Position().Epoch + 1, Seq: 1}, at)
 	}
 	if err := r.replay(ctx, at+1); err != nil {
 		return err
 	}
-	if r.place.Filter.Last() != (events.Position{Epoch: r.proc.epoch, Seq: 1}) || r.proc.lease.Owner != r.host.Owner {
+	if r.place.Filter.Last() != (events.Position{Epoch: r.proc.Position().Epoch, Seq: 1}) || r.proc.Lease().Owner != r.host.Owner {
 		return errNotLawful
 	}
 	return nil
@@ -86,7 +86,7 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 	switch {
 	case err != nil:
 		return r.unreadUntil(err), nil
-	case l.Epoch == r.proc.lease.Epoch && l.Owner == r.proc.lease.Owner:
+	case l.Epoch == r.proc.Lease().Epoch && l.Owner == r.proc.Lease().Owner:
 		return l.LeasedUntil, nil
 	}
 	return 0, nil
@@ -105,7 +105,7 @@ func (r *reign) unreadUntil(why error) int64 {
 // term is how long (ms) a lease of the present owner lasts, by the record of its
 // acquisition. It is 0 if nobody owns.
 func (r *reign) term() int64 {
-	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == r.proc.lease.Epoch })
+	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == r.proc.Lease().Epoch })
 	if i < 0 {
 		return 0
 	}
@@ -130,7 +130,7 @@ func publishedLease(value []byte) (authority.Lease, error) {
 // before that, for a term that it counts from then on (J2).
 func (r *reign) await(ctx context.Context, until int64) error {
 	fenced := time.Now()
-	held, term := r.proc.lease, r.term()
+	held, term := r.proc.Lease(), r.term()
 	look := lookout{r: r}
 	for r.excluded(held, max(held.LeasedUntil, until)) && (term <= 0 || time.Since(fenced).Milliseconds() < term) {
 		r.o.set(Waiting, held.Epoch, "held by "+held.Owner)
@@ -140,7 +140,7 @@ func (r *reign) await(ctx context.Context, until int64) error {
 		if r.word != nil {
 			return nil
 		}
-		now := r.proc.lease
+		now := r.proc.Lease()
 		if now.Owner != held.Owner || now.Epoch != held.Epoch { // what was published is not of this one
 			until, term = 0, r.term()
 		}
@@ -187,7 +187,7 @@ func (l *lookout) again(ctx context.Context) error {
 		return err
 	}
 	if !l.began {
-		l.began, l.commands = true, max(s.Start, r.proc.inputs[events.FromCommands].row.Next)
+		l.began, l.commands = true, max(s.Start, r.proc.Input(events.FromCommands).row.Next)
 	}
 	err = r.read.read(ctx, topic, r.o.p, l.commands, s.End, l.command)
 	l.commands = max(l.commands, s.End)
@@ -207,7 +207,7 @@ func (l *lookout) command(k *kgo.Record) error {
 	if v, _ := p.known(cmd, k.Timestamp.UnixMilli()); release && v == unseen {
 		l.r.word = cmd
 	}
-	return p.fault
+	return p.Err()
 }
 
 // takeOver appends the one record that makes this owner the lawful one, in a
@@ -221,14 +221,14 @@ func (r *reign) takeOver(ctx context.Context) (int64, error) {
 		reason = "released by an operator"
 	}
 	until := p.recordTime() + s.Lease.Milliseconds()
-	es, err := p.lease.TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.cluster, reason)
+	es, err := p.Lease().TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.cluster, reason)
 	if err != nil {
 		return 0, err
 	}
 	acquired := es[len(es)-1].(*events.AuthorityAcquired)
 	acquired.CommandsID, acquired.InboxID = r.id.commands, r.id.inbox
 	rec := &events.Record{
-		Position: events.Position{Epoch: p.epoch + 1, Seq: 1}, Replaces: p.epoch,
+		Position: events.Position{Epoch: p.Position().Epoch + 1, Seq: 1}, Replaces: p.Position().Epoch,
 		Time: p.recordTime(), Events: es,
 	}
 	r.heed(rec)

@@ -163,7 +163,7 @@ func (r *reign) survivor(ctx context.Context) (survivor, error) {
 // givenUp refuses the record of an accepted loss of the journal for a state that does
 // not rest on the checkpoint alone: it is thrown away.
 func (r *reign) givenUp(rec *events.Record) error {
-	if _, ok := about(rec).(*events.JournalLost); !ok || (r.proc.epoch == rec.Position.Epoch && r.proc.seq == 0) {
+	if _, ok := about(rec).(*events.JournalLost); !ok || r.proc.Position() == (events.Position{Epoch: rec.Position.Epoch}) {
 		return nil
 	}
 	return r.throwAway()

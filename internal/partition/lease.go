@@ -3,6 +3,7 @@ package partition
 import (
 	"time"
 
+	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -85,4 +86,12 @@ func (p *Processor) giveBack(by events.By) {
 	released := p.lease.ForceRelease(by)
 	p.record(released, nil)
 	p.lease = p.lease.Apply(released, p.epoch)
+}
+
+// Lease is the lease as the journal and the renewals say.
+func (p *Processor) Lease() authority.Lease { return p.lease }
+
+// LeaseLeft is how long the lease lasts yet.
+func (p *Processor) LeaseLeft() time.Duration {
+	return time.Duration(p.lease.LeasedUntil-p.clock.now) * time.Millisecond
 }

@@ -2,10 +2,12 @@ package partition
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -164,3 +166,38 @@ func (p *Processor) engineInputs() bool {
 	}
 	return did
 }
+
+// Now is the reading of the clock at the begin of this step.
+func (p *Processor) Now() time.Time { return p.clock.at }
+
+// Err is what ends the reign; nil: nothing does.
+func (p *Processor) Err() error { return p.fault }
+
+// Pardon forgets what ended the reign, for an owner that has a last word to say.
+func (p *Processor) Pardon() { p.fault = nil }
+
+// Close ends the taking of inputs.
+func (p *Processor) Close() { p.closing = true }
+
+// Closing says whether no input is taken any more.
+func (p *Processor) Closing() bool { return p.closing }
+
+// Position is of the newest appended record.
+func (p *Processor) Position() events.Position {
+	return events.Position{Epoch: p.epoch, Seq: p.seq}
+}
+
+// Landed is the mark of the newest acknowledged record.
+func (p *Processor) Landed() journal.Mark { return p.landed }
+
+// Written is the mark of the newest record in the store.
+func (p *Processor) Written() journal.Mark { return p.stored }
+
+// InFlight is how many records are appended and not acknowledged.
+func (p *Processor) InFlight() int { return p.inflight.len() }
+
+// Outside is how many effects are let out, or wait for the lease, and not answered.
+func (p *Processor) Outside() int { return p.outside.records }
+
+// Input is how far an input log is read; it is the processor's.
+func (p *Processor) Input(s events.Source) *inputLog { return &p.inputs[s] }

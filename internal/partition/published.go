@@ -21,7 +21,7 @@ func (r *reign) published(lease authority.Lease) snapshot.Record {
 		Epochs:        published(r.epochs),
 		Notes:         slices.Concat(p.waiting(), r.notes, r.host.clock.notes()),
 		Checkpoint: &snapshot.Checkpoint{
-			At: snapshot.FormatTime(p.clock.at), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
+			At: snapshot.FormatTime(p.Now()), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},
 	}
 	rec.Backlog = p.backlog()
@@ -49,7 +49,7 @@ func (j *job) published(commit *kafka.Commit) snapshot.Record {
 func (r *reign) unread() uint64 {
 	n := uint64(r.pending.Load())
 	for _, s := range inputs {
-		if left := r.ends[s] - r.proc.inputs[s].next; left > 0 {
+		if left := r.ends[s] - r.proc.Input(s).next; left > 0 {
 			n += uint64(left)
 		}
 	}

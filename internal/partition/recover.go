@@ -183,7 +183,7 @@ func (b *replayed) note(rec *events.Record, at journal.Mark) {
 
 func (b *replayed) flush() error {
 	if b.n == 0 {
-		return b.r.proc.fault
+		return b.r.proc.Err()
 	}
 	b.n = 0
 	return b.r.proc.writeReplayed()

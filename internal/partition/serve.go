@@ -23,12 +23,12 @@ func (r *reign) serve(ctx context.Context) error {
 		return err
 	}
 	r.o.turn()
-	r.o.set(Owning, r.proc.epoch, "")
+	r.o.set(Owning, r.proc.Position().Epoch, "")
 	r.o.cause.Store(nil)
 	r.host.Stats.Recoveries.Add(1)
 	r.host.Stats.RecoverNs.Add(uint64(time.Since(r.began)))
 	r.o.said = ""
-	r.o.logger.Info("the partition is owned", "epoch", r.proc.epoch, "took", time.Since(r.began).Round(time.Millisecond))
+	r.o.logger.Info("the partition is owned", "epoch", r.proc.Position().Epoch, "took", time.Since(r.began).Round(time.Millisecond))
 	err := r.loop(ctx)
 	switch {
 	case ctx.Err() != nil: // lost, or without a store: write nothing (O5)
@@ -93,13 +93,13 @@ func (r *reign) start(ctx context.Context) error {
 	p.lookAtTimers()
 	next := [logs]int64{}
 	for _, s := range inputs {
-		next[s] = p.inputs[s].next
+		next[s] = p.Input(s).next
 	}
 	r.read.close()
 	r.host.router.start(r.o.p, r.box, r.id, next)
 	r.check.begin(r)
 	r.learnNames()
-	return p.fault
+	return p.Err()
 }
 
 // guard says on the disk that the reign has begun, and finds out whether the last one
@@ -144,7 +144,7 @@ func (r *reign) learnNames() {
 // the position by its word (J3): on this store, or on any before it.
 func (r *reign) seekInputs() {
 	for _, s := range inputs {
-		l := &r.proc.inputs[s]
+		l := r.proc.Input(s)
 		l.next, l.gen, l.last = l.row.Next, l.row.Generation, 0
 		for _, c := range r.check.cursors {
 			if c.Source == s && c.Next >= l.next && !r.check.at.Before(l.row.Jumped) {
@@ -159,7 +159,7 @@ func (r *reign) seekInputs() {
 func (r *reign) seekCommitted(ctx context.Context) error {
 	committed, err := r.host.adm.FetchOffsets(ctx, r.host.names.PlannerGroup())
 	for _, s := range inputs {
-		l := &r.proc.inputs[s]
+		l := r.proc.Input(s)
 		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
 		l.next, l.last = at.At, 0
 		l.durable = l.reached()
@@ -196,8 +196,8 @@ func (r *reign) loop(ctx context.Context) error {
 		batch.reset()
 		r.check.consider()
 		r.o.turn()
-		if r.proc.fault != nil {
-			return r.proc.fault
+		if r.proc.Err() != nil {
+			return r.proc.Err()
 		}
 		timer.Reset(min(r.proc.NextWake(), r.check.wake()))
 	}
@@ -221,7 +221,7 @@ func (r *reign) leave(ctx context.Context) error {
 	}
 	r.check.finish(ctx)
 	r.proc.write()
-	return r.proc.fault
+	return r.proc.Err()
 }
 
 // yield is the end of an owner that was fenced but is alive: its appends
@@ -229,7 +229,7 @@ func (r *reign) leave(ctx context.Context) error {
 func (r *reign) yield(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
-	r.proc.fault = nil
+	r.proc.Pardon()
 	r.host.router.stop(r.o.p, r.box)
 	if err := r.drain(ctx); err != nil {
 		r.o.logger.Warn("the appends of a deposed owner did not finish", "error", err)
@@ -242,7 +242,7 @@ func (r *reign) yield(ctx context.Context) {
 
 // drain steps without taking inputs until everything appended is written.
 func (r *reign) drain(ctx context.Context) error {
-	r.proc.closing = true
+	r.proc.Close()
 	var batch Batch
 	for {
 		r.box.take(&batch)
@@ -250,13 +250,13 @@ func (r *reign) drain(ctx context.Context) error {
 			return err
 		}
 		batch.reset()
-		if r.proc.inflight.len() == 0 {
+		if r.proc.InFlight() == 0 {
 			return nil
 		}
 		select {
 		case <-r.box.wake:
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %d appends: %w", r.proc.inflight.len(), ctx.Err())
+			return fmt.Errorf("waiting for %d appends: %w", r.proc.InFlight(), ctx.Err())
 		}
 	}
 }
@@ -268,7 +268,7 @@ func (r *reign) settleEffects(ctx context.Context) {
 	defer stop()
 	r.host.latest.flushAll()
 	var batch Batch
-	for r.proc.outside.records > 0 && ctx.Err() == nil {
+	for r.proc.Outside() > 0 && ctx.Err() == nil {
 		select {
 		case <-r.box.wake:
 		case <-ctx.Done():

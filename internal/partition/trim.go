@@ -34,7 +34,7 @@ type trim struct {
 
 // consider looks for what may be deleted, now and then, behind a checkpoint.
 func (t *trimmer) consider(r *reign) {
-	now := r.proc.clock.at
+	now := r.proc.Now()
 	if t.busy || now.Before(t.next) || !r.proc.leased() {
 		return
 	}
@@ -57,9 +57,9 @@ func (r *reign) trims(now time.Time) []trim {
 		switch s := all[i].source; {
 		case !r.host.Flaws.HastyTrims:
 		case s == 0:
-			all[i].below = r.proc.landed.Offset
+			all[i].below = r.proc.Landed().Offset
 		default:
-			all[i].below = r.proc.inputs[s].next
+			all[i].below = r.proc.Input(s).next
 		}
 	}
 	return all
@@ -104,7 +104,7 @@ func (t *trimmer) cut(r *reign, found []trim, failed error) {
 	at := kadm.Offsets{}
 	for _, w := range found {
 		if w.source != 0 {
-			l := &r.proc.inputs[w.source]
+			l := r.proc.Input(w.source)
 			if l.next < w.below {
 				continue
 			}

@@ -34,7 +34,7 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 // jump makes the reading of an input log go on elsewhere, and says so. No
 // checkpoint may know of it before the journal does, nor of the old place after.
 func (r *reign) jump(s events.Source, e events.Event, next int64) {
-	l := &r.proc.inputs[s]
+	l := r.proc.Input(s)
 	l.next, l.last, l.gen = next, 0, l.row.Generation+1
 	var word *events.Command
 	if _, lost := e.(*events.InputLost); lost {
@@ -61,7 +61,7 @@ func (r *reign) allowed(e events.Event) error {
 
 // inspect compares an input log with what its position remembers.
 func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int64, error) {
-	l := &r.proc.inputs[s]
+	l := r.proc.Input(s)
 	topic := r.host.router.topic(s)
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	if err != nil || rec == nil {
 		return r.trimmed(ctx, s, m.Offset, err)
 	}
-	row := &r.proc.inputs[s].row
+	row := &r.proc.Input(s).row
 	return m.isOf(rec, row.Time+row.Ahead), nil
 }
 
@@ -123,7 +123,7 @@ func (m mark) isOf(rec *kgo.Record, newest int64) bool {
 // isLast says the same of the last record that was read: by the checkpoint's cursor,
 // as that one may have left none in the journal, else by the row.
 func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, error) {
-	l := &r.proc.inputs[s]
+	l := r.proc.Input(s)
 	switch {
 	case l.last == 0:
 		return r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
@@ -150,7 +150,7 @@ func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err 
 // divergence is the earliest offset that may be new: behind the newest
 // remembered record that is still in its place.
 func (r *reign) divergence(ctx context.Context, s events.Source, log span) (int64, error) {
-	row := r.proc.inputs[s].row
+	row := r.proc.Input(s).row
 	marks := append(row.Older[:len(row.Older):len(row.Older)], mark{row.Next - 1, row.LeaderEpoch, row.Digest})
 	for i := len(marks) - 1; i >= 0; i-- {
 		if marks[i].Digest == 0 || marks[i].Offset < log.Start {
