@@ -178,11 +178,11 @@ func (w *world) expire(rng *rand.Rand, at place) {
 	}
 }
 
-// promised says whether callers may have been told of commands in a log that no
-// record that counts has decided yet: by an owner that an operator's word has
-// deposed. Only the command itself keeps such a promise, so it is not lost too.
+// promised says whether callers may have been told of what follows from inputs in a
+// log that no record that counts has decided yet: by an owner that an operator's word
+// has deposed. Only the inputs themselves keep such a promise, so they are not lost too.
 func (w *world) promised(at place) bool {
-	return w.doubtful[at.partition] > 0 && at.topic == w.c.names.Commands()
+	return w.doubtful[at.partition] > 0 && at.topic != w.c.names.Queries()
 }
 
 // abortTxn lets the cluster end a transaction that is open, and its producer begin anew.

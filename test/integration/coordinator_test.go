@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -140,12 +141,20 @@ func (d *deployment) liveElsewhere(adm *kadm.Client, broker int32) {
 }
 
 // moveFrom asks for what a broker has and others have as well to be theirs alone. It is
-// an error as long as there is such: what a broker tells may be old, and a move that is
-// asked for may be refused, so that it is asked for again.
+// an error as long as one of these knows of such, or of a follower that the broker still
+// is: what it leads waits for all of them. A move that is asked for may be refused, so
+// that it is asked for again.
 func (d *deployment) moveFrom(adm *kadm.Client, broker int32, had func(*kmsg.MetadataResponseTopic, *kmsg.MetadataResponseTopicPartition)) error {
-	all, err := d.replicas()
-	if err != nil {
-		return err
+	var all []kmsg.MetadataResponseTopic
+	for id := int32(1); id <= 3; id++ {
+		if id == broker {
+			continue
+		}
+		known, err := d.replicas(id)
+		if err != nil {
+			return err
+		}
+		all = append(all, known...)
 	}
 	var there kadm.AlterPartitionAssignmentsReq
 	var left []string
@@ -172,12 +181,12 @@ func (d *deployment) moveFrom(adm *kadm.Client, broker int32, had func(*kmsg.Met
 }
 
 func replicatedOn(p kmsg.MetadataResponseTopicPartition, broker int32) bool {
-	return len(p.Replicas) > 1 && (p.Leader == broker || slices.Contains(p.Replicas, broker))
+	return len(p.Replicas) > 1 && (p.Leader == broker || slices.Contains(p.Replicas, broker) || slices.Contains(p.ISR, broker))
 }
 
 // replicas are where the partitions of the deployment's topics are, and those of the
-// log of transactions, as of now: kadm answers from a cache.
-func (d *deployment) replicas() ([]kmsg.MetadataResponseTopic, error) {
+// log of transactions, as a broker knows them.
+func (d *deployment) replicas(broker int32) ([]kmsg.MetadataResponseTopic, error) {
 	set, err := topics.Default().Set(topics.Options{Prefix: d.prefix, Partitions: partitions, Queues: []string{"shop"}})
 	if err != nil {
 		return nil, err
@@ -188,9 +197,17 @@ func (d *deployment) replicas() ([]kmsg.MetadataResponseTopic, error) {
 		topic.Topic = &t.Name
 		req.Topics = append(req.Topics, topic)
 	}
-	answer, err := req.RequestWith(d.t.Context(), d.client())
+	answer, err := req.RequestWith(d.t.Context(), d.client().Broker(int(broker)))
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			err = errors.Join(err, kerr.ErrorForCode(p.ErrorCode))
+		}
+		if err = errors.Join(err, kerr.ErrorForCode(t.ErrorCode)); err != nil {
+			return nil, fmt.Errorf("broker %d on %s: %w", broker, *t.Topic, err)
+		}
 	}
 	return answer.Topics, nil
 }
