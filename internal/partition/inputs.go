@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// inputLog is how far one input log is read.
-type inputLog struct {
+// InputLog is how far one input log is read.
+type InputLog struct {
 	queue   []*kgo.Record // fetched, not decided
 	gen     uint32        // of the log that is read
 	next    int64         // offset to decide next
@@ -33,7 +33,7 @@ type reached struct {
 	last uint32
 }
 
-func (l *inputLog) reached() reached { return reached{l.next, l.last} }
+func (l *InputLog) reached() reached { return reached{l.next, l.last} }
 
 // fingerprint tells a record from another one that came into its place, also from
 // an equal one that was stamped later.
@@ -87,7 +87,7 @@ func (p *Processor) expect(queue []*kgo.Record) {
 
 // takeInput decides one record. Its position advances whatever it is: nothing
 // is read again for ever (J4).
-func (p *Processor) takeInput(s events.Source, l *inputLog, r *kgo.Record) {
+func (p *Processor) takeInput(s events.Source, l *InputLog, r *kgo.Record) {
 	if r.Topic == "" { // from here on it is what was sought, unless it was sought again since
 		l.seeking = l.seeking && r.Offset != l.next
 		return
@@ -177,7 +177,7 @@ func (p *Processor) foldPosition(e events.Event, at events.Position) error {
 }
 
 // jump moves a position by the word of the record at a place of the journal.
-func (l *inputLog) jump(at events.Position, generation uint32, next int64) {
+func (l *InputLog) jump(at events.Position, generation uint32, next int64) {
 	l.row.Generation, l.row.Next, l.row.Jumped = generation, next, at
 	l.row.LeaderEpoch, l.row.Digest, l.row.Remade = 0, 0, false
 	l.changed = true
@@ -185,7 +185,7 @@ func (l *inputLog) jump(at events.Position, generation uint32, next int64) {
 
 // identify notes which topic the log is of. The owner that finds another one may
 // end before it has said what that means for the position.
-func (l *inputLog) identify(id []byte) {
+func (l *InputLog) identify(id []byte) {
 	l.row.Remade = l.row.Remade || len(l.row.TopicID) > 0 && !bytes.Equal(l.row.TopicID, id)
 	l.row.TopicID, l.changed = id, true
 }

@@ -53,7 +53,7 @@ func (p *Processor) lostInputs(e *events.InputLost, at events.Position) error {
 
 // jumping is the input log that an event moves to the next generation, or why it
 // cannot.
-func (p *Processor) jumping(s events.Source, generation uint32) (*inputLog, string) {
+func (p *Processor) jumping(s events.Source, generation uint32) (*InputLog, string) {
 	if !slices.Contains(inputs[:], s) {
 		return nil, "it has no input log"
 	}

@@ -105,7 +105,7 @@ func TestACommandInThePlaceOfADroppedOneIsNoticed(t *testing.T) {
 			"of the last one nothing is known":  {reached{4, 0}, true},
 			"nothing was dropped, all is there": {reached{2, print(at(1))}, true},
 		} {
-			l := inputLog{next: c.next, last: c.last, row: positionRow{Next: 2, Digest: digestOf(at(1))}}
+			l := InputLog{next: c.next, last: c.last, row: positionRow{Next: 2, Digest: digestOf(at(1))}}
 			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &Processor{}}
 			reign.proc.inputs[events.FromCommands] = l
 			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
@@ -143,7 +143,7 @@ func TestAnEqualCommandInThePlaceOfADecidedOneIsNoticed(t *testing.T) {
 
 // An owner may take over a log that was made anew, and end before it says so.
 func TestARecreatedInputLogIsNoticedByWhoeverComesNext(t *testing.T) {
-	l := &inputLog{}
+	l := &InputLog{}
 	l.identify([]byte("one"))
 	l.row.consume(&events.InputRef{Offset: 5})
 	l.identify([]byte("another"))

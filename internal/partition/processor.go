@@ -53,7 +53,7 @@ type Processor struct {
 	closing   bool            // no more inputs are taken
 	rewound   string          // the cursor of an operator's replay request
 
-	inputs    [logs]inputLog
+	inputs    [logs]InputLog
 	inflight  queue
 	outside   outside // effects that are released or wait for the lease
 	aside     aside   // effects that nothing takes for now
@@ -200,4 +200,4 @@ func (p *Processor) InFlight() int { return p.inflight.len() }
 func (p *Processor) Outside() int { return p.outside.records }
 
 // Input is how far an input log is read; it is the processor's.
-func (p *Processor) Input(s events.Source) *inputLog { return &p.inputs[s] }
+func (p *Processor) Input(s events.Source) *InputLog { return &p.inputs[s] }
