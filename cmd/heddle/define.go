@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
@@ -16,46 +17,47 @@ type defineCmd struct {
 	Check bool   `env:"-" help:"Only check it; needs no deployment."`
 }
 
-// defined is what `define -o json` prints.
-type defined struct {
-	Name     string   `json:"name"`
-	Version  string   `json:"version"`
-	Digest   string   `json:"digest"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
 // Run implements the command.
 func (c *defineCmd) Run(a *app) error {
 	def, err := a.readDefinition(c.File)
 	if err != nil {
 		return err
 	}
-	verb := "is valid"
+	verb, out := "is valid", checked(def)
 	if !c.Check {
 		cl, err := c.open(a)
 		if err != nil {
 			return err
 		}
 		defer cl.Close()
-		if _, err := cl.Define(a, def.Name, def.Canonical()); err != nil {
+		if out, err = cl.Define(a, def.Name, def.Canonical()); err != nil {
 			return err
 		}
 		verb = "is registered"
 	}
-	out := defined{Name: def.Name, Version: def.Version, Digest: def.Digest}
-	for _, w := range def.Warnings {
-		out.Warnings = append(out.Warnings, w.Error())
-	}
 	return a.print(out, func(w io.Writer) {
-		a.warn(def)
-		fmt.Fprintf(w, "%s %s\n%s\n", shown(definitionLabel(def)), verb, def.Digest)
+		a.warn(out)
+		fmt.Fprintf(w, "%s %s\n%s\n", shown(versioned(out.DefinitionRef)), verb, out.Digest)
 	})
 }
 
-// warn tells what is legal but looks like a mistake.
-func (a *app) warn(def *definition.Definition) {
+// checked is what a deployment would answer to a definition that is only checked.
+func checked(def *definition.Definition) *client.Definition {
+	out := &client.Definition{DefinitionRef: client.DefinitionRef{Name: def.Name, Version: def.Version, Digest: def.Digest}}
 	for _, w := range def.Warnings {
-		fmt.Fprintln(a.err, "warning: "+paragraph(w.Error()))
+		out.Warnings = append(out.Warnings, client.FieldError{Path: w.Path, Message: w.Advice()})
+	}
+	return out
+}
+
+// warn tells what is legal but looks like a mistake.
+func (a *app) warn(def *client.Definition) {
+	for _, w := range def.Warnings {
+		text := w.Message
+		if w.Path != "" {
+			text = w.Path + ": " + text
+		}
+		fmt.Fprintln(a.err, "warning: "+paragraph(text))
 	}
 }
 

@@ -154,19 +154,15 @@ func (c *devCmd) suggest(a *app, d *dev.Dev, first *definition.Definition) {
 // work, which leaves the earlier version in place.
 func (a *app) registerFile(ctx context.Context, cl *client.Client, file string) *definition.Definition {
 	def, err := a.readDefinition(file)
+	var registered *client.Definition
 	if err == nil {
-		_, err = cl.Define(ctx, def.Name, def.Canonical())
+		registered, err = cl.Define(ctx, def.Name, def.Canonical())
 	}
 	if err != nil {
 		fmt.Fprintln(a.err, "heddle: "+paragraph(err.Error()))
 		return nil
 	}
-	a.warn(def)
-	fmt.Fprintf(a.out, "%s is registered from %s\n", shown(definitionLabel(def)), filepath.Base(file))
+	a.warn(registered)
+	fmt.Fprintf(a.out, "%s is registered from %s\n", shown(versioned(registered.DefinitionRef)), filepath.Base(file))
 	return def
-}
-
-// definitionLabel is NAME or NAME@VERSION.
-func definitionLabel(def *definition.Definition) string {
-	return versioned(client.DefinitionRef{Name: def.Name, Version: def.Version})
 }

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/heddle-run/heddle/sdk/client"
-	"github.com/heddle-run/heddle/shared/definition"
 )
 
 func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
@@ -78,7 +77,7 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 		}},
 		"a refusal": {2, func(a *app) { report(a.out, &client.Error{Code: "closed", Message: hostile}) }},
 		"a warning": {2, func(a *app) {
-			a.warn(&definition.Definition{Warnings: definition.Errors{{Path: "p", Message: hostile}}})
+			a.warn(&client.Definition{Warnings: []client.FieldError{{Path: "p", Message: hostile}}})
 		}},
 	} {
 		var out bytes.Buffer

@@ -82,10 +82,11 @@ func (a *app) definitionArg(cl *client.Client, arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.warn(def)
-	if _, err := cl.Define(a, def.Name, def.Canonical()); err != nil {
+	registered, err := cl.Define(a, def.Name, def.Canonical())
+	if err != nil {
 		return "", err
 	}
+	a.warn(registered)
 	return def.Digest, nil
 }
 

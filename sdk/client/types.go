@@ -196,6 +196,7 @@ type Page[T any] struct {
 // Definition is a registered definition.
 type Definition struct {
 	DefinitionRef
+	Replaces string          `json:"replaces,omitempty"` // of a registration: the digest that this version meant before
 	Warnings []FieldError    `json:"warnings,omitempty"`
 	Source   json.RawMessage `json:"definition,omitempty"` // canonical form
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -32,17 +33,39 @@ func (t *transport) Define(ctx context.Context, name string, source []byte) (*cl
 	if err := t.ensureQueues(ctx, d); err != nil {
 		return nil, err
 	}
+	before, err := t.relabels(ctx, d)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range definitions.Records(d) {
 		if err := t.asker.Produce(ctx, names.Definitions(), r.Key, r.Value); err != nil {
 			return nil, fault(err)
 		}
 	}
 	t.remember(d)
-	out := &client.Definition{DefinitionRef: client.DefinitionRef{Name: d.Name, Version: d.Version, Digest: d.Digest}}
-	for _, w := range d.Warnings {
-		out.Warnings = append(out.Warnings, client.FieldError{Path: w.Path, Message: w.Message})
+	out := &client.Definition{DefinitionRef: client.DefinitionRef{Name: d.Name, Version: d.Version, Digest: d.Digest}, Replaces: before}
+	warnings := d.Warnings
+	if before != "" {
+		warnings = append(slices.Clone(warnings), definitions.Relabelled(d, before))
+	}
+	for _, w := range warnings {
+		out.Warnings = append(out.Warnings, client.FieldError{Path: w.Path, Message: w.Advice()})
 	}
 	return out, nil
+}
+
+// relabels is the digest that the definition's version means so far, where that is
+// another one. Only who gives a version has to read for it.
+func (t *transport) relabels(ctx context.Context, d *definition.Definition) (string, error) {
+	if d.Version == "" {
+		return "", nil
+	}
+	book, err := definitions.Open(ctx, t.config)
+	if err != nil {
+		return "", fault(err)
+	}
+	defer book.Close()
+	return book.Relabels(d), nil
 }
 
 // ensureQueues creates the topics of the task queues that a definition names:

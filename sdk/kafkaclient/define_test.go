@@ -124,3 +124,22 @@ func TestStartingAnInlineDefinitionOverKafkaCreatesItsQueues(t *testing.T) {
 		t.Errorf("what the planner is to refuse did not get there: %v", err)
 	}
 }
+
+func TestDefiningOverKafkaWarnsOfAVersionThatChanges(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{Partitions: 1})
+	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cl.Close() })
+	const src = `{"name":"d","version":"1","components":{"a":{"expr":"input * 2"}}}`
+	first, err := cl.Define(within(t), "d", []byte(src))
+	if err != nil || first.Replaces != "" {
+		t.Fatalf("the first: %+v, %v", first, err)
+	}
+	second, err := cl.Define(within(t), "d", []byte(strings.Replace(src, "2", "3", 1)))
+	if err != nil || second.Replaces != first.Digest || len(second.Warnings) != 1 ||
+		!strings.Contains(second.Warnings[0].Message, first.Digest+" and is "+second.Digest) {
+		t.Fatalf("another under the same version: %+v, %v", second, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/internal/definitions"
@@ -36,11 +37,16 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 	if err := g.ensureQueues(r.Context(), d); err != nil {
 		return err
 	}
-	if err := g.register(r.Context(), d); err != nil {
+	before, err := g.register(r.Context(), d)
+	if err != nil {
 		return err
 	}
+	warnings := d.Warnings
+	if before != "" {
+		warnings = append(slices.Clone(warnings), definitions.Relabelled(d, before))
+	}
 	return writeJSON(w, r, http.StatusOK, Definition{
-		Name: d.Name, Version: d.Version, Digest: d.Digest, Warnings: fieldErrors(d.Warnings, ""),
+		Name: d.Name, Version: d.Version, Digest: d.Digest, Replaces: before, Warnings: fieldErrors(warnings, ""),
 	})
 }
 
@@ -54,18 +60,26 @@ func (g *Gateway) ensureQueues(ctx context.Context, d *definition.Definition) er
 	return err
 }
 
-func (g *Gateway) register(ctx context.Context, d *definition.Definition) error {
+// register writes a definition and its labels. It returns the digest that its
+// version meant before, where that was another.
+func (g *Gateway) register(ctx context.Context, d *definition.Definition) (before string, err error) {
+	syncing, cancel := context.WithTimeout(ctx, g.limits.Answer)
+	defer cancel()
+	if err := g.book.Sync(syncing); err != nil {
+		return "", err
+	}
+	before = g.book.Relabels(d)
 	if _, known := g.book.Resolve(d.Digest); !known && g.book.Bytes()+len(d.Canonical()) > g.limits.Definitions {
-		return refuse("too_many_definitions", fmt.Sprintf("all definitions together would be larger than the limit of %d bytes", g.limits.Definitions))
+		return "", refuse("too_many_definitions", fmt.Sprintf("all definitions together would be larger than the limit of %d bytes", g.limits.Definitions))
 	}
 	for _, rec := range definitions.Records(d) {
 		if err := g.asker.Produce(ctx, g.names.Definitions(), rec.Key, rec.Value); err != nil {
-			return err
+			return "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
+	read, cancel := context.WithTimeout(ctx, g.limits.Answer)
 	defer cancel()
-	return g.book.Sync(ctx)
+	return before, g.book.Sync(read)
 }
 
 // definitionProblem names every field at fault, below a path.
@@ -85,11 +99,7 @@ func definitionProblem(err error, below string) error {
 func fieldErrors(list []definition.Error, below string) []FieldError {
 	out := make([]FieldError, 0, len(list))
 	for _, e := range list {
-		message := e.Message
-		if e.Fix != "" {
-			message += " (" + e.Fix + ")"
-		}
-		out = append(out, FieldError{strings.Trim(below+"."+e.Path, "."), message})
+		out = append(out, FieldError{strings.Trim(below+"."+e.Path, "."), e.Advice()})
 	}
 	return out
 }

@@ -92,7 +92,8 @@ type Definition struct {
 	Name     string          `json:"name"`
 	Version  string          `json:"version"`
 	Digest   string          `json:"digest"`
-	Warnings []FieldError    `json:"warnings,omitempty"`   // of a registration
+	Replaces string          `json:"replaces,omitempty"`   // of a registration: the digest that this version meant before
+	Warnings []FieldError    `json:"warnings,omitempty"`   // likewise
 	Source   json.RawMessage `json:"definition,omitempty"` // the canonical form, when it was asked for
 }
 

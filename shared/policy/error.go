@@ -10,14 +10,18 @@ type Error struct {
 }
 
 func (e Error) Error() string {
-	s := e.Message
-	if e.Path != "" {
-		s = e.Path + ": " + s
+	if e.Path == "" {
+		return e.Advice()
 	}
-	if e.Fix != "" {
-		s += " (" + e.Fix + ")"
+	return e.Path + ": " + e.Advice()
+}
+
+// Advice is what is wrong and the fix, for who tells the path otherwise.
+func (e Error) Advice() string {
+	if e.Fix == "" {
+		return e.Message
 	}
-	return s
+	return e.Message + " (" + e.Fix + ")"
 }
 
 // Errors is everything that is wrong, in the order of the paths.
