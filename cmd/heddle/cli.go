@@ -22,6 +22,8 @@ type cli struct {
 	Input  inputCmd  `cmd:"" group:"Workflows" help:"Feed a workflow an input."`
 	List   listCmd   `cmd:"" group:"Workflows" help:"List workflows."`
 
+	Definitions definitionsCmd `cmd:"" group:"Workflows" help:"List registered definitions, or the versions of one, and how many open workflows use them."`
+
 	Get       getCmd       `cmd:"" group:"One workflow" help:"Print a workflow."`
 	Lookup    lookupCmd    `cmd:"" group:"One workflow" help:"Tell where a workflow lives: its partition and who owns it."`
 	Results   resultsCmd   `cmd:"" group:"One workflow" help:"Print the results."`

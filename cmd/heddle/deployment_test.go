@@ -213,7 +213,13 @@ func TestASavedDefinitionIsRegisteredAgain(t *testing.T) {
 	write(t, "shout.yaml", "name: [\n")
 	eventually(t, "a broken file is told", func() bool { return strings.Contains(out.String(), "is no valid definition") })
 	contains(t, succeed(t, "start", "shout@1", "name=x", "--wait", "10s"), `"HELLO X"`)
+	eventually(t, "the list of definitions has it", func() bool {
+		return strings.Contains(succeed(t, "definitions"), "shout  2!       2         1  ")
+	})
+	contains(t, succeed(t, "definitions", "shout"), "shout  1        1  ", "shout  2!       0  ")
 	contains(t, succeed(t, "start", "shout", "name=y", "--wait", "10s"), `"HELLO Y"`)
+	write(t, "shout.yaml", strings.Replace(shout, "hello", "hullo", 1))
+	eventually(t, "a version that changes is warned of", func() bool { return strings.Contains(out.String(), "shout@1 was sha256:") })
 }
 
 // From a directory that knows of no dev the usual addresses are tried.

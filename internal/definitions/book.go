@@ -129,6 +129,23 @@ func (b *Book) Versions(name string) []Entry {
 	return list
 }
 
+// Names are those that mean a definition, sorted: at most limit of them behind
+// after, and whether there are more.
+func (b *Book) Names(after string, limit int) (names []string, more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for label, digest := range b.labels {
+		if _, known := b.entries[digest]; known && label > after && !strings.Contains(label, "@") {
+			names = append(names, label)
+		}
+	}
+	slices.Sort(names)
+	if len(names) > limit {
+		return names[:limit], true
+	}
+	return names, false
+}
+
 // Bytes is the size of all definitions.
 func (b *Book) Bytes() int {
 	b.mu.Lock()

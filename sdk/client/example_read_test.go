@@ -97,6 +97,23 @@ func ExampleClient_List() {
 	// Output: list-1
 }
 
+func ExampleClient_Definitions() {
+	ctx, c := connect()
+	defer c.Close()
+	must(c.Define(ctx, "listed", []byte(`{"name": "listed", "version": "1", "components": {"a": {"expr": "input"}}}`)))
+	for _, d := range must(c.Definitions(ctx, client.PageOptions{})).Items {
+		if d.Name == "listed" {
+			fmt.Println(d.Name, d.Version, d.AllOpen.Count)
+		}
+	}
+	for _, v := range must(c.Versions(ctx, "listed")) {
+		fmt.Println(v.Name, v.Version, v.Open.Count)
+	}
+	// Output:
+	// listed 1 0
+	// listed 1 0
+}
+
 func ExampleClient_Readiness() {
 	ctx, c := connect()
 	defer c.Close()

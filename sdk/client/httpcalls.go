@@ -160,6 +160,18 @@ func (t *httpTransport) Readiness(ctx context.Context) (json.RawMessage, error) 
 	return b, err
 }
 
+func (t *httpTransport) Definitions(ctx context.Context, cursor string, limit int) (json.RawMessage, error) {
+	r := request{method: http.MethodGet, path: path("v1", "definitions"), query: url.Values{}}
+	setPage(r.query, cursor, limit)
+	_, b, err := t.fetch(ctx, r)
+	return b, err
+}
+
+func (t *httpTransport) Versions(ctx context.Context, name string) (json.RawMessage, error) {
+	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: path("v1", "definitions", name, "versions")})
+	return b, err
+}
+
 func (t *httpTransport) Define(ctx context.Context, name string, source []byte) (*Definition, error) {
 	_, b, err := t.fetch(ctx, request{method: http.MethodPut, path: path("v1", "definitions", name), body: source})
 	if err != nil {

@@ -88,6 +88,18 @@ func (t *interceptedTransport) List(ctx context.Context, f Filter) (json.RawMess
 	return around(ctx, t, "list", "", func(ctx context.Context) (json.RawMessage, error) { return t.Transport.List(ctx, f) })
 }
 
+// Definitions implements Transport.
+func (t *interceptedTransport) Definitions(ctx context.Context, cursor string, limit int) (json.RawMessage, error) {
+	return around(ctx, t, "definitions", "", func(ctx context.Context) (json.RawMessage, error) {
+		return t.Transport.Definitions(ctx, cursor, limit)
+	})
+}
+
+// Versions implements Transport.
+func (t *interceptedTransport) Versions(ctx context.Context, name string) (json.RawMessage, error) {
+	return around(ctx, t, "versions", "", func(ctx context.Context) (json.RawMessage, error) { return t.Transport.Versions(ctx, name) })
+}
+
 // Readiness implements Transport.
 func (t *interceptedTransport) Readiness(ctx context.Context) (json.RawMessage, error) {
 	return around(ctx, t, "readiness", "", t.Transport.Readiness)

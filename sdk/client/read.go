@@ -117,6 +117,30 @@ func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {
 	return decode[*Readiness]("readiness", raw)
 }
 
+// Definitions lists the names under which definitions are registered, with how many
+// open workflows use them. Like List it is the gateway's: not over Kafka.
+func (c *Client) Definitions(ctx context.Context, o PageOptions) (*Page[NamedDefinition], error) {
+	raw, err := c.t.Definitions(ctx, o.Cursor, o.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("definitions: %w", err)
+	}
+	return decode[*Page[NamedDefinition]]("definitions", raw)
+}
+
+// Versions are all definitions of a name, newest registration first. They are the
+// gateway's, too.
+func (c *Client) Versions(ctx context.Context, name string) ([]DefinitionVersion, error) {
+	raw, err := c.t.Versions(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("versions of %s: %w", name, err)
+	}
+	page, err := decode[*Page[DefinitionVersion]]("versions", raw)
+	if err != nil {
+		return nil, err
+	}
+	return page.Items, nil
+}
+
 // Define registers a definition, JSON or YAML, under its own name. It returns
 // when the deployment can start it.
 func (c *Client) Define(ctx context.Context, name string, source []byte) (*Definition, error) {

@@ -193,6 +193,26 @@ type Page[T any] struct {
 	Next  string `json:"next_cursor"`
 }
 
+// DefinitionVersion is one definition of a name.
+type DefinitionVersion struct {
+	DefinitionRef
+	RegisteredAt time.Time      `json:"registered_at"`
+	Open         *OpenWorkflows `json:"open_workflows"` // nil while the gateway makes its list of workflows again
+}
+
+// NamedDefinition is what a name means now, and what is registered under it.
+type NamedDefinition struct {
+	DefinitionVersion
+	Versions int            `json:"versions"`           // how many there are
+	AllOpen  *OpenWorkflows `json:"all_open_workflows"` // of all versions; nil as Open is
+}
+
+// OpenWorkflows is how many workflows that are not closed use a definition.
+type OpenWorkflows struct {
+	Count   uint64 `json:"count"`
+	AtLeast bool   `json:"at_least"` // there are too many open workflows to count them all
+}
+
 // Definition is a registered definition.
 type Definition struct {
 	DefinitionRef

@@ -110,6 +110,14 @@ func (t *transport) Readiness(context.Context) (json.RawMessage, error) {
 	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "readiness is the gateway's: connect with a URL"}
 }
 
+func (t *transport) Definitions(context.Context, string, int) (json.RawMessage, error) {
+	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
+}
+
+func (t *transport) Versions(context.Context, string) (json.RawMessage, error) {
+	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
+}
+
 func (t *transport) List(context.Context, client.Filter) (json.RawMessage, error) {
 	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
 }

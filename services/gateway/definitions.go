@@ -10,7 +10,6 @@ import (
 
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/shared/definition"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // putDefinition registers a definition. It answers when this gateway has read
@@ -63,9 +62,7 @@ func (g *Gateway) ensureQueues(ctx context.Context, d *definition.Definition) er
 // register writes a definition and its labels. It returns the digest that its
 // version meant before, where that was another.
 func (g *Gateway) register(ctx context.Context, d *definition.Definition) (before string, err error) {
-	syncing, cancel := context.WithTimeout(ctx, g.limits.Answer)
-	defer cancel()
-	if err := g.book.Sync(syncing); err != nil {
+	if err := g.syncBook(ctx); err != nil {
 		return "", err
 	}
 	before = g.book.Relabels(d)
@@ -77,9 +74,7 @@ func (g *Gateway) register(ctx context.Context, d *definition.Definition) (befor
 			return "", err
 		}
 	}
-	read, cancel := context.WithTimeout(ctx, g.limits.Answer)
-	defer cancel()
-	return before, g.book.Sync(read)
+	return before, g.syncBook(ctx)
 }
 
 // definitionProblem names every field at fault, below a path.
@@ -110,9 +105,7 @@ func (g *Gateway) lookup(r *http.Request) (definitions.Entry, error) {
 	if err != nil {
 		return definitions.Entry{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
-	defer cancel()
-	if err := g.book.Sync(ctx); err != nil {
+	if err := g.syncBook(r.Context()); err != nil {
 		return definitions.Entry{}, err
 	}
 	e, ok := g.book.Resolve(ref)
@@ -128,18 +121,6 @@ func (g *Gateway) getDefinition(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return writeJSON(w, r, http.StatusOK, Definition{Name: e.Name, Version: e.Version, Digest: e.Digest, Source: e.Canonical})
-}
-
-func (g *Gateway) listVersions(w http.ResponseWriter, r *http.Request) error {
-	e, err := g.lookup(r)
-	if err != nil {
-		return err
-	}
-	list := List[Version]{Items: []Version{}}
-	for _, v := range g.book.Versions(e.Name) {
-		list.Items = append(list.Items, Version{v.Name, v.Version, v.Digest, snapshot.FormatTime(v.Registered)})
-	}
-	return writeJSON(w, r, http.StatusOK, list)
 }
 
 func (g *Gateway) definitionGraph(w http.ResponseWriter, r *http.Request) error {

@@ -49,6 +49,7 @@ func TestOpenAPIHasEveryRouteAndNoOther(t *testing.T) {
 // calls has, for every route, requests whose answers the document must allow.
 func calls(token string) map[string][]string {
 	return map[string][]string{ // "METHOD route": path and body, in turns
+		"GET /v1/definitions":                 {"/v1/definitions", "", "/v1/definitions?limit=0", ""},
 		"PUT /v1/definitions/{name}":          {"/v1/definitions/double", double, "/v1/definitions/double", "{"},
 		"GET /v1/definitions/{name}":          {"/v1/definitions/double", "", "/v1/definitions/nobody", ""},
 		"GET /v1/definitions/{name}/versions": {"/v1/definitions/double/versions", ""},

@@ -53,6 +53,9 @@ func routes() []route {
 
 func definitionRoutes() []route {
 	return []route{
+		{method: "GET", path: "/v1/definitions", name: "listDefinitions", role: Read,
+			about: "The names under which definitions are registered, each with what it means now, how many versions there are, and how many open workflows use them.",
+			query: []param{cursorParam, limitParam}, answers: []answer{{200, "one page, by name", List[NamedDefinition]{}, ""}}, handle: (*Gateway).listDefinitions},
 		{method: "PUT", path: "/v1/definitions/{name}", name: "putDefinition", role: Write,
 			about: "Registers a definition, JSON or YAML.", body: anyDocument{},
 			answers: []answer{{200, "registered; it can be started", Definition{}, ""}}, handle: (*Gateway).putDefinition},

@@ -103,6 +103,21 @@ type Version struct {
 	Version      string `json:"version"`
 	Digest       string `json:"digest"`
 	RegisteredAt string `json:"registered_at"`
+
+	Open *OpenWorkflows `json:"open_workflows"` // null while the list of workflows is made again
+}
+
+// NamedDefinition is what a name means now, and what is registered under it.
+type NamedDefinition struct {
+	Version
+	Versions int            `json:"versions"`           // how many there are
+	AllOpen  *OpenWorkflows `json:"all_open_workflows"` // of all versions
+}
+
+// OpenWorkflows is how many workflows that are not closed use a definition.
+type OpenWorkflows struct {
+	Count   uint64 `json:"count"`
+	AtLeast bool   `json:"at_least"` // there are too many open workflows to count them all
 }
 
 // Graph is a graph as JSON.

@@ -1,0 +1,20 @@
+package gateway
+
+import "testing"
+
+// A count that would look at too many workflows is cut short, and says so.
+func TestUsesAreCountedUpToALimit(t *testing.T) {
+	v := openTestView(t, "")
+	defer closeTestView(t, v)
+	takeAll(t, v, statusRecords(t, 5, "1.2"))
+	for most, cut := range map[int]bool{4: true, 5: false} {
+		u, err := v.uses(most)
+		n := uint64(0)
+		for _, open := range u.open {
+			n += open
+		}
+		if err != nil || u.cut != cut || n != uint64(most) {
+			t.Errorf("at most %d: %d, cut %v, %v", most, n, u.cut, err)
+		}
+	}
+}
