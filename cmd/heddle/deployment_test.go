@@ -204,6 +204,33 @@ func TestAFailedWorkflowIsRetriedAndCompletedByHand(t *testing.T) {
 	}
 }
 
+const waitful = `
+name: waitful
+components:
+  typo:   {step: test.ecko, queue: default}
+  person: {step: person.decides, policy: {execution_mode: external}}
+  nap:    {sleep: 1h}
+  alone:  {step: nobody.serves}
+`
+
+// Each thing that is not done says what it waits for.
+func TestWhatAWorkflowWaitsForIsTold(t *testing.T) {
+	elsewhere(t)
+	write(t, "waitful.yaml", waitful)
+	running(t, "waitful.yaml")
+	succeed(t, "start", "waitful", "--input", "1", "--id", "w")
+	eventually(t, "a worker has handed back what it does not know", func() bool {
+		return strings.Contains(succeed(t, "get", "w"), "does not know test.ecko; nearest: test.echo")
+	})
+	for _, command := range []string{"get", "runnables"} {
+		contains(t, succeed(t, command, "w"), `a worker of the queue "default" that knows test.ecko`,
+			"completion by its token", "its time", `a worker of the queue "nobody": none has said that it runs it`)
+	}
+	contains(t, succeed(t, "history", "w"), "nearest: test.echo")
+	succeed(t, "pause", "w")
+	contains(t, succeed(t, "get", "w", "-o", "json"), `"status": "paused"`)
+}
+
 func TestASavedDefinitionIsRegisteredAgain(t *testing.T) {
 	elsewhere(t)
 	write(t, "shout.yaml", shout)

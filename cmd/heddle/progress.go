@@ -37,6 +37,7 @@ type eventFields struct {
 	Queue     string          `json:"queue"`
 	Value     json.RawMessage `json:"value"`
 	Due       time.Time       `json:"due"`
+	Reason    string          `json:"reason"`
 	Error     *struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
@@ -118,7 +119,7 @@ func say(event string, f eventFields) string {
 	case "RunnableLost":
 		return "its taker vanished"
 	case "RunnableReturned":
-		return "no taker of its queue knows this task; it is offered again until one does"
+		return f.Reason + "; it is offered again until a worker of its queue takes it"
 	case "RetryScheduled":
 		return "tries again at " + f.Due.Local().Format("15:04:05.000")
 	case "BranchNotTaken":

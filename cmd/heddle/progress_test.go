@@ -50,7 +50,7 @@ func TestATaskThatNoTakerKnowsIsToldOnce(t *testing.T) {
 	offered := []string{"RunnableDispatched", "RunnableReturned", "TimerFired"}
 	say(offered...)
 	once := out.String()
-	if !strings.Contains(once, "no taker of its queue knows this task") {
+	if !strings.Contains(once, "until a worker of its queue takes it") {
 		t.Fatalf("told: %s", once)
 	}
 	say(offered...)
@@ -60,7 +60,7 @@ func TestATaskThatNoTakerKnowsIsToldOnce(t *testing.T) {
 	}
 	say("RunnableFailed")
 	say(offered...)
-	if got := out.String(); strings.Count(got, "no taker of its queue knows this task") != 2 {
+	if got := out.String(); strings.Count(got, "until a worker of its queue takes it") != 2 {
 		t.Errorf("told: %s", got)
 	}
 }
@@ -69,7 +69,7 @@ func TestEventsAreToldInWords(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"RunnableCompleted","component":"a","value":{"x":1}}`:                    `→ {"x":1}`,
 		`{"type":"RunnableFailed","component":"a","error":{"type":"t","message":"m"}}`:    "failed: t: m",
-		`{"type":"RunnableReturned","component":"a"}`:                                     "no taker of its queue knows this task",
+		`{"type":"RunnableReturned","component":"a"}`:                                     "until a worker of its queue takes it",
 		`{"type":"RunnableDispatched","component":"a","attempt":3,"queue":"q"}`:           "attempt 3",
 		`{"type":"RunnableDispatched","component":"a","attempt":1}`:                       "from outside",
 		`{"type":"BranchNotTaken","component":"a"}`:                                       "not taken",

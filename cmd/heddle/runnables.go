@@ -32,14 +32,14 @@ func (c *runnablesCmd) Run(a *app) error {
 }
 
 func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
-	heading := []string{"ID", "COMPONENT", "TASK", "STATUS", "ATTEMPT", "ERROR"}
+	heading := []string{"ID", "COMPONENT", "TASK", "STATUS", "ATTEMPT", "ERROR OR WAITS FOR"}
 	if tokens {
 		heading = append(heading, "TOKEN")
 	}
 	table := [][]string{heading}
 	for _, r := range all {
-		problem := ""
-		if r.Error != nil {
+		problem := r.WaitsFor
+		if r.Error != nil && problem == "" {
 			problem = r.Error.Type + ": " + r.Error.Message
 		}
 		row := []string{r.ID, r.Component, r.Task, string(r.Status), strconv.Itoa(r.Attempt), problem}

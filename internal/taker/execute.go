@@ -55,7 +55,7 @@ func (t *Taker) result(a *Attempt) (json.RawMessage, error) {
 	}
 	h, ok := a.pool.Lookup(a.Spec.Task)
 	if !ok {
-		return nil, ErrUnknownTask
+		return nil, t.unknown(a)
 	}
 	return t.invoke(h, a)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // Handler runs attempts of a task. It is called from many goroutines at once.
@@ -35,6 +37,32 @@ var (
 	// ErrUnknownTask: the handler does not know the task; it is handed back.
 	ErrUnknownTask = errors.New("unknown task")
 )
+
+// unknownTask is an ErrUnknownTask that says who does not know which task.
+type unknownTask struct {
+	taker, task string
+	nearest     string // of those that it knows; may be empty
+}
+
+func (e *unknownTask) Error() string {
+	s := fmt.Sprintf("%s does not know %s", e.taker, e.task)
+	if e.nearest != "" {
+		s += "; nearest: " + e.nearest
+	}
+	return s
+}
+
+// Is makes it an ErrUnknownTask.
+func (e *unknownTask) Is(target error) bool { return target == ErrUnknownTask }
+
+// unknown says of an attempt that its task is not known here.
+func (t *Taker) unknown(a *Attempt) error {
+	e := &unknownTask{taker: t.config.Name, task: a.Spec.Task}
+	if a.pool.Known != nil {
+		e.nearest = spelling.Nearest(a.Spec.Task, a.pool.Known())
+	}
+	return e
+}
 
 // Causes of an attempt's context.
 var (

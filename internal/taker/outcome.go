@@ -24,6 +24,8 @@ func (t *Taker) outcome(a *Attempt, result json.RawMessage, err error) (o events
 		return o, true
 	case errors.Is(err, ErrUnknownTask):
 		o.Outcome = events.OutcomeUnknownTask
+		e := events.TaskError{Type: events.ErrorUnknownTask, Message: err.Error()}.Bounded()
+		o.Error = &e
 	default:
 		o.Outcome = ended(&a.life, err)
 		o.Error = taskError(o.Outcome, err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -50,7 +52,7 @@ func start(t *testing.T, p *takertest.Planner, slots int, h handlers, change ...
 	joined := make(chan struct{})
 	c := taker.Config{
 		Kafka: p.Config, Name: "taker-under-test", Channel: "test", Ready: func() { close(joined) },
-		Pools: []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: slots, Lookup: h.lookup}},
+		Pools: []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: slots, Lookup: h.lookup, Known: func() []string { return slices.Sorted(maps.Keys(h)) }}},
 	}
 	if os.Getenv("TAKER_LOG") != "" {
 		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -39,6 +39,7 @@ type Pool struct {
 	Queues []string
 	Slots  int // attempts at a time
 	Lookup Lookup
+	Known  func() []string // the tasks that Lookup finds; nil: it finds others too, or nobody can say
 }
 
 // Defaults of Config.

@@ -158,6 +158,7 @@ type Runnable struct {
 	Result    json.RawMessage `json:"result"`
 	Error     *TaskError      `json:"error"`
 	DueAt     *time.Time      `json:"due_at"`
+	WaitsFor  string          `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
 	Attempts  json.RawMessage `json:"attempts"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"runtime"
@@ -114,6 +115,9 @@ func (w *Worker) lookup(name string) (taker.Handler, bool) {
 	return h, ok
 }
 
+// known are the tasks that are registered.
+func (w *Worker) known() []string { return slices.Sorted(maps.Keys(w.handlers)) }
+
 // Run takes and runs attempts until ctx ends, then drains: it takes no more,
 // lets running attempts finish within the drain limit, cancels and hands back
 // the rest, and returns when everything it reported is acknowledged. A Worker
@@ -140,7 +144,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Security: o.Security, Logger: o.Logger,
 		},
 		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger,
-		Pools: []taker.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup}},
+		Pools: []taker.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup, Known: w.known}},
 	})
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)

@@ -48,6 +48,9 @@ func (b *builtins) lookup(task string) (taker.Handler, bool) {
 	return b.rest, b.rest != nil
 }
 
+// known are the tasks that are built in.
+func (b *builtins) known() []string { return slices.Sorted(maps.Keys(b.tasks)) }
+
 func (b *builtins) close() {
 	for _, f := range b.closers {
 		f()

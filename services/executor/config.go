@@ -109,7 +109,7 @@ func Run(ctx context.Context, c Config) error {
 // pools are the slots: one pool for the queue "default", one per service. A
 // service on "default" gets what is not built in.
 func pools(c *Config, b *builtins) ([]taker.Pool, error) {
-	out := []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: c.Slots, Lookup: b.lookup}}
+	out := []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: c.Slots, Lookup: b.lookup, Known: b.known}}
 	for _, queue := range slices.Sorted(maps.Keys(c.Services)) {
 		s := c.Services[queue]
 		h, err := newHTTPService(queue, s, c.HTTP)

@@ -57,7 +57,7 @@ func TestTestTasks(t *testing.T) {
 			{"test.flaky", 1, `{"rate": 2}`, events.OutcomeFailed, "invalid_input"},
 			{"test.echo", 1, `[1`, events.OutcomeCompleted, `[1`}, // values are never decoded on the way
 			{"test.fail", 1, `7`, events.OutcomeFailed, "invalid_input"},
-			{"test.nothing", 1, `{}`, events.OutcomeUnknownTask, ""},
+			{"test.nothing", 1, `{}`, events.OutcomeUnknownTask, "unknown_task"},
 		} {
 			task := p.Task("w", c.task, nil)
 			task.Input, task.Attempt = json.RawMessage(c.input), c.attempt

@@ -137,7 +137,7 @@ func judge(resp *http.Response, body []byte) (json.RawMessage, error) {
 		given = errorBody{} // not every server speaks of errors in JSON
 	}
 	if resp.StatusCode == http.StatusNotFound && given.Type == events.ErrorUnknownTask {
-		return nil, taker.ErrUnknownTask
+		return nil, fmt.Errorf("%w: the HTTP service does not know it", taker.ErrUnknownTask)
 	}
 	return nil, given.over(unexpected(resp, body))
 }

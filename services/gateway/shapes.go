@@ -77,6 +77,7 @@ type Runnable struct {
 	Result    json.RawMessage   `json:"result"`
 	Error     *events.TaskError `json:"error"`
 	DueAt     *string           `json:"due_at"`
+	WaitsFor  string            `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
 	Attempts  []json.RawMessage `json:"attempts"`
 }
 

@@ -177,6 +177,7 @@ func (t *turn) applyReturned(e *events.RunnableReturned) {
 	r := t.change(e.Runnable)
 	t.leave(e.Runnable, r)
 	r.Returns++
+	r.Returned = said(e)
 	r.Status = 0
 	t.wait(e.Runnable, e.Due)
 }
@@ -216,7 +217,7 @@ func (t *turn) applyFired(e *events.TimerFired) {
 func (t *turn) applyRetried(e *events.RunnableRetried) {
 	r := t.change(e.Runnable)
 	t.leave(e.Runnable, r)
-	r.Failures, r.Losses, r.Returns = 0, 0, 0
+	r.Failures, r.Losses, r.Returns, r.Returned = 0, 0, 0, ""
 	if len(e.Input) > 0 {
 		r.Input = e.Input
 	}

@@ -52,7 +52,8 @@ type runnable struct {
 	Attempt   uint32 // the number of the current or last attempt
 	Failures  uint32 // failed attempts that count for retries
 	Losses    uint32
-	Returns   uint32 // times handed back because no taker knew the task
+	Returns   uint32 // times handed back by takers that did not know the task, or had not begun
+	Returned  string // what the last of them said; empty: nothing
 	Decided   events.Position
 	Created   int64
 	Due       int64 // of the timer it waits for
@@ -99,6 +100,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	c.Bool(24, "detached", &r.Detached)
 	c.Bool(25, "beside", &r.Beside)
 	wire.Int(c, 26, "former", &r.Former)
+	wire.String(c, 27, "returned", &r.Returned)
 }
 
 // Touch implements rows.Touched.

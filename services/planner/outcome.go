@@ -35,7 +35,7 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 	case events.OutcomeTimedOut:
 		t.timedOut(id, r)
 	case events.OutcomeUnknownTask:
-		t.unknownTask(id, r)
+		t.unknownTask(id, r, m)
 	case events.OutcomeAbandoned:
 		t.abandoned(id, r, m)
 	case events.OutcomeCancelled:
@@ -60,7 +60,7 @@ func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcom
 		}, m.Executor, lostAttempt)
 		return
 	}
-	t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: "abandoned before it began"})
+	t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: neverBegan})
 	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
 }
 
@@ -184,15 +184,33 @@ func (t *turn) timedOut(id events.RunnableID, r *runnable) {
 	}, "", timedOutAttempt)
 }
 
+// Why an attempt was handed back, where its taker has not said more.
+const (
+	neverBegan = "abandoned before it began"
+	nobodyKnew = "no worker knew the task"
+)
+
+// said is what a taker said as it handed an attempt back; empty: nothing.
+func said(e *events.RunnableReturned) string {
+	if e.Reason == neverBegan || e.Reason == nobodyKnew {
+		return ""
+	}
+	return e.Reason
+}
+
 // unknownTask hands the attempt back without counting it, until start_timeout.
-func (t *turn) unknownTask(id events.RunnableID, r *runnable) {
+func (t *turn) unknownTask(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
+	reason := nobodyKnew
+	if m.Error != nil && m.Error.Message != "" {
+		reason = events.Cut(m.Error.Message, events.MaxSummaryText)
+	}
 	pol := r.policy()
 	due := t.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
 	limit := r.Created + pol.StartTimeout.Milliseconds()
 	if pol.StartTimeout > 0 && t.now >= limit {
 		t.failFor(id, events.TaskError{
 			Type:         events.ErrorUnknownTask,
-			Message:      fmt.Sprintf("no worker knew %s within %s", t.component(r.Component).Task, pol.StartTimeout),
+			Message:      fmt.Sprintf("no worker knew %s within %s: %s", t.component(r.Component).Task, pol.StartTimeout, reason),
 			NonRetryable: true,
 		}, "", failedAttempt)
 		return
@@ -200,5 +218,5 @@ func (t *turn) unknownTask(id events.RunnableID, r *runnable) {
 	if pol.StartTimeout > 0 {
 		due = min(due, limit)
 	}
-	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: "no worker knew the task"})
+	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: reason})
 }

@@ -155,6 +155,7 @@ type runnableView struct {
 	Result    json.RawMessage   `json:"result"`
 	Error     *events.TaskError `json:"error"`
 	DueAt     any               `json:"due_at"`
+	WaitsFor  string            `json:"waits_for,omitempty"`
 	Executor  string            `json:"executor,omitempty"`
 	Attempts  []attemptView     `json:"attempts"`
 }
@@ -245,7 +246,7 @@ func (t *turn) openView(id events.RunnableID, r *runnable) runnableView {
 	v := runnableView{
 		ID: id.String(), Component: c.Name, Task: c.Task, Queue: queueOf(c, r.policy()), Status: r.Status.String(),
 		Attempt: r.Attempt, Input: t.value(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
-		DueAt: stampOrNil(r.Due), Executor: r.Executor, Attempts: attempts(r.Past),
+		DueAt: stampOrNil(r.Due), WaitsFor: t.waitsFor(c, r), Executor: r.Executor, Attempts: attempts(r.Past),
 	}
 	if r.Status == runActive {
 		token := events.TokenText(t.token(id, r.Attempt, r.Decided))

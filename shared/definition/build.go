@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // builder connects the parts of a spec to a graph.
@@ -81,31 +83,10 @@ func (b *builder) nearest(name string) string {
 	for i, c := range b.graph.Components {
 		names[i] = c.Name
 	}
-	if best := nearest(name, names); best != "" {
+	if best := spelling.Nearest(name, names); best != "" {
 		return "nearest: " + best
 	}
 	return ""
-}
-
-// distance is the number of letters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func (b *builder) outputs() {

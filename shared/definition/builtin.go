@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // builtins are the parameters of the tasks that the executor runs itself; a test of
@@ -28,7 +30,7 @@ func UnknownParameter(task, name string) string {
 	if known == nil || slices.Contains(known, name) {
 		return ""
 	}
-	if best := nearest(name, known); best != "" {
+	if best := spelling.Nearest(name, known); best != "" {
 		return fmt.Sprintf("%s has no parameter %q; nearest: %s", task, name, best)
 	}
 	return fmt.Sprintf("%s has no parameter %q, only %s", task, name, strings.Join(known, ", "))
@@ -62,15 +64,4 @@ func (d *Definition) CheckParams() error {
 		return err
 	}
 	return g.CheckParams()
-}
-
-// nearest is the name that was probably meant, or empty.
-func nearest(name string, names []string) string {
-	best, least := "", len(name)/2+1
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
 }

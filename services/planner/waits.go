@@ -1,0 +1,77 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/definition"
+)
+
+// waitsFor says in words what a runnable that is not done waits for; empty: it is
+// done. It is as much as the planner knows: whether anybody takes from a queue it
+// does not.
+func (t *turn) waitsFor(c *definition.Component, r *runnable) string {
+	switch r.Status {
+	case runReady:
+		return t.waitsForRoom()
+	case runWaiting:
+		return waitsForTime(c, r)
+	case runActive:
+		return waitsForOutcome(c, r)
+	default:
+		return ""
+	}
+}
+
+// waitsForRoom is what keeps a ready runnable from being dispatched.
+func (t *turn) waitsForRoom() string {
+	switch t.head.Status {
+	case Running:
+		return fmt.Sprintf("room: %d attempts of this workflow are open, and more are not admitted at a time", t.head.Active)
+	case Paused:
+		return "the workflow is paused: resume it"
+	case Failed:
+		return "the workflow has failed: retry or skip what failed"
+	default:
+		return fmt.Sprintf("the workflow is %s: resume it", t.head.Status)
+	}
+}
+
+// waitsForTime is why a runnable waits for its timer.
+func waitsForTime(c *definition.Component, r *runnable) string {
+	switch {
+	case c.Kind == definition.Sleep:
+		return "its time"
+	case closedAttempt(r):
+		return "its next attempt"
+	}
+	return unknownYet(c, r)
+}
+
+// closedAttempt reports whether the last attempt has ended, and was not handed back.
+func closedAttempt(r *runnable) bool {
+	return len(r.Past) > 0 && r.Past[len(r.Past)-1].Attempt == r.Attempt
+}
+
+// unknownYet is what an attempt waits for that takers have handed back.
+func unknownYet(c *definition.Component, r *runnable) string {
+	s := fmt.Sprintf("a worker of the queue %q that knows %s", queueOf(c, r.policy()), c.Task)
+	if r.Returned != "" {
+		return s + ": " + r.Returned
+	}
+	return fmt.Sprintf("%s: it was handed back %d times, by workers that do not know it or had not begun", s, r.Returns)
+}
+
+// waitsForOutcome is what ends an open attempt.
+func waitsForOutcome(c *definition.Component, r *runnable) string {
+	switch {
+	case r.External:
+		return "completion by its token: it is done from outside"
+	case r.Detached:
+		return fmt.Sprintf("completion by its token: %s has handed it on", r.Executor)
+	case r.Notified:
+		return fmt.Sprintf("%s, which runs it", r.Executor)
+	case r.Returns > 0:
+		return unknownYet(c, r)
+	}
+	return fmt.Sprintf("a worker of the queue %q: none has said that it runs it", queueOf(c, r.policy()))
+}

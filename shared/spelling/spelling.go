@@ -1,0 +1,40 @@
+// Package spelling finds the name that was probably meant by one that nobody knows.
+package spelling
+
+import "strings"
+
+// Nearest is the one of names that is most like name: fewer than half of its letters
+// differ, whatever their case. Of several the first. Empty if none is like it.
+func Nearest(name string, names []string) string {
+	best, least := "", len(name)/2+1
+	for _, n := range names {
+		if more := len(n) - len(name); more >= least || -more >= least {
+			continue // as many letters differ
+		}
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is the number of bytes to insert, delete or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
