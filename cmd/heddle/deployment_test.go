@@ -231,6 +231,31 @@ func TestWhatAWorkflowWaitsForIsTold(t *testing.T) {
 	contains(t, succeed(t, "get", "w", "-o", "json"), `"status": "paused"`)
 }
 
+const branches = `
+name: branches
+components:
+  large:  {condition: "input > 10"}
+  ask:    {step: test.echo, after: large}
+  small:  {step: test.echo, else: large}
+`
+
+// The graph of a workflow at rest says which branch was not taken.
+func TestTheGraphSaysWhatWasNotTaken(t *testing.T) {
+	elsewhere(t)
+	write(t, "branches.yaml", branches)
+	running(t, "branches.yaml")
+	succeed(t, "start", "branches", "--id", "fresh")
+	if out := succeed(t, "graph", "fresh"); strings.Contains(out, "not taken") {
+		t.Errorf("before any input:\n%s", out)
+	}
+	succeed(t, "start", "branches", "--input", "1", "--id", "w", "--wait", "10s")
+	out := succeed(t, "graph", "w")
+	contains(t, out, "ask<br/>test.echo<br/>not taken", "class c0 not_taken", "class c2 completed")
+	if strings.Count(out, "not taken") != 2 { // the condition passed nothing on, either
+		t.Errorf("drawn as\n%s", out)
+	}
+}
+
 func TestASavedDefinitionIsRegisteredAgain(t *testing.T) {
 	elsewhere(t)
 	write(t, "shout.yaml", shout)

@@ -97,7 +97,21 @@ func (t *turn) graphStatus() map[string]any {
 		states[t.component(r.Component).Name] = r.Status.String()
 		return true
 	})
+	t.addNotTaken(states)
 	return map[string]any{"digest": t.graph().Digest, "definition": t.definitionRow(), "states": states}
+}
+
+// addNotTaken adds the components that an input did not come to. That is known once
+// all inputs are settled: before, it may still come.
+func (t *turn) addNotTaken(states map[string]string) {
+	if t.head.Status != Idle && t.head.Status != Completed || t.head.NextFact == 0 {
+		return
+	}
+	for _, c := range t.graph().Components {
+		if _, known := states[c.Name]; !known {
+			states[c.Name] = definition.NotTaken
+		}
+	}
 }
 
 func (t *turn) definitionRow() json.RawMessage {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Mermaid draws the graph as a Mermaid flowchart. status, if not nil, gives the live status of a component by index
@@ -15,7 +16,8 @@ func Mermaid(g *Graph, status func(i int) string) string {
 		b.WriteString("  input([input])\n")
 	}
 	for _, c := range g.Components {
-		fmt.Fprintf(&b, "  c%d%s\n", c.Index, mermaidNode(c))
+		untaken := status != nil && status(c.Index) == NotTaken
+		fmt.Fprintf(&b, "  c%d%s\n", c.Index, mermaidNode(c, untaken))
 	}
 	for _, root := range g.Roots {
 		fmt.Fprintf(&b, "  input --> c%d\n", root)
@@ -31,18 +33,25 @@ func Mermaid(g *Graph, status func(i int) string) string {
 	return b.String()
 }
 
-// mermaidNode is the shape and label of a component.
-func mermaidNode(c *Component) string {
-	open, end, label := "[", "]", c.Name
+// NotTaken is the status of a component whose branch was not taken.
+const NotTaken = "not_taken"
+
+// mermaidNode is the shape and label of a component. That one was not taken is said
+// in words: its colour is that of others too.
+func mermaidNode(c *Component, untaken bool) string {
+	open, end, label := "[", "]", mermaidText(c.Name)
 	switch c.Kind {
 	case Step:
-		label += "<br/>" + c.Task
+		label += "<br/>" + mermaidText(c.Task)
 	case Expr:
 		open, end = "[/", "/]"
 	case Condition:
 		open, end = "{", "}"
 	case Sleep:
 		open, end = "([", "])"
+	}
+	if untaken {
+		label += "<br/>not taken"
 	}
 	return open + `"` + label + `"` + end
 }
@@ -68,14 +77,24 @@ func mermaidEdge(c *Component, i int) string {
 	return arrow
 }
 
+// mermaidText is a text in a label. Whatever Mermaid could read as more than a letter
+// (quotes, HTML, Markdown, its own entities) is written as an entity.
 func mermaidText(s string) string {
-	return strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "|", "#124;", "\n", " ").Replace(s)
+	var b strings.Builder
+	for _, c := range s {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(" .:/?()-_", c) {
+			b.WriteRune(c)
+			continue
+		}
+		fmt.Fprintf(&b, "#%d;", c)
+	}
+	return b.String()
 }
 
 // statusColours are the fills of the statuses that a component can have; others are drawn without.
 var statusColours = [...][2]string{
 	{"active", "#1d76db"}, {"cancelled", "#8b949e"}, {"completed", "#1a7f37"}, {"failed", "#cf222e"},
-	{"not_taken", "#d0d7de"}, {"ready", "#54aeff"}, {"skipped", "#bf8700"}, {"suppressed", "#d0d7de"}, {"waiting", "#d4a72c"},
+	{NotTaken, "#d0d7de"}, {"ready", "#54aeff"}, {"skipped", "#bf8700"}, {"suppressed", "#d0d7de"}, {"waiting", "#d4a72c"},
 }
 
 func mermaidStatus(b *strings.Builder, g *Graph, status func(i int) string) {

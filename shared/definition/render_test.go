@@ -36,6 +36,25 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
+// Whatever an arm is called, it stays within its label.
+func TestMermaidEscapesLabels(t *testing.T) {
+	g := graph(t, parts("a: {step: x}, j: {step: y, in: {\"#quot;\\\"]`<b>&amp;|%% é\\n\": a}}"))
+	got := definition.Mermaid(g, nil)
+	if want := `  c0 -->|"#35;quot#59;#34;#93;#96;#60;b#62;#38;amp#59;#124;#37;#37; é#10;"| c1`; !strings.Contains(got, want+"\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMermaidSaysWhatWasNotTaken(t *testing.T) {
+	g := graph(t, parts(`a: {condition: "input > 1"}, b: {expr: input, after: a}`))
+	got := definition.Mermaid(g, func(int) string { return definition.NotTaken })
+	for _, want := range []string{`c0{"a<br/>not taken"}`, `c1[/"b<br/>not taken"/]`, "class c1 not_taken"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
 func TestTheGraphAsJSON(t *testing.T) {
 	g := graph(t, parts(drawing)+"version: '1'\noutputs: {r: j}")
 	b, err := g.JSON()
