@@ -67,7 +67,7 @@ func TestEachKindOfTroubleHasItsExitCode(t *testing.T) {
 		{[]string{"start", "x", "a=1", "--input", "{}"}, codeUsage, "not both"},
 		{[]string{"input", "x", "--input", "{"}, codeUsage, "not JSON"},
 		{[]string{"define", "missing.yaml"}, codeUsage, "missing.yaml"},
-		{[]string{"define", bad}, codeFailed, "components.a.stepp: unknown field"},
+		{[]string{"define", bad}, codeFailed, "bad.yaml:3:7: components.a.stepp: unknown field (did you mean step?"},
 		{[]string{"expr", "1 +"}, codeFailed, "1 +"},
 		{[]string{"get", "x"}, codeUnreachable, "heddle dev"},
 		{[]string{"get", "x", "--url", "http://127.0.0.1:1"}, codeUnreachable, "127.0.0.1:1"},

@@ -79,7 +79,11 @@ func (a *app) readDefinition(file string) (*definition.Definition, error) {
 	if errors.As(err, &errs) {
 		list := fmt.Sprintf("%s is no valid definition:", file)
 		for _, e := range errs {
-			list += "\n  " + e.Error()
+			list += "\n  "
+			if e.Line > 0 {
+				list += fmt.Sprintf("%s:%d:%d: ", file, e.Line, e.Column)
+			}
+			list += e.Error()
 		}
 		return nil, errors.New(list)
 	}

@@ -21,6 +21,8 @@ type Error struct {
 type FieldError struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"` // in the source of a definition, from 1; 0: not known
+	Column  int    `json:"column,omitempty"`
 }
 
 // Errors to compare with by errors.Is: only their codes count.

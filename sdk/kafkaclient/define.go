@@ -122,11 +122,7 @@ func definitionError(err error) error {
 	}
 	out := &client.Error{Code: "invalid_definition", Message: fmt.Sprintf("the definition has %d errors", len(list))}
 	for _, e := range list {
-		message := e.Message
-		if e.Fix != "" {
-			message += " (" + e.Fix + ")"
-		}
-		out.Errors = append(out.Errors, client.FieldError{Path: e.Path, Message: message})
+		out.Errors = append(out.Errors, client.FieldError{Path: e.Path, Message: e.Advice(), Line: e.Line, Column: e.Column})
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 		err = d.CheckParams()
 	}
 	if err != nil {
-		return definitionProblem(err, "")
+		return definitionProblem(located(src, err), "")
 	}
 	if d.Name != name {
 		return refuseField("invalid_definition", "name", fmt.Sprintf("the definition's name is %q, the path says %q", d.Name, name))
@@ -77,6 +77,14 @@ func (g *Gateway) register(ctx context.Context, d *definition.Definition) (befor
 	return before, g.syncBook(ctx)
 }
 
+// located adds the places in the source to what is wrong with a definition.
+func located(src []byte, err error) error {
+	if list, ok := errors.AsType[definition.Errors](err); ok {
+		return definition.Locate(src, list)
+	}
+	return err
+}
+
 // definitionProblem names every field at fault, below a path.
 func definitionProblem(err error, below string) error {
 	var list definition.Errors
@@ -94,7 +102,11 @@ func definitionProblem(err error, below string) error {
 func fieldErrors(list []definition.Error, below string) []FieldError {
 	out := make([]FieldError, 0, len(list))
 	for _, e := range list {
-		out = append(out, FieldError{strings.Trim(below+"."+e.Path, "."), e.Advice()})
+		f := FieldError{Path: strings.Trim(below+"."+e.Path, "."), Message: e.Advice()}
+		if below == "" { // else the definition is a part of what was sent
+			f.Line, f.Column = e.Line, e.Column
+		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -243,6 +243,11 @@ func TestInvalidDefinitionNamesEachField(t *testing.T) {
 	if a.status != 422 || a.code() != "invalid_definition" || len(list) < 2 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
+	for _, place := range []string{`"path":"components.a.after","message":"unknown component \"nobody\"","line":3,"column":16`, `"line":4,"column":7`} {
+		if !strings.Contains(a.body, place) {
+			t.Errorf("%s is not in %s", place, a.body)
+		}
+	}
 	if a := r.ask(t, "PUT", "/v1/definitions/other", double); a.status != 422 || !strings.Contains(a.body, `"path":"name"`) {
 		t.Fatalf("another name: %d %s", a.status, a.body)
 	}

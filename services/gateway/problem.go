@@ -34,6 +34,8 @@ type Problem struct {
 type FieldError struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"` // of a definition's source, from 1
+	Column  int    `json:"column,omitempty"`
 }
 
 func (p *Problem) Error() string { return p.code() + ": " + p.Detail }
@@ -51,7 +53,7 @@ func refuse(code, detail string) *Problem {
 
 // at adds the field at fault.
 func (p *Problem) at(path, message string) *Problem {
-	p.Errors = append(p.Errors, FieldError{path, message})
+	p.Errors = append(p.Errors, FieldError{Path: path, Message: message})
 	return p
 }
 

@@ -28,6 +28,14 @@ func (d *Definition) Canonical() []byte { return d.canonical }
 // Parse reads a definition in JSON or YAML 1.2 and checks it whole: it is well-formed, fits the published schema and
 // the rules of the workflow model, and Compile will succeed. Its error is Errors with everything that is wrong.
 func Parse(src []byte) (*Definition, error) {
+	d, errs := parse(src)
+	if errs != nil {
+		return nil, Locate(src, errs)
+	}
+	return d, nil
+}
+
+func parse(src []byte) (*Definition, Errors) {
 	if errs := notUTF8(src); errs != nil {
 		return nil, errs
 	}

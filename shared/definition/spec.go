@@ -86,7 +86,7 @@ func (r *reader) definition(root map[string]any) *spec {
 		case "options":
 			s.options = r.options(v, field)
 		default:
-			r.fail(field, "unknown field", "known are "+topFields)
+			r.fail(field, "unknown field", policy.Known(field, topFields))
 		}
 	}
 	for _, field := range []string{"components", "name"} {
@@ -130,7 +130,7 @@ func (r *reader) input(v any) *inputSchema {
 	object := r.object("input", v, "write input: {schema: {type: object}}")
 	for _, field := range sortedKeys(object) {
 		if field != "schema" {
-			r.fail(join("input", field), "unknown field", "known is schema")
+			r.fail(join("input", field), "unknown field", policy.Known(field, "schema"))
 		}
 	}
 	raw, ok := object["schema"]

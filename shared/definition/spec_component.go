@@ -85,7 +85,7 @@ func (r *reader) unknown(path, field, known string) {
 		r.fail(path, notSupported, "remove it")
 		return
 	}
-	r.fail(path, "unknown field", "known are "+known)
+	r.fail(path, "unknown field", policy.Known(field, known))
 }
 
 // kind finds the one field that says what the component does.

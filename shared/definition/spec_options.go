@@ -61,7 +61,7 @@ func (r *reader) unknownOption(path, field string) {
 		r.fail(path, notSupported, "remove it")
 		return
 	}
-	r.fail(path, "unknown option", "known are "+optionFields)
+	r.fail(path, "unknown option", policy.Known(field, optionFields))
 }
 
 func (r *reader) count(path string, v any, most int64) int {

@@ -78,12 +78,19 @@ func (t *tree) json(src []byte) (any, error) {
 	d.UseNumber()
 	v, err := t.jsonValue(d, nil, 0)
 	if err != nil {
-		return nil, fmt.Errorf("not JSON at byte %d: %w", d.InputOffset(), err)
+		return nil, fmt.Errorf("not JSON at byte %d, %s: %w", d.InputOffset(), lineOf(src, d.InputOffset()), err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("not JSON at byte %d: more than one value", d.InputOffset())
+		return nil, fmt.Errorf("not JSON at byte %d, %s: more than one value", d.InputOffset(), lineOf(src, d.InputOffset()))
 	}
 	return v, nil
+}
+
+// lineOf is the line and column of a byte.
+func lineOf(src []byte, at int64) string {
+	before := src[:min(int(at), len(src))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	return fmt.Sprintf("line %d, column %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
 func (t *tree) jsonValue(d *json.Decoder, at *place, depth int) (any, error) {

@@ -7,6 +7,8 @@ type Error struct {
 	Path    string // as in components.a.after[0]; empty = the whole
 	Message string
 	Fix     string // what to write instead; may be empty
+
+	Line, Column int // in the source, from 1; 0 = not known
 }
 
 func (e Error) Error() string {

@@ -78,7 +78,7 @@ func (p *reader) duration(to *Policy, name, at string, v any) given {
 		if later[base] {
 			p.fail(at, "not supported by this version", "remove it")
 		} else {
-			p.fail(at, "unknown field", "known are "+knownFields)
+			p.fail(at, "unknown field", Known(name, knownFields))
 		}
 		return 0
 	}
@@ -156,7 +156,7 @@ func choice[T any](p *reader, at string, v any, of map[string]T) T {
 	s, _ := v.(string)
 	t, ok := of[s]
 	if !ok {
-		p.fail(at, show(v)+" is not supported by this version", "known are "+names(of))
+		p.fail(at, show(v)+" is not supported by this version", knownText(v, names(of)))
 	}
 	return t
 }

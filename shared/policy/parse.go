@@ -29,7 +29,7 @@ func ParseRules(raw json.RawMessage, path string) ([]Rule, error) {
 func RulesOf(v any, path string) ([]Rule, error) {
 	list, ok := v.([]any)
 	if !ok {
-		return nil, Errors{{path, "must be a list of rules", "write [{match: …, max_retries: 3}]"}}
+		return nil, Errors{{Path: path, Message: "must be a list of rules", Fix: "write [{match: …, max_retries: 3}]"}}
 	}
 	if len(list) > MaxRules {
 		return nil, Errors{{Path: path, Message: fmt.Sprintf("more than %d rules", MaxRules)}}
@@ -42,7 +42,7 @@ func RulesOf(v any, path string) ([]Rule, error) {
 		rules = append(rules, p.rule(item, true))
 		errs = append(errs, p.errs[:min(len(p.errs), MaxErrors-len(errs))]...)
 		if patterns += p.patterns; patterns > expr.MaxPattern {
-			return nil, Errors{{p.path, fmt.Sprintf("regular expressions of more than %d instructions in one list", expr.MaxPattern), "repeat less in them"}}
+			return nil, Errors{{Path: p.path, Message: fmt.Sprintf("regular expressions of more than %d instructions in one list", expr.MaxPattern), Fix: "repeat less in them"}}
 		}
 	}
 	if errs != nil {
@@ -73,7 +73,7 @@ type reader struct {
 
 func (p *reader) fail(at, message, fix string) {
 	if len(p.errs) < MaxErrors {
-		p.errs = append(p.errs, Error{p.path + at, message, fix})
+		p.errs = append(p.errs, Error{Path: p.path + at, Message: message, Fix: fix})
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *reader) preset(at string, v any) fields {
 	name, _ := v.(string)
 	f, ok := presets[name]
 	if !ok {
-		p.fail(at, "unknown preset "+show(v), "known are "+names(presets))
+		p.fail(at, "unknown preset "+show(v), knownText(v, names(presets)))
 	}
 	return f
 }
@@ -164,7 +164,7 @@ func (p *reader) match(r *Rule, v any) {
 				p.fail(at, "matches everything and cannot stand with other matchers", "remove it")
 			}
 		default:
-			p.fail(at, "unknown matcher", "known are default, expr, kind, name, queue, task")
+			p.fail(at, "unknown matcher", Known(name, "default, expr, kind, name, queue, task"))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (p *reader) kinds(at string, v any) []string {
 	for _, item := range list {
 		kind, _ := item.(string)
 		if !known(kind) {
-			p.fail(at, "unknown kind "+show(item), "known are "+strings.Join(Kinds[:], ", "))
+			p.fail(at, "unknown kind "+show(item), knownText(item, strings.Join(Kinds[:], ", ")))
 			continue
 		}
 		out = append(out, kind)

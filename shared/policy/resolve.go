@@ -80,11 +80,11 @@ func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 	sync := r.fields.given&mode != 0 && r.fields.values.Mode == Sync
 	switch {
 	case !Pure(s.Kind) && sync:
-		return Error{r.Path + ".execution_mode", fmt.Sprintf("sync is not possible for the step %q", s.Name),
-			"use async, or match only kinds that the planner evaluates"}, false
+		return Error{Path: r.Path + ".execution_mode", Message: fmt.Sprintf("sync is not possible for the step %q", s.Name),
+			Fix: "use async, or match only kinds that the planner evaluates"}, false
 	case Pure(s.Kind) && r.name.exact == s.Name && !r.honoured(sync):
-		return Error{r.Path, fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only", s.Name),
-			"remove the other fields"}, false
+		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only", s.Name),
+			Fix: "remove the other fields"}, false
 	}
 	return Error{}, true
 }

@@ -4,18 +4,29 @@ package spelling
 import "strings"
 
 // Nearest is the one of names that is most like name: fewer than half of its letters
-// differ, whatever their case. Of several the first. Empty if none is like it.
+// differ, whatever their case. Of several that which begins like it for longer, else
+// the first. Empty if none is like it.
 func Nearest(name string, names []string) string {
-	best, least := "", len(name)/2+1
+	best, least, begin := "", len(name)/2+1, 0
 	for _, n := range names {
-		if more := len(n) - len(name); more >= least || -more >= least {
+		if more := len(n) - len(name); more > least || -more > least {
 			continue // as many letters differ
 		}
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
+		d, same := distance(strings.ToLower(name), strings.ToLower(n)), common(name, n)
+		if d < least || d == least && best != "" && same > begin {
+			best, least, begin = n, d, same
 		}
 	}
 	return best
+}
+
+// common is how many bytes two names begin with alike.
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // distance is the number of bytes to insert, delete or replace.

@@ -1,0 +1,35 @@
+package definition_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/heddle-run/heddle/shared/definition"
+)
+
+// Each error has its line and column, of YAML and of JSON.
+func TestErrorsHaveTheirPlaceInTheSource(t *testing.T) {
+	for src, want := range map[string]string{
+		"name: t\ncomponents:\n  a: {stpe: x}\n":                            "[components.a 3:3 components.a.stpe 3:7]",
+		"name: t\ncomponents:\n  a:\n    step: x\n    after: [nobody, a]\n": "[components.a.after[0] 5:13]",
+		"name: t\n": "[components 1:1]",
+		"{\n \"name\": \"t\",\n \"components\": {\n  \"a\": {\"expr\": \"1 +\"}}}":        "[components.a.expr 4:9]",
+		"name: t\ncomponents: {a: {step: x}}\noptions: {labels: {a.b: 1, a.b/c: {$: 1}}}": "[options.labels.a.b/c.$ 3:36]",
+		"name: t\nx: &x {stpe: y}\ncomponents:\n  a: *x\n":                                "[components.a 4:3 components.a.stpe 2:8 x 2:1]",
+	} {
+		_, err := definition.Parse([]byte(src))
+		var list definition.Errors
+		if !errors.As(err, &list) {
+			t.Errorf("%q: %v", src, err)
+			continue
+		}
+		var got []string
+		for _, e := range list {
+			got = append(got, fmt.Sprintf("%s %d:%d", e.Path, e.Line, e.Column))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s\ngot  %s\nwant %s\n%v", src, got, want, err)
+		}
+	}
+}
