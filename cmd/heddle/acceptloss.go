@@ -109,7 +109,7 @@ func openOn(a *app, cl *client.Client, partition int32) ([]client.Workflow, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range all {
+		for _, w := range all.Items {
 			if w.Partition == partition {
 				open = append(open, w)
 			}

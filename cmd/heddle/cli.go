@@ -115,6 +115,9 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return codeInterrupted
 	}
+	if a.json {
+		return reportJSON(s.err, err)
+	}
 	return report(s.err, err)
 }
 

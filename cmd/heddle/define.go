@@ -77,18 +77,28 @@ func (a *app) readDefinition(file string) (*definition.Definition, error) {
 	def, err := definition.Parse(src)
 	var errs definition.Errors
 	if errors.As(err, &errs) {
-		list := fmt.Sprintf("%s is no valid definition:", file)
-		for _, e := range errs {
-			list += "\n  "
-			if e.Line > 0 {
-				list += fmt.Sprintf("%s:%d:%d: ", file, e.Line, e.Column)
-			}
-			list += e.Error()
-		}
-		return nil, errors.New(list)
+		return nil, &definitionFileError{file, errs}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is no valid definition: %w", file, err)
 	}
 	return def, nil
+}
+
+// definitionFileError is what is wrong with a definition file.
+type definitionFileError struct {
+	file string
+	errs definition.Errors
+}
+
+func (e *definitionFileError) Error() string {
+	list := e.file + " is no valid definition:"
+	for _, one := range e.errs {
+		list += "\n  "
+		if one.Line > 0 {
+			list += fmt.Sprintf("%s:%d:%d: ", e.file, one.Line, one.Column)
+		}
+		list += one.Error()
+	}
+	return list
 }

@@ -26,7 +26,7 @@ func (c *definitionsCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return a.print(all, func(w io.Writer) { printVersions(w, all) })
+		return a.print(listed[client.DefinitionVersion]{Items: all}, func(w io.Writer) { printVersions(w, all) })
 	}
 	all, err := collect(0, func(cursor string, limit int) (*client.Page[client.NamedDefinition], error) {
 		return cl.Definitions(a, client.PageOptions{Cursor: cursor, Limit: limit})
@@ -34,7 +34,7 @@ func (c *definitionsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func(w io.Writer) { printDefinitions(w, all) })
+	return a.print(all, func(w io.Writer) { printDefinitions(w, all.Items) })
 }
 
 // printDefinitions has a line for each name, with what it means now.

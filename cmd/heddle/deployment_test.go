@@ -185,21 +185,21 @@ func TestAFailedWorkflowIsRetriedAndCompletedByHand(t *testing.T) {
 		t.Fatalf("a failed workflow: exit %d, %s%s", code, out, err)
 	}
 	succeed(t, "retry", "w")
-	var open []client.Runnable
+	var open listed[client.Runnable]
 	eventually(t, "a person is asked", func() bool {
 		if err := json.Unmarshal([]byte(succeed(t, "runnables", "w", "--status", "active", "-o", "json")), &open); err != nil {
 			t.Fatal(err)
 		}
-		return len(open) == 1 && open[0].Component == "b"
+		return len(open.Items) == 1 && open.Items[0].Component == "b"
 	})
-	succeed(t, "fail", open[0].Token, "not today")
+	succeed(t, "fail", open.Items[0].Token, "not today")
 	succeed(t, "retry", "w", "--component", "b")
-	if err := json.Unmarshal([]byte(succeed(t, "runnables", "w", "--status", "active", "-o", "json")), &open); err != nil || len(open) != 1 {
+	if err := json.Unmarshal([]byte(succeed(t, "runnables", "w", "--status", "active", "-o", "json")), &open); err != nil || len(open.Items) != 1 {
 		t.Fatalf("after the retry: %v, %v", open, err)
 	}
-	succeed(t, "complete", open[0].Token, "--result", `{"yes": true}`)
+	succeed(t, "complete", open.Items[0].Token, "--result", `{"yes": true}`)
 	contains(t, succeed(t, "results", "w"), "idle", `"yes"`)
-	if code, _, err := heddle(t, "", "complete", open[0].Token); code != codeFailed || !strings.Contains(err, "attempt_closed") {
+	if code, _, err := heddle(t, "", "complete", open.Items[0].Token); code != codeFailed || !strings.Contains(err, "attempt_closed") {
 		t.Errorf("completed again: exit %d, %s", code, err)
 	}
 }

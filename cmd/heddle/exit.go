@@ -72,6 +72,11 @@ func report(w io.Writer, err error) int {
 	if errors.Is(err, &client.Error{Code: "unauthenticated"}) {
 		fmt.Fprintln(w, "  a key is given by HEDDLE_API_KEY, --api-key-file or --api-key")
 	}
+	return codeOf(err)
+}
+
+// codeOf is the exit code that an error means.
+func codeOf(err error) int {
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):

@@ -30,7 +30,7 @@ func (c *historyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func(w io.Writer) { printHistory(w, all) })
+	return a.print(all, func(w io.Writer) { printHistory(w, all.Items) })
 }
 
 func printHistory(w io.Writer, all []client.Event) {

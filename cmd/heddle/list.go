@@ -43,27 +43,37 @@ func (c *listCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func(w io.Writer) { printList(w, all) })
+	return a.print(all, func(w io.Writer) { printList(w, all.Items) })
 }
 
 // pageSize is asked for while following a cursor.
 const pageSize = 200
 
+// listed is a list as the API has it; Next is null unless a limit has cut it.
+type listed[T any] struct {
+	Items []T     `json:"items"`
+	Next  *string `json:"next_cursor"`
+}
+
 // collect follows a list's cursor until it ends or limit (0: none) is reached.
-func collect[T any](limit int, get func(cursor string, limit int) (*client.Page[T], error)) ([]T, error) {
-	all := []T{}
+func collect[T any](limit int, get func(cursor string, limit int) (*client.Page[T], error)) (listed[T], error) {
+	all := listed[T]{Items: []T{}}
 	cursor := ""
 	for {
 		size := pageSize
 		if limit > 0 {
-			size = min(size, limit-len(all))
+			size = min(size, limit-len(all.Items))
 		}
 		p, err := get(cursor, size)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		all = append(all, p.Items...)
-		if p.Next == "" || limit > 0 && len(all) >= limit {
+		all.Items = append(all.Items, p.Items...)
+		if p.Next == "" {
+			return all, nil
+		}
+		if limit > 0 && len(all.Items) >= limit {
+			all.Next = &p.Next
 			return all, nil
 		}
 		cursor = p.Next

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -45,10 +46,20 @@ func (c *runCmd) Run(a *app) error {
 		show = a.err
 		fmt.Fprintln(show, shown(run.ID))
 	}
-	if err := follow(a, run, show); err != nil {
-		return err
+	err = follow(a, run, show)
+	if err == nil {
+		err = a.printRun(a, run, true, 0)
 	}
-	return a.printRun(a, run, true, 0)
+	return a.goesOn(run.ID, err)
+}
+
+// goesOn says, where the user has interrupted a wait, that the workflow does not end
+// with it.
+func (a *app) goesOn(id string, err error) error {
+	if a.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(a.err, "it goes on: heddle watch %s\n", shown(id))
+	}
+	return err
 }
 
 // follow shows a run's events until nothing more happens by itself, and what

@@ -28,7 +28,7 @@ func (c *runnablesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func(w io.Writer) { printRunnables(w, all, c.Tokens) })
+	return a.print(all, func(w io.Writer) { printRunnables(w, all.Items, c.Tokens) })
 }
 
 func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {

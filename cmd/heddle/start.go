@@ -53,7 +53,7 @@ func (c *startCmd) Run(a *app) error {
 	if err != nil {
 		return outOfTime(ctx, a, err)
 	}
-	return a.printRun(ctx, run, c.Wait > 0, 0)
+	return a.goesOn(run.ID, a.printRun(ctx, run, c.Wait > 0, 0))
 }
 
 // waiting bounds a wait for results; without one nothing is waited for.
