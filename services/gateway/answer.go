@@ -31,7 +31,7 @@ func writeBytes(w http.ResponseWriter, r *http.Request, status int, contentType 
 // writeTagged takes the ETag from what counts of b: who owns a partition, and
 // until when, is no change of a workflow.
 func writeTagged(w http.ResponseWriter, r *http.Request, status int, contentType string, b, counts []byte) {
-	if r.Method == http.MethodGet && status == http.StatusOK {
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && status == http.StatusOK {
 		tag := `"` + strconv.FormatUint(xxhash.Sum64(counts), 36) + `"`
 		w.Header().Set("ETag", tag)
 		w.Header().Set("Cache-Control", "no-cache")

@@ -83,6 +83,7 @@ func calls(token string) map[string][]string {
 			"/v1/partitions/1/accept-loss", `{"log":"inbox","from":3,"to":5,"by":"ann","why":"the disk is gone"}`,
 			"/v1/partitions/9/accept-loss", "{}", "/v1/partitions/1/accept-loss", "{}",
 		},
+		"GET /":                        {"/", ""},
 		"GET /livez":                   {"/livez", ""},
 		"GET /readyz":                  {"/readyz", ""},
 		"GET /metrics":                 {"/metrics", ""},

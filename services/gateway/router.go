@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 )
 
 // router makes the router of all routes.
 func (g *Gateway) router() *chi.Mux {
 	mux := chi.NewRouter()
+	mux.Use(middleware.GetHead) // HEAD is GET without a body, which net/http leaves out
 	for _, rt := range routes() {
 		mux.Method(rt.method, rt.path, g.serve(rt))
 	}
@@ -24,9 +26,33 @@ func (g *Gateway) router() *chi.Mux {
 		g.problem(w, refuse("no_such_route", fmt.Sprintf("there is nothing at %s; /openapi.json lists what there is", r.URL.Path)))
 	})
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", strings.Join(allowed(mux, r), ", "))
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		g.problem(w, refuse("method_not_allowed", fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method)))
 	})
 	return mux
+}
+
+// allowed are the methods that a path takes.
+func allowed(mux *chi.Mux, r *http.Request) []string {
+	list := []string{http.MethodOptions}
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete} {
+		if !mux.Match(chi.NewRouteContext(), method, path) {
+			continue
+		}
+		if list = append(list, method); method == http.MethodGet {
+			list = append(list, http.MethodHead)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // serve wraps one route: key, parameters, measures, problems, panics.

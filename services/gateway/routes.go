@@ -176,6 +176,8 @@ func serviceRoutes() []route {
 			handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error { h(g)(w, r); return nil }}
 	}
 	return []route{
+		{method: "GET", path: "/", name: "home", about: "A page for people: what this is, the partitions' state, and where to read on.",
+			answers: []answer{{200, "the page", nil, "text/html"}}, handle: (*Gateway).getHome},
 		{method: "GET", path: "/v1/readiness", name: "getReadiness", role: Read, about: "The readiness of all partitions.",
 			answers: []answer{{200, "ready or not", DeploymentReadiness{}, ""}}, handle: (*Gateway).getReadiness},
 		{method: "GET", path: "/v1/readiness/{partition}", name: "getPartitionReadiness", role: Read, about: "The readiness of one partition.",

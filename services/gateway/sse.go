@@ -32,6 +32,11 @@ func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodHead {
+		eventHeader(w)
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
 	select {
 	case g.watchers <- struct{}{}:
 		defer func() { <-g.watchers }()
@@ -94,15 +99,19 @@ func (s *stream) write(b []byte) bool {
 	defer s.mu.Unlock()
 	if !s.begun {
 		s.begun = true
-		s.w.Header().Set("Content-Type", "text/event-stream")
-		s.w.Header().Set("Cache-Control", "no-store")
-		s.w.Header().Set("X-Accel-Buffering", "no")
+		eventHeader(s.w)
 	}
 	_ = s.ctl.SetWriteDeadline(time.Now().Add(slowClient)) // a writer without deadlines cannot be slow either
 	if _, err := s.w.Write(b); err != nil {
 		return false
 	}
 	return s.ctl.Flush() == nil
+}
+
+func eventHeader(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
 }
 
 // ping writes comments into the silence until ctx ends, stopping is closed or
