@@ -23,6 +23,7 @@ type Run struct {
 	Partition int32
 	Start     events.Position // of its WorkflowStarted
 	Created   time.Time       // time of that record
+	Closed    bool            // it is completed or cancelled
 }
 
 // Item is one event with its place.
@@ -38,6 +39,36 @@ type Item struct {
 // while it reads. Of inputs that changed nothing it tells some, with their number.
 func History(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until events.Position, visit func(Item) bool) error {
 	return readAll(ctx, cfg, run, from, until, func(i Item) bool { return !i.listed() || visit(i) })
+}
+
+// Follow is History until the run ends. One that is closed already is told up to its
+// last record as of asOf; another one up to the record that closes it.
+func Follow(ctx context.Context, cfg kafka.Config, run Run, from Cursor, asOf events.Position, visit func(Item) bool) error {
+	if run.Closed {
+		return History(ctx, cfg, run, from, asOf, visit)
+	}
+	var last Cursor // of the event that closes it
+	left := false
+	err := History(ctx, cfg, run, from, events.Position{}, func(i Item) bool {
+		if closes(i.Event) {
+			last = i.Cursor
+		}
+		left = !visit(i)
+		return !left && last.IsZero()
+	})
+	if err != nil || left || last.IsZero() {
+		return err
+	}
+	return History(ctx, cfg, run, last, last.Position, visit) // what else its record has
+}
+
+// closes reports whether a run ends with an event.
+func closes(e events.Event) bool {
+	switch e.(type) {
+	case *events.WorkflowCompleted, *events.WorkflowCancelled:
+		return true
+	}
+	return false
 }
 
 // readAll is History that leaves nothing out.

@@ -32,7 +32,8 @@ func ParseRun(status []byte) (Run, events.Position, error) {
 			return Run{}, events.Position{}, fmt.Errorf("decode the status of %s: %w", s.ID, err)
 		}
 	}
-	return Run{Workflow: s.ID, Partition: s.Partition, Start: start, Created: created}, asOf, nil
+	closed := s.Status == "completed" || s.Status == "cancelled"
+	return Run{Workflow: s.ID, Partition: s.Partition, Start: start, Created: created, Closed: closed}, asOf, nil
 }
 
 // HistoryPage reads up to limit events of run behind from, as of a position. The

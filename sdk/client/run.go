@@ -80,8 +80,8 @@ func Result[O any](ctx context.Context, r *Run, output string) (O, error) {
 	return out, nil
 }
 
-// Events are the workflow's events: the history so far, then live, until ctx
-// ends or the loop is left. The last pair holds the error, if there was one.
+// Events are the workflow's events: the history so far, then live, until
+// the workflow is closed, ctx ends, or the loop is left. The last pair holds the error, if there was one.
 func (r *Run) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		left := false

@@ -35,6 +35,9 @@ func (t *httpTransport) stream(ctx context.Context, workflow string, last *strin
 		return false, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNoContent {
+		return true, nil // it is closed, and all is told
+	}
 	if contentType(resp) != eventStream {
 		return false, foreign(resp)
 	}

@@ -90,12 +90,12 @@ func historyError(err error) error {
 
 // events reads the journal from the run's start for as long as it is wanted.
 func (t *transport) Events(ctx context.Context, workflow string, yield func(client.Event) bool) error {
-	run, _, names, err := t.subject(ctx, workflow)
+	run, asOf, names, err := t.subject(ctx, workflow)
 	if err != nil {
 		return err
 	}
 	var decodeErr error
-	err = reads.History(ctx, t.config, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
+	err = reads.Follow(ctx, t.config, run, reads.Cursor{}, asOf, func(i reads.Item) bool {
 		var e client.Event
 		if decodeErr = json.Unmarshal(names.Print(i), &e); decodeErr != nil {
 			return false

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,6 +175,40 @@ func TestStreamsEndWithTheWorkflowAndWithTheGateway(t *testing.T) {
 		}
 	}); len(types) != 4 {
 		t.Fatalf("got %q", types)
+	}
+}
+
+// A stream ends with the record that closes the workflow, and so does one of a
+// workflow that is closed already; behind the end there is nothing to come for.
+func TestStreamsOfClosedWorkflowsEnd(t *testing.T) {
+	var closed atomic.Bool
+	r := start(t, func(q asktest.Question) []events.Reply {
+		list := historian(q)
+		if q.Query != nil && q.Query.Kind == "workflow" && closed.Load() {
+			list[0].Body = json.RawMessage(strings.NewReplacer(`"idle"`, `"cancelled"`, `"1.4"`, `"1.6"`).Replace(string(list[0].Body)))
+		}
+		return list
+	})
+	r.journals(t)
+	want := []string{"WorkflowStarted", "InputAccepted", "FactProduced", "WorkflowIdle", "WorkflowCancelled", "CheckpointRequested"}
+	_, types := r.follow(t, "", 100, func(i int) {
+		if i == 4 {
+			r.append(t, &events.Record{Position: events.Position{Epoch: 1, Seq: 5}, Time: begin + 3, Workflow: "w",
+				Events: []events.Event{&events.WorkflowCancelled{}, &events.CheckpointRequested{}}})
+		}
+	})
+	if !slices.Equal(types, want) {
+		t.Fatalf("live: got %q, want %q", types, want)
+	}
+	closed.Store(true)
+	r.append(t, &events.Record{Position: events.Position{Epoch: 1, Seq: 6}, Time: begin + 4, Workflow: "w",
+		Events: []events.Event{&events.CommandRefused{Command: "pause", Code: "closed"}}})
+	ids, types := r.follow(t, "", 100, nil)
+	if want = append(want, "CommandRefused"); !slices.Equal(types, want) {
+		t.Fatalf("closed: got %q, want %q", types, want)
+	}
+	if a := r.ask(t, "GET", "/v1/workflows/w/events", "", "Last-Event-ID", ids[len(ids)-1]); a.status != 204 || a.body != "" {
+		t.Errorf("behind the end: %d %s", a.status, a.body)
 	}
 }
 

@@ -138,8 +138,8 @@ func readRoutes() []route {
 	pages := []param{cursorParam, limitParam}
 	graph := read("/graph", "getGraph", "The graph with the status of each component.", nil, []param{formatParam}, (*Gateway).workflowGraph)
 	graph.answers = graphAnswers
-	stream := read("/events", "followWorkflow", "Server-sent events: the history so far, then live; goes on after Last-Event-ID.", nil, nil, (*Gateway).streamEvents)
-	stream.answers = []answer{{200, "events; the data of each is an item of the history", nil, "text/event-stream"}}
+	stream := read("/events", "followWorkflow", "Server-sent events: the history so far, then live; goes on after Last-Event-ID. It ends when the workflow is closed, and is empty (204) behind its last event.", nil, nil, (*Gateway).streamEvents)
+	stream.answers = []answer{{200, "events; the data of each is an item of the history", nil, "text/event-stream"}, {204, "the workflow is closed, and nothing is behind Last-Event-ID", nil, "text/event-stream"}}
 	return []route{
 		{method: "GET", path: "/v1/workflows", name: "listWorkflows", role: Read, about: "Lists workflows, newest first.",
 			query: []param{{"status", "only of this status"}, {"definition", "a name, name@version or digest"}, {"label.*", "only with this label"},

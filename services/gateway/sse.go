@@ -52,13 +52,17 @@ func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 		out.ping(ctx, g.stopping)
 	}()
-	err = reads.History(ctx, g.cfg.Kafka, s.run, from, events.Position{}, func(i reads.Item) bool {
+	err = reads.Follow(ctx, g.cfg.Kafka, s.run, from, s.asOf, func(i reads.Item) bool {
 		sent := out.send(i.Cursor.String(), s.names.Print(i))
 		_, deleted := i.Event.(*events.WorkflowDeleted)
 		return sent && !deleted
 	})
 	cancel()
 	<-done
+	if err == nil && s.run.Closed && !out.began() {
+		w.WriteHeader(http.StatusNoContent) // all is told: a browser comes no more
+		return nil
+	}
 	if out.began() || ctx.Err() != nil && r.Context().Err() == nil {
 		return nil // what broke it off shows in the client taking it up again
 	}
