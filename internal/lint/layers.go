@@ -46,7 +46,7 @@ var table = []entry{
 	{"internal/journal", shell, "the one journal reader"},
 	{"internal/kafka", shell, "client options, topics"},
 	{"internal/partition", shell, "the partition log"},
-	{"internal/reads", shell, "history out of the journal, graphs"},
+	{"internal/history", shell, "history out of the journal, graphs"},
 	{"internal/service", shell, "start and stop, health and metrics"},
 	{"internal/store", shell, "typed tables over Pebble"},
 	{"internal/taker", shell, "consumers of task queues"},

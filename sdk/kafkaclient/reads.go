@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/internal/history"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -15,15 +15,15 @@ import (
 const pageSize = 1000
 
 // subject finds what reading a workflow's history needs.
-func (t *transport) subject(ctx context.Context, workflow string) (reads.Run, events.Position, *reads.Names, error) {
-	fail := func(err error) (reads.Run, events.Position, *reads.Names, error) {
-		return reads.Run{}, events.Position{}, nil, err
+func (t *transport) subject(ctx context.Context, workflow string) (history.Run, events.Position, *history.Names, error) {
+	fail := func(err error) (history.Run, events.Position, *history.Names, error) {
+		return history.Run{}, events.Position{}, nil, err
 	}
 	raw, err := t.Query(ctx, client.Query{Kind: "workflow", Workflow: workflow})
 	if err != nil {
 		return fail(err)
 	}
-	run, asOf, err := reads.ParseRun(raw)
+	run, asOf, err := history.ParseRun(raw)
 	if err != nil {
 		return fail(err)
 	}
@@ -31,15 +31,15 @@ func (t *transport) subject(ctx context.Context, workflow string) (reads.Run, ev
 	if err != nil {
 		return fail(err)
 	}
-	return run, asOf, reads.NewNames(g.Components()), nil
+	return run, asOf, history.NewNames(g.Components()), nil
 }
 
-func (t *transport) graphOf(ctx context.Context, workflow string) (*reads.Graph, error) {
+func (t *transport) graphOf(ctx context.Context, workflow string) (*history.Graph, error) {
 	raw, err := t.Query(ctx, client.Query{Kind: "graph", Workflow: workflow})
 	if err != nil {
 		return nil, err
 	}
-	return reads.ParseGraph(raw)
+	return history.ParseGraph(raw)
 }
 
 func (t *transport) Graph(ctx context.Context, workflow, format string) ([]byte, error) {
@@ -59,7 +59,7 @@ func (t *transport) Graph(ctx context.Context, workflow, format string) ([]byte,
 func (t *transport) History(ctx context.Context, workflow, cursor string, limit int) (json.RawMessage, error) {
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
-	from, err := reads.ParseCursor(cursor)
+	from, err := history.ParseCursor(cursor)
 	if err != nil {
 		return nil, &client.Error{Code: "invalid_field", Path: "cursor", Message: err.Error()}
 	}
@@ -67,7 +67,7 @@ func (t *transport) History(ctx context.Context, workflow, cursor string, limit 
 	if err != nil {
 		return nil, err
 	}
-	page, err := reads.HistoryPage(ctx, t.config, run, names, from, asOf, orDefault(limit, pageSize))
+	page, err := history.ReadPage(ctx, t.config, run, names, from, asOf, orDefault(limit, pageSize))
 	if err != nil {
 		return nil, historyError(err)
 	}
@@ -82,7 +82,7 @@ func orDefault(limit, def int) int {
 }
 
 func historyError(err error) error {
-	if errors.Is(err, reads.ErrGone) {
+	if errors.Is(err, history.ErrGone) {
 		return &client.Error{Code: "gone", Message: err.Error()}
 	}
 	return err
@@ -95,7 +95,7 @@ func (t *transport) Events(ctx context.Context, workflow string, yield func(clie
 		return err
 	}
 	var decodeErr error
-	err = reads.Follow(ctx, t.config, run, reads.Cursor{}, asOf, func(i reads.Item) bool {
+	err = history.Follow(ctx, t.config, run, history.Cursor{}, asOf, func(i history.Item) bool {
 		var e client.Event
 		if decodeErr = json.Unmarshal(names.Print(i), &e); decodeErr != nil {
 			return false

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/internal/history"
 )
 
 const mermaidType = "text/vnd.mermaid"
@@ -16,7 +16,7 @@ func (g *Gateway) workflowGraph(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	graph, err := reads.ParseGraph(body)
+	graph, err := history.ParseGraph(body)
 	if err != nil {
 		return err
 	}

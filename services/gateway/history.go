@@ -4,15 +4,15 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/internal/history"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 // subject is a run whose history is read.
 type subject struct {
-	run   reads.Run
+	run   history.Run
 	asOf  events.Position
-	names *reads.Names
+	names *history.Names
 }
 
 // subject asks the planner what reading the history needs: where the run begins
@@ -23,18 +23,18 @@ func (g *Gateway) subject(r *http.Request) (subject, error) {
 		return subject{}, err
 	}
 	var s subject
-	if s.run, s.asOf, err = reads.ParseRun(status); err != nil {
+	if s.run, s.asOf, err = history.ParseRun(status); err != nil {
 		return s, err
 	}
 	body, err := g.read(r, "graph")
 	if err != nil {
 		return s, err
 	}
-	graph, err := reads.ParseGraph(body)
+	graph, err := history.ParseGraph(body)
 	if err != nil {
 		return s, err
 	}
-	s.names = reads.NewNames(graph.Components())
+	s.names = history.NewNames(graph.Components())
 	return s, nil
 }
 
@@ -44,7 +44,7 @@ func (g *Gateway) getHistory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	from, err := reads.ParseCursor(r.URL.Query().Get("cursor"))
+	from, err := history.ParseCursor(r.URL.Query().Get("cursor"))
 	if err != nil {
 		return refuseField("invalid_parameter", "cursor", err.Error())
 	}
@@ -54,7 +54,7 @@ func (g *Gateway) getHistory(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Wait)
 	defer cancel()
-	page, err := reads.HistoryPage(ctx, g.cfg.Kafka, s.run, s.names, from, s.asOf, limit)
+	page, err := history.ReadPage(ctx, g.cfg.Kafka, s.run, s.names, from, s.asOf, limit)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/heddle-run/heddle/internal/ask"
-	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/internal/history"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -137,7 +137,7 @@ func problemOf(err error) *Problem {
 		return retry(refuse("too_many_in_flight", err.Error()), 1)
 	case errors.Is(err, ask.ErrUnavailable), errors.Is(err, ask.ErrClosed):
 		return retry(refuse("unavailable", "Kafka did not acknowledge the request in time. Repeat it under the same Idempotency-Key."), 2)
-	case errors.Is(err, reads.ErrGone):
+	case errors.Is(err, history.ErrGone):
 		return refuse("gone", "the journal does not hold this part of the history any more")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ask.ErrRepliesLost):
 		return retry(refuse("no_answer", "the planner that owns the workflow did not answer in time; /v1/readiness says which partitions have none"), 2)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/reads"
+	"github.com/heddle-run/heddle/internal/history"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -24,7 +24,7 @@ const (
 // streamEvents sends the history so far and then what is appended, as
 // server-sent events. The id of each is its place in the journal.
 func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
-	from, err := reads.ParseCursor(r.Header.Get("Last-Event-ID"))
+	from, err := history.ParseCursor(r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return refuseField("invalid_parameter", "Last-Event-ID", err.Error())
 	}
@@ -52,7 +52,7 @@ func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 		out.ping(ctx, g.stopping)
 	}()
-	err = reads.Follow(ctx, g.cfg.Kafka, s.run, from, s.asOf, func(i reads.Item) bool {
+	err = history.Follow(ctx, g.cfg.Kafka, s.run, from, s.asOf, func(i history.Item) bool {
 		sent := out.send(i.Cursor.String(), s.names.Print(i))
 		_, deleted := i.Event.(*events.WorkflowDeleted)
 		return sent && !deleted

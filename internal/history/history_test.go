@@ -1,4 +1,4 @@
-package reads_test
+package history_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/history"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/reads"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -49,7 +49,7 @@ func takeover(epoch uint64) *events.Record {
 }
 
 // journalOfTwoReigns holds workflow w among others, and records of a deposed owner.
-func journalOfTwoReigns(t *testing.T) (*brokertest.Cluster, reads.Run) {
+func journalOfTwoReigns(t *testing.T) (*brokertest.Cluster, history.Run) {
 	c := brokertest.Start(t, topics.Options{})
 	write(t, c,
 		takeover(1),
@@ -62,17 +62,17 @@ func journalOfTwoReigns(t *testing.T) (*brokertest.Cluster, reads.Run) {
 		record(2, 3, "other", &events.WorkflowIdle{}),
 		record(2, 4, "w", &events.WorkflowIdle{}),
 	)
-	run := reads.Run{Workflow: "w", Start: events.Position{Epoch: 1, Seq: 3}, Created: time.UnixMilli(created + 3)}
+	run := history.Run{Workflow: "w", Start: events.Position{Epoch: 1, Seq: 3}, Created: time.UnixMilli(created + 3)}
 	return c, run
 }
 
-func collect(t *testing.T, c *brokertest.Cluster, run reads.Run, from reads.Cursor, until events.Position) ([]string, []reads.Item) {
+func collect(t *testing.T, c *brokertest.Cluster, run history.Run, from history.Cursor, until events.Position) ([]string, []history.Item) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var types []string
-	var items []reads.Item
-	err := reads.History(ctx, c.Config, run, from, until, func(i reads.Item) bool {
+	var items []history.Item
+	err := history.Read(ctx, c.Config, run, from, until, func(i history.Item) bool {
 		types, items = append(types, events.Name(i.Event)), append(items, i)
 		return true
 	})
@@ -84,13 +84,13 @@ func collect(t *testing.T, c *brokertest.Cluster, run reads.Run, from reads.Curs
 
 func TestHistoryPassesOverVoidRecordsAndOtherWorkflows(t *testing.T) {
 	c, run := journalOfTwoReigns(t)
-	all, items := collect(t, c, run, reads.Cursor{}, events.Position{Epoch: 2, Seq: 4})
+	all, items := collect(t, c, run, history.Cursor{}, events.Position{Epoch: 2, Seq: 4})
 	want := []string{"WorkflowStarted", "InputAccepted", "RunnableReady", "RunnableDispatched", "RunnableCompleted", "WorkflowIdle"}
 	if !slices.Equal(all, want) {
 		t.Fatalf("got %q, want %q", all, want)
 	}
 	for i, item := range items { // every place can be resumed from
-		from, err := reads.ParseCursor(item.Cursor.String())
+		from, err := history.ParseCursor(item.Cursor.String())
 		if err != nil || from != item.Cursor {
 			t.Fatalf("cursor %s comes back as %v, %v", item.Cursor, from, err)
 		}
@@ -120,18 +120,18 @@ func TestInputsWithoutEffectAreCountedBehindTheFirst(t *testing.T) {
 	end := events.Position{Epoch: 1, Seq: many + 3}
 	list = append(list, record(1, end.Seq, "w", &events.WorkflowIdle{}))
 	write(t, c, list...)
-	run := reads.Run{Workflow: "w", Start: events.Position{Epoch: 1, Seq: 2}, Created: time.UnixMilli(created + 2)}
+	run := history.Run{Workflow: "w", Start: events.Position{Epoch: 1, Seq: 2}, Created: time.UnixMilli(created + 2)}
 
 	want := []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, many, 0}
 	for _, limit := range []int{100, 1, 5, 13} {
 		var got []uint64
 		var cursor string
 		for {
-			from, err := reads.ParseCursor(cursor)
+			from, err := history.ParseCursor(cursor)
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := reads.HistoryPage(t.Context(), c.Config, run, reads.NewNames(nil), from, end, limit)
+			page, err := history.ReadPage(t.Context(), c.Config, run, history.NewNames(nil), from, end, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestInputsWithoutEffectAreCountedBehindTheFirst(t *testing.T) {
 			t.Errorf("by %d: listed are the inputs %d, want %d", limit, got, want)
 		}
 	}
-	_, items := collect(t, c, run, reads.Cursor{}, end)
+	_, items := collect(t, c, run, history.Cursor{}, end)
 	if len(items) != len(want)-1 {
 		t.Errorf("who follows is told %d events, want %d: all but the last refusal", len(items), len(want)-1)
 	}
@@ -164,7 +164,7 @@ func TestHistoryWithoutEndFollowsWhatIsAppended(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var last string
-	err := reads.History(ctx, c.Config, run, reads.Cursor{}, events.Position{}, func(i reads.Item) bool {
+	err := history.Read(ctx, c.Config, run, history.Cursor{}, events.Position{}, func(i history.Item) bool {
 		last = events.Name(i.Event)
 		if last == "WorkflowIdle" {
 			write(t, c, record(2, 5, "w", &events.WorkflowCancelled{}))
@@ -183,14 +183,14 @@ func TestHistoryThatRetentionHasTakenIsGone(t *testing.T) {
 	if _, err := kadm.NewClient(c.Admin(t)).DeleteRecords(t.Context(), offsets); err != nil {
 		t.Fatal(err)
 	}
-	err := reads.History(t.Context(), c.Config, run, reads.Cursor{}, events.Position{Epoch: 2, Seq: 4}, func(reads.Item) bool { return true })
-	if !errors.Is(err, reads.ErrGone) {
+	err := history.Read(t.Context(), c.Config, run, history.Cursor{}, events.Position{Epoch: 2, Seq: 4}, func(history.Item) bool { return true })
+	if !errors.Is(err, history.ErrGone) {
 		t.Fatalf("got %v, want ErrGone", err)
 	}
 }
 
 func TestEventsArePrintedWithNames(t *testing.T) {
-	n := reads.NewNames([]string{"a", "b"})
+	n := history.NewNames([]string{"a", "b"})
 	at := events.Position{Epoch: 1, Seq: 4}
 	for _, test := range []struct {
 		event events.Event
@@ -211,7 +211,7 @@ func TestEventsArePrintedWithNames(t *testing.T) {
 		{&events.InputAccepted{Fact: 1, Value: json.RawMessage(`{"z": [1.50]}`)},
 			`{"position":"1.4","time":"2023-11-14T22:13:20.000Z","type":"InputAccepted","fact":"f1","value":{"z": [1.50]}}`},
 	} {
-		if got := string(n.Print(reads.Item{Cursor: reads.Cursor{Position: at}, Time: created, Event: test.event})); got != test.want {
+		if got := string(n.Print(history.Item{Cursor: history.Cursor{Position: at}, Time: created, Event: test.event})); got != test.want {
 			t.Errorf("got\n%s, want\n%s", got, test.want)
 		}
 	}

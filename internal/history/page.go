@@ -1,4 +1,4 @@
-package reads
+package history
 
 import (
 	"context"
@@ -36,9 +36,9 @@ func ParseRun(status []byte) (Run, events.Position, error) {
 	return Run{Workflow: s.ID, Partition: s.Partition, Start: start, Created: created, Closed: closed}, asOf, nil
 }
 
-// HistoryPage reads up to limit events of run behind from, as of a position. The
+// ReadPage reads up to limit events of run behind from, as of a position. The
 // last input that changed nothing is told too where the history ends.
-func HistoryPage(ctx context.Context, cfg kafka.Config, run Run, names *Names, from Cursor, asOf events.Position, limit int) (Page, error) {
+func ReadPage(ctx context.Context, cfg kafka.Config, run Run, names *Names, from Cursor, asOf events.Position, limit int) (Page, error) {
 	p := pageInMaking{Page: Page{Items: []json.RawMessage{}}, names: names, limit: limit}
 	err := readAll(ctx, cfg, run, from, asOf, p.take)
 	if p.hidden != nil && p.Next == nil {

@@ -1,4 +1,4 @@
-package reads
+package history
 
 import (
 	"context"
@@ -33,11 +33,11 @@ type Item struct {
 	Event  events.Event
 }
 
-// History reads the events of run behind from, in order, up to the record at
+// Read reads the events of run behind from, in order, up to the record at
 // position until and including it, or for ever when until is zero. It ends
 // earlier when visit returns false or ctx ends. It has a Kafka client of its own
 // while it reads. Of inputs that changed nothing it tells some, with their number.
-func History(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until events.Position, visit func(Item) bool) error {
+func Read(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until events.Position, visit func(Item) bool) error {
 	return readAll(ctx, cfg, run, from, until, func(i Item) bool { return !i.listed() || visit(i) })
 }
 
@@ -45,11 +45,11 @@ func History(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until 
 // last record as of asOf; another one up to the record that closes it.
 func Follow(ctx context.Context, cfg kafka.Config, run Run, from Cursor, asOf events.Position, visit func(Item) bool) error {
 	if run.Closed {
-		return History(ctx, cfg, run, from, asOf, visit)
+		return Read(ctx, cfg, run, from, asOf, visit)
 	}
 	var last Cursor // of the event that closes it
 	left := false
-	err := History(ctx, cfg, run, from, events.Position{}, func(i Item) bool {
+	err := Read(ctx, cfg, run, from, events.Position{}, func(i Item) bool {
 		if closes(i.Event) {
 			last = i.Cursor
 		}
@@ -59,7 +59,7 @@ func Follow(ctx context.Context, cfg kafka.Config, run Run, from Cursor, asOf ev
 	if err != nil || left || last.IsZero() {
 		return err
 	}
-	return History(ctx, cfg, run, last, last.Position, visit) // what else its record has
+	return Read(ctx, cfg, run, last, last.Position, visit) // what else its record has
 }
 
 // closes reports whether a run ends with an event.

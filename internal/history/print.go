@@ -1,4 +1,4 @@
-package reads
+package history
 
 import (
 	"encoding/json"
