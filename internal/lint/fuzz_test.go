@@ -19,7 +19,7 @@ var decoder = regexp.MustCompile(`^(Decode|Parse|Unmarshal)([A-Z]|$)|^Scan[A-Z]`
 var unfuzzed = map[string]string{
 	"services/gateway.ParseRole":   "one of three words, of an operator",
 	"services/gateway.ParseAPIKey": "a flag of an operator",
-	"shared/events.ScanStatus":     "FuzzScannedRowIsTheRow of the gateway, FuzzScannedEndIsTheEnd of the client",
+	"shared/events.ScanStatus":     "FuzzScannedRowIsTheRow of the gateway's view, FuzzScannedEndIsTheEnd of the client",
 	"shared/events.ScanDrained":    "FuzzReply of internal/ask",
 }
 

@@ -33,6 +33,7 @@ var table = []entry{
 	{"services/planner/plannerd", service, "hosts the planner in partitions"},
 	{"services/executor", service, "slots, built-in tasks, HTTP services"},
 	{"services/gateway", service, "HTTP"},
+	{"services/gateway/view", shell, "the list of workflows"},
 	{"services/readiness", pure, "from snapshots to reasons"},
 	{"services/readiness/readinessd", service, "follows authority, publishes readiness"},
 
@@ -69,7 +70,7 @@ var gates = []struct {
 	module string
 	only   []string
 }{
-	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "internal/sim", "services/gateway"}},
+	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "internal/sim", "services/gateway/view"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -11,12 +13,13 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/services/gateway/view"
 )
 
 // Listed are the ids in a gateway's view.
 func Listed(t *testing.T, g *Gateway) []string {
 	t.Helper()
-	items, _, err := g.view.list(filter{limit: 100})
+	items, _, err := g.view.List(view.Filter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +37,7 @@ func Listed(t *testing.T, g *Gateway) []string {
 }
 
 // Taken is how many status records a gateway's view has read.
-func Taken(g *Gateway) int64 { return g.view.rows.Load() }
+func Taken(g *Gateway) int64 { return g.view.Taken() }
 
 // MakeFormless puts a store of before there were forms in the place of the
 // view's: rows were bare statuses.
@@ -44,8 +47,11 @@ func MakeFormless(t *testing.T, dir string) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	formless(t, dir, map[string][]byte{string(topicKey): source[:16], "w/a": []byte("{}"), "w/b": []byte("{}")})
+	formless(t, dir, map[string][]byte{viewTopicKey: source[:16], "w/a": []byte("{}"), "w/b": []byte("{}")})
 }
+
+// viewTopicKey is where a view says which topic it was made from.
+const viewTopicKey = "m/topic"
 
 // formless writes rows with Pebble's defaults and returns the topic's.
 func formless(t *testing.T, dir string, rows map[string][]byte) []byte {
@@ -63,12 +69,12 @@ func formless(t *testing.T, dir string, rows map[string][]byte) []byte {
 			t.Fatal(err)
 		}
 	}
-	v := view{db: db}
-	source, err := v.get(topicKey)
-	if err == nil {
-		err = db.Close()
-	}
+	source, closer, err := db.Get([]byte(viewTopicKey))
 	if err != nil {
+		t.Fatal(err)
+	}
+	source = bytes.Clone(source)
+	if err := errors.Join(closer.Close(), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return source

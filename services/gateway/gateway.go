@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/service"
+	"github.com/heddle-run/heddle/services/gateway/view"
 )
 
 const (
@@ -45,7 +46,7 @@ type Gateway struct {
 	asker   *ask.Asker
 	book    *definitions.Book
 	follow  *follower
-	view    *view
+	view    *view.View
 	queues  *definitions.Queues
 	health  service.Health
 	metrics *metrics
@@ -86,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (_ *Gateway, err error) {
 	}
 	g.metrics = newMetrics(g)
 	g.health.Ready("kafka", g.asker.Ping)
-	g.health.Live("view", g.view.alive)
+	g.health.Live("view", g.view.Alive)
 	g.mux = g.router()
 	g.handler = g.limited(g.guarded(g.mux))
 	return g, nil
@@ -116,7 +117,7 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 	if g.follow, err = openFollower(ctx, g.cfg.Kafka, set.Partitions(), g.logger); err != nil {
 		return err
 	}
-	g.view, err = openView(ctx, g.cfg.Kafka, g.cfg.Dir, g.logger)
+	g.view, err = view.Open(ctx, g.cfg.Kafka, g.cfg.Dir, g.logger)
 	return err
 }
 
@@ -141,7 +142,7 @@ func (g *Gateway) endStreams() {
 func (g *Gateway) closeClients() error {
 	var errs []error
 	if g.view != nil {
-		errs = append(errs, g.view.close())
+		errs = append(errs, g.view.Close())
 	}
 	if g.follow != nil {
 		g.follow.close()

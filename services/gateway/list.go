@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/heddle-run/heddle/services/gateway/view"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -17,9 +19,9 @@ func (g *Gateway) listWorkflows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	items, next, err := g.view.list(f)
+	items, next, err := g.view.List(f)
 	if err != nil {
-		return err
+		return listProblem(err)
 	}
 	page := List[json.RawMessage]{Items: items}
 	for i := range items {
@@ -33,27 +35,35 @@ func (g *Gateway) listWorkflows(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, r, http.StatusOK, page)
 }
 
-func (g *Gateway) parseFilter(r *http.Request) (filter, error) {
+// listProblem is what an error of the view is to a client.
+func listProblem(err error) error {
+	if errors.Is(err, view.ErrRemade) {
+		return retry(refuse("unavailable", "The list of workflows is being made again; single workflows are served. Repeat the request."), 5)
+	}
+	return err
+}
+
+func (g *Gateway) parseFilter(r *http.Request) (view.Filter, error) {
 	v := r.URL.Query()
-	f := filter{status: v.Get("status"), labels: map[string]string{}}
-	f.name, f.version, f.digest = splitReference(v.Get("definition"))
+	f := view.Filter{Status: v.Get("status"), Labels: map[string]string{}}
+	f.Name, f.Version, f.Digest = splitReference(v.Get("definition"))
 	for key, list := range v {
 		if label, ok := strings.CutPrefix(key, "label."); ok {
-			f.labels[label] = list[0]
+			f.Labels[label] = list[0]
 		}
 	}
-	if known := events.Statuses(); f.status != "" && !slices.Contains(known, f.status) {
-		return f, refuseField("invalid_parameter", "status", fmt.Sprintf("%q is none of %s", f.status, strings.Join(known, ", ")))
+	if known := events.Statuses(); f.Status != "" && !slices.Contains(known, f.Status) {
+		return f, refuseField("invalid_parameter", "status", fmt.Sprintf("%q is none of %s", f.Status, strings.Join(known, ", ")))
 	}
 	var err error
-	if f.limit, err = pageLimit(r); err != nil {
+	if f.Limit, err = pageLimit(r); err != nil {
 		return f, err
 	}
-	if f.from, err = parsePlace(v.Get("cursor")); err != nil {
-		return f, err
+	if f.From, err = view.ParseCursor(v.Get("cursor")); err != nil {
+		return f, refuseField("invalid_parameter", "cursor", err.Error())
 	}
 	if text := v.Get("created_after"); text != "" {
-		if f.after, err = time.Parse(time.RFC3339, text); err != nil {
+		if f.After, err = time.Parse(time.RFC3339, text); err != nil {
 			return f, refuseField("invalid_parameter", "created_after", "is not a time as 2026-01-02T03:04:05Z")
 		}
 	}

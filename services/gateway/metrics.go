@@ -41,7 +41,7 @@ func newMetrics(g *Gateway) *metrics {
 		}, func() float64 { return float64(len(g.watchers)) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "heddle_gateway_view_records_total", Help: "Status records that the list view has taken.",
-		}, func() float64 { return float64(g.view.rows.Load()) }),
+		}, func() float64 { return float64(g.view.Taken()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "heddle_gateway_definition_bytes", Help: "Size of all registered definitions.",
 		}, func() float64 { return float64(g.book.Bytes()) }),

@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const (
 // openStore opens Pebble; an empty dir means in memory. What cannot be opened is
 // removed and made again, but neither what another process uses nor for want of
 // room.
-func (v *view) openStore() error {
+func (v *View) openStore() error {
 	fs := v.fs
 	switch {
 	case v.dir == "":
@@ -43,7 +43,7 @@ func (v *view) openStore() error {
 	return nil
 }
 
-func (v *view) openLocked(fs vfs.FS, lock *pebble.Lock) error {
+func (v *View) openLocked(fs vfs.FS, lock *pebble.Lock) error {
 	if v.spoilt == nil {
 		err := v.openPebble(fs, lock)
 		if err == nil || store.IsFull(err) {
@@ -59,7 +59,7 @@ func (v *view) openLocked(fs vfs.FS, lock *pebble.Lock) error {
 	return v.openPebble(fs, lock)
 }
 
-func (v *view) openPebble(fs vfs.FS, lock *pebble.Lock) error {
+func (v *View) openPebble(fs vfs.FS, lock *pebble.Lock) error {
 	o := &pebble.Options{
 		DisableWAL:            true, // rebuildable: the topic is the log
 		FormatMajorVersion:    pebble.FormatTableFormatV6,
@@ -84,7 +84,7 @@ func (v *view) openPebble(fs vfs.FS, lock *pebble.Lock) error {
 
 // closeStore writes what is in memory, unless the store is broken: Pebble would
 // wait for room on the disk for ever.
-func (v *view) closeStore() error {
+func (v *View) closeStore() error {
 	if v.db == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (v *view) closeStore() error {
 }
 
 // shut closes the store as it is.
-func (v *view) shut() error {
+func (v *View) shut() error {
 	err := errors.Join(v.db.Close(), v.lock.Close())
 	v.db = nil
 	return err

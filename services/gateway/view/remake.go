@@ -1,7 +1,8 @@
-package gateway
+package view
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/store"
@@ -11,17 +12,17 @@ const (
 	// remakePause is how long the view waits before it opens its store anew; it
 	// doubles, up to remakeMost, while that does not help for remakeHelped.
 	remakePause  = time.Second
-	remakeMost   = viewStuck / 2
+	remakeMost   = stuck / 2
 	remakeHelped = 5 * time.Minute
 )
 
-// errRemade is what a list meets whose view is being made again.
-var errRemade = retry(refuse("unavailable", "The list of workflows is being made again; single workflows are served. Repeat the request."), 5)
+// ErrRemade is what a list meets whose view is being made again.
+var ErrRemade = errors.New("the list of workflows is being made again")
 
 // remake opens the store anew after it broke, from what the disk took of it
 // before it was full, or from nothing if it rotted. There is no list until the
 // follower has caught up. The follower calls it, again if it failed.
-func (v *view) remake(ctx context.Context) {
+func (v *View) remake(ctx context.Context) {
 	if v.db != nil {
 		v.dismiss()
 	}
@@ -36,7 +37,7 @@ func (v *view) remake(ctx context.Context) {
 }
 
 // dismiss closes a broken store once no list reads it any more.
-func (v *view) dismiss() {
+func (v *View) dismiss() {
 	why := v.health.Err()
 	v.logger.Error("the list's view is of no use any more and is opened anew", "dir", v.dir, "error", why)
 	if !store.IsFull(why) {
@@ -51,7 +52,7 @@ func (v *view) dismiss() {
 }
 
 // patience is how long to wait before the next opening.
-func (v *view) patience() time.Duration {
+func (v *View) patience() time.Duration {
 	if time.Since(v.opened) > remakeHelped {
 		v.wait = remakePause
 	}
@@ -63,7 +64,7 @@ func (v *view) patience() time.Duration {
 // settled serves lists again once the view is where the topic ended when it was
 // opened, or where a long poll found nothing more: compaction may have removed
 // the last records.
-func (v *view) settled(idle error) {
+func (v *View) settled(idle error) {
 	if !v.away {
 		return
 	}
@@ -76,4 +77,14 @@ func (v *view) settled(idle error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.away = false
+}
+
+// pause waits for a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"encoding/base64"
@@ -38,14 +38,19 @@ func FuzzView(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, filter := range []filter{{status: string(r.status)}, {name: string(r.name)}} {
+			for _, filter := range []Filter{{Status: string(r.status)}, {Name: string(r.name)}} {
 				if n := listed(t, v, filter); n == 0 {
 					t.Errorf("%q is not among those of %+v", key, filter)
 				}
 			}
 		}
-		if n := listed(t, v, filter{}); n != rows {
+		if n := listed(t, v, Filter{}); n != rows {
 			t.Errorf("%d are listed, %d are stored", n, rows)
+		}
+		if from, err := ParseCursor(string(v2)); err == nil {
+			if _, _, err := v.List(Filter{From: from, Limit: 1}); err != nil {
+				t.Errorf("a list from %q on: %v", v2, err)
+			}
 		}
 		takeAll(t, v, []*kgo.Record{record(k1, nil), record(k2, nil)})
 		if left := storedKeys(t, v); len(left) > 0 {
@@ -55,11 +60,11 @@ func FuzzView(f *testing.F) {
 }
 
 // listed counts the workflows on all pages of a list, each of which has one.
-func listed(t *testing.T, v *view, f filter) (n int) {
+func listed(t *testing.T, v *View, f Filter) (n int) {
 	t.Helper()
-	f.limit = 1
+	f.Limit = 1
 	for range 10 {
-		items, next, err := v.list(f)
+		items, next, err := v.List(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +76,7 @@ func listed(t *testing.T, v *view, f filter) (n int) {
 		if next == "" {
 			return n
 		}
-		if f.from, err = parsePlace(next); err != nil {
+		if f.From, err = ParseCursor(next); err != nil {
 			b, _ := base64.RawURLEncoding.DecodeString(next)
 			t.Fatalf("the cursor %q: %v", b, err)
 		}

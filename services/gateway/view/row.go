@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"encoding/binary"

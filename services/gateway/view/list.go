@@ -1,48 +1,49 @@
-package gateway
+package view
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// filter chooses workflows of a list; a zero field chooses all.
-type filter struct {
-	status  string
-	name    string // of the definition
-	version string
-	digest  string
-	labels  map[string]string
-	after   time.Time // created
-	from    []byte    // the place behind which the page begins
-	limit   int
+// Filter chooses workflows of a list; a zero field chooses all.
+type Filter struct {
+	Status  string
+	Name    string // of the definition
+	Version string
+	Digest  string
+	Labels  map[string]string
+	After   time.Time // created
+	From    []byte    // the place behind which the page begins
+	Limit   int
 }
 
 // maxScanned bounds the rows that one page looks at: a rare label in a large
 // deployment gives short pages with a cursor instead of slow ones.
 const maxScanned = 20_000
 
-// list is one page, newest first, and the cursor of the next; empty at the end.
+// List is one page, newest first, and the cursor of the next; empty at the end.
 // While the view is made again there is none: it would lack workflows.
-func (v *view) list(f filter) ([]json.RawMessage, string, error) {
+func (v *View) List(f Filter) ([]json.RawMessage, string, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.away || v.health.Err() != nil {
-		return nil, "", errRemade
+		return nil, "", ErrRemade
 	}
 	items, next, err := v.page(f)
 	if err != nil && v.health.Err() != nil {
-		err = errRemade // this page has met it
+		err = ErrRemade // this page has met it
 	}
 	return items, next, err
 }
 
 // page is one that is read from the store as it is.
-func (v *view) page(f filter) ([]json.RawMessage, string, error) {
+func (v *View) page(f Filter) ([]json.RawMessage, string, error) {
 	prefix := f.prefix()
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end(prefix)})
 	if err != nil {
@@ -50,14 +51,14 @@ func (v *view) page(f filter) ([]json.RawMessage, string, error) {
 	}
 	defer it.Close()
 	items := []json.RawMessage{}
-	oldest := appendPlace(nil, f.after.UnixMilli(), nil)
-	last, scanned := f.from, 0
-	for ok := it.SeekGE(append(bytes.Clone(prefix), behind(f.from)...)); ok; ok = it.Next() {
+	oldest := appendPlace(nil, f.After.UnixMilli(), nil)
+	last, scanned := f.From, 0
+	for ok := it.SeekGE(append(bytes.Clone(prefix), behind(f.From)...)); ok; ok = it.Next() {
 		at := it.Key()[len(prefix):]
-		if !f.after.IsZero() && bytes.Compare(at, oldest) >= 0 {
+		if !f.After.IsZero() && bytes.Compare(at, oldest) >= 0 {
 			break // newest first: what follows is older
 		}
-		if len(items) == f.limit || scanned == maxScanned {
+		if len(items) == f.Limit || scanned == maxScanned {
 			return items, base64.RawURLEncoding.EncodeToString(last), nil
 		}
 		last, scanned = bytes.Clone(at), scanned+1
@@ -73,12 +74,12 @@ func (v *view) page(f filter) ([]json.RawMessage, string, error) {
 }
 
 // prefix is that of the narrowest index for f.
-func (f filter) prefix() []byte {
+func (f Filter) prefix() []byte {
 	switch {
-	case f.status != "":
-		return appendPrefix(nil, byStatus, f.status)
-	case f.name != "":
-		return appendPrefix(nil, byDefinition, f.name)
+	case f.Status != "":
+		return appendPrefix(nil, byStatus, f.Status)
+	case f.Name != "":
+		return appendPrefix(nil, byDefinition, f.Name)
 	}
 	return appendPrefix(nil, byTime, "")
 }
@@ -98,33 +99,33 @@ func behind(place []byte) []byte {
 	return append(bytes.Clone(place), 0)
 }
 
-func (v *view) fitting(f filter, id []byte) (json.RawMessage, bool, error) {
+func (v *View) fitting(f Filter, id []byte) (json.RawMessage, bool, error) {
 	stored, err := v.get(appendRowKey(nil, id))
 	if err != nil || stored == nil {
 		return nil, false, err
 	}
 	r, status, err := storedRow(stored)
-	if err == nil && (f.version != "" || f.digest != "") {
+	if err == nil && (f.Version != "" || f.Digest != "") {
 		r, err = parseRow(status)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("the view's own row of %s: %w", id, err)
 	}
-	if !f.fits(r) || len(f.labels) == 0 {
+	if !f.fits(r) || len(f.Labels) == 0 {
 		return status, f.fits(r), nil
 	}
 	return status, f.fitsLabels(parseLabels(status)), nil
 }
 
-func (f filter) fits(r row) bool {
-	return fitsText(f.status, r.status) && fitsText(f.name, r.name) &&
-		fitsText(f.version, r.version) && fitsText(f.digest, r.digest)
+func (f Filter) fits(r row) bool {
+	return fitsText(f.Status, r.status) && fitsText(f.Name, r.name) &&
+		fitsText(f.Version, r.version) && fitsText(f.Digest, r.digest)
 }
 
 func fitsText(want string, is []byte) bool { return want == "" || string(is) == want }
 
-func (f filter) fitsLabels(labels map[string]json.RawMessage) bool {
-	for name, want := range f.labels {
+func (f Filter) fitsLabels(labels map[string]json.RawMessage) bool {
+	for name, want := range f.Labels {
 		if labelText(labels[name]) != want {
 			return false
 		}
@@ -142,11 +143,14 @@ func labelText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// parsePlace reads a list's cursor.
-func parsePlace(cursor string) ([]byte, error) {
+// ErrCursor is what a text is that is no cursor of a list.
+var ErrCursor = errors.New("is not a cursor of this list")
+
+// ParseCursor reads a list's cursor: the place behind which the page begins.
+func ParseCursor(cursor string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || cursor != "" && len(b) <= createdSize {
-		return nil, refuseField("invalid_parameter", "cursor", "is not a cursor of this list")
+		return nil, ErrCursor
 	}
 	return b, nil
 }

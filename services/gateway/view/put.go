@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type change struct {
 // changeRoom is memory that one change after another uses.
 type changeRoom struct{ key, from, to, row []byte }
 
-func (v *view) change() *change {
+func (v *View) change() *change {
 	return &change{db: v.db, batch: v.db.NewBatch(), recent: &v.recent, logger: v.logger, room: &v.room}
 }
 

@@ -1,13 +1,10 @@
-package gateway
+package view
 
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"reflect"
 	"testing"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -82,7 +79,6 @@ func FuzzScannedRowIsTheRow(f *testing.F) {
 
 func FuzzStoredRow(f *testing.F) {
 	f.Add([]byte("{}"), []byte("idle"), []byte("name"), uint64(1), int64(-1))
-	f.Add([]byte(`{"schema_version":1,"authority":{"owner":"o","epoch":1,"leased_until":"2026-01-02T03:04:05Z"}}`), []byte("idle"), []byte("3"), uint64(1), int64(1))
 	f.Fuzz(func(t *testing.T, status, state, name []byte, seq uint64, created int64) {
 		want := row{known: true, position: events.Position{Epoch: 1, Seq: seq}, created: created, status: state, name: name}
 		b := append(want.appendTo(nil), status...)
@@ -96,17 +92,5 @@ func FuzzStoredRow(f *testing.F) {
 			}
 		}
 		_, _, _ = storedRow(status) // anything at all: it must not panic
-		checkOwner(t, name, status)
 	})
-}
-
-// checkOwner holds that what stands on the authority topic names a whole owner or
-// none.
-func checkOwner(t *testing.T, key, value []byte) {
-	t.Helper()
-	w := &follower{authority: "authority", owners: map[int32]owner{}, logger: slog.New(slog.DiscardHandler)}
-	w.take(&kgo.Record{Topic: "authority", Key: key, Value: value})
-	if len(w.owners) > 1 || len(w.owners) == 1 && !json.Valid(value) {
-		t.Errorf("%q of %q is the owner %+v", value, key, w.owners)
-	}
 }

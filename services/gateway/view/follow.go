@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // follow takes what the status topic has, for ever.
-func (v *view) follow(ctx context.Context) {
+func (v *View) follow(ctx context.Context) {
 	defer close(v.done)
 	for ctx.Err() == nil {
 		v.turned.Store(time.Now().UnixMilli())
@@ -47,8 +47,8 @@ func (v *view) follow(ctx context.Context) {
 
 // fetch polls until there is something, for a while, or until the store breaks.
 // idle is not nil when the while is over and there was nothing.
-func (v *view) fetch(ctx context.Context) (_ kgo.Fetches, idle error) {
-	polling, cancel := context.WithTimeout(ctx, viewStuck/4)
+func (v *View) fetch(ctx context.Context) (_ kgo.Fetches, idle error) {
+	polling, cancel := context.WithTimeout(ctx, stuck/4)
 	defer cancel()
 	gone := v.health.Gone()
 	go func() {
@@ -74,7 +74,7 @@ func isPollEnd(err error) bool {
 // records be forgotten. Meanwhile the loop does not turn, so a store that stays
 // unreadable shows in liveness. One that is of no use any more is opened anew
 // and read on from what it holds.
-func (v *view) keep(ctx context.Context, fetches kgo.Fetches) {
+func (v *View) keep(ctx context.Context, fetches kgo.Fetches) {
 	for err := v.take(fetches); err != nil && ctx.Err() == nil && v.health.Err() == nil; err = v.take(fetches) {
 		v.logger.Error("writing the view", "error", err)
 		pause(ctx, time.Second)
@@ -92,7 +92,7 @@ const (
 
 // mend goes on after an error that kgo does not mend by itself. A log that is
 // not what it was is read again from its start: rows only move forward.
-func (v *view) mend(ctx context.Context, partition int32, err error) {
+func (v *View) mend(ctx context.Context, partition int32, err error) {
 	switch {
 	case v.stranger: // said of another partition
 		return
@@ -115,7 +115,7 @@ func (v *view) mend(ctx context.Context, partition int32, err error) {
 
 // adopt goes on with the topic that has the name now, once there is one: kgo takes
 // none by itself. Until the view is made from it there are no lists.
-func (v *view) adopt(ctx context.Context) {
+func (v *View) adopt(ctx context.Context) {
 	v.cl.PurgeTopicsFromConsuming(v.topic)
 	if err := v.begin(ctx); err != nil {
 		v.logger.Warn("the status topic cannot be read; it is tried again", "error", err)
@@ -127,7 +127,7 @@ func (v *view) adopt(ctx context.Context) {
 
 // take writes one poll: what its records leave of each workflow, and the
 // offsets.
-func (v *view) take(fetches kgo.Fetches) error {
+func (v *View) take(fetches kgo.Fetches) error {
 	next := map[int32]int64{}
 	records := v.poll[:0]
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
@@ -154,7 +154,7 @@ func (v *view) take(fetches kgo.Fetches) error {
 
 // write does it in one batch, in the order of the rows: Pebble reads and writes
 // neighbours faster.
-func (v *view) write(records []*kgo.Record, next map[int32]int64) (err error) {
+func (v *View) write(records []*kgo.Record, next map[int32]int64) (err error) {
 	slices.SortFunc(records, func(a, b *kgo.Record) int {
 		if c := bytes.Compare(a.Key, b.Key); c != 0 {
 			return c

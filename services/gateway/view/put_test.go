@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ import (
 )
 
 // openTestView opens a view that follows nothing.
-func openTestView(t testing.TB, dir string) *view {
+func openTestView(t testing.TB, dir string) *View {
 	t.Helper()
 	return openTestViewOn(t, nil, dir)
 }
 
-func openTestViewOn(t testing.TB, fs vfs.FS, dir string) *view {
+func openTestViewOn(t testing.TB, fs vfs.FS, dir string) *View {
 	t.Helper()
 	v := newView(fs, dir, slog.New(slog.DiscardHandler))
 	if err := v.openStore(); err != nil {
@@ -34,7 +34,7 @@ func openTestViewOn(t testing.TB, fs vfs.FS, dir string) *view {
 }
 
 // closeTestView closes it as the gateway does.
-func closeTestView(t testing.TB, v *view) {
+func closeTestView(t testing.TB, v *View) {
 	t.Helper()
 	if err := v.db.Flush(); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func closeTestView(t testing.TB, v *view) {
 	}
 }
 
-func takeAll(t testing.TB, v *view, records []*kgo.Record) {
+func takeAll(t testing.TB, v *View, records []*kgo.Record) {
 	t.Helper()
 	if err := v.take(polled(records)); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func testStatus(id string) events.Status {
 	}
 }
 
-func storedKeys(t testing.TB, v *view) map[string][]byte {
+func storedKeys(t testing.TB, v *View) map[string][]byte {
 	t.Helper()
 	it, err := v.db.NewIter(&pebble.IterOptions{})
 	if err != nil {

@@ -1,4 +1,4 @@
-package gateway
+package view
 
 // recent remembers the stored rows, without their statuses, of workflows that
 // changed lately: most that change do so again soon, and then nothing is read.

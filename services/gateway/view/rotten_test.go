@@ -1,11 +1,9 @@
-package gateway
+package view
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -48,7 +46,7 @@ func spoil(t *testing.T, fs vfs.FS, dir, part string) {
 }
 
 // openLogged opens the view and returns what it says.
-func openLogged(t *testing.T, fs vfs.FS, dir string) (*view, string) {
+func openLogged(t *testing.T, fs vfs.FS, dir string) (*View, string) {
 	t.Helper()
 	var log strings.Builder
 	v := newView(fs, dir, slog.New(slog.NewTextHandler(&log, nil)))
@@ -153,14 +151,14 @@ func TestAFullDiskIsTriedNowAndThen(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-v.health.Gone()
-		if _, _, err := v.list(filter{limit: 10}); !errors.Is(err, errRemade) {
+		if _, _, err := v.List(Filter{Limit: 10}); !errors.Is(err, ErrRemade) {
 			t.Errorf("a list of a broken view ends with %v", err)
 		}
 		began := time.Now()
 		time.AfterFunc(10*time.Minute, func() { full.Store(false) })
 		for v.health == nil || v.health.Err() != nil {
 			v.remake(t.Context())
-			if _, _, err := v.list(filter{limit: 10}); v.health == nil && !errors.Is(err, errRemade) {
+			if _, _, err := v.List(Filter{Limit: 10}); v.health == nil && !errors.Is(err, ErrRemade) {
 				t.Errorf("a list without a view ends with %v", err)
 			}
 		}
@@ -171,7 +169,7 @@ func TestAFullDiskIsTriedNowAndThen(t *testing.T) {
 			t.Errorf("of w0 the view has %q, %v", got, err)
 		}
 		v.settled(nil)
-		if items, _, err := v.list(filter{limit: 10}); err != nil || len(items) != 1 {
+		if items, _, err := v.List(Filter{Limit: 10}); err != nil || len(items) != 1 {
 			t.Errorf("the list is %s, %v", items, err)
 		}
 		closeTestView(t, v)
@@ -203,19 +201,18 @@ func TestAViewThatRotsIsMadeAgain(t *testing.T) {
 		if err := v.openStore(); err != nil {
 			t.Fatal(err)
 		}
-		g := &Gateway{view: v}
-		if a := listOf(g); a.Code != http.StatusServiceUnavailable || a.Header().Get("Retry-After") == "" {
-			t.Errorf("a list that meets it: %d %s", a.Code, a.Body)
+		if _, _, err := v.List(Filter{Limit: 10}); err != ErrRemade {
+			t.Errorf("a list that meets it: %v", err)
 		}
 		<-v.health.Gone()
 		v.remake(t.Context())
-		if a := listOf(g); a.Code != http.StatusServiceUnavailable || a.Header().Get("Retry-After") == "" {
-			t.Errorf("a list while it is made again: %d %s", a.Code, a.Body)
+		if _, _, err := v.List(Filter{Limit: 10}); err != ErrRemade {
+			t.Errorf("a list while it is made again: %v", err)
 		}
 		for i, r := range statusRecords(t, 2, "1.1") {
 			takeAll(t, v, []*kgo.Record{r})
 			v.settled(nil)
-			if _, _, err := v.list(filter{limit: 10}); (err == nil) != (i == 1) {
+			if _, _, err := v.List(Filter{Limit: 10}); (err == nil) != (i == 1) {
 				t.Errorf("after %d records: %v", i+1, err)
 			}
 		}
@@ -223,14 +220,6 @@ func TestAViewThatRotsIsMadeAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func listOf(g *Gateway) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	if err := g.listWorkflows(w, httptest.NewRequest(http.MethodGet, "/v1/workflows", nil)); err != nil {
-		problemOf(err).write(w)
-	}
-	return w
 }
 
 // A store of a later version of Pebble is made again, too.

@@ -1,4 +1,7 @@
-package gateway
+// Package view is what the gateway lists workflows from: the newest status of each, with
+// indexes, in a store of its own that follows the status topic and can always be made
+// again from it.
+package view
 
 import (
 	"bytes"
@@ -22,12 +25,12 @@ import (
 	"github.com/heddle-run/heddle/internal/store"
 )
 
-// view is what lists are answered from: the newest status of every workflow, in
+// View is what lists are answered from: the newest status of every workflow, in
 // a Pebble store of its own, with indexes by time, status and definition. It
 // follows the status topic and can always be made again from it: rows and the
 // offsets they are as of are written in one batch without a log, so a crash
 // loses both together.
-type view struct {
+type View struct {
 	mu     sync.RWMutex // of db, health and away, which the follower changes and lists read
 	db     *pebble.DB
 	health *store.Health // of db; nil: there is none
@@ -58,8 +61,8 @@ type view struct {
 	rows   atomic.Int64 // status records taken since the start
 }
 
-func newView(fs vfs.FS, dir string, logger *slog.Logger) *view {
-	v := &view{
+func newView(fs vfs.FS, dir string, logger *slog.Logger) *View {
+	v := &View{
 		fs: fs, dir: dir, logger: logger, done: make(chan struct{}), next: map[int32]int64{}, wait: remakePause,
 	}
 	v.begin = v.goOn
@@ -67,12 +70,14 @@ func newView(fs vfs.FS, dir string, logger *slog.Logger) *view {
 }
 
 const (
-	// viewStuck is how long the follower's loop may stand still before the
+	// stuck is how long the follower's loop may stand still before the
 	// gateway counts as dead.
-	viewStuck = time.Minute
+	stuck = time.Minute
 )
 
-func openView(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Logger) (*view, error) {
+// Open opens the view in a directory, or in memory where none is named, and follows the
+// status topic until Close.
+func Open(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Logger) (*View, error) {
 	names, err := cfg.Names()
 	if err != nil {
 		return nil, err
@@ -95,7 +100,7 @@ func openView(ctx context.Context, cfg kafka.Config, dir string, logger *slog.Lo
 
 // open opens the store and goes to where it left off. A store that turns out to
 // be spoilt as it is read is made again.
-func (v *view) open(ctx context.Context) error {
+func (v *View) open(ctx context.Context) error {
 	if err := v.openStore(); err != nil {
 		return err
 	}
@@ -123,7 +128,7 @@ const describeTimeout = 10 * time.Second
 
 // goOn compares the store with the topic and goes to where it left off; a
 // store of another topic or form is emptied.
-func (v *view) goOn(ctx context.Context) error {
+func (v *View) goOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	details, err := kadm.NewClient(v.cl).ListTopics(ctx, v.topic)
@@ -134,7 +139,7 @@ func (v *view) goOn(ctx context.Context) error {
 		return fmt.Errorf("describe %s: %w", v.topic, err)
 	}
 	topic := details[v.topic]
-	source := append(topic.ID[:], viewFormat)
+	source := append(topic.ID[:], format)
 	same, err := v.isOf(source)
 	if err != nil {
 		return err
@@ -171,7 +176,7 @@ func (v *view) goOn(ctx context.Context) error {
 }
 
 // withhold answers no lists while a view that was in use is made from another topic.
-func (v *view) withhold() {
+func (v *View) withhold() {
 	if !v.stranger {
 		return
 	}
@@ -181,14 +186,14 @@ func (v *view) withhold() {
 }
 
 // leave ends the reading of before.
-func (v *view) leave() {
+func (v *View) leave() {
 	before := slices.Collect(maps.Keys(v.next))
 	v.cl.RemoveConsumePartitions(map[string][]int32{v.topic: before})
 	clear(v.next)
 }
 
-// viewFormat is the form of the store's rows; one of another form is made again.
-const viewFormat = 1
+// format is the form of the store's rows; one of another form is made again.
+const format = 1
 
 // Keys of the store's own rows.
 var (
@@ -196,13 +201,13 @@ var (
 	offsetKey = []byte("m/offset/")
 )
 
-func (v *view) isOf(source []byte) (bool, error) {
+func (v *View) isOf(source []byte) (bool, error) {
 	have, err := v.get(topicKey)
 	return bytes.Equal(have, source), err
 }
 
 // reset empties the store and makes it one of the source.
-func (v *view) reset(source []byte) error {
+func (v *View) reset(source []byte) error {
 	v.recent = recent{}
 	if err := v.db.DeleteRange([]byte{0}, []byte{0xff}, pebble.NoSync); err != nil {
 		return err
@@ -210,7 +215,7 @@ func (v *view) reset(source []byte) error {
 	return v.db.Set(topicKey, source, pebble.NoSync)
 }
 
-func (v *view) offset(p int32) (int64, error) {
+func (v *View) offset(p int32) (int64, error) {
 	b, err := v.get(binary.BigEndian.AppendUint32(append([]byte(nil), offsetKey...), uint32(p)))
 	if len(b) != 8 {
 		return 0, err
@@ -219,7 +224,7 @@ func (v *view) offset(p int32) (int64, error) {
 }
 
 // get copies a value; nil when there is none.
-func (v *view) get(key []byte) ([]byte, error) {
+func (v *View) get(key []byte) ([]byte, error) {
 	b, closer, err := v.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
@@ -231,17 +236,21 @@ func (v *view) get(key []byte) ([]byte, error) {
 	return b, closer.Close()
 }
 
-func (v *view) close() error {
+// Close ends the following, and closes the store.
+func (v *View) Close() error {
 	v.stop()
 	<-v.done
 	v.cl.Close()
 	return v.closeStore()
 }
 
-// alive says whether the follower's loop turns.
-func (v *view) alive(context.Context) error {
-	if still := time.Since(time.UnixMilli(v.turned.Load())); still > viewStuck {
+// Alive says whether the follower's loop turns.
+func (v *View) Alive(context.Context) error {
+	if still := time.Since(time.UnixMilli(v.turned.Load())); still > stuck {
 		return fmt.Errorf("the view has not moved for %s", still.Round(time.Second))
 	}
 	return nil
 }
+
+// Taken is how many status records have been taken since the start.
+func (v *View) Taken() int64 { return v.rows.Load() }
