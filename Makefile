@@ -9,7 +9,7 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 # Packages whose goroutines meet; the rest is pure. The simulation's run one at a
 # time: a few of its seeds are enough. Folding golden journals is one goroutine's work,
 # which `make test` does.
-RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -v internal/sim)
+RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/...)
 # In a bubble of virtual time whoever waits for a mutex stops the clock. kgo's tag
 # makes its mutexes ones that do not: it holds one while it asks a broker.
 TEST := go test -tags synctests
@@ -50,7 +50,7 @@ test: ## run all tests that need nothing but Go
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
 	HEDDLE_SEEDS=$(RACE_SEEDS) $(TEST) -race -timeout 20m -skip 'Golden|AnApplyThatChangedIsNamed' $(RACE_PACKAGES)
-	$(TEST) -race ./internal/sim -run TestSeedsComeToRest -seeds 4
+	$(TEST) -race ./test/sim -run TestSeedsComeToRest -seeds 4
 
 .PHONY: test-integration
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker

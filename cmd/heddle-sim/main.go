@@ -19,7 +19,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/heddle-run/heddle/internal/sim"
+	"github.com/heddle-run/heddle/test/sim"
 )
 
 // campaign are the flags.

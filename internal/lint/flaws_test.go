@@ -8,7 +8,7 @@ import (
 // Flaws break the protocol on purpose; nothing that people run may set one.
 func TestFlawsAreOfTestsOnly(t *testing.T) {
 	for _, p := range packages(t) {
-		if below(p.path(), "internal/partition") || below(p.path(), "internal/sim") {
+		if below(p.path(), "internal/partition") || below(p.path(), "test/sim") {
 			continue
 		}
 		for _, f := range sources(t, p, false) {

@@ -58,10 +58,9 @@ var table = []entry{
 	{"internal/dev", assembly, "all services in one process"},
 	{"internal/dev/devfile", shell, "where a running dev is found"},
 	{"internal/lint", assembly, "these tests"},
-	{"internal/sim", assembly, "the cluster under a seeded scheduler"},
 	{"cmd", assembly, "the binary"},
 	{"examples", assembly, "programs that use the sdk"},
-	{"test", assembly, "real Kafka"},
+	{"test", assembly, "the simulation, torture, real Kafka"},
 }
 
 // gates say which packages may import a module directly, outside of tests.
@@ -70,12 +69,12 @@ var gates = []struct {
 	module string
 	only   []string
 }{
-	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "internal/sim", "services/gateway/view"}},
+	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "test/sim", "services/gateway/view"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 	{"github.com/testcontainers", []string{"test"}},
-	{"github.com/anishathalye/porcupine", []string{"internal/sim"}},
+	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
 	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},
@@ -101,7 +100,7 @@ var never = []struct {
 }{
 	{"sdk", []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"programs outside link neither our stores nor our services"},
-	{"cmd/heddle", []string{module + "/internal/sim"}, "who runs workflows needs no simulation"},
+	{"cmd/heddle", []string{module + "/test"}, "who runs workflows needs no simulation"},
 	{"sdk/client", heavy, "a program that speaks HTTP links no Kafka client and no language"},
 	{"sdk/task", heavy, "a task is a name and two types"},
 	{"examples", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},

@@ -1,7 +1,7 @@
 package partition
 
 // Flaws break the protections of the protocol one by one, so that a simulation
-// can show that it would notice. Only tests and internal/sim set any
+// can show that it would notice. Only tests and test/sim set any
 // (TestFlawsAreOfTestsOnly).
 type Flaws struct {
 	NoLedger           bool // a repeated command is decided again

@@ -15,9 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // golden is a recorded journal with the states that it folds to. A file holds it

@@ -14,10 +14,10 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // fold lets recoveries read the journal from a broker, each into an empty store,

@@ -11,11 +11,11 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/sim"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
+	"github.com/heddle-run/heddle/test/sim"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // goldenSteps are the steps with faults of a recorded run.

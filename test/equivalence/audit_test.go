@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
-	"github.com/heddle-run/heddle/internal/sim/disk"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/disk"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // audit holds the journal against the conduct of workflows, the stores against

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/heddle-run/heddle/internal/sim/calls"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/calls"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // auditCalls holds what the client was told against the specification of

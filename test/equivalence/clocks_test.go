@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
-	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // clock is a machine's: the planners that run on it one after the other read it.

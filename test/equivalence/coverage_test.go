@@ -3,7 +3,7 @@ package equivalence
 import (
 	"maps"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // occurred is what has occurred, and what faults have done.
@@ -60,7 +60,7 @@ var (
 const enoughSeeds = 60
 
 // unreached is what the workload need not bring about in each of the tests, with
-// the reason. The simulation (internal/sim) meets all of it but "expired".
+// the reason. The simulation (test/sim) meets all of it but "expired".
 var unreached = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string][]string{

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/sim/disk"
+	"github.com/heddle-run/heddle/test/sim/disk"
 )
 
 // damage is what is wrong with the disk that a planner finds.

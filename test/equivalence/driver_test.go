@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // drive runs a workflow as its client does: it starts it, does its deeds, and

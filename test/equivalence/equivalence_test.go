@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 var (

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/task"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // completing completes, until it is stopped, what waits for its client. The

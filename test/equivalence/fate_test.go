@@ -3,8 +3,8 @@ package equivalence
 import (
 	"time"
 
-	"github.com/heddle-run/heddle/internal/sim/disk"
-	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/test/sim/disk"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // fate is how one incarnation of a process ends.
@@ -95,7 +95,7 @@ func lossyFates(d workload.Dice, n int) []fate {
 // clockFates draws how planners end whose clocks jump. Where no jump is far, some
 // are not heard for a while instead, and others take over from them: what such a
 // planner still tells is lawful as far as its lease is, which with a far jump is
-// no promise (E5). What then remains is for internal/sim, which draws both.
+// no promise (E5). What then remains is for test/sim, which draws both.
 func clockFates(d workload.Dice, how drift, n int) []fate {
 	all := plannerFates(d, n)
 	for i := range all {

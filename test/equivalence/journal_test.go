@@ -8,8 +8,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // journals reads the lawful records of all partitions.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // place is where a record of an input log is.

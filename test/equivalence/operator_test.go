@@ -11,10 +11,10 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // ofOperator says whether a command, by its id, is to a partition itself.

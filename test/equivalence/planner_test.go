@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/sim/disk"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/test/sim/disk"
 )
 
 // planners runs the incarnations of one planner until the world is over.

@@ -9,10 +9,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/sim/calls"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
+	"github.com/heddle-run/heddle/test/sim/calls"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // recorder writes down what the client asks and is told, where its Kafka clients

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // copied marks a record that repeat has written.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // strange marks the records that strangers write; those that nobody can

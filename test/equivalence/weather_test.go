@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // weather is what the network does to requests that matter, of all processes.

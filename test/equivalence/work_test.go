@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 var errTemporary = errors.New("it may work the next time")

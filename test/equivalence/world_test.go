@@ -13,11 +13,11 @@ import (
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/sim/disk"
-	"github.com/heddle-run/heddle/internal/sim/workload"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/test/sim/disk"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 var secret = events.Key("equivalence-secret")

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/partition"
-	"github.com/heddle-run/heddle/internal/sim/disk"
+	"github.com/heddle-run/heddle/test/sim/disk"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
