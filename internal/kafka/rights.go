@@ -19,10 +19,9 @@ func IsUnauthorized(err error) bool {
 }
 
 const (
-	// A cluster that has just begun gives no ids for a while. One that cannot be reached is
-	// tried by kgo, as with every request.
-	idTries = 100
-	idPause = 100 * time.Millisecond
+	// A cluster that has just begun gives no ids for a while, and a connection may break.
+	idPatience = 10 * time.Second
+	idPause    = 100 * time.Millisecond
 )
 
 // MayWrite asks whether the cluster gives this client's user the id of a producer,
@@ -30,14 +29,18 @@ const (
 // the refusal of a producer's first id, and fails all that is produced from then on,
 // also when the right is granted later.
 func MayWrite(ctx context.Context, cl *kgo.Client) error {
-	for tries := 1; ; tries++ {
+	var since time.Time // of the first failure, which kgo has waited for
+	for {
 		err := askID(ctx, cl)
+		if since.IsZero() {
+			since = time.Now()
+		}
 		switch {
 		case err == nil:
 			return nil
 		case IsUnauthorized(err):
 			return fmt.Errorf("ask for the id of a producer: %w; the user of this process needs the right to write its topics (ACL Write)", err)
-		case !kerr.IsRetriable(err) || tries == idTries:
+		case isVerdict(err) || time.Since(since) >= idPatience:
 			return fmt.Errorf("ask for the id of a producer: %w", err)
 		}
 		select {
@@ -46,6 +49,14 @@ func MayWrite(ctx context.Context, cl *kgo.Client) error {
 		case <-time.After(idPause):
 		}
 	}
+}
+
+// isVerdict says of a failure that asking again changes nothing.
+func isVerdict(err error) bool {
+	if _, answered := errors.AsType[*kerr.Error](err); answered {
+		return !kerr.IsRetriable(err)
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed)
 }
 
 func askID(ctx context.Context, cl *kgo.Client) error {

@@ -48,3 +48,38 @@ func TestTheRightToWriteIsAskedForWithPatience(t *testing.T) {
 		}
 	})
 }
+
+// breaking is a connection that breaks at what is written, for a reason that only the
+// way to the brokers knows.
+type breaking struct {
+	net.Conn
+	until time.Time
+}
+
+// Write implements net.Conn.
+func (b breaking) Write(p []byte) (int, error) {
+	if time.Now().Before(b.until) {
+		return 0, errors.New("the connection is broken")
+	}
+	return b.Conn.Write(p)
+}
+
+// A connection that breaks is no answer: the question is asked again over the next.
+func TestABrokenConnectionIsNoVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := brokertest.StartFakeInBubble(t, topics.Options{Partitions: 1})
+		until, dial := time.Now().Add(5*time.Second), c.Config.Dialer
+		c.Config.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return breaking{conn, until}, err
+		}
+		cl, err := kafka.NewAdmin(c.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(cl)
+		if err := kafka.MayWrite(t.Context(), cl); err != nil {
+			t.Errorf("%v before the connections are whole: %v", time.Until(until), err)
+		}
+	})
+}

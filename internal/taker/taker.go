@@ -127,6 +127,10 @@ func checkPools(pools []Pool) error {
 	return nil
 }
 
+// brokerPatience is how long a broker that stalls is waited for: another one leads by
+// then. By kgo's 20 s an attempt would be late by as much, or by twice that.
+const brokerPatience = 3 * time.Second
+
 // defaults completes a configuration whose results have at most so many bytes.
 func (c *Config) defaults(mostResult int) {
 	for _, d := range []struct {
@@ -135,6 +139,7 @@ func (c *Config) defaults(mostResult int) {
 	}{
 		{&c.Grace, DefaultGrace}, {&c.Heartbeat, DefaultHeartbeat},
 		{&c.CommitEvery, DefaultCommitEvery}, {&c.DrainLimit, DefaultDrainLimit},
+		{&c.Kafka.Patience, brokerPatience},
 	} {
 		if *d.p == 0 {
 			*d.p = d.v

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/heddle-run/heddle/internal/definitions"
+	"github.com/heddle-run/heddle/services/gateway/view"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
@@ -60,14 +61,14 @@ type useCount func(digests ...string) *OpenWorkflows
 
 // useCounts asks the view, which may be about to be made again.
 func (g *Gateway) useCounts() (useCount, error) {
-	u, err := g.view.uses(maxScanned)
-	if errors.Is(err, errRemade) {
+	u, err := g.view.Uses(view.MaxScanned)
+	if errors.Is(err, view.ErrRemade) {
 		return func(...string) *OpenWorkflows { return nil }, nil
 	}
 	return func(digests ...string) *OpenWorkflows {
-		n := &OpenWorkflows{AtLeast: u.cut}
+		n := &OpenWorkflows{AtLeast: u.Cut}
 		for _, d := range digests {
-			n.Count += u.open[d]
+			n.Count += u.Open[d]
 		}
 		return n
 	}, err

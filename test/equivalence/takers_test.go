@@ -17,7 +17,7 @@ func (w *world) takers(slot int, fates []fate) {
 		if i < len(fates) {
 			f = &fates[i]
 		}
-		if !w.taker(slot, i, f) || !w.wait(f.down) {
+		if !w.taker(slot, i, f) || f == nil || !w.wait(f.down) { // the last one is to live until the world is over
 			return
 		}
 	}

@@ -72,7 +72,7 @@ func command(id string, n int) []byte {
 
 func (d *deployment) endsWith(id, want string) {
 	d.t.Helper()
-	eventually(d.t, readyLimit, id+" ends", func() error {
+	eventually(d.t, takeoverLimit, id+" ends", func() error {
 		results, err := d.api.drained(id, "idle")
 		if err == nil {
 			wantResult(d.t, results, "end", want)

@@ -23,9 +23,9 @@ type Filter struct {
 	Limit   int
 }
 
-// maxScanned bounds the rows that one page looks at: a rare label in a large
+// MaxScanned bounds the rows that one page looks at: a rare label in a large
 // deployment gives short pages with a cursor instead of slow ones.
-const maxScanned = 20_000
+const MaxScanned = 20_000
 
 // List is one page, newest first, and the cursor of the next; empty at the end.
 // While the view is made again there is none: it would lack workflows.
@@ -58,7 +58,7 @@ func (v *View) page(f Filter) ([]json.RawMessage, string, error) {
 		if !f.After.IsZero() && bytes.Compare(at, oldest) >= 0 {
 			break // newest first: what follows is older
 		}
-		if len(items) == f.Limit || scanned == maxScanned {
+		if len(items) == f.Limit || scanned == MaxScanned {
 			return items, base64.RawURLEncoding.EncodeToString(last), nil
 		}
 		last, scanned = bytes.Clone(at), scanned+1

@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import "testing"
 
@@ -8,13 +8,13 @@ func TestUsesAreCountedUpToALimit(t *testing.T) {
 	defer closeTestView(t, v)
 	takeAll(t, v, statusRecords(t, 5, "1.2"))
 	for most, cut := range map[int]bool{4: true, 5: false} {
-		u, err := v.uses(most)
+		u, err := v.Uses(most)
 		n := uint64(0)
-		for _, open := range u.open {
+		for _, open := range u.Open {
 			n += open
 		}
-		if err != nil || u.cut != cut || n != uint64(most) {
-			t.Errorf("at most %d: %d, cut %v, %v", most, n, u.cut, err)
+		if err != nil || u.Cut != cut || n != uint64(most) {
+			t.Errorf("at most %d: %d, cut %v, %v", most, n, u.Cut, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package view
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// uses is how many open workflows the view knows of each definition, by digest. It
+// Uses is how many open workflows the view knows of each definition, by digest. It
 // is cut short where there are more of them than one request looks at.
-type uses struct {
-	open map[string]uint64
-	cut  bool
+type Uses struct {
+	Open map[string]uint64
+	Cut  bool
 }
 
 // closedStatuses are those of workflows that need their definition no more.
 var closedStatuses = []string{"completed", "cancelled"}
 
-// uses counts open workflows by their definition; it looks at most of them.
-func (v *view) uses(most int) (uses, error) {
+// Uses counts open workflows by their definition; it looks at most of them.
+func (v *View) Uses(most int) (Uses, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.away || v.health.Err() != nil {
-		return uses{}, errRemade
+		return Uses{}, ErrRemade
 	}
-	u := uses{open: map[string]uint64{}}
+	u := Uses{Open: map[string]uint64{}}
 	left := most
 	for _, status := range events.Statuses() {
 		if slices.Contains(closedStatuses, status) {
@@ -34,16 +34,16 @@ func (v *view) uses(most int) (uses, error) {
 		}
 		if err := v.countUses(&u, status, &left); err != nil {
 			if v.health.Err() != nil {
-				err = errRemade // the count has met it
+				err = ErrRemade // the count has met it
 			}
-			return uses{}, err
+			return Uses{}, err
 		}
 	}
 	return u, nil
 }
 
 // countUses adds the workflows of one status, at most left of them.
-func (v *view) countUses(u *uses, status string, left *int) error {
+func (v *View) countUses(u *Uses, status string, left *int) error {
 	prefix := appendPrefix(nil, byStatus, status)
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end(prefix)})
 	if err != nil {
@@ -52,7 +52,7 @@ func (v *view) countUses(u *uses, status string, left *int) error {
 	defer it.Close()
 	for ok := it.First(); ok; ok = it.Next() {
 		if *left == 0 {
-			u.cut = true
+			u.Cut = true
 			return nil
 		}
 		*left--
@@ -61,13 +61,13 @@ func (v *view) countUses(u *uses, status string, left *int) error {
 		if err != nil {
 			return err
 		}
-		u.open[digest]++
+		u.Open[digest]++
 	}
 	return it.Error()
 }
 
 // digestOf is the definition of a workflow.
-func (v *view) digestOf(id []byte) (string, error) {
+func (v *View) digestOf(id []byte) (string, error) {
 	stored, err := v.get(appendRowKey(nil, id))
 	if err != nil || stored == nil {
 		return "", err
