@@ -41,7 +41,7 @@ func Read(ctx context.Context, cfg kafka.Config, run Run, from Cursor, until eve
 	return readAll(ctx, cfg, run, from, until, func(i Item) bool { return !i.listed() || visit(i) })
 }
 
-// Follow is History until the run ends. One that is closed already is told up to its
+// Follow is Read until the run ends. One that is closed already is told up to its
 // last record as of asOf; another one up to the record that closes it.
 func Follow(ctx context.Context, cfg kafka.Config, run Run, from Cursor, asOf events.Position, visit func(Item) bool) error {
 	if run.Closed {
