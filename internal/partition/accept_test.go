@@ -156,7 +156,7 @@ func TestAQuarantineSurvivesItsOwner(t *testing.T) {
 		p := r.partitionOf("w")
 		r.adder()
 		a := r.start("a", p)
-		const many = 3 * quarantinePiece
+		const many = 200 // more than are asked at a time
 		for n, i := 0, 0; n < many; i++ {
 			if name := fmt.Sprint("many-", i); r.partitionOf(name) == p {
 				r.do(name, "start", `{"definition":"counter"}`)

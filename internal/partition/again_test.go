@@ -20,13 +20,12 @@ func TestE5WhatIsSentLaterWaitsForTheLease(t *testing.T) {
 		d := newDesk(t)
 		d.log.Produce(&Outgoing{Kind: machine.CancelEffect, Key: "w", Value: []byte("1")})
 		d.answer(kerr.TopicAuthorizationFailed)
-		d.p.clock.now = d.p.lease.LeasedUntil - 1
+		d.linger()
 		d.settle()
 		if n := len(d.broker.waiting); n > 0 {
 			t.Errorf("%d were sent at the margin of the lease", n)
 		}
-		d.p.clock.now = 0
-		d.p.unhold()
+		d.renew()
 		d.answer(nil)
 	})
 }

@@ -309,15 +309,15 @@ func (c *checkpointer) askCovered() {
 			}
 			return
 		}
-		r.box.do(func(p *Processor) { c.learnCovered(p, at, end) })
+		r.box.do(func(p *Processor) { c.learnCovered(p.Position(), at, end) })
 	})
 }
 
 // learnCovered takes an end that the journal had after the last record of the last
 // checkpoint was written. If the owner has appended nothing since, nobody has: who
 // takes over has fenced this owner before, and no later checkpoint commits (O1).
-func (c *checkpointer) learnCovered(p *Processor, at events.Position, end int64) {
-	if c.at == at && at == p.Position() {
+func (c *checkpointer) learnCovered(newest, at events.Position, end int64) {
+	if c.at == at && at == newest {
 		c.covered = end
 	}
 }

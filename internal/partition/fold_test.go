@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
@@ -114,13 +116,7 @@ func (r *rig) mustBeFold(p int32) {
 	dir := fmt.Sprintf("a-%d", p)
 	s, err := store.Open(store.Options{Dir: dir, FS: r.fs})
 	r.must(err)
-	live := map[rows.Key]string{}
-	for _, table := range foldedTables {
-		r.must(s.ScanTable(table, func(k rows.Key, value []byte) bool {
-			live[k] = string(value)
-			return true
-		}))
-	}
+	live := r.rowsOf(s)
 	marks := s.Marks()
 	r.must(s.Close())
 	applied := marks.Applied.Position
@@ -144,36 +140,52 @@ var foldedTables = []rows.Table{
 	rows.Header, rows.Fact, rows.Runnable, rows.Timer, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime,
 }
 
-// fold replays a partition's journal into nothing, up to a record. The outbox
+// fold replays a partition's journal into an empty store, up to a record. The outbox
 // gets all effects, and is told of those that need their input's own bytes.
 func (r *rig) fold(p int32, upTo events.Position) (folded map[rows.Key]string, originals map[rows.Key]bool) {
 	r.t.Helper()
-	m := &model{t: r.t, now: time.UnixMilli(0)} // no reply is too old to be given again
-	m.p = NewProcessor(Config{
-		Partition: p, Partitions: r.n, Names: r.names, Settings: r.settings.Complete(), Machine: &counter{key: secret},
-		State: m, Log: m, Clock: m, Stats: &Stats{}, Logger: r.logger,
+	s, err := store.Open(store.Options{Dir: "fold", FS: vfs.NewMem()})
+	r.must(err)
+	proc := NewProcessor(Config{
+		Partition: p, Partitions: r.n, Names: r.names, Settings: r.settings.Complete(), Machine: r.counter,
+		State: newStoreState(s, store.NewBudget(1<<20)), Stored: s, Clock: dawn{}, Stats: &Stats{}, Logger: r.logger,
 	})
-	originals = map[rows.Key]bool{}
+	r.must(proc.recall(s))
 	var at journal.Mark
 	for i, rec := range r.lawful(p) {
 		if upTo.Before(rec.Position) {
 			break
 		}
 		at = at.Next(rec.Position, int64(i), nil)
-		outs, err := m.p.replayRecord(rec, at, false)
-		r.must(err)
-		var more []rows.Write
-		for _, o := range outs {
-			more = append(more, rows.Write{Key: o.row(), Row: o.outboxRow()})
-			originals[o.row()] = o.original != nil
-		}
-		r.must(m.Commit(m.p.n, at, append(more, m.p.positionWrites()...)))
+		r.must(proc.replay(rec, at, false))
 	}
-	folded = map[rows.Key]string{}
-	for _, k := range m.memory.Keys() {
-		if slices.Contains(foldedTables, k.Table) {
-			folded[k] = string(wire.Marshal(m.memory.Get(k, nil)))
-		}
+	r.must(proc.writeReplayed())
+	waiting, err := proc.originals(s)
+	r.must(err)
+	originals = map[rows.Key]bool{}
+	for _, o := range slices.Concat(waiting[:]...) {
+		originals[o.row()] = true
 	}
+	folded = r.rowsOf(s)
+	r.must(s.Close())
 	return folded, originals
 }
+
+// rowsOf are the rows of a store that a journal folds to.
+func (r *rig) rowsOf(s *store.Store) map[rows.Key]string {
+	r.t.Helper()
+	all := map[rows.Key]string{}
+	for _, table := range foldedTables {
+		r.must(s.ScanTable(table, func(k rows.Key, value []byte) bool {
+			all[k] = string(value)
+			return true
+		}))
+	}
+	return all
+}
+
+// dawn is a Clock for which no reply is too old to be given again.
+type dawn struct{}
+
+// Now implements Clock.
+func (dawn) Now() time.Time { return time.UnixMilli(0) }

@@ -236,7 +236,7 @@ func (h *Host) replaceJournal(failed Producer) error {
 
 // fillEffect makes the Kafka record of an effect that is no task.
 func (h *Host) fillEffect(o *Outgoing) {
-	o.fill(h.topicOf(o), kafka.ByKey)
+	o.Fill(h.topicOf(o), kafka.ByKey)
 	if o.Kind == machine.StatusEffect && len(o.Value) == 0 {
 		o.record.Value = nil // a tombstone
 	}

@@ -74,3 +74,12 @@ func vanished(e events.Event) string {
 	}
 	return ""
 }
+
+// goOn makes the reading of an input log go on elsewhere, and says so, by the word of
+// an operator if there is one. No checkpoint may know of it before the journal does,
+// nor of the old place after.
+func (p *Processor) goOn(s events.Source, e events.Event, next int64, word *events.Command) {
+	l := &p.inputs[s]
+	l.next, l.last, l.gen = next, 0, l.row.Generation+1
+	p.record(e, word)
+}

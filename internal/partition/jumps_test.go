@@ -205,10 +205,9 @@ func TestWhatWasSoughtBeforeIsPassedOver(t *testing.T) {
 func TestAJumpCountsInACheckpointWithItsRecord(t *testing.T) {
 	m := newModel(t, Settings{})
 	m.running("w")
-	r := &reign{proc: m.p}
 	before := m.p.inputs[events.FromCommands].durable
-	r.jump(events.FromCommands, &events.InputLost{Log: events.FromCommands, Generation: 1, From: 2, To: 9}, 9)
-	r.jump(events.FromInbox, &events.InputLogTruncated{Log: events.FromInbox, Generation: 1, Expected: 0, Resume: 0}, 0)
+	m.p.goOn(events.FromCommands, &events.InputLost{Log: events.FromCommands, Generation: 1, From: 2, To: 9}, 9, nil)
+	m.p.goOn(events.FromInbox, &events.InputLogTruncated{Log: events.FromInbox, Generation: 1, Expected: 0, Resume: 0}, 0, nil)
 	if got := m.p.inputs[events.FromCommands].durable; got != before {
 		t.Errorf("before the acknowledgement a checkpoint says %+v", got)
 	}

@@ -48,7 +48,7 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 		l.box.produced(Produced{Out: o, Shut: at, Err: errNoQueue})
 		return
 	}
-	o.fill(at.Topic, at.Partition)
+	o.Fill(at.Topic, at.Partition)
 	l.send(l.host.effects, o)
 }
 
@@ -71,10 +71,6 @@ func (l *kafkaLog) Outlet(o *Outgoing) Outlet {
 }
 
 // fill makes the Kafka record of an effect.
-func (o *Outgoing) fill(topic string, partition int32) {
-	o.record = kgo.Record{Topic: topic, Partition: partition, Key: append(o.key[:0], o.Key...), Value: o.Value}
-}
-
 func (l *kafkaLog) send(client Producer, o *Outgoing) {
 	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
 		l.within(func() {

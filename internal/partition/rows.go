@@ -3,6 +3,8 @@ package partition
 import (
 	"encoding/json"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -209,4 +211,13 @@ func outgoing(k rows.Key, row *outboxRow) *Outgoing {
 		o.Headers = append(o.Headers, events.Header{Key: h.Key, Value: h.Value})
 	}
 	return o
+}
+
+// isOf says whether a mark is of a record that is in its place: its bytes, what the
+// leader was that took it, and that it is no younger than the newest stamp that was
+// read, where one was (of the inbox none is). An equal record that was written after
+// others were lost has another leader's epoch: every election raises that.
+func (m mark) isOf(rec *kgo.Record, newest int64) bool {
+	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
+	return digestOf(rec) == m.Digest && max(0, rec.LeaderEpoch) == m.LeaderEpoch && !younger
 }

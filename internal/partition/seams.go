@@ -99,6 +99,11 @@ func (o *Outgoing) row() rows.Key {
 	return rows.Key{Table: rows.Outbox, A: o.Decided.Epoch, B: o.Decided.Seq, C: o.Number}
 }
 
+// Fill makes the record for a log of Kafka in the room that o has for it.
+func (o *Outgoing) Fill(topic string, partition int32) {
+	o.record = kgo.Record{Topic: topic, Partition: partition, Key: append(o.key[:0], o.Key...), Value: o.Value}
+}
+
 func (o *Outgoing) size() int { return len(o.Key) + len(o.Value) + 64 }
 
 // Batch is everything that reached an owner since its last step.

@@ -11,10 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -54,7 +56,7 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 			const workflows, turns = statusesAtOnce + 20, 3
 			put := func(w int, seq uint64) {
 				o := &Outgoing{Key: fmt.Sprint(w), Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}}
-				o.fill("status", 0)
+				o.Fill("status", 0)
 				s.put(l, o)
 			}
 			for turn := range turns {
@@ -113,7 +115,7 @@ func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 		l := &kafkaLog{ctx: t.Context(), host: &Host{status: out, latest: s}, box: box}
 		for w := range statusesAtOnce + 1 {
 			o := &Outgoing{Key: fmt.Sprint(w), Decided: events.Position{Epoch: 1, Seq: 1}}
-			o.fill("status", 0)
+			o.Fill("status", 0)
 			s.put(l, o)
 		}
 		s.order.Lock()
@@ -134,11 +136,14 @@ type desk struct {
 	t      *testing.T
 	s      *statuses
 	p      *Processor
+	now    time.Time // of the owner
+	late   bool      // its lease has no margin left
 	log    *kafkaLog
 	broker *slowBroker
-	shut   []*Outgoing // what is aside, as its outbox row makes it again
-	out    []uint64    // what counts as out
-	topic  []uint64    // what the broker has written, in its order
+	shut   []*Outgoing        // what is aside, as its outbox row makes it again
+	back   map[*Outgoing]bool // what was set aside
+	out    []uint64           // what counts as out
+	topic  []uint64           // what the broker has written, in its order
 }
 
 // slowBroker is a Producer whose records wait for their answers.
@@ -162,19 +167,54 @@ func (*slowBroker) Close() {}
 
 func newDesk(t *testing.T) *desk {
 	settings := Settings{}.Complete()
-	d := &desk{t: t, broker: &slowBroker{}, s: newStatuses(&settings)}
+	d := &desk{t: t, broker: &slowBroker{}, s: newStatuses(&settings), back: map[*Outgoing]bool{}}
 	host := &Host{HostConfig: HostConfig{Settings: settings}, status: d.broker, effects: d.broker, latest: d.s, logger: slog.New(slog.DiscardHandler)}
 	host.queues = newQueueCounts(host)
 	d.log = &kafkaLog{ctx: t.Context(), host: host, box: newMailbox(nil, &settings)}
-	d.p = &Processor{Config: Config{Settings: settings, Log: d.log}, lease: authority.Lease{LeasedUntil: settings.Lease.Milliseconds()}}
+	d.own(settings)
 	return d
+}
+
+// own makes the owner, with a lease from now on.
+func (d *desk) own(settings Settings) {
+	d.t.Helper()
+	s, err := store.Open(store.Options{Dir: "desk", FS: vfs.NewMem()})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { s.Close() })
+	d.now = time.UnixMilli(1)
+	d.p = NewProcessor(Config{
+		Settings: settings, Log: d.log, State: newStoreState(s, store.NewBudget(1<<10)), Stored: s, Clock: d,
+		Stats: &Stats{}, Logger: slog.New(slog.DiscardHandler),
+	})
+	acquired := &events.AuthorityAcquired{Owner: "me", LeaseID: "l", LeasedUntil: 1 + settings.Lease.Milliseconds()}
+	rec := &events.Record{Position: events.Position{Epoch: 1, Seq: 1}, Time: 1, Events: []events.Event{acquired}}
+	if err := d.p.replay(rec, journal.Mark{Position: rec.Position}, false); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Now implements Clock.
+func (d *desk) Now() time.Time { return d.now }
+
+// linger lets the lease come to its margin.
+func (d *desk) linger() {
+	d.late, d.now = true, time.UnixMilli(d.p.Lease().LeasedUntil-1)
+	d.p.tick()
+}
+
+// renew gives the lease its margin again.
+func (d *desk) renew() {
+	d.late = false
+	d.p.renewed(Renewed{Until: d.now.Add(d.p.Settings.Lease).UnixMilli()})
 }
 
 // put releases the summary of a record, behind what waits for the lease after it
 // was aside.
 func (d *desk) put(seq uint64) {
 	o := &Outgoing{Kind: machine.StatusEffect, Key: "w", Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}}
-	if len(d.p.outside.held) > 0 {
+	if d.late {
 		d.shut = append(d.shut, o)
 		return
 	}
@@ -203,11 +243,11 @@ func (d *desk) turn() {
 	for _, r := range b.Produced {
 		o := r.Out
 		if r.Shut != (Outlet{}) {
-			o.aside = true
-			d.shut = append(d.shut, outgoing(o.row(), o.outboxRow()))
+			d.back[o] = true
+			d.shut = append(d.shut, &Outgoing{Kind: o.Kind, Key: o.Key, Value: o.Value, Decided: o.Decided, Number: o.Number})
 			continue
 		}
-		if o.aside {
+		if d.back[o] {
 			d.shut = slices.DeleteFunc(d.shut, func(s *Outgoing) bool { return s.Decided == o.Decided })
 		}
 		d.out = append(d.out, number(d.t, o.Value))
@@ -225,7 +265,7 @@ func (d *desk) settle() {
 		synctest.Wait()
 		d.turn()
 		for _, o := range d.shut {
-			d.p.letGo(o)
+			d.p.releaseAgain(o)
 		}
 		d.shut = nil
 	}
@@ -289,11 +329,10 @@ func TestARefusedSummaryNeverComesBehindANewerOne(t *testing.T) {
 		"the lease has no margin when it comes again": {func(d *desk) {
 			d.put(1)
 			d.answer(busy)
-			d.p.clock.now = d.p.lease.LeasedUntil - 1
+			d.linger()
 			d.settle()
-			d.p.clock.now = 0
 			d.put(2)
-			d.p.unhold()
+			d.renew()
 			d.answer(nil)
 			d.settle()
 			d.answer(nil)
@@ -301,10 +340,9 @@ func TestARefusedSummaryNeverComesBehindANewerOne(t *testing.T) {
 		"the lease has no margin and nothing is newer": {func(d *desk) {
 			d.put(1)
 			d.answer(busy)
-			d.p.clock.now = d.p.lease.LeasedUntil - 1
+			d.linger()
 			d.settle()
-			d.p.clock.now = 0
-			d.p.unhold()
+			d.renew()
 			d.answer(nil)
 		}, []uint64{1}},
 		"the owner was asked because it is late": {func(d *desk) {

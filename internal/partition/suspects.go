@@ -124,9 +124,9 @@ func (s *suspects) syncDir() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// begin notes that an input is about to be decided, and says how often the
+// Begin notes that an input is about to be decided, and says how often the
 // process has ended at it.
-func (s *suspects) begin(key string) (int, error) {
+func (s *suspects) Begin(key string) (int, error) {
 	s.open = true
 	if err := s.say(lineBegun + " " + key + "\n"); err != nil {
 		return 0, fmt.Errorf("noting the input that is decided: %w", err)
@@ -134,8 +134,8 @@ func (s *suspects) begin(key string) (int, error) {
 	return s.deaths[key], nil
 }
 
-// rest notes that the process has outlived what it was deciding.
-func (s *suspects) rest() error {
+// Rest notes that the process has outlived what it was deciding.
+func (s *suspects) Rest() error {
 	if !s.open {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (s *suspects) end(path string) error {
 
 // leave leaves the file to the next reign, with nothing being decided.
 func (s *suspects) leave() error {
-	if err := errors.Join(s.rest(), s.file.Close()); err != nil {
+	if err := errors.Join(s.Rest(), s.file.Close()); err != nil {
 		return fmt.Errorf("leaving the file of the inputs that are being decided: %w", err)
 	}
 	return nil

@@ -121,7 +121,7 @@ func TestSuspectsOutliveTheirProcessOnly(t *testing.T) {
 	}
 	begin := func(s *suspects, key string, want int) {
 		t.Helper()
-		if n, err := s.begin(key); err != nil || n != want {
+		if n, err := s.Begin(key); err != nil || n != want {
 			t.Fatalf("%d deaths at %s, %v, want %d", n, key, err, want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestSuspectsOutliveTheirProcessOnly(t *testing.T) {
 	var left vfs.FS = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 	s = find(left, true)
 	begin(s, "a", 0)
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		t.Fatal(err)
 	}
 	begin(s, "b", 1)
@@ -169,7 +169,9 @@ func TestWarinessOutlastsAReignThatEndsEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &reign{suspects: s, proc: &Processor{}}
-		r.proc.wary.on = wary
+		if wary {
+			r.proc.beware(s, [logs]int64{})
+		}
 		r.inOrder()
 		return unclean
 	}

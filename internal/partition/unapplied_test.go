@@ -216,10 +216,9 @@ func TestJ6ARecordWithoutEventsEndsNoRecovery(t *testing.T) {
 	for _, guarded := range []bool{true, false} {
 		for _, workflow := range []string{"w", ""} {
 			m := newModel(t, Settings{})
-			r := &reign{proc: m.p, host: &Host{HostConfig: HostConfig{Stats: m.p.Stats}}}
 			for seq, e := range [][]events.Event{{&events.WorkflowStarted{}}, nil, {&events.CheckpointRequested{}}} {
 				rec := &events.Record{Position: events.Position{Epoch: 1, Seq: uint64(2 + seq)}, Workflow: workflow, Events: e}
-				if err := (&replayed{r: r}).add(rec, journal.Mark{Position: rec.Position}, guarded); err != nil {
+				if err := m.p.replay(rec, journal.Mark{Position: rec.Position}, guarded); err != nil {
 					t.Fatal(err)
 				}
 			}

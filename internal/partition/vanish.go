@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -25,22 +23,14 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 		}
 		what := vanished(event)
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "what", what, "reading from", next)
-		r.jump(s, event, next)
+		var word *events.Command
+		if _, lost := event.(*events.InputLost); lost {
+			word = r.words[s]
+		}
+		r.proc.goOn(s, event, next, word)
 		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s: %s; reading goes on at offset %d", s, events.Name(event), what, next))
 	}
 	return nil
-}
-
-// jump makes the reading of an input log go on elsewhere, and says so. No
-// checkpoint may know of it before the journal does, nor of the old place after.
-func (r *reign) jump(s events.Source, e events.Event, next int64) {
-	l := r.proc.Input(s)
-	l.next, l.last, l.gen = next, 0, l.row.Generation+1
-	var word *events.Command
-	if _, lost := e.(*events.InputLost); lost {
-		word = r.words[s]
-	}
-	r.proc.record(e, word)
 }
 
 // allowed refuses a loss that no operator has accepted. It was asked before the
@@ -109,15 +99,6 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	}
 	row := &r.proc.Input(s).row
 	return m.isOf(rec, row.Time+row.Ahead), nil
-}
-
-// isOf says whether a mark is of a record that is in its place: its bytes, what the
-// leader was that took it, and that it is no younger than the newest stamp that was
-// read, where one was (of the inbox none is). An equal record that was written after
-// others were lost has another leader's epoch: every election raises that.
-func (m mark) isOf(rec *kgo.Record, newest int64) bool {
-	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
-	return digestOf(rec) == m.Digest && max(0, rec.LeaderEpoch) == m.LeaderEpoch && !younger
 }
 
 // isLast says the same of the last record that was read: by the checkpoint's cursor,

@@ -12,11 +12,11 @@ const mostDeaths = 2
 
 // Suspects is what outlives the process of what it was deciding.
 type Suspects interface {
-	// begin notes that an input is about to be decided, and says how often the
+	// Begin notes that an input is about to be decided, and says how often the
 	// process has ended at it.
-	begin(input string) (deaths int, err error)
-	// rest notes that the process has outlived what it was deciding.
-	rest() error
+	Begin(input string) (deaths int, err error)
+	// Rest notes that the process has outlived what it was deciding.
+	Rest() error
 }
 
 // wariness is how an owner decides behind an unclean end: one input at a time, each
@@ -49,7 +49,7 @@ func (p *Processor) suspect(d *decision) (defect string) {
 	if key == "" {
 		return ""
 	}
-	deaths, err := p.wary.marks.begin(key)
+	deaths, err := p.wary.marks.Begin(key)
 	p.fail(err)
 	if deaths < mostDeaths {
 		return ""
@@ -84,6 +84,6 @@ func (p *Processor) outlived() {
 	if w.marks == nil {
 		return
 	}
-	p.fail(w.marks.rest())
+	p.fail(w.marks.Rest())
 	w.on = w.on && slices.ContainsFunc(inputs[:], func(s events.Source) bool { return w.left[s] > 0 && p.inputs[s].next < w.until[s] })
 }
