@@ -187,7 +187,7 @@ func (r *reign) wordOf(k *kgo.Record) *events.Command {
 	if !strings.HasPrefix(string(k.Key), partitionPrefix) || string(k.Key) != events.PartitionWorkflow(r.o.p) {
 		return nil
 	}
-	cmd, bad := events.ParseCommand(k.Key, headersOf(k), clone(k.Value), place(k))
+	cmd, bad := events.ParseCommand(k.Key, headersOf(k), append([]byte{}, k.Value...), place(k))
 	if bad != nil {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (p *Processor) contain(v any) string {
 		return ""
 	}
 	p.Logger.Error("contained a defect", "partition", p.Partition, "panic", v, "stack", string(debug.Stack()))
-	return cut(fmt.Sprint(v), reasonBytes)
+	return shortened(fmt.Sprint(v))
 }
 
 // oversize replaces a record that does not fit by a refusal (J4).
@@ -224,9 +224,7 @@ func about(rec *events.Record) events.Event {
 	return rec.Events[0]
 }
 
-func cut(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
+// shortened is as much of an error's text as an event holds.
+func shortened(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), reasonBytes)], "")
 }

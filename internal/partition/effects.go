@@ -160,7 +160,7 @@ func (p *Processor) isOut(o *Outgoing, r *Produced) {
 func (p *Processor) refusedForGood(o *Outgoing, err error) {
 	p.Stats.Failed.Add(1)
 	p.Logger.Warn("an effect was refused for good", "partition", p.Partition, "workflow", o.Key, "kind", kindName(o.Kind), "error", err)
-	reason := cut(err.Error(), reasonBytes)
+	reason := shortened(err.Error())
 	if o.Kind == machine.TaskEffect {
 		p.giveUp(attemptKey{o.Key, o.Runnable}, o.Decided, "its task record cannot be delivered: "+reason)
 		return

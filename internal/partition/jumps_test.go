@@ -107,7 +107,7 @@ func TestACommandInThePlaceOfADroppedOneIsNoticed(t *testing.T) {
 		} {
 			l := InputLog{next: c.next, last: c.last, row: positionRow{Next: 2, Digest: digestOf(at(1))}}
 			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &Processor{}}
-			reign.proc.inputs[events.FromCommands] = l
+			*reign.proc.Input(events.FromCommands) = l
 			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
 			r.must(err)
 			if cut, ok := e.(*events.InputLogTruncated); ok == c.same || ok && (resume != 2 || cut.Resume != 2) {
@@ -130,7 +130,7 @@ func TestAnEqualCommandInThePlaceOfADecidedOneIsNoticed(t *testing.T) {
 		r.must(err)
 		for late, same := range map[int64]bool{0: true, 1: false} {
 			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &Processor{}}
-			l := &reign.proc.inputs[events.FromCommands]
+			l := reign.proc.Input(events.FromCommands)
 			l.next, l.row = 1, positionRow{Next: 1, Digest: digestOf(k), Time: k.Timestamp.UnixMilli() - late}
 			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
 			r.must(err)

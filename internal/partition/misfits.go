@@ -26,7 +26,7 @@ func (p *Processor) rejectOf(workflow string, r *kgo.Record, ref events.InputRef
 	p.Stats.Rejected.Add(1)
 	p.decide(&decision{ref: ref, raw: r,
 		in:  machine.Input{Workflow: workflow, Source: ref.Source, ReplyTo: replyToOf(r)},
-		own: &events.InputRejected{Reason: cut(why.Code+": "+why.Message, reasonBytes), Path: why.Path},
+		own: &events.InputRejected{Reason: shortened(why.Code + ": " + why.Message), Path: why.Path},
 	})
 }
 

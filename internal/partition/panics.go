@@ -26,7 +26,7 @@ func (e *PanicError) Error() string { return fmt.Sprintf("a defect at %s: %s", e
 func caught(logger *slog.Logger, stats *Stats, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			bad := &PanicError{Value: cut(fmt.Sprint(v), reasonBytes), Place: panicPlace()}
+			bad := &PanicError{Value: shortened(fmt.Sprint(v)), Place: panicPlace()}
 			logger.Error("a defect ends what it is met in, which begins anew", "panic", v, "place", bad.Place, "stack", string(debug.Stack()))
 			stats.Defects.Add(1)
 			err = bad

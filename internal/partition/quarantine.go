@@ -11,12 +11,12 @@ import (
 
 // lossReason is what a workflow is told that an accepted loss may concern.
 func lossReason(e *events.InputLost) string {
-	return cut(fmt.Sprintf("%s: %s; %s went on without them: %s", e.Log, vanished(e), e.By.Who, e.By.Why), reasonBytes)
+	return shortened(fmt.Sprintf("%s: %s; %s went on without them: %s", e.Log, vanished(e), e.By.Who, e.By.Why))
 }
 
 // journalLossReason is the same of the journal.
 func journalLossReason(e *events.JournalLost) string {
-	return cut(fmt.Sprintf("journal: %s; %s went on from the last checkpoint: %s", e.Reason, e.By.Who, e.By.Why), reasonBytes)
+	return shortened(fmt.Sprintf("journal: %s; %s went on from the last checkpoint: %s", e.Reason, e.By.Who, e.By.Why))
 }
 
 // quarantine is the walk over the workflows that a loss may concern. Nothing else is

@@ -21,7 +21,7 @@ func (p *Processor) defective(rec *events.Record, defect string, guarded bool) (
 	}
 	p.Stats.Quarantined.Add(1)
 	p.Logger.Error("a record of the journal cannot be applied", "position", rec.Position.String(), "workflow", rec.Workflow, "defect", defect)
-	reason := cut(fmt.Sprintf("journal record %s cannot be applied: %s", rec.Position, defect), reasonBytes)
+	reason := shortened(fmt.Sprintf("journal record %s cannot be applied: %s", rec.Position, defect))
 	rec.Events = []events.Event{&events.WorkflowQuarantined{Reason: reason}}
 	again := p.contained(func() {
 		outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &machine.Outcome{}, ""), rec, nil))

@@ -51,7 +51,7 @@ func (p *Processor) hung() time.Duration {
 func (p *Processor) hindrance() string {
 	of := func(topic, what string, t trouble) string {
 		since := t.since.UTC().Format(time.RFC3339)
-		return fmt.Sprintf("%s, partition %d, %s since %s: %s", topic, p.Partition, what, since, cut(t.why, reasonBytes))
+		return fmt.Sprintf("%s, partition %d, %s since %s: %s", topic, p.Partition, what, since, shortened(t.why))
 	}
 	commands := p.Names.Commands()
 	if t := p.inputs[events.FromCommands].trouble; t.why != "" {
