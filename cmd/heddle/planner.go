@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -61,7 +61,7 @@ func (c *plannerCmd) Run(a *app) error {
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
 			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive,
 			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes},
-			Partition: partition.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
+			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
 			Ready:     ready, Logger: c.logger(a), Registerer: reg,
 		})
 		if err != nil {

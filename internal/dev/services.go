@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
@@ -66,7 +66,7 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 	cfg := plannerd.Config{
 		Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
 		CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Ready: ready,
-		Partition: partition.Settings{
+		Partition: loop.Settings{
 			HotBytes: hotBytes, History: d.options.History,
 			// The lock on the data directory sees to it.
 			NeverRunsTwice: true,

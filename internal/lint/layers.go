@@ -46,7 +46,9 @@ var table = []entry{
 	{"internal/definitions", shell, "the definitions topic, followed"},
 	{"internal/journal", shell, "the one journal reader"},
 	{"internal/kafka", shell, "client options, topics"},
-	{"internal/partition", shell, "the partition log"},
+	{"internal/partition", shell, "the partition log: an owner's life"},
+	{"internal/partition/loop", shell, "DETERMINISTIC: the loop of the lawful owner"},
+	{"internal/partition/loop/looptest", shell, "a machine for tests of the loop and its owner"},
 	{"internal/history", shell, "history out of the journal, graphs"},
 	{"internal/service", shell, "start and stop, health and metrics"},
 	{"internal/store", shell, "typed tables over Pebble"},
@@ -86,6 +88,7 @@ var gates = []struct {
 var pureModules = map[string]string{
 	"google.golang.org/protobuf/encoding/protowire": "bytes in, bytes out",
 	"github.com/expr-lang/expr":                     "parser and syntax tree only; evaluation is ours",
+	"github.com/cespare/xxhash":                     "bytes in, a number out",
 	"go.yaml.in/yaml":                               "parser only",
 	"github.com/santhosh-tekuri/jsonschema":         "compiles and validates values; loads nothing",
 	"golang.org/x/text":                             "the language of the validator's messages",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -85,7 +86,7 @@ func (r *reign) askLosses(ctx context.Context) error {
 		return nil
 	}
 	r.seekInputs()
-	for _, s := range inputs {
+	for _, s := range loop.Inputs {
 		loss, err := r.loss(ctx, s)
 		if err != nil {
 			return err
@@ -104,25 +105,24 @@ func (r *reign) askLosses(ctx context.Context) error {
 // nothing is known to be.
 func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
 	l := r.proc.Input(s)
-	if l.row.Remade || len(l.row.TopicID) > 0 && !bytes.Equal(l.row.TopicID, r.id.of(s)) {
+	if l.Row.Remade || len(l.Row.TopicID) > 0 && !bytes.Equal(l.Row.TopicID, r.id.of(s)) {
 		return nil, nil
 	}
 	log, err := r.read.spanOf(ctx, r.host.router.topic(s), r.o.p)
 	if err != nil {
 		return nil, err
 	}
-	if l.next >= log.Start {
+	if l.Next >= log.Start {
 		return nil, nil
 	}
-	return inputLoss(r.o.p, s, l.next, log.Start), nil
+	return inputLoss(r.o.p, s, l.Next, log.Start), nil
 }
 
 // accepted looks for an operator's word about a loss of an input log; without one the
 // loss is its error.
 func (r *reign) accepted(ctx context.Context, s events.Source, loss *LossError) error {
-	word, err := r.heardOf(ctx, loss, r.proc.Input(events.FromCommands).next, func(w *heardWord) bool {
-		v, _ := r.proc.known(w.cmd, w.stamp)
-		return v == unseen
+	word, err := r.heardOf(ctx, loss, r.proc.Input(events.FromCommands).Next, func(w *heardWord) bool {
+		return r.proc.Undecided(w.cmd, w.stamp)
 	})
 	switch {
 	case err != nil:
@@ -184,10 +184,10 @@ func (r *reign) hear(ctx context.Context, undecided int64) error {
 // wordOf is a command to the partition itself, or nil for any other record. One that
 // cannot be read is rejected in its turn.
 func (r *reign) wordOf(k *kgo.Record) *events.Command {
-	if !strings.HasPrefix(string(k.Key), partitionPrefix) || string(k.Key) != events.PartitionWorkflow(r.o.p) {
+	if !strings.HasPrefix(string(k.Key), loop.PartitionPrefix) || string(k.Key) != events.PartitionWorkflow(r.o.p) {
 		return nil
 	}
-	cmd, bad := events.ParseCommand(k.Key, headersOf(k), append([]byte{}, k.Value...), place(k))
+	cmd, bad := events.ParseCommand(k.Key, loop.HeadersOf(k), append([]byte{}, k.Value...), loop.PlaceID(k))
 	if bad != nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // noCoordinator is a cluster that takes no positions while the coordinator of the
@@ -65,7 +66,7 @@ func (c *noCoordinator) set(away bool, way time.Duration) {
 // lasts (O1 needs the fence alone); when it is back, they have positions again.
 func TestC4WithoutACoordinatorCheckpointsGoWithoutPositions(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
-		r.settings = Settings{Lease: 4 * time.Second}
+		r.settings = loop.Settings{Lease: 4 * time.Second}
 		r.member = "member"
 		c := &noCoordinator{}
 		r.over = func(all Cluster) Cluster { c.Cluster = all; return c }
@@ -105,7 +106,7 @@ func TestC4WithoutACoordinatorCheckpointsGoWithoutPositions(t *testing.T) {
 func TestC4ASlowWayToTheBrokersLeavesNoTimeForAnAbsentCoordinator(t *testing.T) {
 	const lease = 4 * time.Second
 	inBubbleOf(t, 1, func(r *rig) {
-		r.settings = Settings{Lease: lease}
+		r.settings = loop.Settings{Lease: lease}
 		r.member = "member"
 		c := &noCoordinator{}
 		r.over = func(all Cluster) Cluster { c.Cluster = all; return c }

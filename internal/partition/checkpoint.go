@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -74,7 +75,7 @@ func (c *checkpointer) dueIn() time.Duration {
 	if wait := c.notBefore.Sub(now); wait > 0 {
 		return wait
 	}
-	if p.wantsAll() || c.last.IsZero() {
+	if p.WantsAll() || c.last.IsZero() {
 		return 0
 	}
 	every := c.r.host.Settings.Lease / 3
@@ -90,7 +91,7 @@ func (c *checkpointer) changed() bool {
 		return true
 	}
 	for _, cur := range c.cursors {
-		if c.r.proc.Input(cur.Source).durable.next != cur.Next {
+		if c.r.proc.Input(cur.Source).Durable.Next != cur.Next {
 			return true
 		}
 	}
@@ -99,7 +100,7 @@ func (c *checkpointer) changed() bool {
 
 // wake is when the loop should consider the next checkpoint.
 func (c *checkpointer) wake() time.Duration {
-	if c.busy || c.r.proc.stalled() {
+	if c.busy || c.r.proc.Stalled() {
 		return time.Second
 	}
 	return c.dueIn()
@@ -108,12 +109,12 @@ func (c *checkpointer) wake() time.Duration {
 // consider begins a checkpoint when one is due, and checks the lease (O5). With a
 // wrong clock no lease is renewed (J2), nor with an append that hangs (O5).
 func (c *checkpointer) consider() {
-	c.r.proc.checkLease()
-	if c.busy || c.r.proc.Err() != nil || c.dueIn() > 0 || c.r.proc.stalled() {
+	c.r.proc.CheckLease()
+	if c.busy || c.r.proc.Err() != nil || c.dueIn() > 0 || c.r.proc.Stalled() {
 		return
 	}
 	if wrong := c.r.host.clock.wrong.Load(); wrong != nil {
-		c.r.proc.wrongClock(wrong)
+		c.r.proc.WrongClock(wrong)
 		return
 	}
 	if job := c.prepare(); job != nil {
@@ -130,7 +131,7 @@ func (c *checkpointer) advance(j *job) {
 	}
 	c.running.Go(func() {
 		err := caught(c.r.o.logger, c.r.host.Stats, func() error { return j.step(c.ctx) })
-		c.r.box.do(func(p *Processor) { c.took(p, j, err) })
+		c.r.box.do(func(p *loop.Processor) { c.took(p, j, err) })
 	})
 }
 
@@ -138,13 +139,13 @@ func (c *checkpointer) advance(j *job) {
 // not decide writes nothing more.
 func (c *checkpointer) renew(j *job) bool {
 	p := c.r.proc
-	if p.over() {
-		p.fail(errExpired)
+	if p.LeaseOver() {
+		p.Fail(loop.ErrExpired)
 	}
 	if wrong := c.r.host.clock.wrong.Load(); wrong != nil && p.Lease().Held() {
-		p.wrongClock(wrong)
+		p.WrongClock(wrong)
 	}
-	if p.Err() != nil || p.stalled() {
+	if p.Err() != nil || p.Stalled() {
 		return false
 	}
 	j.until = c.patience()
@@ -154,7 +155,7 @@ func (c *checkpointer) renew(j *job) bool {
 	}
 	j.lease = p.Lease()
 	if j.lease.Held() {
-		j.lease.LeasedUntil = p.renewal()
+		j.lease.LeasedUntil = p.Renewal()
 		j.lease.Stale, j.lease.StaleReason = false, ""
 	}
 	if j.redos, j.floor, j.told = c.redos, c.floor, c.told; j.record.SchemaVersion == 0 {
@@ -177,7 +178,7 @@ func (c *checkpointer) patience() time.Time {
 }
 
 // took takes the outcome of a part in the owner's goroutine.
-func (c *checkpointer) took(p *Processor, j *job, err error) {
+func (c *checkpointer) took(p *loop.Processor, j *job, err error) {
 	if c.wrote(p, j, err) && !j.ended() {
 		if !p.Closing() { // a last checkpoint follows, of everything
 			c.advance(j)
@@ -188,7 +189,7 @@ func (c *checkpointer) took(p *Processor, j *job, err error) {
 }
 
 // wrote notes what became of a part, and says whether it is known to be written.
-func (c *checkpointer) wrote(p *Processor, j *job, err error) bool {
+func (c *checkpointer) wrote(p *loop.Processor, j *job, err error) bool {
 	c.result = err
 	if err != nil {
 		c.said = nil // it may be committed all the same
@@ -200,7 +201,7 @@ func (c *checkpointer) wrote(p *Processor, j *job, err error) bool {
 	if c.r.host.Flaws.LateRenewal && !j.ended() {
 		return true
 	}
-	p.fail(j.snap.Wrote(j.owners))
+	p.Fail(j.snap.Wrote(j.owners))
 	if j.marked {
 		c.floor, c.said = j.marker.ReplayFrom, j.said
 		if !j.marker.Bare {
@@ -209,7 +210,7 @@ func (c *checkpointer) wrote(p *Processor, j *job, err error) bool {
 		c.remember(p, j)
 	}
 	c.r.host.clock.refresh() // the next part heeds what is found
-	p.renewed(Renewed{Until: j.lease.LeasedUntil})
+	p.Renew(loop.Renewed{Until: j.lease.LeasedUntil})
 	if j.ended() {
 		c.finished(p, j)
 	}
@@ -223,28 +224,28 @@ func (c *checkpointer) end(j *job) {
 	c.redos = j.abandoned(c.redos)
 	p := c.r.proc
 	if !j.finished {
-		p.putBack(j.due)
+		p.PutBack(j.due)
 	}
 	if p.Flaws.ForgetDirty {
-		p.fail(j.snap.Wrote(j.snap.Owners()))
+		p.Fail(j.snap.Wrote(j.snap.Owners()))
 	}
-	p.fail(j.snap.Done())
+	p.Fail(j.snap.Done())
 }
 
 // prepare takes the snapshot of what is due as of now (C1).
 func (c *checkpointer) prepare() *job {
 	p := c.r.proc
-	p.write()
-	if p.over() {
-		p.fail(errExpired)
+	p.Write()
+	if p.LeaseOver() {
+		p.Fail(loop.ErrExpired)
 	}
 	if p.Err() != nil {
 		return nil
 	}
 	c.last = p.Now()
 	j := &job{r: c.r, began: time.Now()}
-	c.all = c.all || p.wantsAll() || p.Now().Sub(c.full) >= c.r.host.Settings.FullCheckpoint
-	due := p.takeDue()
+	c.all = c.all || p.WantsAll() || p.Now().Sub(c.full) >= c.r.host.Settings.FullCheckpoint
+	due := p.TakeDue()
 	heavy := c.heavy(p)
 	j.snap = c.r.store.Due(func(workflow string, d store.Dirty) bool {
 		_, asked := due[workflow]
@@ -259,9 +260,9 @@ func (c *checkpointer) prepare() *job {
 	if j.snap.Applied.Position == c.at {
 		j.marker.Covered = c.covered
 	}
-	for _, s := range inputs {
-		d := p.Input(s).durable
-		j.marker.Cursors = append(j.marker.Cursors, cursorRow{s, d.next, d.last})
+	for _, s := range loop.Inputs {
+		d := p.Input(s).Durable
+		j.marker.Cursors = append(j.marker.Cursors, cursorRow{s, d.Next, d.Last})
 	}
 	j.room, c.room = c.room, recordRoom{}
 	return j
@@ -269,7 +270,7 @@ func (c *checkpointer) prepare() *job {
 
 // heavy says of a dirty workflow whether it is due whatever its strategy: replay
 // would have to begin too far back for it, or it has changed much (C1, C3).
-func (c *checkpointer) heavy(p *Processor) func(store.Dirty) bool {
+func (c *checkpointer) heavy(p *loop.Processor) func(store.Dirty) bool {
 	s := &c.r.host.Settings
 	return func(d store.Dirty) bool {
 		return p.Written().Offset-d.Since.Offset >= int64(s.LagRecords) || d.Bytes >= s.CheckpointBytes/4
@@ -277,7 +278,7 @@ func (c *checkpointer) heavy(p *Processor) func(store.Dirty) bool {
 }
 
 // finished takes a checkpoint all of whose parts are written.
-func (c *checkpointer) finished(p *Processor, j *job) {
+func (c *checkpointer) finished(p *loop.Processor, j *job) {
 	c.room, j.finished = j.room, true
 	c.lasted = time.Since(j.began)
 	idle := c.at == j.snap.Applied.Position
@@ -309,7 +310,7 @@ func (c *checkpointer) askCovered() {
 			}
 			return
 		}
-		r.box.do(func(p *Processor) { c.learnCovered(p.Position(), at, end) })
+		r.box.do(func(p *loop.Processor) { c.learnCovered(p.Position(), at, end) })
 	})
 }
 
@@ -323,11 +324,11 @@ func (c *checkpointer) learnCovered(newest, at events.Position, end int64) {
 }
 
 // failed tells what the failure means (C4).
-func (c *checkpointer) failed(p *Processor, j *job, err error) {
+func (c *checkpointer) failed(p *loop.Processor, j *job, err error) {
 	c.notBefore = p.Now().Add(retryPause)
 	switch outcome(err) {
 	case kafka.Deposed:
-		p.fail(errDeposed)
+		p.Fail(errDeposed)
 		return
 	case kafka.NotMember, kafka.NoPositions:
 		if !p.Flaws.AlwaysPositions {
@@ -336,11 +337,11 @@ func (c *checkpointer) failed(p *Processor, j *job, err error) {
 	case kafka.TooLarge, kafka.Failed, kafka.Unknown: // what it means is in the error
 	}
 	if kafka.IsTooLarge(err) { // the next reign's client splits its batches smaller
-		p.fail(err)
+		p.Fail(err)
 		return
 	}
 	if defect, ok := errors.AsType[*PanicError](err); ok {
-		p.fail(defect)
+		p.Fail(defect)
 		return
 	}
 	if c.ctx.Err() == nil {
@@ -349,13 +350,13 @@ func (c *checkpointer) failed(p *Processor, j *job, err error) {
 }
 
 // remember notes the checkpoint in the store, for the next process on it.
-func (c *checkpointer) remember(p *Processor, j *job) {
+func (c *checkpointer) remember(p *loop.Processor, j *job) {
 	m := c.r.store.Marks()
 	m.Extra = encodeMarker(&j.marker)
-	p.fail(c.r.store.SetMarks(m))
+	p.Fail(c.r.store.SetMarks(m))
 	if now := time.Now(); now.Sub(c.flushed) >= flushEvery {
 		c.flushed = now
-		p.fail(c.r.store.Flush())
+		p.Fail(c.r.store.Flush())
 	}
 }
 
@@ -365,7 +366,7 @@ func (c *checkpointer) finish(ctx context.Context) {
 	inTime := context.AfterFunc(ctx, c.stop)
 	defer inTime()
 	c.running.Wait()
-	var batch Batch
+	var batch loop.Batch
 	c.r.box.take(&batch) // a part of one may have ended
 	if err := c.r.proc.Step(&batch); err != nil {
 		return

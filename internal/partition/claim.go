@@ -25,7 +25,7 @@ func (r *reign) claim(ctx context.Context) error {
 	if err := r.host.clock.agrees(ctx); err != nil {
 		return err
 	}
-	r.proc.excuse(r.host.clock.excused.Load())
+	r.proc.Excuse(r.host.clock.excused.Load())
 	if r.host.Flaws.LateFence {
 		if err := r.txn.Fence(ctx); err != nil {
 			return err
@@ -187,7 +187,7 @@ func (l *lookout) again(ctx context.Context) error {
 		return err
 	}
 	if !l.began {
-		l.began, l.commands = true, max(s.Start, r.proc.Input(events.FromCommands).row.Next)
+		l.began, l.commands = true, max(s.Start, r.proc.Input(events.FromCommands).Row.Next)
 	}
 	err = r.read.read(ctx, topic, r.o.p, l.commands, s.End, l.command)
 	l.commands = max(l.commands, s.End)
@@ -204,7 +204,7 @@ func (l *lookout) command(k *kgo.Record) error {
 		return nil
 	}
 	_, release := cmd.Body.(*events.ReleasePartition)
-	if v, _ := p.known(cmd, k.Timestamp.UnixMilli()); release && v == unseen {
+	if release && p.Undecided(cmd, k.Timestamp.UnixMilli()) {
 		l.r.word = cmd
 	}
 	return p.Err()
@@ -214,13 +214,13 @@ func (l *lookout) command(k *kgo.Record) error {
 // transaction of the fenced id, and returns its offset (O2).
 func (r *reign) takeOver(ctx context.Context) (int64, error) {
 	p := r.proc
-	p.tick()
+	p.Tick()
 	s := r.host.Settings
 	reason := "expired"
 	if r.word != nil {
 		reason = "released by an operator"
 	}
-	until := p.recordTime() + s.Lease.Milliseconds()
+	until := p.RecordTime() + s.Lease.Milliseconds()
 	es, err := p.Lease().TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.cluster, reason)
 	if err != nil {
 		return 0, err
@@ -229,7 +229,7 @@ func (r *reign) takeOver(ctx context.Context) (int64, error) {
 	acquired.CommandsID, acquired.InboxID = r.id.commands, r.id.inbox
 	rec := &events.Record{
 		Position: events.Position{Epoch: p.Position().Epoch + 1, Seq: 1}, Replaces: p.Position().Epoch,
-		Time: p.recordTime(), Events: es,
+		Time: p.RecordTime(), Events: es,
 	}
 	r.heed(rec)
 	k := journal.Encode(rec, r.host.names, r.o.p)

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,11 +27,11 @@ type clockWatch struct {
 	last *comparison // the last one that began; nil: none
 	next *comparison // that somebody waits for, and that has not begun; nil: none
 
-	known   atomic.Pointer[reading]    // when one was made last; nil: never
-	wrong   atomic.Pointer[ClockError] // what it found; nil: they agreed
-	suspect atomic.Int64               // ms that some stamp was ahead, as long as nobody has compared since
-	strange atomic.Pointer[[]string]   // what is to be known of brokers' clocks
-	excused atomic.Int64               // ms that stamps may be ahead: a comparison has found our clock right
+	known   atomic.Pointer[reading]         // when one was made last; nil: never
+	wrong   atomic.Pointer[loop.ClockError] // what it found; nil: they agreed
+	suspect atomic.Int64                    // ms that some stamp was ahead, as long as nobody has compared since
+	strange atomic.Pointer[[]string]        // what is to be known of brokers' clocks
+	excused atomic.Int64                    // ms that stamps may be ahead: a comparison has found our clock right
 }
 
 // comparison is one of the clocks, for all owners who asked before it began.
@@ -129,7 +130,7 @@ func (w *clockWatch) jumped() bool {
 		return true
 	}
 	jump := w.host.Clock.Now().Round(0).Sub(last.day) - time.Since(last.at)
-	return jump.Abs().Milliseconds() > w.host.Settings.clockError()
+	return jump.Abs().Milliseconds() > w.host.Settings.ClockError()
 }
 
 // refresh has the clocks compared if that is due: once per lease, more often while

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"slices"
 	"time"
 )
@@ -35,9 +36,9 @@ func (w *clockWatch) compare(ctx context.Context) error {
 func (w *clockWatch) judge(known []*clockProbe, suspect int64) {
 	off := median(known)
 	w.outliers(known, off)
-	most := w.host.Settings.clockError()
+	most := w.host.Settings.ClockError()
 	if off > most || off < -most {
-		w.wrong.Store(&ClockError{Ahead: off})
+		w.wrong.Store(&loop.ClockError{Ahead: off})
 		w.suspect.Store(0)
 		w.excused.Store(0)
 		return
@@ -63,7 +64,7 @@ func (w *clockWatch) outliers(known []*clockProbe, median int64) {
 	var notes []string
 	for _, p := range known {
 		off := p.off - median
-		if most := w.host.Settings.clockError(); off <= most && off >= -most {
+		if most := w.host.Settings.ClockError(); off <= most && off >= -most {
 			if w.said[p.broker] {
 				delete(w.said, p.broker)
 				w.host.logger.Info("a broker's clock is right again", "broker", p.broker)

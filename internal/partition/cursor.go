@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // What an operator is told of a committed cursor, before what was found.
@@ -25,7 +26,7 @@ const nowhere int64 = -1
 // cursor is the durable cursor of a partition, as a checkpoint commits it for the
 // planners' group: where a restore begins to read the journal, then the next record
 // of each input log.
-type cursor [1 + len(inputs)]int64
+type cursor [1 + len(loop.Inputs)]int64
 
 // uncommitted is a cursor of which nothing is committed.
 func uncommitted() (c cursor) {
@@ -38,7 +39,7 @@ func uncommitted() (c cursor) {
 // cursorTopics are the topics whose offsets a cursor has.
 func (h *Host) cursorTopics() [len(cursor{})]string {
 	topics := [len(cursor{})]string{h.names.Journal()}
-	for i, s := range inputs {
+	for i, s := range loop.Inputs {
 		topics[1+i] = h.router.topic(s)
 	}
 	return topics
@@ -51,7 +52,7 @@ func (m *marker) cursor() cursor {
 		return c
 	}
 	c[0] = m.needs()
-	for i, s := range inputs {
+	for i, s := range loop.Inputs {
 		for _, row := range m.Cursors {
 			if row.Source == s {
 				c[1+i] = row.Next

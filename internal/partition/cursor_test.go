@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
@@ -95,7 +96,7 @@ func overCursors(t *testing.T, f func(r *cursors)) {
 	t.Helper()
 	inBubbleOf(t, 1, func(r *rig) {
 		x := &cursors{rig: r, c: &memberless{}, said: &lines{}}
-		r.settings = Settings{Lease: 4 * time.Second}
+		r.settings = loop.Settings{Lease: 4 * time.Second}
 		r.member, r.logger = "member", slog.New(x.said)
 		r.over = func(all Cluster) Cluster { x.c.Cluster = all; return x.c }
 		r.tail(r.names.Authority(), func(k *kgo.Record) {

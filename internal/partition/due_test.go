@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -66,7 +68,7 @@ func TestWhatIsDueStaysDueBehindAStalledAppend(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		const workflows = 48
 		lease := 4 * time.Second
-		r.settings = Settings{Lease: lease, CheckpointBytes: 400 << 10, FullCheckpoint: time.Hour, DirtyBytes: 64 << 20}
+		r.settings = loop.Settings{Lease: lease, CheckpointBytes: 400 << 10, FullCheckpoint: time.Hour, DirtyBytes: 64 << 20}
 		slow := &slowTxns{rate: 400 << 10, state: r.names.State()}
 		g := &gate{}
 		r.over = func(c Cluster) Cluster { slow.Cluster = c; return gated{slow, g} }
@@ -150,7 +152,7 @@ func TestATimerWhoseAppendFailsFiresOnce(t *testing.T) {
 				for range 3 {
 					r.do("timed", "input", `{"input":7}`)
 				}
-				<-time.After((timeoutMs - 1000) * time.Millisecond)
+				<-time.After((looptest.TimeoutMs - 1000) * time.Millisecond)
 				how <- written
 				<-time.After(10 * time.Second)
 				if got := a.owners[0].Status(); got.State != Owning || got.Epoch != 2 {

@@ -3,25 +3,23 @@ package partition
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // A partition whose owners change all the time remembers the last of them only.
 func TestTheChainOfEpochsIsBounded(t *testing.T) {
 	var epochs []epochRow
-	for i := range uint64(3 * mostEpochs) {
+	for i := range uint64(3 * loop.MostEpochs) {
 		epochs = chain(epochs, epochRow{i + 1, int64(10 * i), 1}, 0)
 		first, last := epochs[0].Epoch, epochs[len(epochs)-1].Epoch
-		if want := min(int(i)+1, mostEpochs); len(epochs) != want || last != i+1 || first != last-uint64(want)+1 {
+		if want := min(int(i)+1, loop.MostEpochs); len(epochs) != want || last != i+1 || first != last-uint64(want)+1 {
 			t.Fatalf("after %d takeovers the chain has %d epochs from %d to %d", i+1, len(epochs), first, last)
 		}
 	}
@@ -35,7 +33,7 @@ func TestTheChainOfEpochsIsBounded(t *testing.T) {
 // next owner reads it, and publishes a record that fits its topic.
 func TestALongChainOfEpochsIsCutByTheNextOwner(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.settings = Settings{BrokerIsOurs: true}
+		r.settings = loop.Settings{BrokerIsOurs: true}
 		p := r.partitionOf("w")
 		a := r.start("a", p)
 		r.do("w", "start", `{"definition":"counter"}`)
@@ -64,7 +62,7 @@ func TestALongChainOfEpochsIsCutByTheNextOwner(t *testing.T) {
 			if rec.Authority.Epoch == nil || *rec.Authority.Epoch != before+1 {
 				continue
 			}
-			if n := len(rec.Epochs); n > mostEpochs || rec.Epochs[n-1].Epoch != before+1 {
+			if n := len(rec.Epochs); n > loop.MostEpochs || rec.Epochs[n-1].Epoch != before+1 {
 				t.Errorf("%d epochs are published, the last is %+v", n, rec.Epochs[n-1])
 			}
 			return
@@ -86,26 +84,4 @@ func (r *rig) marker(p int32) *marker {
 	m, err := decodeMarker(k.Value)
 	r.must(err)
 	return m
-}
-
-// However many logs take nothing, what is published of them stays small.
-func TestNotesOfWhatWaitsAreBounded(t *testing.T) {
-	for _, logs := range []int{mostNotes - 1, mostNotes, mostNotes + 1, 5 * mostNotes} {
-		m := newModel(t, Settings{})
-		for i := range logs {
-			o := &Outgoing{Kind: machine.TaskEffect, Key: fmt.Sprint("w", i), Queue: fmt.Sprint("q", i)}
-			m.p.setAside(o, Outlet{Topic: fmt.Sprintf("tasks.q%03d", i), Partition: -1}, nil)
-		}
-		notes := m.p.waiting()
-		if logs <= mostNotes {
-			if len(notes) != logs {
-				t.Errorf("%d notes of %d logs", len(notes), logs)
-			}
-			continue
-		}
-		more := logs - mostNotes
-		if len(notes) != mostNotes+1 || !strings.Contains(notes[mostNotes], fmt.Sprintf("%d effects wait for %d more logs", more, more)) {
-			t.Errorf("%d notes of %d logs, the last is %q", len(notes), logs, notes[len(notes)-1])
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (h *Host) Fit(ctx context.Context) *UnfitError {
 }
 
 func (h *Host) clockFits(ctx context.Context) *UnfitError {
-	var wrong *ClockError
+	var wrong *loop.ClockError
 	if errors.As(h.clock.agrees(ctx), &wrong) {
 		return &UnfitError{NeedsClock, wrong}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -146,25 +147,25 @@ func (r *rig) fold(p int32, upTo events.Position) (folded map[rows.Key]string, o
 	r.t.Helper()
 	s, err := store.Open(store.Options{Dir: "fold", FS: vfs.NewMem()})
 	r.must(err)
-	proc := NewProcessor(Config{
+	proc := loop.NewProcessor(loop.Config{
 		Partition: p, Partitions: r.n, Names: r.names, Settings: r.settings.Complete(), Machine: r.counter,
-		State: newStoreState(s, store.NewBudget(1<<20)), Stored: s, Clock: dawn{}, Stats: &Stats{}, Logger: r.logger,
+		State: newStoreState(s, store.NewBudget(1<<20)), Stored: s, Clock: dawn{}, Stats: &loop.Stats{}, Logger: r.logger,
 	})
-	r.must(proc.recall(s))
+	r.must(proc.Recall())
 	var at journal.Mark
 	for i, rec := range r.lawful(p) {
 		if upTo.Before(rec.Position) {
 			break
 		}
 		at = at.Next(rec.Position, int64(i), nil)
-		r.must(proc.replay(rec, at, false))
+		r.must(proc.Replay(rec, at, false))
 	}
-	r.must(proc.writeReplayed())
-	waiting, err := proc.originals(s)
+	r.must(proc.WriteReplayed())
+	waiting, err := proc.Originals()
 	r.must(err)
 	originals = map[rows.Key]bool{}
 	for _, o := range slices.Concat(waiting[:]...) {
-		originals[o.row()] = true
+		originals[o.Row()] = true
 	}
 	folded = r.rowsOf(s)
 	r.must(s.Close())

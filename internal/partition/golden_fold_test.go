@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -63,7 +64,7 @@ func (b *goldenBroker) write(cut int) {
 	}
 }
 
-// Now implements partition.Clock: it is the time of the last record, whenever
+// Now implements loop.Clock: it is the time of the last record, whenever
 // that is read.
 func (b *goldenBroker) Now() time.Time { return time.UnixMilli(b.records[b.written-1].Time) }
 
@@ -72,7 +73,7 @@ func (b *goldenBroker) recover() workload.Content {
 	fs := vfs.NewMem()
 	host, err := partition.NewHost(context.Background(), partition.HostConfig{
 		Kafka: b.cluster.Config, Partitions: b.owner.Partitions, Instance: "golden", Owner: "golden/1", Clock: b,
-		Settings: partition.Settings{Window: 24 * time.Hour},
+		Settings: loop.Settings{Window: 24 * time.Hour},
 		Machine:  b.machine,
 		Store:    func(int32) store.Options { return store.Options{Dir: goldenStore, FS: fs} },
 		Member:   func() (string, int32) { return "", -1 },

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // hangingTxns is a cluster whose checkpoints, once it is told, are on their way until
@@ -45,7 +46,7 @@ func (t *hangingTxn) Run(ctx context.Context, records []*kgo.Record, commit *kaf
 // release not at all: the next owner waits for no lease (O5).
 func TestO5AReleaseWaitsForNoCheckpoint(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
-		r.settings = Settings{Lease: 30 * time.Second}
+		r.settings = loop.Settings{Lease: 30 * time.Second}
 		c := &hangingTxns{began: make(chan struct{}, 16)}
 		r.over = func(all Cluster) Cluster { c.Cluster = all; return c }
 		a := r.start("a", 0)

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -38,17 +39,17 @@ type HostConfig struct {
 	Partitions int32   // of every topic keyed by workflow ID
 	Instance   string  // name of this process among planners
 	Owner      string  // unlike that of any other process start; begins with Instance + "/"
-	Settings   Settings
+	Settings   loop.Settings
 	Machine    func(partition int32) machine.Machine
 	Store      func(partition int32) store.Options  // where its store is
 	Member     func() (id string, generation int32) // of the planner group, for committed positions
-	Clock      Clock                                // nil: the system's
+	Clock      loop.Clock                           // nil: the system's
 	LeaseID    func() string                        // a new one each time; nil: random
 	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
-	Flaws      Flaws
+	Flaws      loop.Flaws
 	Durability *snapshot.Durability
 	Logger     *slog.Logger
-	Stats      *Stats
+	Stats      *loop.Stats
 }
 
 // Host owns the clients that the partitions of a process share: one for
@@ -98,7 +99,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 		c.LeaseID = rand.Text
 	}
 	if c.Stats == nil {
-		c.Stats = &Stats{}
+		c.Stats = &loop.Stats{}
 	}
 	if c.Kafka.Limits == nil {
 		c.Kafka.Limits = &kafka.Limits{}
@@ -112,7 +113,7 @@ func NewHost(ctx context.Context, c HostConfig) (*Host, error) {
 		return nil, err
 	}
 	if c.Settings.RecordBytes == 0 {
-		c.Settings.RecordBytes = int(topics.Default().MaxBytes(names, names.Journal())) - recordOverhead
+		c.Settings.RecordBytes = int(topics.Default().MaxBytes(names, names.Journal())) - loop.RecordOverhead
 	}
 	h := &Host{HostConfig: c, names: names, logger: c.Logger, began: time.Now(), recovering: make(chan struct{}, recoveriesAtOnce), owners: map[*Owner]struct{}{}, learnt: map[string]time.Time{}, learning: make(chan struct{}, 1)}
 	if err := h.connect(); err != nil {
@@ -235,18 +236,18 @@ func (h *Host) replaceJournal(failed Producer) error {
 }
 
 // fillEffect makes the Kafka record of an effect that is no task.
-func (h *Host) fillEffect(o *Outgoing) {
+func (h *Host) fillEffect(o *loop.Outgoing) {
 	o.Fill(h.topicOf(o), kafka.ByKey)
 	if o.Kind == machine.StatusEffect && len(o.Value) == 0 {
-		o.record.Value = nil // a tombstone
+		o.Record.Value = nil // a tombstone
 	}
 	for _, header := range o.Headers {
-		o.record.Headers = append(o.record.Headers, kafka.Header(header.Key, header.Value))
+		o.Record.Headers = append(o.Record.Headers, kafka.Header(header.Key, header.Value))
 	}
 }
 
 // topicOf is where an effect goes.
-func (h *Host) topicOf(o *Outgoing) string {
+func (h *Host) topicOf(o *loop.Outgoing) string {
 	switch o.Kind {
 	case machine.CancelEffect:
 		return h.names.TaskControl()
@@ -264,5 +265,5 @@ func (h *Host) topicOf(o *Outgoing) string {
 	case machine.TaskEffect:
 		return h.names.Tasks(o.Queue)
 	}
-	panic(errors.New("partition: " + kindName(o.Kind) + " has no topic of its own"))
+	panic(errors.New("partition: " + loop.KindName(o.Kind) + " has no topic of its own"))
 }

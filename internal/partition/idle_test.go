@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // countedTxns is a cluster whose transactions are counted.
@@ -58,7 +59,7 @@ func TestAnIdlePartitionWritesItsLeaseOnly(t *testing.T) {
 		counted := &countedTxns{}
 		counted.reset()
 		r.over = func(c Cluster) Cluster { counted.Cluster = c; return counted }
-		r.member, r.settings = "m", Settings{FullCheckpoint: full}
+		r.member, r.settings = "m", loop.Settings{FullCheckpoint: full}
 		p := r.partitionOf("w")
 		a := r.start("a", p)
 		defer a.leave()

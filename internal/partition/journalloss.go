@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -163,7 +164,7 @@ func (r *reign) survivor(ctx context.Context) (survivor, error) {
 // givenUp refuses the record of an accepted loss of the journal for a state that does
 // not rest on the checkpoint alone: it is thrown away.
 func (r *reign) givenUp(rec *events.Record) error {
-	if _, ok := about(rec).(*events.JournalLost); !ok || r.proc.Position() == (events.Position{Epoch: rec.Position.Epoch}) {
+	if _, ok := loop.About(rec).(*events.JournalLost); !ok || r.proc.Position() == (events.Position{Epoch: rec.Position.Epoch}) {
 		return nil
 	}
 	return r.throwAway()

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -94,19 +95,19 @@ func TestACommandInThePlaceOfADroppedOneIsNoticed(t *testing.T) {
 			r.must(err)
 			return k
 		}
-		print := func(k *kgo.Record) uint32 { return fingerprint(digestOf(k), k.Timestamp.UnixMilli()) }
+		print := func(k *kgo.Record) uint32 { return loop.Fingerprint(loop.DigestOf(k), k.Timestamp.UnixMilli()) }
 		for what, c := range map[string]struct {
-			reached
+			loop.Reached
 			same bool
 		}{
-			"the last one is in its place":      {reached{4, print(at(3))}, true},
-			"an equal one is in its place":      {reached{4, print(at(2))}, false},
-			"another one is in its place":       {reached{5, print(at(3))}, false},
-			"of the last one nothing is known":  {reached{4, 0}, true},
-			"nothing was dropped, all is there": {reached{2, print(at(1))}, true},
+			"the last one is in its place":      {loop.Reached{Next: 4, Last: print(at(3))}, true},
+			"an equal one is in its place":      {loop.Reached{Next: 4, Last: print(at(2))}, false},
+			"another one is in its place":       {loop.Reached{Next: 5, Last: print(at(3))}, false},
+			"of the last one nothing is known":  {loop.Reached{Next: 4, Last: 0}, true},
+			"nothing was dropped, all is there": {loop.Reached{Next: 2, Last: print(at(1))}, true},
 		} {
-			l := InputLog{next: c.next, last: c.last, row: positionRow{Next: 2, Digest: digestOf(at(1))}}
-			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &Processor{}}
+			l := loop.InputLog{Next: c.Next, Last: c.Last, Row: loop.PositionRow{Next: 2, Digest: loop.DigestOf(at(1))}}
+			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &loop.Processor{}}
 			*reign.proc.Input(events.FromCommands) = l
 			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
 			r.must(err)
@@ -129,9 +130,9 @@ func TestAnEqualCommandInThePlaceOfADecidedOneIsNoticed(t *testing.T) {
 		k, err := read.one(context.Background(), r.names.Commands(), 0, 0)
 		r.must(err)
 		for late, same := range map[int64]bool{0: true, 1: false} {
-			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &Processor{}}
+			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &loop.Processor{}}
 			l := reign.proc.Input(events.FromCommands)
-			l.next, l.row = 1, positionRow{Next: 1, Digest: digestOf(k), Time: k.Timestamp.UnixMilli() - late}
+			l.Next, l.Row = 1, loop.PositionRow{Next: 1, Digest: loop.DigestOf(k), Time: k.Timestamp.UnixMilli() - late}
 			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
 			r.must(err)
 			if _, ok := e.(*events.InputLogTruncated); ok == same || resume != 0 {
@@ -139,81 +140,4 @@ func TestAnEqualCommandInThePlaceOfADecidedOneIsNoticed(t *testing.T) {
 			}
 		}
 	})
-}
-
-// An owner may take over a log that was made anew, and end before it says so.
-func TestARecreatedInputLogIsNoticedByWhoeverComesNext(t *testing.T) {
-	l := &InputLog{}
-	l.identify([]byte("one"))
-	l.row.consume(&events.InputRef{Offset: 5})
-	l.identify([]byte("another"))
-	l.identify([]byte("another"))
-	if !l.row.Remade {
-		t.Error("the second owner knows nothing of it")
-	}
-	if l.jump(events.Position{Epoch: 3, Seq: 2}, 1, 0); l.row.Remade {
-		t.Error("the third owner says it again")
-	}
-}
-
-// Inputs that are decided behind a request to read again, before it is
-// acknowledged, must not take the position past what is to be read again.
-func TestARequestToReadAgainOutlastsWhatIsInFlight(t *testing.T) {
-	m := newModel(t, Settings{})
-	m.running("w")
-	m.command("r", "_partition/0", "request_replay", `{"cursor":"commands@1","by":"ann","why":"test"}`)
-	m.command("late", "w", "input", `{"input":1}`) // fetched, to be read again
-	m.mustStep()
-	m.ack()
-	l := &m.p.inputs[events.FromCommands]
-	if l.row.Next != 1 || l.durable.next != 1 {
-		t.Errorf("the journal says %d is next, a checkpoint %d, want 1", l.row.Next, l.durable.next)
-	}
-	next := newModel(t, Settings{})
-	next.replay(m, 0)
-	if got := next.p.inputs[events.FromCommands].row; got.Next != 1 || got.Jumped != m.record(len(m.journal)-1).Position {
-		t.Errorf("whoever comes next reads on at %+v", got)
-	}
-}
-
-// A log that is sought twice is read from the second place on.
-func TestWhatWasSoughtBeforeIsPassedOver(t *testing.T) {
-	m := newModel(t, Settings{})
-	m.running("w")
-	for range 6 {
-		m.input(events.FromInbox, "w", "\xff")
-	}
-	m.mustStep()
-	m.ack()
-	m.command("r", "_partition/0", "request_replay", `{"cursor":"inbox@5","by":"ann","why":"test"}`)
-	m.command("s", "_partition/0", "request_replay", `{"cursor":"inbox@3","by":"ann","why":"test"}`)
-	m.mustStep()
-	m.ack()
-	for _, at := range []int64{5, 3} {
-		m.batch.Inputs[events.FromInbox] = append(m.batch.Inputs[events.FromInbox], soughtAt(at))
-		m.offsets[events.FromInbox] = at
-		m.input(events.FromInbox, "w", "\xff")
-	}
-	m.mustStep()
-	m.ack()
-	if got := m.p.inputs[events.FromInbox].next; got != 4 {
-		t.Errorf("the inbox is read to %d, want 4", got)
-	}
-}
-
-// What is lost is lost only once the journal says so.
-func TestAJumpCountsInACheckpointWithItsRecord(t *testing.T) {
-	m := newModel(t, Settings{})
-	m.running("w")
-	before := m.p.inputs[events.FromCommands].durable
-	m.p.goOn(events.FromCommands, &events.InputLost{Log: events.FromCommands, Generation: 1, From: 2, To: 9}, 9, nil)
-	m.p.goOn(events.FromInbox, &events.InputLogTruncated{Log: events.FromInbox, Generation: 1, Expected: 0, Resume: 0}, 0, nil)
-	if got := m.p.inputs[events.FromCommands].durable; got != before {
-		t.Errorf("before the acknowledgement a checkpoint says %+v", got)
-	}
-	m.batch.Appended = []Appended{{Seq: m.seqOf(len(m.journal) - 2), Offset: 7}} // of the first alone
-	m.mustStep()
-	if got := m.p.inputs[events.FromCommands].durable.next; got != 9 {
-		t.Errorf("behind the first record a checkpoint says that commands are read to %d, want 9", got)
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -22,17 +24,17 @@ type kafkaLog struct {
 	journal Producer // of this reign
 }
 
-var _ Log = (*kafkaLog)(nil)
+var _ loop.Log = (*kafkaLog)(nil)
 
 // Append implements Log.
 func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
 	l.journal.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
-		l.within(func() { l.box.appended(Appended{Seq: seq, Offset: r.Offset, Err: err}) })
+		l.within(func() { l.box.appended(loop.Appended{Seq: seq, Offset: r.Offset, Err: err}) })
 	})
 }
 
 // Produce implements Log.
-func (l *kafkaLog) Produce(o *Outgoing) {
+func (l *kafkaLog) Produce(o *loop.Outgoing) {
 	if o.Kind != machine.TaskEffect {
 		l.host.fillEffect(o)
 		if o.Kind == machine.StatusEffect {
@@ -45,7 +47,7 @@ func (l *kafkaLog) Produce(o *Outgoing) {
 	at := l.Outlet(o)
 	if at.Partition < 0 {
 		l.host.queues.await(l)
-		l.box.produced(Produced{Out: o, Shut: at, Err: errNoQueue})
+		l.box.produced(loop.Produced{Out: o, Shut: at, Err: errNoQueue})
 		return
 	}
 	o.Fill(at.Topic, at.Partition)
@@ -56,8 +58,8 @@ var errNoQueue = errors.New("the queue has no topic, or none that is known yet; 
 
 // Outlet implements Log. An attempt goes to its partition of the queue (E2), what
 // else there is where its key belongs.
-func (l *kafkaLog) Outlet(o *Outgoing) Outlet {
-	at := Outlet{Topic: l.host.topicOf(o), Partition: -1}
+func (l *kafkaLog) Outlet(o *loop.Outgoing) loop.Outlet {
+	at := loop.Outlet{Topic: l.host.topicOf(o), Partition: -1}
 	n := l.host.queues.partitions(at.Topic)
 	at.Of = n
 	switch {
@@ -71,13 +73,13 @@ func (l *kafkaLog) Outlet(o *Outgoing) Outlet {
 }
 
 // fill makes the Kafka record of an effect.
-func (l *kafkaLog) send(client Producer, o *Outgoing) {
-	client.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
+func (l *kafkaLog) send(client Producer, o *loop.Outgoing) {
+	client.Produce(l.ctx, &o.Record, func(r *kgo.Record, err error) {
 		l.within(func() {
 			switch {
 			case l.over(o, r, err):
 			case kafka.IsTooLarge(err):
-				l.judge(r, err, func() { l.box.produced(Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
+				l.judge(r, err, func() { l.box.produced(loop.Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
 			default:
 				l.shut(o, err)
 			}
@@ -87,12 +89,12 @@ func (l *kafkaLog) send(client Producer, o *Outgoing) {
 
 // over reports the outcome of an effect. It returns false if there is none yet,
 // as the broker refused it, but not for good.
-func (l *kafkaLog) over(o *Outgoing, r *kgo.Record, err error) bool {
+func (l *kafkaLog) over(o *loop.Outgoing, r *kgo.Record, err error) bool {
 	switch {
 	case err == nil:
-		l.box.produced(Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
+		l.box.produced(loop.Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
 	case refused(err) && !l.mayFit(r, err):
-		l.box.produced(Produced{Out: o, Err: err})
+		l.box.produced(loop.Produced{Out: o, Err: err})
 	case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
 		return false
 	}
@@ -101,15 +103,15 @@ func (l *kafkaLog) over(o *Outgoing, r *kgo.Record, err error) bool {
 
 // shut gives an effect back whose log takes nothing for now: it is let out again
 // when the lease and the log allow it (E5).
-func (l *kafkaLog) shut(o *Outgoing, err error) {
-	l.box.produced(Produced{Out: o, Shut: l.Outlet(o), Err: err})
+func (l *kafkaLog) shut(o *loop.Outgoing, err error) {
+	l.box.produced(loop.Produced{Out: o, Shut: l.Outlet(o), Err: err})
 }
 
 // mayFit says of a record that was refused as too large whether it is not larger than
 // what is known of its topic: a batch is refused whole, and the limit may have been
 // lowered.
 func (l *kafkaLog) mayFit(r *kgo.Record, err error) bool {
-	known := l.host.Kafka.Limits.Of(r.Topic, topicLimits().MaxBytes(l.host.names, r.Topic))
+	known := l.host.Kafka.Limits.Of(r.Topic, topics.Default().MaxBytes(l.host.names, r.Topic))
 	return kafka.IsTooLarge(err) && kafka.BatchBytes(r) <= int(known)
 }
 
@@ -134,8 +136,8 @@ func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(e
 
 // letOutAgain asks the owner to let an effect out that was released before: the
 // lease may have lost its margin since (E5).
-func (l *kafkaLog) letOutAgain(o *Outgoing) {
-	l.box.do(func(p *Processor) { p.releaseAgain(o) })
+func (l *kafkaLog) letOutAgain(o *loop.Outgoing) {
+	l.box.do(func(p *loop.Processor) { p.ReleaseAgain(o) })
 }
 
 // refused says whether the broker will never take a record (J4).

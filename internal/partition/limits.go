@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // tooLarge is the end of a reign whose journal or changelog takes less than it did:
@@ -53,7 +54,7 @@ func (h *Host) learnLimit(ctx context.Context, topic string, since time.Time) (l
 		return false, err
 	}
 	if topic == h.names.Journal() {
-		h.Stats.limitRecords(int64(limit) - recordOverhead)
+		h.Stats.LimitRecords(int64(limit) - loop.RecordOverhead)
 	}
 	if !less {
 		return false, nil

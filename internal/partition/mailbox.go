@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -13,13 +14,13 @@ import (
 // is in flight, inputs by pausing their partitions.
 type mailbox struct {
 	mu     sync.Mutex
-	batch  Batch
+	batch  loop.Batch
 	wake   chan struct{} // one token: there is something
 	flow   flow
-	held   [logs]int // records and bytes of inputs not decided yet
-	bytes  [logs]int
-	paused [logs]bool // their log: too many wait
-	faulty [logs]bool // it cannot be read
+	held   [loop.Logs]int // records and bytes of inputs not decided yet
+	bytes  [loop.Logs]int
+	paused [loop.Logs]bool // their log: too many wait
+	faulty [loop.Logs]bool // it cannot be read
 
 	mostRecords, mostBytes int
 }
@@ -30,7 +31,7 @@ type flow interface {
 	resume(events.Source)
 }
 
-func newMailbox(f flow, s *Settings) *mailbox {
+func newMailbox(f flow, s *loop.Settings) *mailbox {
 	return &mailbox{wake: make(chan struct{}, 1), flow: f, mostRecords: s.QueueRecords, mostBytes: s.QueueBytes}
 }
 
@@ -43,20 +44,20 @@ func (m *mailbox) ring() {
 
 // take moves what has arrived into b, which must be empty; its slices are
 // reused for what arrives next.
-func (m *mailbox) take(b *Batch) {
+func (m *mailbox) take(b *loop.Batch) {
 	m.mu.Lock()
 	*b, m.batch = m.batch, *b
 	m.mu.Unlock()
 }
 
-func (m *mailbox) appended(a Appended) {
+func (m *mailbox) appended(a loop.Appended) {
 	m.mu.Lock()
 	m.batch.Appended = append(m.batch.Appended, a)
 	m.mu.Unlock()
 	m.ring()
 }
 
-func (m *mailbox) produced(r Produced) {
+func (m *mailbox) produced(r loop.Produced) {
 	m.mu.Lock()
 	m.batch.Produced = append(m.batch.Produced, r)
 	m.mu.Unlock()
@@ -64,14 +65,14 @@ func (m *mailbox) produced(r Produced) {
 }
 
 // do runs f in the owner's goroutine, in its next step.
-func (m *mailbox) do(f func(*Processor)) {
+func (m *mailbox) do(f func(*loop.Processor)) {
 	m.mu.Lock()
 	m.batch.Commands = append(m.batch.Commands, f)
 	m.mu.Unlock()
 	m.ring()
 }
 
-func (m *mailbox) put(f func(*Batch)) {
+func (m *mailbox) put(f func(*loop.Batch)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(&m.batch)
@@ -81,8 +82,8 @@ func (m *mailbox) put(f func(*Batch)) {
 // query adds a question. Above the bound of those that wait it is dropped, as by an
 // owner that is behind: the one that this is for may hang.
 func (m *mailbox) query(q *events.Query) {
-	m.put(func(b *Batch) {
-		if len(b.Queries) < queryLimit {
+	m.put(func(b *loop.Batch) {
+		if len(b.Queries) < loop.QueryLimit {
 			b.Queries = append(b.Queries, q)
 		}
 	})
@@ -132,19 +133,4 @@ func (m *mailbox) hold(s events.Source, held bool) {
 	case !m.paused[s]:
 		m.flow.resume(s)
 	}
-}
-
-// reset empties b for reuse without keeping what it pointed to.
-func (b *Batch) reset() {
-	clear(b.Produced)
-	for i := range b.Inputs {
-		clear(b.Inputs[i])
-		b.Inputs[i] = b.Inputs[i][:0]
-	}
-	clear(b.Queries)
-	clear(b.Commands)
-	clear(b.Broken)
-	b.Appended, b.Produced = b.Appended[:0], b.Produced[:0]
-	b.Queries, b.Commands, b.Broken = b.Queries[:0], b.Commands[:0], b.Broken[:0]
-	b.Ends, b.Queues, b.Renewed = b.Ends[:0], nil, b.Renewed[:0]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -116,7 +117,7 @@ func chain(epochs []epochRow, next epochRow, start int64) []epochRow {
 		epochs = epochs[:len(epochs)-1]
 	}
 	epochs = append(epochs[:len(epochs):len(epochs)], next)
-	return since(epochs[max(0, len(epochs)-mostEpochs):], start)
+	return since(epochs[max(0, len(epochs)-loop.MostEpochs):], start)
 }
 
 // since are the epochs that did not end before an offset of the journal.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -60,15 +61,15 @@ func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
 		return
 	}
 	for p, box := range want {
-		e := Ends{}
-		for _, s := range inputs {
+		e := loop.Ends{}
+		for _, s := range loop.Inputs {
 			end, bad := kafka.OffsetOf(ends, err, a.host.router.topic(s), p)
 			if e.Err == nil && bad != nil {
 				e.Err = fmt.Errorf("the end of %s/%d is not known: %w", s, p, bad)
 			}
 			e.End[s] = end
 		}
-		box.put(func(b *Batch) { b.Ends = append(b.Ends, e) })
+		box.put(func(b *loop.Batch) { b.Ends = append(b.Ends, e) })
 	}
 }
 
@@ -103,23 +104,23 @@ func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
 		return err
 	})
 	if ctx.Err() == nil {
-		box.do(func(p *Processor) { p.decidedTo(end, err) })
+		box.do(func(p *loop.Processor) { p.DecidedTo(end, err) })
 	}
 }
 
 // askQueue answers where a queue's log stands (E3).
 func (h *Host) askQueue(ctx context.Context, queue string, box *mailbox) {
-	q := QueueOffsets{Queue: queue}
+	q := loop.QueueOffsets{Queue: queue}
 	q.Err = caught(h.logger, h.Stats, func() (err error) {
 		q.Partitions, err = h.queueOffsets(ctx, queue)
 		return err
 	})
 	if ctx.Err() == nil {
-		box.put(func(b *Batch) { b.Queues = append(b.Queues, q) })
+		box.put(func(b *loop.Batch) { b.Queues = append(b.Queues, q) })
 	}
 }
 
-func (h *Host) queueOffsets(ctx context.Context, queue string) ([]QueuePartition, error) {
+func (h *Host) queueOffsets(ctx context.Context, queue string) ([]loop.QueuePartition, error) {
 	ctx, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
 	topic := h.names.Tasks(queue)
@@ -135,7 +136,7 @@ func (h *Host) queueOffsets(ctx context.Context, queue string) ([]QueuePartition
 	if err != nil {
 		return nil, err
 	}
-	all := make([]QueuePartition, max(len(starts[topic]), int(h.queues.partitions(topic))))
+	all := make([]loop.QueuePartition, max(len(starts[topic]), int(h.queues.partitions(topic))))
 	known := 0
 	for p := range all {
 		start, bad := kafka.OffsetOf(starts, nil, topic, int32(p))

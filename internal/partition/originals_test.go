@@ -108,7 +108,7 @@ func TestALetterSurvivesAReignThatEndsBeforeItServes(t *testing.T) {
 	} {
 		t.Run(event, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				r.counter.panic = "cursed"
+				r.counter.Panic = "cursed"
 				letters := r.letters()
 				p := r.partitionOf(c.workflow)
 				b := r.dieBeforeEffects(p, event, func() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -162,7 +163,7 @@ func (o *Owner) explain(err error) {
 		o.set(Blocked, 0, blocked.Error())
 		return
 	}
-	var wrong *ClockError
+	var wrong *loop.ClockError
 	if errors.As(err, &wrong) && wrong.Input {
 		o.host.clock.suspected(wrong.Ahead)
 	}
@@ -229,7 +230,7 @@ type reign struct {
 	txn     Txn
 	store   *store.Store
 	state   *storeState
-	proc    *Processor
+	proc    *loop.Processor
 	box     *mailbox
 	log     *kafkaLog
 	end     context.CancelFunc // of what the reign sends
@@ -244,15 +245,15 @@ type reign struct {
 	epochs  []epochRow
 	began   time.Time
 
-	reused  bool                  // the store is of before, and proven
-	known   int64                 // the journal reached at least so far, by what is recorded elsewhere
-	marker  *marker               // of the newest checkpoint in the changelog; nil: there is none
-	word    *events.Command       // an operator's release that ended the wait
-	words   [logs]*events.Command // operators' words that the losses of input logs are accepted
-	pending atomic.Int64          // journal records to replay
+	reused  bool                       // the store is of before, and proven
+	known   int64                      // the journal reached at least so far, by what is recorded elsewhere
+	marker  *marker                    // of the newest checkpoint in the changelog; nil: there is none
+	word    *events.Command            // an operator's release that ended the wait
+	words   [loop.Logs]*events.Command // operators' words that the losses of input logs are accepted
+	pending atomic.Int64               // journal records to replay
 	lastID  string
-	ends    [logs]int64 // of the inputs, as of the acquisition
-	notes   []string    // what an operator should know
+	ends    [loop.Logs]int64 // of the inputs, as of the acquisition
+	notes   []string         // what an operator should know
 
 	suspects *suspects // the file that says that the reign has not ended in order
 
@@ -266,7 +267,7 @@ func (r *reign) close() {
 	r.host.latest.forget(r.log)
 	r.host.queues.forget(r.log)
 	if r.proc != nil {
-		r.proc.leaveAside()
+		r.proc.LeaveAside()
 	}
 	r.host.router.stop(r.o.p, r.box)
 	r.check.wait()

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"sync/atomic"
 	"time"
 )
@@ -19,7 +20,7 @@ type pace struct {
 // leastPart is what a part may always hold.
 const leastPart = 64 << 10
 
-func newPace(s *Settings) *pace {
+func newPace(s *loop.Settings) *pace {
 	p := &pace{most: int64(s.CheckpointBytes), lease: s.Lease}
 	p.least = min(p.most, leastPart)
 	p.bytes.Store(max(p.least, p.most/4))

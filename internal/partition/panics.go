@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // PanicError is a defect outside of decisions: it ends a reign or a question, and no
@@ -23,10 +24,10 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("a defect at %s: %s", e.Place, e.Value) }
 
 // caught runs f; a panic becomes a *PanicError, is counted, and has its stack in the log.
-func caught(logger *slog.Logger, stats *Stats, f func() error) (err error) {
+func caught(logger *slog.Logger, stats *loop.Stats, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			bad := &PanicError{Value: shortened(fmt.Sprint(v)), Place: panicPlace()}
+			bad := &PanicError{Value: loop.Shortened(fmt.Sprint(v)), Place: panicPlace()}
 			logger.Error("a defect ends what it is met in, which begins anew", "panic", v, "place", bad.Place, "stack", string(debug.Stack()))
 			stats.Defects.Add(1)
 			err = bad
@@ -37,7 +38,7 @@ func caught(logger *slog.Logger, stats *Stats, f func() error) (err error) {
 
 // keep runs what serves all partitions until it returns. A defect that it meets is
 // told to who mends what it leaves, and after a pause it runs again.
-func keep(ctx context.Context, logger *slog.Logger, stats *Stats, run func(context.Context), mend func(error)) {
+func keep(ctx context.Context, logger *slog.Logger, stats *loop.Stats, run func(context.Context), mend func(error)) {
 	for pause := retryPause; ; pause = min(2*pause, keepPauseMost) {
 		began := time.Now()
 		err := caught(logger, stats, func() error { run(ctx); return nil })
@@ -59,7 +60,7 @@ const keepPauseMost = 5 * time.Second
 func (r *reign) alongside(f func()) {
 	r.beside.Go(func() {
 		if err := caught(r.o.logger, r.host.Stats, func() error { f(); return nil }); err != nil {
-			r.box.do(func(p *Processor) { p.fail(err) })
+			r.box.do(func(p *loop.Processor) { p.Fail(err) })
 		}
 	})
 }
@@ -68,7 +69,7 @@ func (r *reign) alongside(f func()) {
 // ends the reign that it is for.
 func (l *kafkaLog) within(f func()) {
 	if err := caught(l.host.logger, l.host.Stats, func() error { f(); return nil }); err != nil {
-		l.box.do(func(p *Processor) { p.fail(err) })
+		l.box.do(func(p *loop.Processor) { p.Fail(err) })
 	}
 }
 

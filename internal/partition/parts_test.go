@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // slowTxns is a cluster whose transactions take their time, one byte of the
@@ -67,7 +68,7 @@ func (t *slowTxn) Run(ctx context.Context, records []*kgo.Record, commit *kafka.
 // keep the lease, and its owner goes on meanwhile.
 func TestC3ACheckpointLongerThanALeaseIsWritten(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
-		r.settings = Settings{Lease: 2 * time.Second, CheckpointBytes: 1 << 20}
+		r.settings = loop.Settings{Lease: 2 * time.Second, CheckpointBytes: 1 << 20}
 		a := r.start("a", 0)
 		a.await(Owning)
 		large := `{"input":"` + strings.Repeat("x", 256<<10) + `"}`
@@ -103,7 +104,7 @@ func TestC3ACheckpointLongerThanALeaseIsWritten(t *testing.T) {
 func TestC3AWorkflowLargerThanAPartIsWritten(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		slow := &slowTxns{rate: 400 << 10, state: r.names.State()}
-		r.settings = Settings{Lease: 2 * time.Second, CheckpointBytes: 256 << 10}
+		r.settings = loop.Settings{Lease: 2 * time.Second, CheckpointBytes: 256 << 10}
 		r.over = func(c Cluster) Cluster { slow.Cluster = c; return slow }
 		a := r.start("a", 0)
 		epoch := a.await(Owning).Epoch
@@ -153,7 +154,7 @@ func TestC3EveryPartLeavesAChangelogToRestoreFrom(t *testing.T) {
 // diesAt lets an owner die at a part of a checkpoint, and says whether there was one,
 // and how much it left in redo logs.
 func diesAt(t *testing.T, r *rig, n int) (more bool, aside int) {
-	r.settings = Settings{CheckpointBytes: 900, NeverRunsTwice: true}
+	r.settings = loop.Settings{CheckpointBytes: 900, NeverRunsTwice: true}
 	dying := &slowTxns{state: r.names.State(), hung: make(chan struct{})}
 	r.over = func(c Cluster) Cluster { dying.Cluster = c; return dying }
 	a := r.start("a", 0)
@@ -237,7 +238,7 @@ func TestC3InputsWaitForACheckpointThatIsFarBehind(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		slow := &slowTxns{rate: 100 << 10, state: r.names.State()}
 		const bound = 300 << 10
-		r.settings = Settings{CheckpointBytes: 100 << 10, DirtyBytes: bound}
+		r.settings = loop.Settings{CheckpointBytes: 100 << 10, DirtyBytes: bound}
 		r.over = func(c Cluster) Cluster { slow.Cluster = c; return slow }
 		a := r.start("a", 0)
 		defer a.leave()

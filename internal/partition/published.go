@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/replay"
 	"github.com/heddle-run/heddle/shared/snapshot"
 )
@@ -19,13 +20,13 @@ func (r *reign) published(lease authority.Lease) snapshot.Record {
 		Authority:     lease.Published(),
 		Durability:    r.host.Durability,
 		Epochs:        published(r.epochs),
-		Notes:         slices.Concat(p.waiting(), r.notes, r.host.clock.notes()),
+		Notes:         slices.Concat(p.Waiting(), r.notes, r.host.clock.notes()),
 		Checkpoint: &snapshot.Checkpoint{
 			At: snapshot.FormatTime(p.Now()), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},
 	}
-	rec.Backlog = p.backlog()
-	state := replay.State{Cursor: p.cursor(), Pending: r.unread(), LastID: r.lastID}
+	rec.Backlog = p.Backlog()
+	state := replay.State{Cursor: p.Cursor(), Pending: r.unread(), LastID: r.lastID}
 	rec.Replay = state.Published()
 	return rec
 }
@@ -48,8 +49,8 @@ func (j *job) published(commit *kafka.Commit) snapshot.Record {
 // decided yet.
 func (r *reign) unread() uint64 {
 	n := uint64(r.pending.Load())
-	for _, s := range inputs {
-		if left := r.ends[s] - r.proc.Input(s).next; left > 0 {
+	for _, s := range loop.Inputs {
+		if left := r.ends[s] - r.proc.Input(s).Next; left > 0 {
 			n += uint64(left)
 		}
 	}

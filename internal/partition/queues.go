@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"sync"
 	"time"
 )
@@ -115,7 +116,7 @@ func (q *queueCounts) learn(topics map[string]int32) {
 	}
 	q.mu.Unlock()
 	for _, l := range tell {
-		l.box.do((*Processor).tryAside)
+		l.box.do((*loop.Processor).TryAside)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -78,7 +79,7 @@ func (r *reign) load(ctx context.Context) error {
 		return r.orGoOn(ctx, err)
 	}
 	r.newProcessor()
-	if err := r.proc.recall(r.store); err != nil {
+	if err := r.proc.Recall(); err != nil {
 		return err
 	}
 	if err := r.recallTime(ctx); err != nil {
@@ -98,7 +99,7 @@ func (r *reign) newProcessor() {
 	h := r.host
 	m := r.store.Marks()
 	r.state = newStoreState(r.store, h.hot)
-	r.proc = NewProcessor(Config{
+	r.proc = loop.NewProcessor(loop.Config{
 		Partition: r.o.p, Partitions: h.Partitions, Applied: m.Applied, Names: h.names, Settings: h.Settings,
 		Machine: h.Machine(r.o.p), State: r.state, Workflows: storedWorkflows{r.store}, Stored: r.store, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
 		Stats: h.Stats, Logger: r.o.logger,
@@ -107,7 +108,7 @@ func (r *reign) newProcessor() {
 	r.place.Offset = max(r.place.Offset, r.covered)
 }
 
-// recallTime reads the time of the last applied record: later ones are not
+// RecallTime reads the time of the last applied record: later ones are not
 // before it (J2).
 func (r *reign) recallTime(ctx context.Context) error {
 	last := r.store.Marks().Applied
@@ -116,7 +117,7 @@ func (r *reign) recallTime(ctx context.Context) error {
 	}
 	k, err := r.read.one(ctx, r.host.names.Journal(), r.o.p, last.Offset)
 	if err == nil && k != nil {
-		r.proc.recallTime(k.Timestamp.UnixMilli())
+		r.proc.RecallTime(k.Timestamp.UnixMilli())
 	}
 	return err
 }
@@ -156,7 +157,7 @@ func (b *replayed) add(rec *events.Record, at journal.Mark, guarded bool) error 
 	if err := b.r.givenUp(rec); err != nil {
 		return err
 	}
-	if err := b.r.proc.replay(rec, at, guarded); err != nil {
+	if err := b.r.proc.Replay(rec, at, guarded); err != nil {
 		return err
 	}
 	if !guarded {
@@ -174,7 +175,7 @@ func (b *replayed) note(rec *events.Record, at journal.Mark) {
 	r := b.r
 	if rec.Position.Seq == 1 {
 		r.epochs = chain(r.epochs, takeover(rec, at.Offset), r.span.Start)
-		r.proc.fail(r.saveEpochs())
+		r.proc.Fail(r.saveEpochs())
 	}
 	if rec.ID != "" {
 		r.lastID = rec.ID
@@ -186,7 +187,7 @@ func (b *replayed) flush() error {
 		return b.r.proc.Err()
 	}
 	b.n = 0
-	return b.r.proc.writeReplayed()
+	return b.r.proc.WriteReplayed()
 }
 
 var errNotLawful = errors.New("the takeover record is void: another owner was faster")

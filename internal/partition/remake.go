@@ -7,17 +7,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 // remakeOriginals gives the effects of replayed records their inputs' bytes, for
 // rerelease to find. Of an input that is gone its effect is refused for good (J4).
 func (r *reign) remakeOriginals(ctx context.Context) error {
-	waiting, err := r.proc.originals(r.store)
+	waiting, err := r.proc.Originals()
 	if err != nil {
 		return err
 	}
-	for _, s := range inputs {
+	for _, s := range loop.Inputs {
 		some := waiting[s]
 		for len(some) > 0 {
 			n := near(some)
@@ -37,9 +38,9 @@ const (
 )
 
 // near is how many of the first effects have their inputs close to each other.
-func near(some []*Outgoing) int {
+func near(some []*loop.Outgoing) int {
 	n := 1
-	for n < len(some) && n < mostOriginals && some[n].original.Offset-some[n-1].original.Offset <= nearOriginals {
+	for n < len(some) && n < mostOriginals && some[n].Original.Offset-some[n-1].Original.Offset <= nearOriginals {
 		n++
 	}
 	return n
@@ -47,26 +48,26 @@ func near(some []*Outgoing) int {
 
 // remakeSome reads the inputs of some effects, and puts these into the outbox as
 // they are to be sent.
-func (r *reign) remakeSome(ctx context.Context, s events.Source, some []*Outgoing) error {
+func (r *reign) remakeSome(ctx context.Context, s events.Source, some []*loop.Outgoing) error {
 	found, err := r.inputsOf(ctx, s, some)
 	if err != nil {
 		return err
 	}
 	made := some[:0]
 	for _, o := range some {
-		k := found[o.original.Offset]
-		if k == nil || digestOf(k) != o.original.Digest {
-			r.proc.gone(o)
+		k := found[o.Original.Offset]
+		if k == nil || loop.DigestOf(k) != o.Original.Digest {
+			r.proc.InputGone(o)
 			continue
 		}
-		o.carry(k)
+		o.Carry(k)
 		made = append(made, o)
 	}
-	return r.proc.remade(made)
+	return r.proc.Remade(made)
 }
 
 // inputsOf reads what is still there of the inputs of some effects.
-func (r *reign) inputsOf(ctx context.Context, s events.Source, some []*Outgoing) (map[int64]*kgo.Record, error) {
+func (r *reign) inputsOf(ctx context.Context, s events.Source, some []*loop.Outgoing) (map[int64]*kgo.Record, error) {
 	topic := r.host.router.topic(s)
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {
@@ -74,9 +75,9 @@ func (r *reign) inputsOf(ctx context.Context, s events.Source, some []*Outgoing)
 	}
 	found := map[int64]*kgo.Record{}
 	for _, o := range some {
-		found[o.original.Offset] = nil
+		found[o.Original.Offset] = nil
 	}
-	from, to := max(log.Start, some[0].original.Offset), min(log.End, some[len(some)-1].original.Offset+1)
+	from, to := max(log.Start, some[0].Original.Offset), min(log.End, some[len(some)-1].Original.Offset+1)
 	err = r.read.read(ctx, topic, r.o.p, from, to, func(k *kgo.Record) error {
 		if _, wanted := found[k.Offset]; wanted {
 			found[k.Offset] = k

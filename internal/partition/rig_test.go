@@ -20,13 +20,13 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/wire"
 )
-
-var secret = events.Key("0123456789abcdef")
 
 // inBubble runs a test over an embedded broker in virtual time.
 func inBubble(t *testing.T, f func(r *rig)) {
@@ -49,11 +49,11 @@ type rig struct {
 	names    topics.Names
 	n        int32
 	fs       vfs.FS
-	settings Settings
-	clock    Clock                 // of the processes that start; nil: the broker's
+	settings loop.Settings
+	clock    loop.Clock            // of the processes that start; nil: the broker's
 	over     func(Cluster) Cluster // what the processes that start see of the cluster; nil: what is there
 	member   string                // of the group, in whose name positions are committed; empty: none are
-	counter  *counter
+	counter  *looptest.Counter
 	machine  func() machine.Machine // of the processes that start; nil: the counter
 	producer *kgo.Client
 	logger   *slog.Logger
@@ -66,7 +66,7 @@ type rig struct {
 
 func newRig(t testing.TB, c *brokertest.Cluster) *rig {
 	t.Helper()
-	r := &rig{t: t, cluster: c, n: c.Topics.Partitions(), fs: vfs.NewMem(), counter: &counter{key: secret}, replies: map[string][]events.Reply{}}
+	r := &rig{t: t, cluster: c, n: c.Topics.Partitions(), fs: vfs.NewMem(), counter: &looptest.Counter{Key: looptest.Secret}, replies: map[string][]events.Reply{}}
 	r.seen = sync.NewCond(&r.mu)
 	r.logger = slog.New(slog.DiscardHandler)
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -25,7 +26,7 @@ type router struct {
 	cl     LogReader
 	names  topics.Names
 	logger *slog.Logger
-	stats  *Stats
+	stats  *loop.Stats
 
 	oldTopics bool // a flaw
 
@@ -46,7 +47,7 @@ type change struct {
 	do  func()
 }
 
-func newRouter(c Cluster, names topics.Names, logger *slog.Logger, stats *Stats) (*router, error) {
+func newRouter(c Cluster, names topics.Names, logger *slog.Logger, stats *loop.Stats) (*router, error) {
 	cl, err := c.Logs()
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (r *router) poll(ctx context.Context) kgo.Fetches {
 // still to be made gets it.
 func (r *router) interrupted(err error) {
 	err = fmt.Errorf("the reading of the input logs was interrupted: %w", err)
-	end := func(box *mailbox) { box.do(func(p *Processor) { p.fail(err) }) }
+	end := func(box *mailbox) { box.do(func(p *loop.Processor) { p.Fail(err) }) }
 	for _, box := range r.boxes { // order: each is told by itself
 		end(box)
 	}
@@ -118,14 +119,14 @@ func (r *router) do(box *mailbox, f func()) {
 
 // start reads a partition's inputs from the given offsets of the topics with the
 // given ids for an owner.
-func (r *router) start(p int32, box *mailbox, id identity, next [logs]int64) {
+func (r *router) start(p int32, box *mailbox, id identity, next [loop.Logs]int64) {
 	r.do(box, func() {
 		r.remove(p)
 		r.boxes[p], r.ids[p] = box, id
-		for _, s := range inputs {
+		for _, s := range loop.Inputs {
 			r.add(r.topic(s), p, kgo.NewOffset().At(next[s]))
 			if f := r.faults[logPlace{r.topic(s), p}]; f != nil {
-				r.tell(logPlace{r.topic(s), p}, trouble{f.why, f.since})
+				r.tell(logPlace{r.topic(s), p}, loop.Trouble{Why: f.why, Since: f.since})
 			}
 		}
 		r.addQueries(p)

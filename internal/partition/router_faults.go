@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -75,7 +76,7 @@ func (r *router) lost(at logPlace, box *mailbox, err error) {
 	}
 	f.until = time.Time{}
 	source := r.source(at.topic)
-	box.put(func(b *Batch) { b.Broken = append(b.Broken, Broken{source, err}) })
+	box.put(func(b *loop.Batch) { b.Broken = append(b.Broken, loop.Broken{Source: source, Err: err}) })
 }
 
 func (r *router) source(topic string) events.Source {
@@ -95,7 +96,7 @@ func (r *router) fault(at logPlace, err error) *readFault {
 	if f.why != err.Error() {
 		f.why = err.Error()
 		r.logger.Warn("a log cannot be read", "topic", at.topic, "partition", at.p, "error", err)
-		r.tell(at, trouble{f.why, f.since})
+		r.tell(at, loop.Trouble{Why: f.why, Since: f.since})
 	}
 	f.pause = min(max(2*f.pause, retryPause), readPauseMost)
 	f.until = time.Now().Add(f.pause)
@@ -107,15 +108,15 @@ func (r *router) mended(at logPlace) {
 	if f := r.faults[at]; f != nil {
 		r.logger.Info("a log is read again", "topic", at.topic, "partition", at.p)
 		delete(r.faults, at)
-		r.tell(at, trouble{})
+		r.tell(at, loop.Trouble{})
 	}
 }
 
 // tell lets the owner of an input log know why it cannot be read.
-func (r *router) tell(at logPlace, t trouble) {
+func (r *router) tell(at logPlace, t loop.Trouble) {
 	if box := r.boxes[at.p]; box != nil && at.topic != r.names.Queries() {
 		s := r.source(at.topic)
-		box.do(func(p *Processor) { p.cannotRead(s, t) })
+		box.do(func(p *loop.Processor) { p.CannotRead(s, t) })
 	}
 }
 
@@ -176,9 +177,11 @@ func (r *router) hold(at logPlace, held bool) {
 func (r *router) identified(now identity) {
 	r.do(nil, func() {
 		for p, id := range r.ids { // order: each is told by itself
-			for _, s := range inputs {
+			for _, s := range loop.Inputs {
 				if box := r.boxes[p]; !now.same(id, s) {
-					box.put(func(b *Batch) { b.Broken = append(b.Broken, Broken{s, fmt.Errorf("%s: %w", r.topic(s), errRemade)}) })
+					box.put(func(b *loop.Batch) {
+						b.Broken = append(b.Broken, loop.Broken{Source: s, Err: fmt.Errorf("%s: %w", r.topic(s), errRemade)})
+					})
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -38,7 +39,7 @@ func (r *reign) serve(ctx context.Context) error {
 	case errors.Is(err, errDeposed):
 		r.yield(ctx)
 	}
-	var poison *PoisonedError
+	var poison *loop.PoisonedError
 	if errors.As(err, &poison) {
 		r.host.Stats.Poisoned.Add(1)
 		if kafka.IsDataLoss(err) || kafka.IsRemade(err) {
@@ -62,8 +63,8 @@ func broken(ctx context.Context) error {
 // start seeks the inputs, releases what is not known to be out, and begins.
 func (r *reign) start(ctx context.Context) error {
 	p := r.proc
-	if p.tick(); p.over() {
-		return errExpired
+	if p.Tick(); p.LeaseOver() {
+		return loop.ErrExpired
 	}
 	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
 	r.seekInputs()
@@ -78,22 +79,22 @@ func (r *reign) start(ctx context.Context) error {
 	if err := r.remakeOriginals(ctx); err != nil {
 		return err
 	}
-	if err := p.rerelease(r.store); err != nil {
+	if err := p.Rerelease(); err != nil {
 		return err
 	}
-	if err := p.owed(); err != nil {
+	if err := p.Owed(); err != nil {
 		return err
 	}
-	if err := p.recallQuarantines(); err != nil {
+	if err := p.RecallQuarantines(); err != nil {
 		return err
 	}
 	if err := r.guard(); err != nil {
 		return err
 	}
-	p.lookAtTimers()
-	next := [logs]int64{}
-	for _, s := range inputs {
-		next[s] = p.Input(s).next
+	p.LookAtTimers()
+	next := [loop.Logs]int64{}
+	for _, s := range loop.Inputs {
+		next[s] = p.Input(s).Next
 	}
 	r.read.close()
 	r.host.router.start(r.o.p, r.box, r.id, next)
@@ -111,7 +112,7 @@ func (r *reign) guard() (err error) {
 	}
 	if unclean && !r.host.Flaws.NoSuspects {
 		r.o.logger.Info("the last process on this store was killed or has crashed: what was in flight is decided one at a time")
-		r.proc.beware(r.suspects, r.ends)
+		r.proc.Beware(r.suspects, r.ends)
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (r *reign) guard() (err error) {
 // before and has not been decided yet may still end it: the next reign is wary too.
 func (r *reign) inOrder() {
 	end := func() error { return r.suspects.end(r.suspects.path) }
-	if r.proc.isWary() {
+	if r.proc.IsWary() {
 		end = r.suspects.leave
 	}
 	if err := end(); err != nil {
@@ -135,7 +136,7 @@ func (r *reign) learnNames() {
 		if err != nil {
 			return // of no use then; the lookups find out by themselves
 		}
-		r.box.do(func(p *Processor) { p.learn(known) })
+		r.box.do(func(p *loop.Processor) { p.LearnNames(known) })
 	})
 }
 
@@ -143,26 +144,26 @@ func (r *reign) learnNames() {
 // dropped inputs where the last checkpoint says so and no later record has moved
 // the position by its word (J3): on this store, or on any before it.
 func (r *reign) seekInputs() {
-	for _, s := range inputs {
+	for _, s := range loop.Inputs {
 		l := r.proc.Input(s)
-		l.next, l.gen, l.last = l.row.Next, l.row.Generation, 0
+		l.Next, l.Generation, l.Last = l.Row.Next, l.Row.Generation, 0
 		for _, c := range r.check.cursors {
-			if c.Source == s && c.Next >= l.next && !r.check.at.Before(l.row.Jumped) {
-				l.next, l.last = c.Next, c.Last
+			if c.Source == s && c.Next >= l.Next && !r.check.at.Before(l.Row.Jumped) {
+				l.Next, l.Last = c.Next, c.Last
 			}
 		}
-		l.durable = l.reached()
+		l.Durable = l.Reached()
 	}
 }
 
 // seekCommitted is the flaw CommittedPositions.
 func (r *reign) seekCommitted(ctx context.Context) error {
 	committed, err := r.host.adm.FetchOffsets(ctx, r.host.names.PlannerGroup())
-	for _, s := range inputs {
+	for _, s := range loop.Inputs {
 		l := r.proc.Input(s)
 		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
-		l.next, l.last = at.At, 0
-		l.durable = l.reached()
+		l.Next, l.Last = at.At, 0
+		l.Durable = l.Reached()
 	}
 	return err
 }
@@ -174,7 +175,7 @@ var (
 
 // loop steps whenever something has arrived or is due.
 func (r *reign) loop(ctx context.Context) error {
-	var batch Batch
+	var batch loop.Batch
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -193,7 +194,7 @@ func (r *reign) loop(ctx context.Context) error {
 		if err := r.proc.Step(&batch); err != nil {
 			return err
 		}
-		batch.reset()
+		batch.Reset()
 		r.check.consider()
 		r.o.turn()
 		if r.proc.Err() != nil {
@@ -220,7 +221,7 @@ func (r *reign) leave(ctx context.Context) error {
 		return err
 	}
 	r.check.finish(ctx)
-	r.proc.write()
+	r.proc.Write()
 	return r.proc.Err()
 }
 
@@ -243,13 +244,13 @@ func (r *reign) yield(ctx context.Context) {
 // drain steps without taking inputs until everything appended is written.
 func (r *reign) drain(ctx context.Context) error {
 	r.proc.Close()
-	var batch Batch
+	var batch loop.Batch
 	for {
 		r.box.take(&batch)
 		if err := r.proc.Step(&batch); err != nil {
 			return err
 		}
-		batch.reset()
+		batch.Reset()
 		if r.proc.InFlight() == 0 {
 			return nil
 		}
@@ -267,7 +268,7 @@ func (r *reign) settleEffects(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, lastEffects)
 	defer stop()
 	r.host.latest.flushAll()
-	var batch Batch
+	var batch loop.Batch
 	for r.proc.Outside() > 0 && ctx.Err() == nil {
 		select {
 		case <-r.box.wake:
@@ -277,7 +278,7 @@ func (r *reign) settleEffects(ctx context.Context) {
 		if r.proc.Step(&batch) != nil {
 			return
 		}
-		batch.reset()
+		batch.Reset()
 	}
 }
 
@@ -285,9 +286,9 @@ func (r *reign) settleEffects(ctx context.Context) {
 // is released (E5). A lease that has run out needs no word.
 func (r *reign) sayReleased(ctx context.Context, why string) error {
 	p := r.proc
-	if p.tick(); p.over() {
-		return errExpired
+	if p.Tick(); p.LeaseOver() {
+		return loop.ErrExpired
 	}
-	p.giveBack(events.By{Who: r.host.Owner, Why: why})
+	p.GiveBack(events.By{Who: r.host.Owner, Why: why})
 	return r.drain(ctx)
 }

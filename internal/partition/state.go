@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// storeState is State over a store and its cache.
+// storeState is loop.State over a store and its cache.
 type storeState struct {
 	*store.Cache
 	store *store.Store
@@ -17,7 +17,7 @@ func newStoreState(s *store.Store, hot *store.Budget) *storeState {
 	return &storeState{Cache: store.NewCacheWithin(hot, s), store: s}
 }
 
-// Commit implements State.
+// Commit implements loop.State.
 func (s *storeState) Commit(n uint64, at journal.Mark, more []rows.Write) error {
 	s.more = s.more[:0]
 	for _, w := range more {
@@ -31,8 +31,23 @@ func (s *storeState) Commit(n uint64, at journal.Mark, more []rows.Write) error 
 	return nil
 }
 
-// Dirty implements State.
+// Dirty implements loop.State.
 func (s *storeState) Dirty() int {
 	_, bytes := s.store.Dirty()
 	return bytes
+}
+
+// storedWorkflows are those of a store.
+type storedWorkflows struct{ store *store.Store }
+
+// After implements loop.Workflows.
+func (s storedWorkflows) After(name string, most int) ([]string, error) {
+	var names []string
+	err := s.store.ScanTableFrom(rows.Key{Table: rows.Header, Workflow: name}, func(k rows.Key, _ []byte) bool {
+		if k.Workflow != name && (len(names) == 0 || names[len(names)-1] != k.Workflow) {
+			names = append(names, k.Workflow)
+		}
+		return len(names) < most
+	})
+	return names, err
 }

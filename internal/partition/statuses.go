@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 const (
@@ -40,13 +41,13 @@ type statuses struct {
 // sends and when.
 type summary struct {
 	log   *kafkaLog
-	out   *Outgoing
+	out   *loop.Outgoing
 	due   time.Time
 	waits bool // to be sent
 	away  bool // not sent in time, or refused for a while: its owner has it
 }
 
-func newStatuses(s *Settings) *statuses {
+func newStatuses(s *loop.Settings) *statuses {
 	return &statuses{delay: min(statusDelay, s.Margin/4), newest: map[string]*summary{}}
 }
 
@@ -54,7 +55,7 @@ func newStatuses(s *Settings) *statuses {
 // takes is out: who recovers finds the newer record behind its own and releases
 // that one's summary again. It is so before the newer one is, or a crash in
 // between would leave it in the outbox alone.
-func (s *statuses) put(l *kafkaLog, o *Outgoing) {
+func (s *statuses) put(l *kafkaLog, o *loop.Outgoing) {
 	s.order.Lock()
 	defer s.order.Unlock()
 	w := s.enter(l, o)
@@ -75,22 +76,22 @@ func (s *statuses) put(l *kafkaLog, o *Outgoing) {
 
 // enter makes a summary the newest of its workflow. Nil means that it need not
 // be sent: one that waits is this one now, or a newer one took its place.
-func (s *statuses) enter(l *kafkaLog, o *Outgoing) *summary {
+func (s *statuses) enter(l *kafkaLog, o *loop.Outgoing) *summary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.newest[o.Key]
 	switch {
-	case o.passed:
+	case o.Passed:
 		return nil
 	case w == nil:
 	case w.out.Decided == o.Decided && w.away: // the same again
 		w.log, w.out, w.away = l, o, false
 		return w
 	case o.Decided.Before(w.out.Decided):
-		l.box.produced(Produced{Out: o})
+		l.box.produced(loop.Produced{Out: o})
 		return nil
 	case w.waits:
-		w.log.box.produced(Produced{Out: w.out})
+		w.log.box.produced(loop.Produced{Out: w.out})
 		w.log, w.out = l, o
 		return nil
 	default:
@@ -104,9 +105,9 @@ func (s *statuses) enter(l *kafkaLog, o *Outgoing) *summary {
 // pass lets a newer summary take the place of one whose outcome is not known, or
 // that its owner is to let out again, which it need not any more.
 func (s *statuses) pass(w *summary) {
-	w.out.passed = true
+	w.out.Passed = true
 	if w.away {
-		w.log.box.produced(Produced{Out: w.out})
+		w.log.box.produced(loop.Produced{Out: w.out})
 	}
 }
 
@@ -123,20 +124,20 @@ func (s *statuses) wait(w *summary, now time.Time) {
 // send produces a summary within the order's lock.
 func (s *statuses) send(w *summary) {
 	l, o := w.log, w.out
-	l.host.status.Produce(l.ctx, &o.record, func(r *kgo.Record, err error) {
+	l.host.status.Produce(l.ctx, &o.Record, func(r *kgo.Record, err error) {
 		l.within(func() { s.answered(w, l, o, r, err) })
 	})
 }
 
 // answered takes what the broker says of a summary that was sent.
-func (s *statuses) answered(w *summary, l *kafkaLog, o *Outgoing, r *kgo.Record, err error) {
+func (s *statuses) answered(w *summary, l *kafkaLog, o *loop.Outgoing, r *kgo.Record, err error) {
 	switch {
 	case l.over(o, r, err):
 		s.done(w)
 	case kafka.IsTooLarge(err):
 		l.judge(r, err, func() {
 			s.done(w)
-			l.box.produced(Produced{Out: o, Err: err})
+			l.box.produced(loop.Produced{Out: o, Err: err})
 		}, func(err error) { s.later(w, l, o, err) })
 	default:
 		s.later(w, l, o, err)
@@ -145,7 +146,7 @@ func (s *statuses) answered(w *summary, l *kafkaLog, o *Outgoing, r *kgo.Record,
 
 // later gives a summary that the broker did not take back to its owner, unless a newer
 // one was sent meanwhile.
-func (s *statuses) later(w *summary, l *kafkaLog, o *Outgoing, err error) {
+func (s *statuses) later(w *summary, l *kafkaLog, o *loop.Outgoing, err error) {
 	if s.refused(w) {
 		l.shut(o, err)
 	}
@@ -155,7 +156,7 @@ func (s *statuses) later(w *summary, l *kafkaLog, o *Outgoing, err error) {
 func (s *statuses) done(w *summary) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !w.out.passed {
+	if !w.out.Passed {
 		delete(s.newest, w.out.Key)
 	}
 }
@@ -165,8 +166,8 @@ func (s *statuses) done(w *summary) {
 func (s *statuses) refused(w *summary) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.out.passed {
-		w.log.box.produced(Produced{Out: w.out})
+	if w.out.Passed {
+		w.log.box.produced(loop.Produced{Out: w.out})
 		return false
 	}
 	w.away = true
@@ -179,7 +180,7 @@ func (s *statuses) forget(l *kafkaLog) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.newest, func(_ string, w *summary) bool {
 		if w.log == l {
-			w.out.passed = true
+			w.out.Passed = true
 		}
 		return w.log == l
 	})

@@ -3,22 +3,17 @@ package partition
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/journal"
-	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // taken is a Producer that keeps what it is given, and takes it at once.
@@ -48,14 +43,14 @@ func (p *taken) Close() {}
 func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			settings := Settings{}.Complete()
+			settings := loop.Settings{}.Complete()
 			out := &taken{}
 			s := newStatuses(&settings)
 			box := newMailbox(nil, &settings)
 			l := &kafkaLog{ctx: t.Context(), host: &Host{status: out}, box: box}
 			const workflows, turns = statusesAtOnce + 20, 3
 			put := func(w int, seq uint64) {
-				o := &Outgoing{Key: fmt.Sprint(w), Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}}
+				o := &loop.Outgoing{Key: fmt.Sprint(w), Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}}
 				o.Fill("status", 0)
 				s.put(l, o)
 			}
@@ -86,9 +81,9 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 					t.Errorf("the last of %d is %q", w, got)
 				}
 			}
-			var b Batch
+			var b loop.Batch
 			box.take(&b)
-			once := map[*Outgoing]bool{}
+			once := map[*loop.Outgoing]bool{}
 			for _, p := range b.Produced {
 				once[p.Out] = true
 			}
@@ -108,13 +103,13 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 // its owner may send it then (E5).
 func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		settings := Settings{}.Complete()
+		settings := loop.Settings{}.Complete()
 		out := &taken{}
 		s := newStatuses(&settings)
 		box := newMailbox(nil, &settings)
 		l := &kafkaLog{ctx: t.Context(), host: &Host{status: out, latest: s}, box: box}
 		for w := range statusesAtOnce + 1 {
-			o := &Outgoing{Key: fmt.Sprint(w), Decided: events.Position{Epoch: 1, Seq: 1}}
+			o := &loop.Outgoing{Key: fmt.Sprint(w), Decided: events.Position{Epoch: 1, Seq: 1}}
 			o.Fill("status", 0)
 			s.put(l, o)
 		}
@@ -122,162 +117,12 @@ func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 		s.waiting[0].due = time.Now().Add(-2 * s.delay)
 		s.order.Unlock()
 		s.flushDue()
-		var b Batch
+		var b loop.Batch
 		box.take(&b)
 		if len(out.all()) != statusesAtOnce || len(b.Commands) != 1 {
 			t.Errorf("%d were sent, %d went back", len(out.all()), len(b.Commands))
 		}
 	})
-}
-
-// desk is the way of one workflow's summaries: an owner, the statuses, and a
-// broker that answers when it is told.
-type desk struct {
-	t      *testing.T
-	s      *statuses
-	p      *Processor
-	now    time.Time // of the owner
-	late   bool      // its lease has no margin left
-	log    *kafkaLog
-	broker *slowBroker
-	shut   []*Outgoing        // what is aside, as its outbox row makes it again
-	back   map[*Outgoing]bool // what was set aside
-	out    []uint64           // what counts as out
-	topic  []uint64           // what the broker has written, in its order
-}
-
-// slowBroker is a Producer whose records wait for their answers.
-type slowBroker struct {
-	mu      sync.Mutex
-	waiting []question
-}
-
-type question struct {
-	r    *kgo.Record
-	done func(*kgo.Record, error)
-}
-
-func (b *slowBroker) Produce(_ context.Context, r *kgo.Record, done func(*kgo.Record, error)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.waiting = append(b.waiting, question{r, done})
-}
-
-func (*slowBroker) Close() {}
-
-func newDesk(t *testing.T) *desk {
-	settings := Settings{}.Complete()
-	d := &desk{t: t, broker: &slowBroker{}, s: newStatuses(&settings), back: map[*Outgoing]bool{}}
-	host := &Host{HostConfig: HostConfig{Settings: settings}, status: d.broker, effects: d.broker, latest: d.s, logger: slog.New(slog.DiscardHandler)}
-	host.queues = newQueueCounts(host)
-	d.log = &kafkaLog{ctx: t.Context(), host: host, box: newMailbox(nil, &settings)}
-	d.own(settings)
-	return d
-}
-
-// own makes the owner, with a lease from now on.
-func (d *desk) own(settings Settings) {
-	d.t.Helper()
-	s, err := store.Open(store.Options{Dir: "desk", FS: vfs.NewMem()})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	d.t.Cleanup(func() { s.Close() })
-	d.now = time.UnixMilli(1)
-	d.p = NewProcessor(Config{
-		Settings: settings, Log: d.log, State: newStoreState(s, store.NewBudget(1<<10)), Stored: s, Clock: d,
-		Stats: &Stats{}, Logger: slog.New(slog.DiscardHandler),
-	})
-	acquired := &events.AuthorityAcquired{Owner: "me", LeaseID: "l", LeasedUntil: 1 + settings.Lease.Milliseconds()}
-	rec := &events.Record{Position: events.Position{Epoch: 1, Seq: 1}, Time: 1, Events: []events.Event{acquired}}
-	if err := d.p.replay(rec, journal.Mark{Position: rec.Position}, false); err != nil {
-		d.t.Fatal(err)
-	}
-}
-
-// Now implements Clock.
-func (d *desk) Now() time.Time { return d.now }
-
-// linger lets the lease come to its margin.
-func (d *desk) linger() {
-	d.late, d.now = true, time.UnixMilli(d.p.Lease().LeasedUntil-1)
-	d.p.tick()
-}
-
-// renew gives the lease its margin again.
-func (d *desk) renew() {
-	d.late = false
-	d.p.renewed(Renewed{Until: d.now.Add(d.p.Settings.Lease).UnixMilli()})
-}
-
-// put releases the summary of a record, behind what waits for the lease after it
-// was aside.
-func (d *desk) put(seq uint64) {
-	o := &Outgoing{Kind: machine.StatusEffect, Key: "w", Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}}
-	if d.late {
-		d.shut = append(d.shut, o)
-		return
-	}
-	d.log.Produce(o)
-}
-
-// answer lets the broker take, or refuse, the record that waits longest.
-func (d *desk) answer(err error) {
-	d.t.Helper()
-	if len(d.broker.waiting) == 0 {
-		d.t.Fatal("the broker is asked nothing")
-	}
-	q := d.broker.waiting[0]
-	d.broker.waiting = d.broker.waiting[1:]
-	if err == nil {
-		d.topic = append(d.topic, number(d.t, q.r.Value))
-	}
-	q.done(q.r, err)
-	d.turn()
-}
-
-// turn is a step of the owner.
-func (d *desk) turn() {
-	var b Batch
-	d.log.box.take(&b)
-	for _, r := range b.Produced {
-		o := r.Out
-		if r.Shut != (Outlet{}) {
-			d.back[o] = true
-			d.shut = append(d.shut, &Outgoing{Kind: o.Kind, Key: o.Key, Value: o.Value, Decided: o.Decided, Number: o.Number})
-			continue
-		}
-		if d.back[o] {
-			d.shut = slices.DeleteFunc(d.shut, func(s *Outgoing) bool { return s.Decided == o.Decided })
-		}
-		d.out = append(d.out, number(d.t, o.Value))
-	}
-	for _, do := range b.Commands {
-		do(d.p)
-	}
-}
-
-// settle lets all timers run that are due soon, and the owner step; it lets out
-// again what is aside.
-func (d *desk) settle() {
-	for range 3 {
-		time.Sleep(time.Second)
-		synctest.Wait()
-		d.turn()
-		for _, o := range d.shut {
-			d.p.releaseAgain(o)
-		}
-		d.shut = nil
-	}
-}
-
-func number(t *testing.T, value []byte) uint64 {
-	t.Helper()
-	n, err := strconv.ParseUint(string(value), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // Whatever the broker refuses for a while, the newest summary is the last one

@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -17,7 +19,7 @@ import (
 
 // mortal is a machine at one of whose inputs the process ends.
 type mortal struct {
-	*counter
+	*looptest.Counter
 	at  string // the input
 	die func()
 }
@@ -28,7 +30,7 @@ func (m *mortal) Decide(tx *rows.Tx, at events.Position, now int64, in machine.I
 			m.die()
 		}
 	}
-	return m.counter.Decide(tx, at, now, in)
+	return m.Counter.Decide(tx, at, now, in)
 }
 
 // An input at which the process ends is set aside behind its second death under a
@@ -168,9 +170,9 @@ func TestWarinessOutlastsAReignThatEndsEarly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &reign{suspects: s, proc: &Processor{}}
+		r := &reign{suspects: s, proc: &loop.Processor{}}
 		if wary {
-			r.proc.beware(s, [logs]int64{})
+			r.proc.Beware(s, [loop.Logs]int64{})
 		}
 		r.inOrder()
 		return unclean

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -35,7 +36,7 @@ type trim struct {
 // consider looks for what may be deleted, now and then, behind a checkpoint.
 func (t *trimmer) consider(r *reign) {
 	now := r.proc.Now()
-	if t.busy || now.Before(t.next) || !r.proc.leased() {
+	if t.busy || now.Before(t.next) || !r.proc.Leased() {
 		return
 	}
 	t.busy, t.next = true, now.Add(r.host.Settings.TrimEvery)
@@ -59,7 +60,7 @@ func (r *reign) trims(now time.Time) []trim {
 		case s == 0:
 			all[i].below = r.proc.Landed().Offset
 		default:
-			all[i].below = r.proc.Input(s).next
+			all[i].below = r.proc.Input(s).Next
 		}
 	}
 	return all
@@ -94,7 +95,7 @@ func (t *trimmer) find(ctx context.Context, r *reign, wanted []trim) {
 			failed = fmt.Errorf("looking for what may be deleted of %s/%d: %w", w.topic, r.o.p, err)
 		}
 	}
-	r.box.do(func(p *Processor) { t.cut(r, found, failed) })
+	r.box.do(func(p *loop.Processor) { t.cut(r, found, failed) })
 }
 
 // cut deletes what was found, in the owner's goroutine, if the lease still has its
@@ -105,20 +106,20 @@ func (t *trimmer) cut(r *reign, found []trim, failed error) {
 	for _, w := range found {
 		if w.source != 0 {
 			l := r.proc.Input(w.source)
-			if l.next < w.below {
+			if l.Next < w.below {
 				continue
 			}
-			l.start = w.below
+			l.Start = w.below
 		}
 		at.Add(kadm.Offset{Topic: w.topic, Partition: r.o.p, At: w.below})
 	}
-	if len(at) == 0 || !r.proc.leased() {
+	if len(at) == 0 || !r.proc.Leased() {
 		t.end(r, failed)
 		return
 	}
 	t.beside(r, func(ctx context.Context) {
 		err := deleted(r.host.adm.DeleteRecords(ctx, at))
-		r.box.do(func(*Processor) {
+		r.box.do(func(*loop.Processor) {
 			if o, ok := at.Lookup(r.host.names.Journal(), r.o.p); ok && err == nil {
 				r.epochs = since(r.epochs, o.At)
 			}

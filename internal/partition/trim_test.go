@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -77,14 +76,4 @@ func TestNothingIsDeletedWhileNobodyOwns(t *testing.T) {
 			t.Errorf("sum is %d, want 14", r.settled("w"))
 		}
 	})
-}
-
-func TestAReplayOfWhatIsDeletedIsRefused(t *testing.T) {
-	m := newModel(t, Settings{})
-	m.p.inputs[2].start, m.p.inputs[2].next = 5, 9
-	m.command("a", "_partition/0", "request_replay", `{"cursor":"commands@3"}`)
-	m.mustStep()
-	if names := m.names(0); strings.TrimSpace(names) != "CommandRefused" {
-		t.Errorf("the record is %s", names)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -31,7 +32,7 @@ func (d *stubborn) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 // published what takers may have reported in vain. Its successors do that.
 func TestWhatTakersSaidInALostInboxIsPublishedAgainByWhoeverServes(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
-		r.settings = Settings{Silence: time.Hour, Pending: time.Hour}
+		r.settings = loop.Settings{Silence: time.Hour, Pending: time.Hour}
 		disk := &stubborn{FS: r.fs}
 		r.fs = disk
 		seen := r.watchTasks()

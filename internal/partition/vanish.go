@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 // inspectInputs finds out whether the input logs are still what was read, and
 // journals what is not (inputs that vanish).
 func (r *reign) inspectInputs(ctx context.Context) error {
-	for _, s := range inputs {
+	for _, s := range loop.Inputs {
 		event, next, err := r.inspect(ctx, s)
 		if err != nil {
 			return err
@@ -21,13 +22,13 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 		if err := r.allowed(event); err != nil {
 			return err
 		}
-		what := vanished(event)
+		what := loop.WhatVanished(event)
 		r.o.logger.Warn("an input log is not what it was", "log", s.String(), "event", events.Name(event), "what", what, "reading from", next)
 		var word *events.Command
 		if _, lost := event.(*events.InputLost); lost {
 			word = r.words[s]
 		}
-		r.proc.goOn(s, event, next, word)
+		r.proc.GoOn(s, event, next, word)
 		r.notes = append(r.notes, fmt.Sprintf("input log %s: %s: %s; reading goes on at offset %d", s, events.Name(event), what, next))
 	}
 	return nil
@@ -57,16 +58,16 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 	if err != nil {
 		return nil, 0, err
 	}
-	r.ends[s], l.start = log.End, log.Start
+	r.ends[s], l.Start = log.End, log.Start
 	truncated := func(reason string, resume int64) (events.Event, int64, error) {
-		return &events.InputLogTruncated{Log: s, Generation: l.row.Generation + 1, Expected: l.next, Resume: resume, Reason: reason}, resume, nil
+		return &events.InputLogTruncated{Log: s, Generation: l.Row.Generation + 1, Expected: l.Next, Resume: resume, Reason: reason}, resume, nil
 	}
 	switch {
-	case l.row.Remade:
+	case l.Row.Remade:
 		return truncated("the topic was made anew", log.Start)
-	case l.next < log.Start:
-		return &events.InputLost{Log: s, Generation: l.row.Generation + 1, From: l.next, To: log.Start, Reason: "the log begins later"}, log.Start, nil
-	case l.next > log.End:
+	case l.Next < log.Start:
+		return &events.InputLost{Log: s, Generation: l.Row.Generation + 1, From: l.Next, To: log.Start, Reason: "the log begins later"}, log.Start, nil
+	case l.Next > log.End:
 		resume, err := r.divergence(ctx, s, log)
 		if err != nil {
 			return nil, 0, err
@@ -86,7 +87,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 
 // matches says whether the record of a mark is still in its place. What cannot
 // be read any more, or was never known, is not doubted.
-func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) (bool, error) {
+func (r *reign) matches(ctx context.Context, s events.Source, m loop.Mark, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
 		return true, nil
 	}
@@ -97,8 +98,8 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 	if err != nil || rec == nil {
 		return r.trimmed(ctx, s, m.Offset, err)
 	}
-	row := &r.proc.Input(s).row
-	return m.isOf(rec, row.Time+row.Ahead), nil
+	row := &r.proc.Input(s).Row
+	return m.IsOf(rec, row.Time+row.Ahead), nil
 }
 
 // isLast says the same of the last record that was read: by the checkpoint's cursor,
@@ -106,16 +107,16 @@ func (r *reign) matches(ctx context.Context, s events.Source, m mark, log span) 
 func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, error) {
 	l := r.proc.Input(s)
 	switch {
-	case l.last == 0:
-		return r.matches(ctx, s, mark{l.row.Next - 1, l.row.LeaderEpoch, l.row.Digest}, log)
-	case l.next <= log.Start:
+	case l.Last == 0:
+		return r.matches(ctx, s, loop.Mark{Offset: l.Row.Next - 1, LeaderEpoch: l.Row.LeaderEpoch, Digest: l.Row.Digest}, log)
+	case l.Next <= log.Start:
 		return true, nil
 	}
-	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, l.next-1)
+	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, l.Next-1)
 	if err != nil || rec == nil {
-		return r.trimmed(ctx, s, l.next-1, err)
+		return r.trimmed(ctx, s, l.Next-1, err)
 	}
-	return fingerprint(digestOf(rec), rec.Timestamp.UnixMilli()) == l.last, nil
+	return loop.Fingerprint(loop.DigestOf(rec), rec.Timestamp.UnixMilli()) == l.Last, nil
 }
 
 // trimmed says whether a record that is not there any more has been deleted with all
@@ -131,8 +132,8 @@ func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err 
 // divergence is the earliest offset that may be new: behind the newest
 // remembered record that is still in its place.
 func (r *reign) divergence(ctx context.Context, s events.Source, log span) (int64, error) {
-	row := r.proc.Input(s).row
-	marks := append(row.Older[:len(row.Older):len(row.Older)], mark{row.Next - 1, row.LeaderEpoch, row.Digest})
+	row := r.proc.Input(s).Row
+	marks := append(row.Older[:len(row.Older):len(row.Older)], loop.Mark{Offset: row.Next - 1, LeaderEpoch: row.LeaderEpoch, Digest: row.Digest})
 	for i := len(marks) - 1; i >= 0; i-- {
 		if marks[i].Digest == 0 || marks[i].Offset < log.Start {
 			continue

@@ -135,7 +135,7 @@ func (w *world) collect() {
 	other := false
 	err := each(w.inFlight, func(workflow string, key, value []byte) error {
 		k, err := rows.ParseKey(key)
-		if err != nil || Owner(k) != workflow || other && workflow == "" {
+		if err != nil || k.Owner() != workflow || other && workflow == "" {
 			w.t.Fatalf("key %x of %q: %v", key, workflow, err)
 		}
 		other = workflow != ""
@@ -259,7 +259,7 @@ func (w *world) Check(t *rapid.T) {
 	got := maps.Clone(w.changelog)
 	for n := w.marker.replayFrom.Position.Seq; n < uint64(len(w.log)); n++ {
 		for _, one := range w.log[n] {
-			if Owner(one.Key) != "" || n >= w.marker.applied.Position.Seq {
+			if one.Key.Owner() != "" || n >= w.marker.applied.Position.Seq {
 				got.set(one.Key, one.Row)
 			}
 		}

@@ -95,7 +95,7 @@ func (d *dirtySet) add(c *Change, value []byte) {
 
 // note adds one change of a row; value is empty if it died.
 func (d *dirtySet) note(kind byte, k rows.Key, value []byte) {
-	owner := Owner(k)
+	owner := k.Owner()
 	if d.run == nil || d.run.owner != owner {
 		d.endRun()
 		d.run = d.group(owner)

@@ -2,16 +2,6 @@ package store
 
 import "github.com/heddle-run/heddle/shared/rows"
 
-// Owner is the workflow whose journal records alone change the row at k, so
-// that its header's applied position guards the row; or "" for rows of the
-// partition, which the marker's applied position guards (C1).
-func Owner(k rows.Key) string {
-	if k.Table < rows.Definition || k.Table == rows.Timer {
-		return k.Workflow
-	}
-	return ""
-}
-
 // local says whether a table is bookkeeping, of the store or of the changelog, and
 // no row of it is part of the state.
 func local(t rows.Table) bool { return t >= rows.Mark }

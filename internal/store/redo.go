@@ -97,7 +97,7 @@ func (s *Store) redoRow(b *pebble.Batch, owner string, row *ChunkRow) error {
 	switch {
 	case err != nil:
 		return err
-	case local(k.Table) || Owner(k) != owner:
+	case local(k.Table) || k.Owner() != owner:
 		return fmt.Errorf("key %x is not one of its rows", row.Key)
 	}
 	if row.Dead {

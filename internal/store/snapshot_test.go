@@ -105,7 +105,7 @@ func checkParts(t *rapid.T, sn *Snapshot, want map[string]string) {
 			again[sn.groups[owner].owner] = true
 			sn.Again(owner)
 			for k := range got {
-				if key, err := rows.ParseKey([]byte(k)); err != nil || Owner(key) == sn.groups[owner].owner {
+				if key, err := rows.ParseKey([]byte(k)); err != nil || key.Owner() == sn.groups[owner].owner {
 					delete(got, k)
 				}
 			}

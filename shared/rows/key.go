@@ -56,6 +56,16 @@ func (t Table) String() string {
 	return fmt.Sprintf("table %d", uint8(t))
 }
 
+// Owner is the workflow whose journal records alone change the row at k, so
+// that its header's applied position guards the row; or "" for rows of the
+// partition, which the marker's applied position guards (C1).
+func (k Key) Owner() string {
+	if k.Table < Definition || k.Table == Timer {
+		return k.Workflow
+	}
+	return ""
+}
+
 // timeFirst tables are ordered by A before the workflow.
 func timeFirst(t Table) bool { return t == Timer || t == Expiry || t == Outbox || t == Dirty }
 

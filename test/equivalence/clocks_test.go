@@ -8,16 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // clock is a machine's: the planners that run on it one after the other read it.
-// Its monotonic reading jumps with it, as partition.Clock cannot tell them apart:
+// Its monotonic reading jumps with it, as loop.Clock cannot tell them apart:
 // a jump back is worse here than it is in the world.
 type clock struct{ off atomic.Int64 } // from the broker's, nanoseconds
 
-// Now implements partition.Clock.
+// Now implements loop.Clock.
 func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
 
 // drift says how far clocks are off.
@@ -58,7 +58,7 @@ func (how drift) jumps(d workload.Dice, lease time.Duration) []jump {
 
 // allowed is how far a clock may be off the broker's.
 func allowed(lease time.Duration) time.Duration {
-	return partition.Settings{Lease: lease}.Complete().Margin / 2
+	return loop.Settings{Lease: lease}.Complete().Margin / 2
 }
 
 // skew lets the clocks of all machines jump. The returned function sets them right.
@@ -118,7 +118,7 @@ func (s stopper) Enabled(context.Context, slog.Level) bool { return true }
 func (s stopper) Handle(ctx context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		err, _ := a.Value.Any().(error)
-		if wrong, ok := errors.AsType[*partition.ClockError](err); ok {
+		if wrong, ok := errors.AsType[*loop.ClockError](err); ok {
 			what := "an owner that stops as its clock is behind"
 			if wrong.Ahead < 0 {
 				what = "an owner that stops as its clock is ahead"

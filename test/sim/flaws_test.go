@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 type flaw struct {
 	name   string
 	within uint64
-	flaws  partition.Flaws
+	flaws  loop.Flaws
 	kinds  []string  // of faults that show it; nil: all
 	seen   [2]uint64 // seeds that showed it last, over the model and the broker: they are tried first
 }
@@ -21,42 +21,42 @@ type flaw struct {
 // Where only some kinds of faults are named, others end most reigns before the flaw
 // matters.
 var flaws = []flaw{
-	{"a ledger is not asked", 100, partition.Flaws{NoLedger: true}, nil, [2]uint64{6, 1}},
-	{"what the ledger has forgotten is decided again", 200, partition.Flaws{NoWindow: true}, nil, [2]uint64{8, 24}},
-	{"a forwarded command is as young as its forward", 40, partition.Flaws{NewStamps: true}, nil, [2]uint64{16, 16}},
-	{"effects leave before their record counts", 100, partition.Flaws{EarlyEffects: true}, nil, [2]uint64{1, 1}},
-	{"queries are answered at once", 10, partition.Flaws{EarlyAnswers: true}, nil, [2]uint64{3, 1}},
-	{"queries are answered before commands are read", 40, partition.Flaws{UnreadAnswers: true}, nil, [2]uint64{24, 6}},
-	{"void records are replayed", 200, partition.Flaws{LenientReplay: true}, nil, [2]uint64{13, 13}},
-	{"a takeover is not read back", 20, partition.Flaws{NoReadBack: true}, []string{"coup", "move"}, [2]uint64{1, 5}},
-	{"a state is restored before the fence", 200, partition.Flaws{LateFence: true}, []string{"move"}, [2]uint64{14, 19}},
-	{"a stale store is used again", 40, partition.Flaws{AnyStore: true}, []string{"leave", "coup"}, [2]uint64{2, 5}},
-	{"positions are taken from committed offsets", 100, partition.Flaws{CommittedPositions: true}, nil, [2]uint64{2, 2}},
-	{"committed offsets that somebody has moved are obeyed", 40, partition.Flaws{CommittedPositions: true}, []string{"offsets", "move"}, [2]uint64{1, 1}},
-	{"committed offsets are not looked at", 10, partition.Flaws{BlindCursor: true}, nil, [2]uint64{1, 1}},
-	{"nothing is released again", 100, partition.Flaws{NoRerelease: true}, nil, [2]uint64{6, 3}},
-	{"tasks are published again before the inbox is read", 40, partition.Flaws{EarlyTasks: true}, nil, [2]uint64{3, 1}},
-	{"timers are forgotten at recovery", 100, partition.Flaws{NoTimers: true}, nil, [2]uint64{1, 3}},
-	{"what is dirty is forgotten", 20, partition.Flaws{ForgetDirty: true}, []string{"move"}, [2]uint64{3, 1}},
-	{"clocks are not compared", 60, partition.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}, [2]uint64{3, 11}},
-	{"one broker's clock counts", 60, partition.Flaws{OneClock: true}, []string{wrongStamps}, [2]uint64{18, 0}},
-	{"a planner that cannot serve keeps what it has", 60, partition.Flaws{Clings: true}, []string{lasting}, [2]uint64{3, 3}},
-	{"timeouts do not wait for the inputs", 160, partition.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}, [2]uint64{30, 30}},
-	{"the lease is not looked at", 60, partition.Flaws{NoLease: true}, nil, [2]uint64{19, 10}},
-	{"what is sent later does not look at the lease", 100, partition.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{2, 73}},
-	{"reads look no further than an open transaction", 60, partition.Flaws{DecidedEnds: true}, []string{"foreign"}, [2]uint64{1, 2}},
-	{"an input log may end below where it was read", 500, partition.Flaws{AnyEnds: true}, []string{"remake", "deaf"}, [2]uint64{403, 230}},
-	{"a log that is trimmed while it is looked at is another one", 60, partition.Flaws{TrimmedIsOther: true}, []string{retention, "move"}, [2]uint64{8, 1}},
-	{"a topic that was made anew is not read", 10, partition.Flaws{OldTopics: true}, []string{"remake"}, [2]uint64{1, 1}},
-	{"what ends the process is decided again", 9, partition.Flaws{NoSuspects: true}, []string{"stray"}, [2]uint64{3, 3}},
-	{"what recovery has to read again is in memory alone", 60, partition.Flaws{OriginalsInMemory: true}, []string{"stray"}, [2]uint64{5, 2}},
-	{"a checkpoint counts with its last part only", 60, partition.Flaws{LateRenewal: true}, []string{"move"}, [2]uint64{21, 21}},
-	{"a checkpoint never goes without positions", 40, partition.Flaws{AlwaysPositions: true}, []string{absent}, [2]uint64{4, 3}},
-	{"logs are trimmed to where they are read", 100, partition.Flaws{HastyTrims: true}, []string{"kill", "move", "wipe"}, [2]uint64{1, 1}},
-	{"logs are trimmed of what is young", 20, partition.Flaws{YoungTrims: true}, nil, [2]uint64{1, 1}},
-	{"losses are passed by without a word", 40, partition.Flaws{SilentLosses: true}, nil, [2]uint64{1, 1}},
-	{"decisions have no budget", 8, partition.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
-	{"checkpoints are not fenced", 40, partition.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{1, 6}},
+	{"a ledger is not asked", 100, loop.Flaws{NoLedger: true}, nil, [2]uint64{6, 1}},
+	{"what the ledger has forgotten is decided again", 200, loop.Flaws{NoWindow: true}, nil, [2]uint64{8, 24}},
+	{"a forwarded command is as young as its forward", 40, loop.Flaws{NewStamps: true}, nil, [2]uint64{16, 16}},
+	{"effects leave before their record counts", 100, loop.Flaws{EarlyEffects: true}, nil, [2]uint64{1, 1}},
+	{"queries are answered at once", 10, loop.Flaws{EarlyAnswers: true}, nil, [2]uint64{3, 1}},
+	{"queries are answered before commands are read", 40, loop.Flaws{UnreadAnswers: true}, nil, [2]uint64{24, 6}},
+	{"void records are replayed", 200, loop.Flaws{LenientReplay: true}, nil, [2]uint64{13, 13}},
+	{"a takeover is not read back", 20, loop.Flaws{NoReadBack: true}, []string{"coup", "move"}, [2]uint64{1, 5}},
+	{"a state is restored before the fence", 200, loop.Flaws{LateFence: true}, []string{"move"}, [2]uint64{14, 19}},
+	{"a stale store is used again", 40, loop.Flaws{AnyStore: true}, []string{"leave", "coup"}, [2]uint64{2, 5}},
+	{"positions are taken from committed offsets", 100, loop.Flaws{CommittedPositions: true}, nil, [2]uint64{2, 2}},
+	{"committed offsets that somebody has moved are obeyed", 40, loop.Flaws{CommittedPositions: true}, []string{"offsets", "move"}, [2]uint64{1, 1}},
+	{"committed offsets are not looked at", 10, loop.Flaws{BlindCursor: true}, nil, [2]uint64{1, 1}},
+	{"nothing is released again", 100, loop.Flaws{NoRerelease: true}, nil, [2]uint64{6, 3}},
+	{"tasks are published again before the inbox is read", 40, loop.Flaws{EarlyTasks: true}, nil, [2]uint64{3, 1}},
+	{"timers are forgotten at recovery", 100, loop.Flaws{NoTimers: true}, nil, [2]uint64{1, 3}},
+	{"what is dirty is forgotten", 20, loop.Flaws{ForgetDirty: true}, []string{"move"}, [2]uint64{3, 1}},
+	{"clocks are not compared", 60, loop.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}, [2]uint64{3, 11}},
+	{"one broker's clock counts", 60, loop.Flaws{OneClock: true}, []string{wrongStamps}, [2]uint64{18, 0}},
+	{"a planner that cannot serve keeps what it has", 60, loop.Flaws{Clings: true}, []string{lasting}, [2]uint64{3, 3}},
+	{"timeouts do not wait for the inputs", 160, loop.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}, [2]uint64{30, 30}},
+	{"the lease is not looked at", 60, loop.Flaws{NoLease: true}, nil, [2]uint64{19, 10}},
+	{"what is sent later does not look at the lease", 100, loop.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{2, 73}},
+	{"reads look no further than an open transaction", 60, loop.Flaws{DecidedEnds: true}, []string{"foreign"}, [2]uint64{1, 2}},
+	{"an input log may end below where it was read", 500, loop.Flaws{AnyEnds: true}, []string{"remake", "deaf"}, [2]uint64{403, 230}},
+	{"a log that is trimmed while it is looked at is another one", 60, loop.Flaws{TrimmedIsOther: true}, []string{retention, "move"}, [2]uint64{8, 1}},
+	{"a topic that was made anew is not read", 10, loop.Flaws{OldTopics: true}, []string{"remake"}, [2]uint64{1, 1}},
+	{"what ends the process is decided again", 9, loop.Flaws{NoSuspects: true}, []string{"stray"}, [2]uint64{3, 3}},
+	{"what recovery has to read again is in memory alone", 60, loop.Flaws{OriginalsInMemory: true}, []string{"stray"}, [2]uint64{5, 2}},
+	{"a checkpoint counts with its last part only", 60, loop.Flaws{LateRenewal: true}, []string{"move"}, [2]uint64{21, 21}},
+	{"a checkpoint never goes without positions", 40, loop.Flaws{AlwaysPositions: true}, []string{absent}, [2]uint64{4, 3}},
+	{"logs are trimmed to where they are read", 100, loop.Flaws{HastyTrims: true}, []string{"kill", "move", "wipe"}, [2]uint64{1, 1}},
+	{"logs are trimmed of what is young", 20, loop.Flaws{YoungTrims: true}, nil, [2]uint64{1, 1}},
+	{"losses are passed by without a word", 40, loop.Flaws{SilentLosses: true}, nil, [2]uint64{1, 1}},
+	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
+	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{1, 6}},
 }
 
 // This shows that the checkers can fail.
@@ -79,7 +79,7 @@ func noticed(t *testing.T, over int, options func(uint64) Options) {
 					o.Steps *= 2
 				}
 				if r := Run(o); r.Err != nil {
-					o.Flaws = partition.Flaws{}
+					o.Flaws = loop.Flaws{}
 					if sound := Run(o); sound.Err != nil {
 						t.Errorf("seed %d fails without the flaw: %v", seed, sound.Err)
 					}

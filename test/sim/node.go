@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -88,7 +89,7 @@ func slotName(slot int) string { return fmt.Sprintf("n%d", slot) }
 
 func storeDir(p int32) string { return "store-" + partitionName(p) }
 
-func (w *world) settings() partition.Settings {
+func (w *world) settings() loop.Settings {
 	s := w.plan.Settings
 	s.WriteDelay = writeDelay
 	s.RecordBytes = largeRecord - recordOverhead
@@ -99,7 +100,7 @@ func (w *world) settings() partition.Settings {
 
 // trimming is how owners trim their logs in a run: mostly soon, as there is little
 // time, else as they do by default.
-func trimming(seed uint64, s *partition.Settings) {
+func trimming(seed uint64, s *loop.Settings) {
 	if seed%3 > 0 {
 		s.History, s.TrimEvery = time.Duration(seed%5)*time.Second+time.Millisecond, time.Second
 	}
@@ -123,7 +124,7 @@ func (w *world) machine(p int32) machine.Machine {
 	return planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget})
 }
 
-// Now implements partition.Clock. A frozen process gets no answer until it wakes.
+// Now implements loop.Clock. A frozen process gets no answer until it wakes.
 func (n *node) Now() time.Time {
 	for {
 		n.mu.Lock()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 
 	"github.com/heddle-run/heddle/test/sim/workload"
@@ -22,7 +22,7 @@ type Options struct {
 	Faults   []Fault  // nil: drawn from the seed
 	Kinds    []string // of faults that are drawn; nil: all
 	Absent   []string // workflows of the plan, or meddling, whose clients do not come
-	Flaws    partition.Flaws
+	Flaws    loop.Flaws
 	Embedded bool         // over the embedded broker, instead of a model of brokers
 	Keep     bool         // the history's lines
 	Logger   *slog.Logger // of the planners; nil: silent

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestAShrunkRunStillFails(t *testing.T) {
 	for seed := uint64(1); seed < 40; seed++ {
 		o := options(seed)
-		o.Flaws = partition.Flaws{CommittedPositions: true}
+		o.Flaws = loop.Flaws{CommittedPositions: true}
 		whole := Run(o)
 		if whole.Err == nil || len(whole.Faults) < 5 {
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
@@ -84,7 +84,7 @@ func strangersPlan(script []byte) *workload.Plan {
 	id.Write(script)
 	return &workload.Plan{
 		Seed: 1, Partitions: 1, Takers: 1, Slots: 1 << 20,
-		Settings: partition.Settings{
+		Settings: loop.Settings{
 			Lease: 10 * time.Second, CheckpointInterval: 200 * time.Millisecond, Silence: 12 * time.Second, Pending: 8 * time.Second,
 			InflightRecords: 16, // what nothing takes would fill it
 		},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // Of a history are shown the workflow that fails, who owned its partition, and
@@ -48,7 +48,7 @@ func TestAHistoryShowsWhatConcernsTheFailure(t *testing.T) {
 func TestAFailureIsToldInFewLines(t *testing.T) {
 	for seed := uint64(1); seed < 40; seed++ {
 		o := options(seed)
-		o.Flaws = partition.Flaws{EarlyEffects: true}
+		o.Flaws = loop.Flaws{EarlyEffects: true}
 		if Run(o).Err == nil {
 			continue
 		}

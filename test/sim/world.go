@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -33,7 +34,7 @@ type world struct {
 	logger *slog.Logger
 	ledger *workload.Ledger
 	shared *store.Shared
-	stats  partition.Stats
+	stats  loop.Stats
 	began  time.Time
 
 	nodes      []*node // by slot; nil: it is down

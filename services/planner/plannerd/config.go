@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
@@ -27,11 +27,11 @@ type Config struct {
 	Instance string     // name of this planner, unique among those that run; host name
 	TokenKey events.Key // the deployment's secret, at least 16 bytes, equal on all planners
 
-	Partition  partition.Settings
-	Clock      partition.Clock // of leases and records; nil: the system's
-	CacheBytes int64           // of Pebble's blocks, for all partitions together; 64 MiB
-	MaxActive  int             // attempts of one workflow at a time; planner.DefaultMaxActive
-	Budget     machine.Budget  // of one decision
+	Partition  loop.Settings
+	Clock      loop.Clock     // of leases and records; nil: the system's
+	CacheBytes int64          // of Pebble's blocks, for all partitions together; 64 MiB
+	MaxActive  int            // attempts of one workflow at a time; planner.DefaultMaxActive
+	Budget     machine.Budget // of one decision
 
 	// Durability says what an acknowledgement of the broker survives, for
 	// readiness; nil: asked from the cluster.

@@ -7,9 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
-// metric is one counter of partition.Stats.
+// metric is one counter of loop.Stats.
 type metric struct {
 	desc  *prometheus.Desc
 	value *atomic.Uint64
@@ -22,14 +23,14 @@ type collector struct {
 	counters []metric
 	state    *prometheus.Desc
 	aside    *prometheus.Desc
-	stats    *partition.Stats
+	stats    *loop.Stats
 	claims   *claims
 	member   *prometheus.Desc
 	unfit    *prometheus.Desc
 	attend   *partition.Attendance
 }
 
-func newCollector(s *partition.Stats, c *claims, a *partition.Attendance) *collector {
+func newCollector(s *loop.Stats, c *claims, a *partition.Attendance) *collector {
 	count := func(name, help string, v *atomic.Uint64) metric {
 		return metric{prometheus.NewDesc("heddle_planner_"+name, help, nil, nil), v, 1}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -25,7 +26,7 @@ const readyWait = 5 * time.Second
 type Planner struct {
 	cfg   Config
 	wire  *wire
-	stats partition.Stats
+	stats loop.Stats
 	ready chan struct{}
 
 	set    *topics.Set

@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
@@ -93,7 +94,7 @@ func (w *world) planner(instance string) (*plannerd.Planner, func() error) {
 	p, err := plannerd.New(plannerd.Config{
 		Kafka: w.cluster.Config, DataDir: instance, FS: w.fs, Instance: instance,
 		TokenKey: events.Key("0123456789abcdef"), Logger: logger,
-		Partition: partition.Settings{Lease: 2 * time.Second, NeverRunsTwice: true},
+		Partition: loop.Settings{Lease: 2 * time.Second, NeverRunsTwice: true},
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
@@ -32,7 +33,7 @@ type sickbed struct {
 // skewed is a clock that is ahead by so many nanoseconds.
 type skewed struct{ atomic.Int64 }
 
-// Now implements partition.Clock.
+// Now implements loop.Clock.
 func (c *skewed) Now() time.Time { return time.Now().Add(time.Duration(c.Load())) }
 
 // lines counts what is logged.
@@ -75,7 +76,7 @@ func (s *sickbed) begin(instance string) *sickbed {
 	s.Planner, err = plannerd.New(plannerd.Config{
 		Kafka: s.w.cluster.Config, DataDir: instance, FS: s.disk, Instance: instance, Clock: &s.clock,
 		TokenKey: events.Key("0123456789abcdef"), Logger: slog.New(&s.log), Registerer: s.reg,
-		Partition: partition.Settings{Lease: shortLease},
+		Partition: loop.Settings{Lease: shortLease},
 	})
 	if err != nil {
 		s.w.t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -30,7 +30,7 @@ func begin(t *testing.T, cfg kafka.Config, window time.Duration, l *slog.Logger)
 	t.Helper()
 	p, err := plannerd.New(plannerd.Config{
 		Kafka: cfg, DataDir: "p", FS: vfs.NewMem(), Instance: "p", TokenKey: events.Key("0123456789abcdef"), Logger: l,
-		Partition: partition.Settings{Window: window},
+		Partition: loop.Settings{Window: window},
 	})
 	if err != nil {
 		t.Fatal(err)

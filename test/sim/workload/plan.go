@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // MaxKills bounds how often takers may be killed in one run: the policies of a
@@ -17,7 +17,7 @@ const MaxKills = 4
 type Plan struct {
 	Seed       uint64
 	Partitions int32
-	Settings   partition.Settings
+	Settings   loop.Settings
 	Rate       int // bytes of the changelog that a checkpoint writes in a second; 0: any number
 	Takers     int
 	Slots      int
@@ -112,7 +112,7 @@ func (p *Plan) Component(workflowID, component string) *Component {
 func NewPlan(seed uint64) *Plan {
 	d := NewDice(seed)
 	p := &Plan{Seed: seed, Partitions: int32(d.Between(1, 3)), Takers: d.Between(1, 2), Slots: Pick(d, 1, 2, 2, 3, 6)}
-	p.Settings = partition.Settings{
+	p.Settings = loop.Settings{
 		Lease:              Pick(d, 2*time.Second, 3*time.Second, 10*time.Second),
 		CheckpointInterval: Pick(d, 50*time.Millisecond, 200*time.Millisecond, time.Second),
 		LagRecords:         Pick(d, 0, uint64(20)),

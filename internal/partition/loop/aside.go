@@ -1,0 +1,370 @@
+package loop
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Outlet is a log that effects go to. Partition is -1 where it is not known, as
+// of a queue that has no topic.
+type Outlet struct {
+	Topic     string
+	Partition int32
+	Of        int32 // partitions of the topic; 0: that is not known
+}
+
+func (o Outlet) String() string {
+	if o.Partition < 0 {
+		return o.Topic
+	}
+	return fmt.Sprintf("%s/%d", o.Topic, o.Partition)
+}
+
+func compareOutlets(a, b Outlet) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Of, b.Of))
+}
+
+// aside are the effects whose outlets take nothing for now. Nothing outside may
+// stop the loop: they leave its bound, and memory but for their remains. The
+// outbox and the open attempts have them (E1).
+type aside struct {
+	lanes map[Outlet]*lane
+	notes notes
+}
+
+// lane is what waits for one outlet. While there is one, all that is released
+// for its outlet stands behind what waits: the order stays.
+type lane struct {
+	at     Outlet
+	back   []remains          // let out, and came back: they go first
+	list   []remains          // in the order of their records
+	newest map[string]remains // summaries in memory: the only one of its workflow that counts; nil: of other kinds
+	enough int                // of a list of tasks, above which those that are over leave it
+	beyond beyond             // what memory has no room for; not of tasks, whose attempts are in memory
+	probe  *Outgoing          // finds out whether it takes something, where nothing else waits
+	out    int                // let out, and not answered
+	told   bool               // in the owner's logs
+}
+
+// remains is what is left in memory of an effect that was set aside.
+type remains struct {
+	decided  events.Position
+	number   uint64
+	workflow string            // tasks and summaries
+	runnable events.RunnableID // tasks
+	kind     machine.EffectKind
+}
+
+func remainsOf(o *Outgoing) remains {
+	left := remains{decided: o.Decided, number: o.Number, kind: o.Kind}
+	if o.Kind == machine.TaskEffect || o.Kind == machine.StatusEffect {
+		left.workflow, left.runnable = o.Key, o.Runnable
+	}
+	return left
+}
+
+func (r *remains) row() rows.Key {
+	return rows.Key{Table: rows.Outbox, A: r.decided.Epoch, B: r.decided.Seq, C: r.number}
+}
+
+// before says whether an effect was decided before another one.
+func (r *remains) before(than *remains) bool {
+	return r.decided.Before(than.decided) || r.decided == than.decided && r.number < than.number
+}
+
+// ordered puts remains into their place, which is mostly the last.
+func ordered(list []remains, r remains) []remains {
+	i := len(list)
+	for i > 0 && r.before(&list[i-1]) {
+		i--
+	}
+	return slices.Insert(list, i, r)
+}
+
+// queued puts an effect behind those that wait for its outlet, if any do.
+func (p *Processor) queued(o *Outgoing) bool {
+	if len(p.aside.lanes) == 0 {
+		return false
+	}
+	l := p.aside.lanes[p.Log.Outlet(o)]
+	if l == nil {
+		return false
+	}
+	p.wait(l, o)
+	return true
+}
+
+// setAside keeps the remains of an effect until its outlet takes it.
+func (p *Processor) setAside(o *Outgoing, at Outlet, why error) {
+	l := p.aside.lanes[at]
+	if l == nil {
+		l = &lane{at: at}
+		if p.aside.lanes == nil {
+			p.aside.lanes = map[Outlet]*lane{}
+		}
+		p.aside.lanes[at] = l
+	}
+	if why != nil && !l.told {
+		l.told = true
+		p.Logger.Warn("effects wait until their log takes them", "log", at.String(), "error", why)
+	}
+	p.wait(l, o)
+}
+
+// wait adds an effect to a lane. What neither the outbox nor an attempt has is
+// dropped but for one, as a crash would do: who asked asks again.
+func (p *Processor) wait(l *lane, o *Outgoing) {
+	if !o.kept && o.Kind != machine.TaskEffect {
+		l.probe = o
+		return
+	}
+	o.aside = true
+	left := remainsOf(o)
+	if o.Kind == machine.StatusEffect && !p.supersedes(l, &left) {
+		return
+	}
+	if p.isBeyond(l, o, &left) {
+		p.leaveBeyond(l, &left)
+		return
+	}
+	switch {
+	case o.Kind == machine.TaskEffect: // in any order
+		l.list = append(l.list, left)
+	case o.lane == l:
+		l.back = ordered(l.back, left)
+	default:
+		l.list = ordered(l.list, left)
+	}
+	if o.Kind == machine.StatusEffect {
+		l.newest[left.workflow] = left
+	}
+	p.Stats.Aside.Add(1)
+	p.thin(l)
+}
+
+// live is how many effects of a lane are in memory.
+func (l *lane) live() int {
+	if l.newest != nil {
+		return len(l.newest)
+	}
+	return len(l.back) + len(l.list)
+}
+
+// supersedes says whether no newer summary of its workflow is in the memory of a lane.
+// One whose place another one takes is out: the newer record is behind its own.
+func (p *Processor) supersedes(l *lane, left *remains) bool {
+	if l.newest == nil {
+		l.newest = map[string]remains{}
+	}
+	old, known := l.newest[left.workflow]
+	if known && left.before(&old) {
+		p.acked = append(p.acked, left.row())
+		return false
+	}
+	if known {
+		p.acked = append(p.acked, old.row())
+		p.outrun(l, &old)
+	}
+	return true
+}
+
+// outrun takes a summary that is in the memory of a lane for out, and says whether it was
+// there. Its remains stay in the list and count no more.
+func (p *Processor) outrun(l *lane, left *remains) bool {
+	if l.newest[left.workflow] != *left {
+		return false
+	}
+	delete(l.newest, left.workflow)
+	p.Stats.Aside.Add(-1)
+	return true
+}
+
+// thin removes from the list of a lane what counts no more, once it is about half of it:
+// so it is as long as there are workflows in memory, or open attempts.
+func (p *Processor) thin(l *lane) {
+	switch {
+	case l.newest != nil:
+		if len(l.list) > 2*len(l.newest)+mostSpare {
+			l.list = slices.DeleteFunc(l.list, func(r remains) bool { return l.newest[r.workflow] != r })
+		}
+	case len(l.list) > max(l.enough, mostSpare) && l.list[0].kind == machine.TaskEffect:
+		n := len(l.list)
+		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return !p.stillOpen(&r) })
+		l.enough = 2 * len(l.list)
+		p.Stats.Aside.Add(int64(len(l.list) - n))
+	}
+}
+
+// stillOpen says whether the attempt of a task that is aside may still need it.
+func (p *Processor) stillOpen(left *remains) bool {
+	if p.landed.Position.Before(left.decided) {
+		return true // there will be one
+	}
+	at := p.watch.open[attemptKey{left.workflow, left.runnable}]
+	return at != nil && at.row.Decided == left.decided && !at.row.Notified
+}
+
+// overtaken forgets a summary that is aside: a newer one was sent.
+func (p *Processor) overtaken(o *Outgoing) {
+	left := remainsOf(o)
+	p.acked = append(p.acked, left.row())
+	l := p.aside.lanes[p.Log.Outlet(o)]
+	if l != nil && !p.outrun(l, &left) && l.beyond.on && p.forgetBeyond(&left) {
+		p.lessBeyond(l, 1)
+	}
+}
+
+// next removes the oldest that waits and can be made again: its record is in the
+// store, or, for a task, landed.
+func (l *lane) next(p *Processor) (remains, bool) {
+	from := &l.list
+	if len(l.back) > 0 && (len(l.list) == 0 || l.back[0].before(&l.list[0])) {
+		from = &l.back
+	}
+	if len(*from) == 0 && l.beyond.on {
+		p.fetch(l)
+	}
+	if len(*from) == 0 {
+		return remains{}, false
+	}
+	left := (*from)[0]
+	seen := p.stored.Position
+	if left.kind == machine.TaskEffect {
+		seen = p.landed.Position
+	}
+	if seen.Before(left.decided) {
+		return remains{}, false
+	}
+	if *from = (*from)[1:]; len(*from) == 0 {
+		*from = nil
+	}
+	return left, true
+}
+
+// TryAside lets the first of each lane out, about once a second: when it is
+// taken, others follow.
+func (p *Processor) TryAside() {
+	if len(p.aside.lanes) == 0 {
+		return
+	}
+	for _, l := range p.lanes() {
+		if l.out == 0 {
+			p.letOut(l, 1)
+		}
+	}
+}
+
+// lanes are those of all outlets, in order.
+func (p *Processor) lanes() []*lane {
+	all := make([]*lane, 0, len(p.aside.lanes))
+	for _, l := range p.aside.lanes { // order: sorted below
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b *lane) int { return compareOutlets(a.at, b.at) })
+	return all
+}
+
+// letOut lets so many of a lane out, while there is room for them.
+func (p *Processor) letOut(l *lane, most int) {
+	for most > 0 && p.fault == nil && p.roomAgain() {
+		left, ok := l.next(p)
+		if !ok {
+			break
+		}
+		if l.newest == nil {
+			p.Stats.Aside.Add(-1)
+		} else if !p.outrun(l, &left) { // a newer one took its place
+			continue
+		}
+		if o := p.remadeOf(&left); o != nil {
+			p.letOutOf(l, o)
+			most--
+		}
+	}
+	if l.out > 0 || len(l.back) > 0 || len(l.list) > 0 || l.beyond.on {
+		return
+	}
+	if l.probe != nil {
+		p.letOutOf(l, l.probe)
+		l.probe = nil
+		return
+	}
+	delete(p.aside.lanes, l.at)
+	if l.told {
+		p.Logger.Info("effects wait no longer", "log", l.at.String())
+	}
+}
+
+func (p *Processor) letOutOf(l *lane, o *Outgoing) {
+	o.lane, o.sent = l, true
+	l.out++
+	p.letGo(o)
+}
+
+// roomAgain leaves half of the loop's bound to what is decided anew, but for one.
+func (p *Processor) roomAgain() bool {
+	return p.outside.records < max(1, p.Settings.InflightRecords/2) && p.outside.bytes < p.Settings.InflightBytes/2
+}
+
+// remadeOf makes an effect of its remains; nil if it is over by now.
+func (p *Processor) remadeOf(left *remains) *Outgoing {
+	if left.kind == machine.TaskEffect {
+		if !p.stillOpen(left) {
+			return nil
+		}
+		k := attemptKey{left.workflow, left.runnable}
+		o, _ := p.remake(k, p.watch.open[k])
+		return o
+	}
+	row := &outboxRow{}
+	known, err := p.Stored.Get(left.row(), row)
+	if err != nil {
+		p.Fail(fmt.Errorf("reading the outbox: %w", err))
+	}
+	if !known {
+		return nil
+	}
+	return outgoing(left.row(), row)
+}
+
+// LeaveAside ends the count of what waits: a successor finds it again.
+func (p *Processor) LeaveAside() {
+	for _, l := range p.aside.lanes { // order: summed
+		p.Stats.Aside.Add(-int64(l.live() + l.beyond.n))
+	}
+	p.aside.lanes = nil
+}
+
+// answered takes the outcome of an effect that was let out of a lane: one that was
+// taken makes room for two.
+func (p *Processor) answered(l *lane, shut bool) {
+	l.out--
+	if !shut {
+		p.letOut(l, 2)
+	}
+}
+
+// Waiting tells an operator what waits, by outlet; beyond a few it counts.
+func (p *Processor) Waiting() []string {
+	notes := []string{}
+	more, logs := 0, 0
+	for _, l := range p.lanes() {
+		n := l.live() + l.beyond.n + l.out
+		switch {
+		case n == 0:
+		case len(notes) < mostNotes:
+			notes = append(notes, fmt.Sprintf("%d effects wait for %s", n, l.at))
+		default:
+			more, logs = more+n, logs+1
+		}
+	}
+	if logs > 0 {
+		notes = append(notes, fmt.Sprintf("%d effects wait for %d more logs", more, logs))
+	}
+	return notes
+}

@@ -1,0 +1,258 @@
+package loop
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// beyond is the part of a lane for which memory has no room: of it there are two keys
+// and a number. Its effects stand in the outbox, whatever the length of the outage,
+// and are read from there in the order of their records when those in memory are out.
+// While there are any, all that is decided later stays beyond memory too.
+type beyond struct {
+	on       bool
+	from, to rows.Key // of the outbox; those between may be of other lanes
+	n        int
+}
+
+const (
+	readAtOnce = 1024    // effects of a lane that are read from the outbox together
+	scanAtOnce = 1 << 14 // rows of the outbox that are looked at for them: there are other lanes
+	notesKept  = 1024    // of beyondKey, until they are written
+)
+
+// beyondKey is where it stands which summary of a workflow is the newest one beyond
+// memory: an older one leaves the outbox, so that it holds one of each workflow. No
+// effect has such a key, as no record has epoch 0. They are of a reign.
+func beyondKey(workflow string) rows.Key {
+	return rows.Key{Table: rows.Outbox, Workflow: workflow}
+}
+
+// firstEffect is where the effects in the outbox begin.
+var firstEffect = rows.Key{Table: rows.Outbox, A: 1}
+
+// beyondRow names a row of the outbox.
+type beyondRow struct{ Epoch, Seq, Number uint64 }
+
+// Fields implements wire.Message.
+func (r *beyondRow) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "epoch", &r.Epoch)
+	wire.Int(c, 2, "seq", &r.Seq)
+	wire.Int(c, 3, "number", &r.Number)
+}
+
+func (r *beyondRow) row() rows.Key {
+	return rows.Key{Table: rows.Outbox, A: r.Epoch, B: r.Seq, C: r.Number}
+}
+
+// notes are changes of rows of beyondKey that are not written yet.
+type notes struct {
+	writes []rows.Write
+	at     map[string]int // of a workflow
+}
+
+func (n *notes) put(workflow string, row *beyondRow) {
+	w := rows.Write{Key: beyondKey(workflow)}
+	if row != nil {
+		w.Row = row
+	}
+	if i, known := n.at[workflow]; known {
+		n.writes[i] = w
+		return
+	}
+	if n.at == nil {
+		n.at = map[string]int{}
+	}
+	n.at[workflow] = len(n.writes)
+	n.writes = append(n.writes, w)
+}
+
+// take removes them, to be written.
+func (n *notes) take() []rows.Write {
+	all := n.writes
+	*n = notes{}
+	return all
+}
+
+// isBeyond says whether an effect is to stay in the outbox alone. What comes back out of
+// its turn is older and belongs to what is in memory: it was on its way, which is bounded.
+func (p *Processor) isBeyond(l *lane, o *Outgoing, left *remains) bool {
+	switch {
+	case left.kind == machine.TaskEffect:
+		return false
+	case l.beyond.on:
+		return rows.Compare(left.row(), l.beyond.from) >= 0
+	case o.lane == l:
+		return false
+	}
+	last := len(l.list) - 1
+	return l.live() >= p.Settings.AsideRecords && (last < 0 || l.list[last].before(left))
+}
+
+// leaveBeyond leaves an effect in the outbox.
+func (p *Processor) leaveBeyond(l *lane, left *remains) {
+	b, k := &l.beyond, left.row()
+	if left.kind != machine.StatusEffect || p.newestBeyond(left) {
+		b.n++
+		p.Stats.Aside.Add(1)
+	}
+	if !b.on {
+		b.on, b.from, b.to = true, k, k
+	}
+	if rows.Compare(b.to, k) < 0 {
+		b.to = k
+	}
+}
+
+// newestBeyond makes a summary the newest of its workflow beyond memory, and says
+// whether it is the first. The older one of the two is out.
+func (p *Processor) newestBeyond(left *remains) bool {
+	k := left.row()
+	old := p.beyondOf(left.workflow)
+	if old != nil {
+		switch c := rows.Compare(k, old.row()); {
+		case c == 0:
+			return false
+		case c < 0:
+			p.acked = append(p.acked, k)
+			return false
+		}
+		p.acked = append(p.acked, old.row())
+	}
+	p.noteBeyond(left.workflow, &beyondRow{left.decided.Epoch, left.decided.Seq, left.number})
+	return old == nil
+}
+
+// beyondOf is the newest summary of a workflow beyond memory; nil: there is none.
+func (p *Processor) beyondOf(workflow string) *beyondRow {
+	if i, noted := p.aside.notes.at[workflow]; noted {
+		row, _ := p.aside.notes.writes[i].Row.(*beyondRow)
+		return row
+	}
+	row := &beyondRow{}
+	known, err := p.Stored.Get(beyondKey(workflow), row)
+	p.Fail(err)
+	if !known {
+		return nil
+	}
+	return row
+}
+
+// noteBeyond changes a row of beyondKey with the next batch, or now if they are many.
+func (p *Processor) noteBeyond(workflow string, row *beyondRow) {
+	p.aside.notes.put(workflow, row)
+	if len(p.aside.notes.writes) >= notesKept {
+		p.Fail(p.State.Commit(p.storedN, p.stored, p.aside.notes.take()))
+	}
+}
+
+// forgetBeyond takes a summary for one that is not beyond memory any more, and says
+// whether it was.
+func (p *Processor) forgetBeyond(left *remains) bool {
+	old := p.beyondOf(left.workflow)
+	if old == nil || old.row() != left.row() {
+		return false
+	}
+	p.noteBeyond(left.workflow, nil)
+	return true
+}
+
+func (p *Processor) lessBeyond(l *lane, n int) {
+	n = min(n, l.beyond.n)
+	l.beyond.n -= n
+	p.Stats.Aside.Add(-int64(n))
+}
+
+// forgetNotes drops what an earlier reign has left under beyondKey: what is in
+// the outbox is met again, and noted again where there is no room for it.
+func (p *Processor) forgetNotes() error {
+	for from := beyondKey(""); ; {
+		var old []rows.Write
+		err := p.Stored.Scan(from, func(k rows.Key, _ []byte) bool {
+			if rows.Compare(k, firstEffect) < 0 {
+				old = append(old, rows.Write{Key: k})
+			}
+			return len(old) < notesKept && rows.Compare(k, firstEffect) < 0
+		})
+		if err != nil || len(old) == 0 {
+			return err
+		}
+		if err := p.State.Commit(p.storedN, p.stored, old); err != nil {
+			return err
+		}
+		from = old[len(old)-1].Key
+	}
+}
+
+// fetch reads the next effects of a lane from the outbox, which is as it should be first.
+func (p *Processor) fetch(l *lane) {
+	if p.Write(); p.fault != nil {
+		return
+	}
+	found, err := p.scanBeyond(l)
+	if err != nil {
+		p.Fail(err)
+		return
+	}
+	p.lessBeyond(l, len(found))
+	for i := range found {
+		left := &found[i]
+		if left.kind == machine.StatusEffect {
+			p.forgetBeyond(left)
+			if !p.supersedes(l, left) {
+				continue
+			}
+			l.newest[left.workflow] = *left
+		}
+		l.list = ordered(l.list, *left)
+		p.Stats.Aside.Add(1)
+	}
+}
+
+// scanBeyond finds the next effects of a lane in the outbox, and moves its begin behind
+// them. It ends what is beyond if there are no more. Records that the store does not
+// have yet have their effects behind all others.
+func (p *Processor) scanBeyond(l *lane) (found []remains, err error) {
+	b := &l.beyond
+	seen, most, more := 0, min(readAtOnce, p.Settings.AsideRecords), false
+	var bad error
+	err = p.Stored.Scan(b.from, func(k rows.Key, value []byte) bool {
+		if over := rows.Compare(k, b.to) > 0; over || seen == scanAtOnce || len(found) == most {
+			b.from, more = k, !over
+			return false
+		}
+		seen++
+		row := &outboxRow{}
+		if bad = wire.Unmarshal(value, row); bad != nil {
+			return false
+		}
+		if o := outgoing(k, row); row.Original == nil && p.belongs(l, o) {
+			found = append(found, remainsOf(o))
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case bad != nil:
+		return nil, bad
+	case more:
+	case p.stored.Position.Before(events.Position{Epoch: b.to.A, Seq: b.to.B}):
+		if k := (rows.Key{Table: rows.Outbox, A: p.stored.Position.Epoch, B: p.stored.Position.Seq + 1}); rows.Compare(b.from, k) < 0 {
+			b.from = k
+		}
+	default:
+		p.lessBeyond(l, b.n-len(found))
+		b.on = false
+	}
+	return found, nil
+}
+
+// belongs says whether an effect in the outbox is of a lane. If its topic has got another
+// number of partitions since, it may be: sent twice is better than not at all.
+func (p *Processor) belongs(l *lane, o *Outgoing) bool {
+	at := p.Log.Outlet(o)
+	return at == l.at || at.Topic == l.at.Topic && at.Of != l.at.Of
+}

@@ -1,0 +1,165 @@
+package loop
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// PartitionPrefix begins the workflow ID of commands to a partition itself.
+const PartitionPrefix = "_partition/"
+
+// takeCommand decides one record of commands.
+func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
+	own := strings.HasPrefix(string(r.Key), PartitionPrefix)
+	if !own && p.foreign(r.Key) {
+		p.forward(r, ref)
+		return
+	}
+	var room [usualHeaders]events.Header // what is kept of a command is copied by who keeps it
+	cmd, bad := events.ParseCommand(r.Key, appendHeaders(room[:0], r), r.Value, PlaceID(r))
+	switch {
+	case bad != nil:
+		p.reject(r, ref, bad)
+		return
+	case own && cmd.Workflow != events.PartitionWorkflow(p.Partition):
+		p.reject(r, ref, &events.CommandError{Code: "wrong_partition", Path: "key",
+			Message: fmt.Sprintf("commands to %s are produced to that partition, this is %d", cmd.Workflow, p.Partition)})
+		return
+	}
+	p.command(r, ref, cmd, own)
+}
+
+// command decides a command that is understood, unless the ledger knows it.
+func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Command, own bool) {
+	d := &decision{ref: ref, command: cmd.Name, raw: r, in: machine.Input{
+		Workflow: cmd.Workflow, Source: events.FromCommands, ReplyTo: cmd.ReplyTo, Trace: cmd.Trace, Command: cmd, Quarantine: p.doubted(ref, cmd),
+	}}
+	v, entry := p.known(cmd, ref.Stamp)
+	if p.fault != nil {
+		return
+	}
+	if p.Flaws.NoLedger {
+		v = unseen
+	}
+	switch v {
+	case repeated:
+		p.repeat(cmd, entry)
+		return
+	case conflict:
+		p.Stats.Conflicts.Add(1)
+		d.own = refusal(cmd, "conflict", "another command was given under this id")
+	case tooOld:
+		d.own = refusal(cmd, "expired", "the command is older than the window in which repetitions are recognised")
+	default:
+		d.id, d.digest = cmd.DedupeID(), cmd.Digest
+	}
+	if own && d.own == nil {
+		p.operate(d, cmd)
+		return
+	}
+	p.decide(d)
+}
+
+// Undecided reports whether the ledger knows nothing of a command.
+func (p *Processor) Undecided(cmd *events.Command, stamp int64) bool {
+	v, _ := p.known(cmd, stamp)
+	return v == unseen
+}
+
+// known looks a command up; a state that cannot be read is a fault.
+func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *ledgerRow) {
+	defect := p.contained(func() {
+		if p.names.fresh(cmd.Workflow) {
+			p.State.Fresh(cmd.Workflow)
+		}
+		v, entry = p.lookUp(cmd, p.firstStamp(cmd, stamp))
+	})
+	if defect != "" {
+		p.Fail(fmt.Errorf("looking up a command: %s", defect))
+	}
+	return v, entry
+}
+
+// firstStamp is the stamp by which a command is young or old: that of its record,
+// or of the one that was forwarded. A partition that nobody owns for longer than the
+// window forwards what the ledger here was asked about long ago.
+func (p *Processor) firstStamp(cmd *events.Command, stamp int64) int64 {
+	if cmd.Written == 0 || p.Flaws.NewStamps {
+		return stamp
+	}
+	return min(cmd.Written, stamp)
+}
+
+func refusal(cmd *events.Command, code, message string) *events.CommandRefused {
+	return &events.CommandRefused{Command: cmd.Name, Code: code, Message: message}
+}
+
+// foreign says whether a key belongs to another partition.
+func (p *Processor) foreign(key []byte) bool {
+	return kafka.PartitionFor(key, p.Partitions) != p.Partition
+}
+
+// PlaceID stands in for the id of a command that has none: where its record is, and
+// when the broker stamped it. It is the same wherever the record is read again;
+// another record in its place, of a log that was cut, has another stamp.
+func PlaceID(r *kgo.Record) string {
+	b := make([]byte, 0, len(r.Topic)+48)
+	b = append(append(b, r.Topic...), '/')
+	b = append(strconv.AppendInt(b, int64(r.Partition), 10), '/')
+	b = append(strconv.AppendInt(b, r.Offset, 10), '@')
+	return string(strconv.AppendInt(b, r.Timestamp.UnixMilli(), 10))
+}
+
+// takeInbox decides one record of the inbox.
+func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
+	if p.foreign(r.Key) {
+		p.forward(r, ref)
+		return
+	}
+	msg, err := events.DecodeInbox(clone(r.Value))
+	if err != nil {
+		p.reject(r, ref, &events.CommandError{Code: "malformed", Message: err.Error()})
+		return
+	}
+	workflow := string(r.Key)
+	if h, ok := msg.(*events.TaskHeartbeat); ok {
+		if p.heard(workflow, h.Token); len(h.Details) == 0 {
+			p.Stats.Dropped.Add(1)
+			return
+		}
+	}
+	p.decide(&decision{ref: ref, raw: r, in: machine.Input{
+		Workflow: workflow, Source: events.FromInbox, Inbox: msg,
+	}})
+}
+
+// clone copies a value out of the fetch that brought it, so that a cached row
+// that keeps a part of it does not keep the whole fetch.
+func clone(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
+
+// usualHeaders is how many headers our clients' commands have at most.
+const usualHeaders = 8
+
+// appendHeaders appends the headers of a record; their values alias it.
+func appendHeaders(hs []events.Header, r *kgo.Record) []events.Header {
+	for _, h := range r.Headers {
+		hs = append(hs, events.Header{Key: h.Key, Value: h.Value})
+	}
+	return hs
+}
+
+// HeadersOf are the headers of a record, detached from it.
+func HeadersOf(r *kgo.Record) []events.Header {
+	hs := appendHeaders(nil, r)
+	for i := range hs {
+		hs[i].Value = clone(hs[i].Value)
+	}
+	return hs
+}

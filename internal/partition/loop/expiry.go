@@ -1,0 +1,93 @@
+package loop
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+const (
+	expireEvery = 64  // records between two looks at old entries
+	expireMost  = 512 // entries forgotten at one look, and those of the last page
+
+	// expirySpan is the time that a page of entries is about, as a power of two
+	// of ms, and expiryBlock the records that may add to it, as a power of two.
+	// The numbers are in keys of rows: they stay.
+	expirySpan  = 6
+	expiryBlock = 7
+)
+
+// expiryPage names the ledger entries of a span of time and a block of records.
+// Under load a row for each entry would cost more than the entry, and a row for all
+// of a span would have no bound.
+//
+// Versions of a page share their array: one is made from the other by appending
+// only, and there is no way back to an older one.
+type expiryPage struct{ Entries []entryName }
+
+// Fields implements wire.Message.
+func (e *expiryPage) Fields(c *wire.Codec) { wire.Repeated(c, 1, "entries", &e.Entries) }
+
+func (e *expiryPage) add(workflow, id string) {
+	e.Entries = append(e.Entries, entryName{workflow, id})
+}
+
+// entryName is what the key of a ledger entry says.
+type entryName struct{ Workflow, ID string }
+
+// Fields implements wire.Message.
+func (n *entryName) Fields(c *wire.Codec) {
+	wire.String(c, 1, "workflow", &n.Workflow)
+	wire.String(c, 2, "id", &n.ID)
+}
+
+// expiryKey is the page of a time (Unix ms) to which a record adds.
+func expiryKey(at int64, rec events.Position) rows.Key {
+	return rows.Key{Table: rows.Expiry, A: expirySpanOf(at), B: rec.Seq >> expiryBlock}
+}
+
+// expirySpanOf is the span of time that a time (Unix ms) is in.
+func expirySpanOf(at int64) uint64 { return uint64(at) >> expirySpan }
+
+// forget drops entries that nothing can need any more, at a place in the order of
+// records, so that replay forgets the same ones. The oldest command that may be
+// decided is a window behind the newest stamp, the oldest entry that it may repeat
+// is another window behind that.
+func (p *Processor) forget(rec *events.Record) {
+	if rec.Position.Seq%expireEvery != 0 {
+		return
+	}
+	oldest := p.horizon() - p.Settings.Window.Milliseconds()
+	if oldest <= 0 {
+		return
+	}
+	type aged struct {
+		key  rows.Key
+		page *expiryPage
+	}
+	var old []aged
+	names := 0
+	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
+		if k.A >= expirySpanOf(oldest) || names >= expireMost {
+			return false
+		}
+		old = append(old, aged{k, page})
+		names += len(page.Entries)
+		return true
+	})
+	for _, o := range old {
+		p.forgetPage(o.key, o.page)
+	}
+}
+
+// forgetPage drops a page and the entries that it names, unless they were made
+// again since.
+func (p *Processor) forgetPage(k rows.Key, page *expiryPage) {
+	p.tx.Delete(k)
+	for _, n := range page.Entries {
+		at := ledgerKey(n.Workflow, n.ID)
+		if e := rows.Get[ledgerRow](p.tx, at); e != nil && expirySpanOf(e.Time) == k.A {
+			p.tx.Delete(at)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// Leased says whether the lease has its margin left: only then effects are
+// released and queries answered (E5).
+func (p *Processor) Leased() bool {
+	return p.Flaws.NoLease || !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
+}
+
+// Renewal is until when a lease lasts that is renewed now. The owner counts from
+// now on whatever its clock does: so its successor may do so too (O2).
+func (p *Processor) Renewal() int64 { return p.RecordTime() + p.Settings.Lease.Milliseconds() }
+
+// Renew takes a renewal whose commit is known. One that is known only after
+// the old expiry does not count: the partition is acquired anew (O5).
+func (p *Processor) Renew(r Renewed) {
+	if !p.lease.Held() { // given up meanwhile
+		return
+	}
+	if p.lease.Expired(p.clock.now) {
+		p.Fail(ErrExpired)
+		return
+	}
+	next, err := p.lease.Renew(p.lease.Owner, p.lease.LeaseID, r.Until, p.epoch)
+	if err != nil {
+		p.Fail(err)
+		return
+	}
+	p.lease = next
+	if p.Leased() { // its commit may have taken long
+		p.unhold()
+	}
+}
+
+// LeaseOver says whether the lease has run out. Then nothing is decided (O5): the clock
+// may have jumped, and record time would never come back (J2).
+func (p *Processor) LeaseOver() bool { return !p.Flaws.NoLease && p.lease.Expired(p.clock.now) }
+
+// CheckLease ends the reign of an owner that could not renew in time, or whose
+// lease an operator released (O5).
+func (p *Processor) CheckLease() {
+	switch {
+	case p.LeaseOver():
+		p.Fail(ErrExpired)
+	case p.dismissed && !p.Flaws.NoLease:
+		p.Fail(errDismissed)
+	}
+}
+
+// NextWake is when the processor wants a step even if nothing arrives. Without
+// room to run ahead nothing that is due can be decided: what makes room arrives.
+func (p *Processor) NextWake() time.Duration {
+	next := p.lease.LeasedUntil
+	if p.Flaws.NoLease {
+		next = p.clock.now + p.Settings.Lease.Milliseconds()
+	}
+	if p.room() {
+		next = min(next, p.timers.next, p.watch.next)
+	}
+	if p.unwritten.records > 0 {
+		next = min(next, p.unwritten.since+p.Settings.WriteDelay.Milliseconds())
+	}
+	if len(p.reads.waiting) > 0 {
+		next = min(next, p.clock.now+1000)
+		if at := p.reads.next; at > 0 { // by the clock of the day
+			next = min(next, p.clock.now+at-p.clock.at.UnixMilli())
+		}
+	}
+	return time.Duration(max(0, next-p.clock.now)) * time.Millisecond
+}
+
+// WrongClock ends the reign: with such a clock nothing is decided (J2).
+func (p *Processor) WrongClock(e *ClockError) {
+	p.clock.wrong = true
+	p.Fail(e)
+}
+
+// GiveBack appends the release of the lease: from then on nothing is released (E5).
+func (p *Processor) GiveBack(by events.By) {
+	released := p.lease.ForceRelease(by)
+	p.record(released, nil)
+	p.lease = p.lease.Apply(released, p.epoch)
+}
+
+// Lease is the lease as the journal and the renewals say.
+func (p *Processor) Lease() authority.Lease { return p.lease }
+
+// LeaseLeft is how long the lease lasts yet.
+func (p *Processor) LeaseLeft() time.Duration {
+	return time.Duration(p.lease.LeasedUntil-p.clock.now) * time.Millisecond
+}

@@ -1,0 +1,222 @@
+package loop
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// watch is every open attempt that somebody has or should get, so that nothing
+// hangs (E3). It is made again from the Attempt rows at recovery.
+type watch struct {
+	open  map[attemptKey]*watched
+	next  int64               // Unix ms of the next sweep
+	asked map[string][]lookUp // queues whose offsets are asked for, and for whom
+	again []*again            // oldest first
+
+	unknown map[string]bool // queues whose offsets could not be told, which is in the log
+	spare   spares[watched]
+}
+
+type attemptKey struct {
+	workflow string
+	runnable events.RunnableID
+}
+
+// lookUp is an attempt whose queue is asked for: it, and where its task record was then.
+type lookUp struct {
+	attemptKey
+	decided events.Position
+	offset  int64
+}
+
+func compareAttempts(a, b attemptKey) int {
+	return cmp.Or(cmp.Compare(a.workflow, b.workflow), cmp.Compare(a.runnable, b.runnable))
+}
+
+// watched is one open attempt.
+type watched struct {
+	row       machine.Attempt
+	partition int32
+	offset    int64  // of its task record; -1 while that is not acknowledged
+	heard     int64  // Unix ms: notified ones are heard of since
+	looked    int64  // Unix ms: pending ones are released or were looked up since
+	stuck     string // why its task record cannot be out; empty: it can
+	again     *again // with whom it is to be published again, once the inbox is read; nil: it is not
+}
+
+func newWatch() watch {
+	return watch{open: map[attemptKey]*watched{}, asked: map[string][]lookUp{}, unknown: map[string]bool{}}
+}
+
+// try is what a record makes of a runnable's attempt.
+type try struct {
+	key  attemptKey
+	row  machine.Attempt
+	open bool
+}
+
+// appendTries appends what the changes of a record mean for attempts.
+func appendTries(tries []try, writes []rows.Write) []try {
+	for i := range writes {
+		w := &writes[i]
+		if w.Key.Table != rows.Runnable {
+			continue
+		}
+		t := try{key: attemptKey{w.Key.Workflow, events.RunnableID(w.Key.A)}}
+		if r, ok := w.Row.(machine.Watched); ok {
+			t.row, t.open = r.OpenAttempt()
+		}
+		tries = append(tries, t)
+	}
+	return tries
+}
+
+// note follows the row of an attempt as a record changes it.
+func (w *watch) note(t *try, now int64) {
+	k, row := t.key, &t.row
+	at := w.open[k]
+	if !t.open {
+		w.close(k, at)
+		return
+	}
+	if at == nil {
+		at = w.spare.take()
+		w.open[k] = at
+	}
+	if at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
+		*at = watched{row: *row, offset: -1, heard: now, looked: now}
+		return
+	}
+	if row.Notified && !at.row.Notified {
+		at.heard = now
+	}
+	at.row = *row
+}
+
+// close forgets an attempt, if it is known; nobody keeps what was known of it.
+func (w *watch) close(k attemptKey, at *watched) {
+	delete(w.open, k)
+	if at != nil {
+		w.spare.keep(at, watched{})
+	}
+}
+
+// out tells where the task record of an attempt is. One whose place is not known, as
+// its acknowledgement was lost, counts as the oldest: takers drop what they have.
+func (w *watch) out(o *Outgoing, now int64) {
+	at := w.open[attemptKey{o.Key, o.Runnable}]
+	if at != nil && at.row.Decided == o.Decided {
+		at.partition, at.offset, at.looked = o.partition, max(0, o.offset), now
+	}
+}
+
+// heard takes a heartbeat: an attempt of that token still runs. It advances
+// nothing but liveness and needs no record (J3).
+func (p *Processor) heard(workflow string, token []byte) {
+	t, err := events.PeekToken(token)
+	if err != nil || t.Workflow != workflow {
+		return
+	}
+	at := p.watch.open[attemptKey{workflow, t.Runnable}]
+	if at != nil && at.row.Attempt == t.Attempt && at.row.Decided == t.Decided {
+		at.heard = p.clock.now
+	}
+}
+
+// sweep looks, about once a second, for attempts whose taker is silent or whose
+// record may be gone. It decides in the order of their keys.
+func (p *Processor) sweep() bool {
+	if p.clock.now < p.watch.next {
+		return false
+	}
+	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
+	p.TryAside()
+	p.stillAgain()
+	silent, pending := p.overdue()
+	slices.SortFunc(silent, compareAttempts)
+	slices.SortFunc(pending, compareAttempts)
+	for _, k := range pending {
+		p.lookAfter(k)
+	}
+	did := false
+	for _, k := range silent {
+		did = p.silent(k) || did
+	}
+	return did
+}
+
+func (p *Processor) overdue() (silent, pending []attemptKey) {
+	silence, wait := p.Settings.Silence.Milliseconds(), p.Settings.Pending.Milliseconds()
+	for k, at := range p.watch.open { // order: sweep sorts both
+		switch {
+		case at.row.Detached:
+		case at.row.Notified && p.clock.now-at.heard >= silence:
+			silent = append(silent, k)
+		case at.row.Notified || at.again != nil || p.clock.now-at.looked < wait:
+		case at.stuck != "" || at.offset >= 0:
+			pending = append(pending, k)
+		}
+	}
+	return silent, pending
+}
+
+// silent gives up a notified attempt, but not before the inbox is read to an
+// end seen after its silence was complete (J5).
+func (p *Processor) silent(k attemptKey) bool {
+	at := p.watch.open[k]
+	if at == nil {
+		return false
+	}
+	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() && !p.Flaws.HastyTimers {
+		p.wantEnds()
+		return false
+	}
+	return p.lost(k, at.row.Attempt, "its taker fell silent")
+}
+
+// lookAfter asks whether a pending attempt's record is still to be taken, if it
+// can be out at all.
+func (p *Processor) lookAfter(k attemptKey) {
+	at := p.watch.open[k]
+	at.looked = p.clock.now
+	if at.stuck != "" {
+		p.giveUp(k, at.row.Decided, at.stuck)
+		return
+	}
+	queue := at.row.Queue
+	if len(p.watch.asked[queue]) == 0 {
+		p.Log.AskQueue(queue)
+	}
+	p.watch.asked[queue] = append(p.watch.asked[queue], lookUp{k, at.row.Decided, at.offset})
+}
+
+// keys are the open attempts in order.
+func (w *watch) keys() []attemptKey {
+	keys := make([]attemptKey, 0, len(w.open))
+	for k := range w.open { // order: sorted below
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, compareAttempts)
+	return keys
+}
+
+// unheard are the attempts, in the order of their keys, of which takers may have said
+// something that is lost: those that were decided before the inbox jumped.
+func (w *watch) unheard(jumped events.Position) []attemptKey {
+	return slices.DeleteFunc(w.keys(), func(k attemptKey) bool {
+		at := w.open[k]
+		return at.row.Detached || !at.row.Decided.Before(jumped)
+	})
+}
+
+// untaken are the others that nobody is known to have.
+func (w *watch) untaken(jumped events.Position) []attemptKey {
+	return slices.DeleteFunc(w.keys(), func(k attemptKey) bool {
+		at := w.open[k]
+		return at.row.Detached || at.row.Notified || at.row.Decided.Before(jumped)
+	})
+}

@@ -1,0 +1,103 @@
+package loop
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// givenUp are ways in which an open attempt is found to be lost, of a workflow
+// whose one attempt is out at offset 5 of its queue.
+var givenUp = map[string]func(m *model, task *Outgoing){
+	"its taker fell silent": func(m *model, task *Outgoing) {
+		m.report(task, func(token []byte) events.InboxMessage { return &events.TaskNotified{Token: token, Channel: "x"} })
+		m.mustStep()
+		m.ack()
+		m.silence()
+	},
+	"its task record cannot be delivered": func(m *model, task *Outgoing) {
+		m.batch.Produced = []Produced{{Out: task, Err: kerr.MessageTooLarge}}
+		m.mustStep()
+	},
+	"its task record cannot be made again": func(m *model, task *Outgoing) {
+		m.machine().Unmade = task.Key
+		m.batch.Produced = []Produced{{Out: task, Partition: 0, Offset: 5}}
+		m.mustStep()
+		m.now = m.now.Add(31 * time.Second)
+		m.mustStep()
+		m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 6, End: 9, Committed: 6}}}}
+		m.mustStep()
+		m.inboxRead()
+	},
+}
+
+// silence lets the time of a silent taker pass, and the inputs be read to its end.
+func (m *model) silence() {
+	m.t.Helper()
+	m.now = m.now.Add(16 * time.Second)
+	m.mustStep()
+	m.ends()
+	m.mustStep()
+	m.now = m.now.Add(time.Second)
+	m.mustStep()
+}
+
+func (m *model) machine() *looptest.Counter { return m.p.Machine.(*looptest.Counter) }
+
+// Whatever keeps an open attempt from its end is an end, with its reason (E3).
+func TestE3AnAttemptThatNobodyCanHaveIsLost(t *testing.T) {
+	for reason, give := range givenUp {
+		t.Run(reason, func(t *testing.T) {
+			m := newModel(t, Settings{Lease: time.Hour})
+			task := m.running("w")
+			give(m, task)
+			last := m.record(len(m.journal) - 1)
+			lost, ok := last.Events[0].(*events.RunnableLost)
+			if !ok || !strings.HasPrefix(lost.Error.Message, reason) {
+				t.Fatalf("the last record is %s: %+v", m.names(len(m.journal)-1), last.Events[0])
+			}
+			m.ack()
+			n := len(m.journal)
+			m.now = m.now.Add(time.Hour)
+			m.mustStep()
+			if len(m.journal) != n {
+				t.Errorf("the attempt is lost again: %s", m.names(n))
+			}
+		})
+	}
+}
+
+// A loss that meets a defect leaves the attempt open. It is looked at again,
+// and lost once the defect is gone.
+func TestJ6ALossThatMeetsADefectIsTriedAgain(t *testing.T) {
+	for reason, give := range givenUp {
+		t.Run(reason, func(t *testing.T) {
+			m := newModel(t, Settings{Lease: 24 * time.Hour})
+			task := m.running("w")
+			machine := m.machine()
+			machine.Lossless = "w"
+			give(m, task)
+			if got := m.names(len(m.journal) - 1); got != "WorkflowQuarantined " {
+				t.Fatalf("the last record is %s", got)
+			}
+			m.ack()
+			n := len(m.journal)
+			m.silence()
+			if len(m.journal) != n {
+				t.Fatalf("it is tried again at once: %s", m.names(n))
+			}
+			machine.Lossless = ""
+			m.now = m.now.Add(lossPause)
+			m.silence()
+			m.silence()
+			if len(m.journal) != n+1 || m.names(n) != "RunnableLost RunnableDispatched " {
+				t.Errorf("%d records behind the quarantine, want the loss", len(m.journal)-n)
+			}
+		})
+	}
+}

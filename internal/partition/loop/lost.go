@@ -1,0 +1,40 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// lossPause is how long an attempt rests whose loss was decided. The record of
+// its loss ends it long before; a decision that met a defect leaves it open.
+const lossPause = 10 * time.Minute
+
+// lost decides that an attempt's taker vanished.
+func (p *Processor) lost(k attemptKey, attempt uint32, reason string) bool {
+	at := p.watch.open[k]
+	if at == nil || at.row.Attempt != attempt {
+		return false
+	}
+	at.heard = p.clock.now + lossPause.Milliseconds()
+	at.looked = at.heard
+	p.Stats.Lost.Add(1)
+	return p.decide(&decision{in: machine.Input{
+		Workflow: k.workflow, Source: events.FromEngine,
+		Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Reason: reason},
+	}})
+}
+
+// giveUp lets an attempt be lost whose task record can never be out, in its turn
+// and, if that meets a defect, again.
+func (p *Processor) giveUp(k attemptKey, decided events.Position, reason string) {
+	p.urgent = append(p.urgent, func() bool {
+		at := p.watch.open[k]
+		if at == nil || at.row.Decided != decided {
+			return false
+		}
+		at.stuck = reason
+		return p.lost(k, at.row.Attempt, reason)
+	})
+}

@@ -1,0 +1,82 @@
+package loop
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/internal/replay"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// operate decides an operator's command to the partition itself. Each is a
+// recorded event with who and why.
+func (p *Processor) operate(d *decision, cmd *events.Command) {
+	switch b := cmd.Body.(type) {
+	case *events.ReleasePartition:
+		d.own = p.lease.ForceRelease(b.By)
+		d.after = func() { p.dismissed = true }
+	case *events.MarkPartitionStale:
+		stale := p.lease.MarkStale(b.Reason, b.By)
+		d.own = stale
+		d.after = func() { p.lease = p.lease.Apply(stale, p.epoch) }
+	case *events.ReplayPartition:
+		p.requestReplay(d, cmd, b)
+	case *events.AcceptLoss:
+		d.own = refusal(cmd, "no_loss", fmt.Sprintf("nothing of %s from offset %d to %d keeps the partition from going on", b.Log, b.From, b.To-1))
+	case *events.CheckpointWorkflow:
+		d.own = &events.CheckpointRequested{By: b.By}
+		d.after = func() { p.checkpointNow() }
+	default:
+		d.own = refusal(cmd, "invalid_command", fmt.Sprintf("%s is no command to a partition", cmd.Name))
+	}
+	p.decide(d)
+}
+
+// requestReplay rewinds the reading of an input log; the ledger makes it
+// harmless. A later place would skip inputs and is refused.
+func (p *Processor) requestReplay(d *decision, cmd *events.Command, b *events.ReplayPartition) {
+	if b.Cursor == "" {
+		d.own = &events.ReplayRequested{By: b.By}
+		d.after = func() { p.rewound = "" }
+		return
+	}
+	s, offset, ok := parseCursor(b.Cursor)
+	if !ok {
+		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%q is not of the form commands@OFFSET or inbox@OFFSET", b.Cursor))
+		return
+	}
+	if start := p.inputs[s].Start; offset < start {
+		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%s begins at %d: what was before is decided and deleted", s, start))
+		return
+	}
+	if offset > p.inputs[s].Next {
+		d.own = refusal(cmd, "invalid_cursor", fmt.Sprintf("%s has been read up to %d only", s, p.inputs[s].Next))
+		return
+	}
+	d.own = &events.ReplayRequested{Cursor: b.Cursor, By: b.By}
+	d.after = func() { p.rewound = b.Cursor }
+	p.rewind(s, offset)
+}
+
+// rewind makes the reading go on at an earlier place, from the decision on: what
+// is read behind the record that says so is read from there, or the position that
+// the next record tells would be ahead of it again.
+func (p *Processor) rewind(s events.Source, offset int64) {
+	l := &p.inputs[s]
+	l.Next, l.Last, l.seeking = offset, 0, true
+	p.Log.Seek(s, offset)
+}
+
+// parseCursor reads commands@OFFSET or inbox@OFFSET.
+func parseCursor(cursor string) (events.Source, int64, bool) {
+	r, err := replay.ParseRequest(cursor, events.FromCommands.String(), events.FromInbox.String())
+	if err != nil {
+		return 0, 0, false
+	}
+	if r.Log == events.FromInbox.String() {
+		return events.FromInbox, r.Offset, true
+	}
+	return events.FromCommands, r.Offset, true
+}
+
+// Cursor is what an operator has asked to be read again from; empty: nothing.
+func (p *Processor) Cursor() string { return p.rewound }

@@ -1,0 +1,208 @@
+package loop
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// replyAge is how old a record may be whose replies are given again at
+// recovery; nobody keeps waiting as long as the replies topic keeps records.
+const replyAge = 10 * 60 * 1000 // ms
+
+// NewProcessor makes the processor of a partition whose state is in c.State.
+func NewProcessor(c Config) *Processor {
+	p := &Processor{Config: c, tx: rows.Begin(c.State), watch: newWatch(), due: map[string]struct{}{}}
+	p.stored, p.landed, p.tail = c.Applied, c.Applied, c.Applied
+	p.epoch, p.seq = c.Applied.Position.Epoch, c.Applied.Position.Seq
+	p.timers = timers{next: math.MinInt64, idle: map[rows.Key]struct{}{}}
+	p.Tick()
+	return p
+}
+
+// Recall reads the partition's own rows.
+func (p *Processor) Recall() error {
+	for _, source := range Inputs {
+		l := &p.inputs[source]
+		if _, err := p.Stored.Get(positionKey(source), &l.Row); err != nil {
+			return fmt.Errorf("reading the position of %s: %w", source, err)
+		}
+		l.stamp = l.Row.Time
+	}
+	if _, err := p.Stored.Get(leaseKey, &p.lease); err != nil {
+		return fmt.Errorf("reading the lease: %w", err)
+	}
+	var replay replayRow
+	if _, err := p.Stored.Get(replayKey, &replay); err != nil {
+		return fmt.Errorf("reading the replay request: %w", err)
+	}
+	p.rewound = replay.Cursor
+	return nil
+}
+
+// replayRecord applies one record of the journal as it was applied when it was
+// made. guarded says that the partition's keys hold it already: then only the
+// rows of its workflow may need it (C1). A record that cannot be applied counts
+// as a quarantine, and is changed into one.
+func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bool) (outs []*Outgoing, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if defect := p.contain(v); defect != "" {
+				outs = p.defective(rec, defect, guarded)
+			}
+			err = p.fault
+		}
+		p.took(rec, at)
+	}()
+	out := p.replayed(rec, guarded)
+	if guarded {
+		if e, ok := About(rec).(*events.WorkflowQuarantined); ok {
+			p.dropTimer(e)
+		}
+		p.applyOwned(rec.Workflow)
+		return nil, nil
+	}
+	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &out, ""), rec, nil))
+	if bad := p.foldPositions(rec); bad != nil {
+		panic(bad) // contained above
+	}
+	p.apply()
+	return outs, nil
+}
+
+// took moves the processor behind a replayed record.
+func (p *Processor) took(rec *events.Record, at journal.Mark) {
+	p.tail = at
+	p.epoch, p.seq = rec.Position.Epoch, rec.Position.Seq
+	p.Tick() // it may have been made since the replay began
+	p.clock.met(rec.Time)
+	for _, e := range rec.Events {
+		p.lease = p.lease.Apply(e, rec.Position.Epoch)
+		if e, ok := e.(*events.ReplayRequested); ok {
+			p.rewound = e.Cursor
+		}
+	}
+}
+
+func (p *Processor) apply() {
+	p.n++
+	p.State.Apply(p.tx.Writes(), p.n)
+	p.tx.Reset()
+}
+
+// applyOwned keeps what a record changed of its workflow's own rows.
+func (p *Processor) applyOwned(workflow string) {
+	all := p.tx.Writes()
+	own := make([]rows.Write, 0, len(all))
+	for _, w := range all {
+		if workflow != "" && w.Key.Owner() == workflow {
+			own = append(own, w)
+		}
+	}
+	p.n++
+	p.State.Apply(own, p.n)
+	p.tx.Reset()
+}
+
+// worthwhile leaves out what is made otherwise or helps nobody any more: tasks
+// are made again from open attempts (E1), and old replies have no reader.
+func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing {
+	kept := outs[:0]
+	for _, o := range outs {
+		old := o.Kind == machine.ReplyEffect && p.clock.now-rec.Time > replyAge
+		if o.kept && !old {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// Rerelease lets out what is not known to be out: the outbox, and once the inbox is
+// read the tasks of open attempts that nobody has taken (E1, E3). What
+// there is no room for is set aside and follows. What was asked before may have taken longer than
+// the lease lasts (E5).
+func (p *Processor) Rerelease() error {
+	if p.Flaws.NoRerelease {
+		return nil
+	}
+	p.Tick()
+	if err := p.rereleaseKept(); err != nil {
+		return err
+	}
+	return p.rewatch()
+}
+
+// rereleaseKept lets out what the outbox has.
+func (p *Processor) rereleaseKept() error {
+	if err := p.forgetNotes(); err != nil {
+		return err
+	}
+	return scanOutbox(p.Stored, func(k rows.Key, row *outboxRow) {
+		o := outgoing(k, row)
+		switch {
+		case row.Original != nil: // its input is gone, as will be said
+		case p.roomAgain():
+			p.release(o)
+		default:
+			p.setAside(o, p.Log.Outlet(o), nil)
+		}
+	})
+}
+
+// rowScanner is a store whose rows are visited in the order of their keys.
+type rowScanner interface {
+	Scan(from rows.Key, visit func(k rows.Key, value []byte) bool) error
+}
+
+// scanOutbox visits the effects that are not known to be out.
+func scanOutbox(s rowScanner, visit func(rows.Key, *outboxRow)) error {
+	var bad error
+	err := s.Scan(firstEffect, func(k rows.Key, value []byte) bool {
+		row := &outboxRow{}
+		if bad = wire.Unmarshal(clone(value), row); bad == nil {
+			visit(k, row)
+		}
+		return bad == nil
+	})
+	if err == nil {
+		err = bad
+	}
+	if err != nil {
+		return fmt.Errorf("reading the outbox: %w", err)
+	}
+	return nil
+}
+
+// rewatch makes the list of open attempts again. The tasks of those that nobody
+// is known to have are published again once the inbox is read. So are all that were
+// decided before the inbox last jumped, as what takers have said of them may be lost:
+// the journal says so, whichever reign found it out, and however that one ended.
+func (p *Processor) rewatch() error {
+	var bad error
+	var tries []try
+	err := p.Stored.ScanTable(rows.Runnable, func(k rows.Key, value []byte) bool {
+		row := p.Machine.Watched()
+		if bad = wire.Unmarshal(clone(value), row); bad != nil {
+			return false
+		}
+		tries = appendTries(tries[:0], []rows.Write{{Key: k, Row: row}})
+		p.watch.note(&tries[0], p.clock.now)
+		return true
+	})
+	if err == nil {
+		err = bad
+	}
+	if err != nil {
+		return fmt.Errorf("reading open attempts: %w", err)
+	}
+	p.Tick() // all rows were read
+	jumped := p.inputs[events.FromInbox].Row.Jumped
+	p.publishAgain(p.watch.unheard(jumped), true)
+	p.publishAgain(p.watch.untaken(jumped), false)
+	return p.fault
+}
