@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -32,7 +33,7 @@ func Encode(rec *events.Record, names topics.Names, partition int32) *kgo.Record
 // every step.
 type frame struct {
 	record  kgo.Record
-	headers [2]kgo.RecordHeader // of all but takeovers
+	headers [3]kgo.RecordHeader // of all but takeovers
 	digits  [16]byte            // of epoch and seq, mostly
 	key     [32]byte            // of most workflows
 }
@@ -48,6 +49,9 @@ func Decode(in *kgo.Record) (*events.Record, error) {
 }
 
 func decode(in *kgo.Record, h Header) (*events.Record, error) {
+	if err := kafka.CheckFormat(in, events.Version); err != nil {
+		return nil, err
+	}
 	rec, err := events.DecodeRecord(in.Value)
 	if err != nil {
 		return nil, err

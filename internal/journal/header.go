@@ -8,9 +8,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Names of the headers, decimal ASCII each.
+// Names of the headers, decimal ASCII each, beside wire.FormatHeader: these are read
+// whatever the format is, so that all readers agree which records count.
 const (
 	epochHeader    = "e"
 	seqHeader      = "s"
@@ -37,6 +39,9 @@ func headerOf(rec *events.Record) Header {
 	return Header{Position: rec.Position, Takeover: rec.Position.Seq == 1, Replaces: rec.Replaces}
 }
 
+// version is the format header of the journal's records. Nobody changes it.
+var version = kgo.RecordHeader{Key: wire.FormatHeader, Value: wire.Format(events.Version)}
+
 // appendHeaders appends the Kafka headers of rec to list. Their values stand in
 // digits; when that grows, earlier ones stay where they are.
 func appendHeaders(list []kgo.RecordHeader, digits []byte, rec *events.Record) []kgo.RecordHeader {
@@ -51,7 +56,7 @@ func appendHeaders(list []kgo.RecordHeader, digits []byte, rec *events.Record) [
 	if h.Takeover {
 		add(replacesHeader, h.Replaces)
 	}
-	return list
+	return append(list, version)
 }
 
 var errHeaders = errors.New("no record of a journal: its headers")

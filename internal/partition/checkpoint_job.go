@@ -121,7 +121,7 @@ func (j *job) rowsOf(part store.Part) []*kgo.Record {
 	records := make([]*kgo.Record, 0, len(part.Rows)+4)
 	for i := range part.Rows {
 		rec := j.room.record()
-		*rec = kgo.Record{Topic: topic, Partition: j.r.o.p, Key: part.Rows[i].Key, Value: part.Rows[i].Value}
+		*rec = kgo.Record{Topic: topic, Partition: j.r.o.p, Key: part.Rows[i].Key, Value: part.Rows[i].Value, Headers: kafka.StateFormat}
 		records = append(records, rec)
 	}
 	return records
@@ -143,7 +143,7 @@ func (j *job) transact(ctx context.Context, records []*kgo.Record, owners int) e
 	}
 	records = append(records, j.redos.tombstones(h.names.State(), j.r.o.p, j.marked)...)
 	if j.marked {
-		records = append(records, kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), j.said))
+		records = append(records, kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), j.said, kafka.StateFormat...))
 	}
 	record, err := json.Marshal(j.published(commit))
 	if err != nil {

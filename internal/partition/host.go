@@ -241,6 +241,9 @@ func (h *Host) fillEffect(o *loop.Outgoing) {
 	if o.Kind == machine.StatusEffect && len(o.Value) == 0 {
 		o.Record.Value = nil // a tombstone
 	}
+	if o.Kind == machine.CancelEffect {
+		o.Record.Headers = kafka.TaskFormat
+	}
 	for _, header := range o.Headers {
 		o.Record.Headers = append(o.Record.Headers, kafka.Header(header.Key, header.Value))
 	}

@@ -105,7 +105,7 @@ func (r *reign) giveUp(ctx context.Context, loss *LossError, m *marker, word *ev
 	commit := r.commitOf(next, time.Time{})
 	records := []*kgo.Record{
 		journal.Encode(rec, r.host.names, r.o.p),
-		kafka.Placed(r.host.names.State(), r.o.p, markerKey.Append(nil), encodeMarker(next)),
+		kafka.Placed(r.host.names.State(), r.o.p, markerKey.Append(nil), encodeMarker(next), kafka.StateFormat...),
 	}
 	if err := r.txn.Run(ctx, records, commit); err != nil {
 		return err

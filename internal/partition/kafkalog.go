@@ -51,6 +51,7 @@ func (l *kafkaLog) Produce(o *loop.Outgoing) {
 		return
 	}
 	o.Fill(at.Topic, at.Partition)
+	o.Record.Headers = kafka.TaskFormat
 	l.send(l.host.effects, o)
 }
 

@@ -139,6 +139,13 @@ func (o *Owner) run(ctx context.Context) {
 			pause = retryPause
 		}
 		o.explain(err)
+		if isLater(err) { // what this program knows does not change
+			select {
+			case <-o.revoke:
+			case <-ctx.Done():
+			}
+			return
+		}
 		wait, stop := context.WithCancel(ctx)
 		go func() {
 			select {

@@ -115,6 +115,8 @@ func (o *Owner) blockedBy(err error) *BlockedError {
 		return blocked
 	case errors.As(err, &loss):
 		return &BlockedError{loss.Error()}
+	case isLater(err):
+		return &BlockedError{err.Error()}
 	case errors.As(err, &unreadable):
 		return &BlockedError{fmt.Sprintf("the journal record at offset %d counts and cannot be decoded: %v; start a planner that knows its format, or restore the journal", unreadable.Offset, unreadable.Err)}
 	case errors.As(err, &defect) && o.panicked == defect.Place:

@@ -51,7 +51,7 @@ func (w *clockWatch) leaders(ctx context.Context) ([]*clockProbe, error) {
 	var all []*clockProbe
 	for broker, partitions := range led { // order: sorted below
 		at := partitions[int(w.at)%len(partitions)]
-		rec := kafka.Keyed(topic, w.probeKey(at), events.EncodeInbox(&events.TaskHeartbeat{}))
+		rec := kafka.Keyed(topic, w.probeKey(at), events.EncodeInbox(&events.TaskHeartbeat{}), kafka.InboxFormat...)
 		all = append(all, &clockProbe{broker: broker, rec: rec})
 	}
 	if len(all) == 0 {

@@ -93,6 +93,9 @@ func (r *reader) read(ctx context.Context, topic string, p int32, from, to int64
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("reading %s/%d: %w", topic, p, err)
 		}
+		if fetches.IsClientClosed() {
+			return fmt.Errorf("reading %s/%d: %w", topic, p, kgo.ErrClientClosed)
+		}
 		if none {
 			if err := r.reaches(ctx, topic, p, to); err != nil {
 				return err

@@ -60,7 +60,7 @@ func (l *redoLogs) tombstones(topic string, p int32, marked bool) []*kgo.Record 
 			continue
 		}
 		for n := range s.Chunks {
-			all = append(all, kafka.Placed(topic, p, store.RedoKey(s.Area, n).Append(nil), nil))
+			all = append(all, kafka.Placed(topic, p, store.RedoKey(s.Area, n).Append(nil), nil, kafka.StateFormat...))
 		}
 	}
 	return all
@@ -109,7 +109,7 @@ func (j *job) chunks(part []store.DueRow) []*kgo.Record {
 	size := 0
 	flush := func() {
 		key := store.RedoKey(j.redo.Area, j.redo.Chunks).Append(nil)
-		records = append(records, kafka.Placed(j.r.host.names.State(), j.r.o.p, key, wire.Marshal(&chunk)))
+		records = append(records, kafka.Placed(j.r.host.names.State(), j.r.o.p, key, wire.Marshal(&chunk), kafka.StateFormat...))
 		j.redo.Chunks++
 		chunk.Rows, size = chunk.Rows[:0], 0
 	}

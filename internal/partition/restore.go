@@ -8,7 +8,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/store"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // openStore opens a store that is proven, or makes one from the changelog (O4).
@@ -49,7 +51,7 @@ func (r *reign) openStore(ctx context.Context) error {
 	switch {
 	case store.IsFull(err):
 		return needsRoom(err)
-	case errors.Is(err, store.ErrInUse): // what another process works on is not ours to wipe
+	case errors.Is(err, store.ErrInUse), isLater(err): // what another process works on is not ours to wipe
 		return err
 	case err != nil:
 		r.o.logger.Warn("the store cannot be opened, it is made again", "error", err)
@@ -164,6 +166,9 @@ func (r *reign) changelog(ctx context.Context, visit func(key, value []byte) err
 	var found []byte
 	mark := markerKey.Append(nil)
 	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
+		if err := kafka.CheckFormat(k, events.Version); err != nil {
+			return err
+		}
 		if bytes.Equal(k.Key, mark) {
 			found = k.Value
 			return nil
@@ -251,6 +256,9 @@ func (r *reign) newest(ctx context.Context) (*marker, error) {
 func (r *reign) stampedNewest(ctx context.Context) (*marker, int64, error) {
 	found, err := r.read.last(ctx, r.host.names.State(), r.o.p, markerKey.Append(nil))
 	if err != nil || found == nil {
+		return nil, 0, err
+	}
+	if err := kafka.CheckFormat(found, events.Version); err != nil {
 		return nil, 0, err
 	}
 	m, err := decodeMarker(found.Value)

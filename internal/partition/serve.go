@@ -46,8 +46,11 @@ func (r *reign) serve(ctx context.Context) error {
 			err = errors.Join(err, r.host.replaceJournal(r.log.journal))
 		}
 	}
-	if kafka.IsTooLarge(err) {
+	switch {
+	case kafka.IsTooLarge(err):
 		return r.tooLarge(ctx, err)
+	case isLater(err):
+		return r.halt(ctx, err)
 	}
 	return err
 }

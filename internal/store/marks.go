@@ -57,6 +57,7 @@ func (m *Marks) Fields(c *wire.Codec) {
 var (
 	marksKey   = rows.Key{Table: rows.Mark, A: 1}
 	appliedKey = rows.Key{Table: rows.Mark, A: 2}
+	formatKey  = rows.Key{Table: rows.Mark, A: 3}
 )
 
 // Marks are the store's marks as they are now.

@@ -53,6 +53,9 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) load() error {
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
 	if err := s.loadMarks(); err != nil {
 		return err
 	}

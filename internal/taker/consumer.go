@@ -191,7 +191,7 @@ func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
 // it is handed back as unknown.
 func (c *consumer) decode(r *kgo.Record) *Attempt {
 	a := &Attempt{Queue: c.queue, pool: c.pool, written: r.Timestamp.UnixMilli()}
-	err := wire.Unmarshal(r.Value, &a.Spec)
+	err := errors.Join(kafka.CheckFormat(r, events.TaskVersion), wire.Unmarshal(r.Value, &a.Spec))
 	own(&a.Spec)
 	a.Workflow = workflowOf(r.Key, a.Spec.IdempotencyKey)
 	var ok bool

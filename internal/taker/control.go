@@ -2,11 +2,13 @@ package taker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -34,7 +36,7 @@ func (t *Taker) heard(fetches kgo.Fetches) (failed bool) {
 
 func (t *Taker) cancelled(r *kgo.Record) {
 	var c events.TaskCancel
-	if err := wire.Unmarshal(r.Value, &c); err != nil {
+	if err := errors.Join(kafka.CheckFormat(r, events.TaskVersion), wire.Unmarshal(r.Value, &c)); err != nil {
 		t.log.Warn("a cancellation cannot be read", "workflow", string(r.Key), "offset", r.Offset, "error", err)
 		return
 	}

@@ -124,7 +124,7 @@ func (t *Taker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time
 	r.attempt, r.inbox.Message = a, m
 	key := len(a.Workflow)
 	r.room = wire.Append(append(r.room[:0], a.Workflow...), &r.inbox)
-	r.record = *kafka.Keyed(t.inbox, r.room[:key:key], r.room[key:])
+	r.record = *kafka.Keyed(t.inbox, r.room[:key:key], r.room[key:], kafka.InboxFormat...)
 	r.record.Timestamp = now
 	t.ledger.report(len(r.room))
 	t.produce(t.base, &r.record, r.promise)

@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-run/heddle/internal/taker"
 	"github.com/heddle-run/heddle/internal/taker/takertest"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 const soon = 5 * time.Second
@@ -209,16 +210,20 @@ func TestAnUnreadableRecordStopsNothing(t *testing.T) {
 		newer := p.Task("w", "echo", 1)
 		value := append(encode(newer), 0xfa, 0x3f, 1, 0) // field 1023: of a later version
 		p.Produce(kafka.Placed(p.Topics.Tasks("default"), 0, []byte("w"), value))
+		told := p.Task("w", "echo", 3)
+		p.Produce(kafka.Placed(p.Topics.Tasks("default"), 0, []byte("w"), encode(told), kafka.Header(wire.FormatHeader, []byte("2"))))
 		p.Dispatch("default", 0, "w", p.Task("w", "echo", 2))
-		if o := p.Outcome(soon); o.Outcome != events.OutcomeUnknownTask || string(o.Token) != string(newer.Token) {
-			t.Errorf("a record of a later version: %v, want it handed back", o.Outcome)
+		for _, later := range []*events.Task{newer, told} {
+			if o := p.Outcome(soon); o.Outcome != events.OutcomeUnknownTask || string(o.Token) != string(later.Token) {
+				t.Errorf("a record of a later version: %v, want it handed back", o.Outcome)
+			}
 		}
 		if o := p.Outcome(soon); string(o.Result) != "2" {
 			t.Errorf("the record behind it: %s, want 2", o.Result)
 		}
 		time.Sleep(time.Second)
-		if at := p.Committed("default", 0); at != 3 {
-			t.Errorf("committed %d, want 3: past all of them", at)
+		if at := p.Committed("default", 0); at != 4 {
+			t.Errorf("committed %d, want 4: past all of them", at)
 		}
 	})
 }

@@ -1,7 +1,15 @@
 package events
 
-// Version counts what the journal's records are and the state that they fold to.
-// It is in no record: an event keeps its number and its meaning for ever, and one
-// decoder reads them all. It names the golden journals that are kept of it, and
-// goes up with the first change of an event or of a row after a release.
-const Version = 1
+// Versions of the formats of internal records. A record says its own in a header
+// (wire.FormatHeader); whoever meets a later one than it knows stops there, and reads
+// all earlier ones for ever. A version goes up with the first change that an older
+// reader would not understand or would misread.
+const (
+	// Version is that of the journal's records and of the rows that they fold to: in
+	// stores and in the changelog. It names the golden journals that are kept of it.
+	Version = 1
+	// InboxVersion is that of what workers report.
+	InboxVersion = 1
+	// TaskVersion is that of tasks and of their cancellations.
+	TaskVersion = 1
+)

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 // PartitionPrefix begins the workflow ID of commands to a partition itself.
@@ -123,7 +125,15 @@ func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
 		p.forward(r, ref)
 		return
 	}
-	msg, err := events.DecodeInbox(clone(r.Value))
+	err := kafka.CheckFormat(r, events.InboxVersion)
+	if later := (*wire.FormatError)(nil); errors.As(err, &later) {
+		p.Fail(later)
+		return
+	}
+	var msg events.InboxMessage
+	if err == nil {
+		msg, err = events.DecodeInbox(clone(r.Value))
+	}
 	if err != nil {
 		p.reject(r, ref, &events.CommandError{Code: "malformed", Message: err.Error()})
 		return
