@@ -209,7 +209,7 @@ func (r *Reader) Read(ctx context.Context, rg Range, visit func(Entry) error) (P
 		rg.To = End(b.End)
 	}
 	s := stream{Range: rg, place: rg.From, visit: visit, reader: r}
-	if s.done() {
+	if rg.To >= 0 && rg.From.Offset >= int64(rg.To) {
 		return s.place, nil
 	}
 	cl, err := r.source.OpenLog()

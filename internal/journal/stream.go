@@ -22,50 +22,24 @@ type stream struct {
 // patience is how long nothing may come of a range before its end is asked for again.
 const patience = 5 * time.Second
 
-// poll waits for records, of a range with an end not for ever, and says whether there
-// were none. What has come counts, however late this process gets to see it: whoever
-// passes a record over takes all that follow for void (J1).
-func (s *stream) poll(ctx context.Context, cl Log) (fetches kgo.Fetches, none bool) {
-	if s.To < 0 {
-		return cl.PollFetches(ctx), false
-	}
-	some, stop := context.WithTimeout(ctx, patience)
-	defer stop()
-	fetches = cl.PollFetches(some)
-	return fetches, fetches.NumRecords() == 0 && some.Err() != nil
-}
-
-func (s *stream) done() bool { return s.To >= 0 && s.place.Offset >= int64(s.To) }
-
+// run reads the range to its end.
 func (s *stream) run(ctx context.Context, cl Log) error {
-	for !s.done() {
-		fetches, none := s.poll(ctx, cl)
-		if err := ctx.Err(); err != nil {
-			return s.wrap(err)
-		}
-		if none {
-			if err := s.reader.stuck(ctx, s.Partition, s.place.Offset, int64(s.To)); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, f := range fetches.Errors() {
-			if !kafka.IsRetriable(f.Err) {
-				return s.wrap(f.Err)
-			}
-		}
-		for records := fetches.RecordIter(); !records.Done() && !s.done(); {
-			rec := records.Next()
-			s.place.Offset = rec.Offset + 1
-			if err := s.record(rec); err != nil {
-				return err
-			}
-		}
+	var own error // which says where it was met
+	g := kafka.Range{
+		Topic: s.reader.topic, Partition: s.Partition, From: s.place.Offset, To: int64(s.To), Wait: patience,
+		Stalled: func(ctx context.Context, from int64) error {
+			own = s.reader.stuck(ctx, s.Partition, from, int64(s.To))
+			return own
+		},
 	}
-	return nil
-}
-
-func (s *stream) wrap(err error) error {
+	err := g.Read(ctx, cl, func(k *kgo.Record) error {
+		s.place.Offset = k.Offset + 1
+		own = s.record(k)
+		return own
+	})
+	if err == nil || own != nil {
+		return err
+	}
 	return fmt.Errorf("reading journal partition %d at offset %d: %w", s.Partition, s.place.Offset, err)
 }
 

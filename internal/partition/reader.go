@@ -62,15 +62,6 @@ func ask(ctx context.Context, list func(context.Context, ...string) (kadm.Listed
 	return kafka.OffsetOf(all, err, topic, p)
 }
 
-// poll waits for records for a while, and says whether there were none. What has come
-// counts, however late this process gets to see it.
-func (r *reader) poll(ctx context.Context) (fetches kgo.Fetches, none bool) {
-	some, stop := context.WithTimeout(ctx, askTimeout)
-	defer stop()
-	fetches = r.cl.PollFetches(some)
-	return fetches, fetches.NumRecords() == 0 && some.Err() != nil
-}
-
 // reaches finds out whether a log still reaches an end that it had: one that
 // lost its tail since would be waited for in vain.
 func (r *reader) reaches(ctx context.Context, topic string, p int32, to int64) error {
@@ -88,46 +79,21 @@ func (r *reader) read(ctx context.Context, topic string, p int32, from, to int64
 	}
 	r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(from)}})
 	defer r.cl.RemoveConsumePartitions(map[string][]int32{topic: {p}})
-	for next := from; next < to; {
-		fetches, none := r.poll(ctx)
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("reading %s/%d: %w", topic, p, err)
+	var own error // which says where it was met
+	g := kafka.Range{Topic: topic, Partition: p, From: from, To: to, Wait: askTimeout, Stalled: func(ctx context.Context, _ int64) error {
+		own = r.reaches(ctx, topic, p, to)
+		return own
+	}}
+	err := g.Read(ctx, r.cl, func(k *kgo.Record) error {
+		if !k.Attrs.IsControl() {
+			own = visit(k)
 		}
-		if fetches.IsClientClosed() {
-			return fmt.Errorf("reading %s/%d: %w", topic, p, kgo.ErrClientClosed)
-		}
-		if none {
-			if err := r.reaches(ctx, topic, p, to); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, f := range fetches.Errors() {
-			if f.Topic == topic && f.Partition == p && !kafka.IsRetriable(f.Err) {
-				return fmt.Errorf("reading %s/%d from %d: %w", topic, p, next, f.Err)
-			}
-		}
-		var err error
-		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
-			if f.Topic != topic || f.Partition != p {
-				return
-			}
-			for _, rec := range f.Records {
-				if err != nil || rec.Offset < next || rec.Offset >= to {
-					next = max(next, rec.Offset+1)
-					continue
-				}
-				next = rec.Offset + 1
-				if !rec.Attrs.IsControl() {
-					err = visit(rec)
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
+		return own
+	})
+	if err == nil || own != nil {
+		return err
 	}
-	return nil
+	return fmt.Errorf("reading %s/%d from %d: %w", topic, p, g.From, err)
 }
 
 // one is the record at an offset, or nil when there is none.
