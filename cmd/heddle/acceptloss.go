@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/services/readiness"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // acceptLossCmd lets a partition go on without records that are gone.
@@ -78,7 +78,7 @@ func (c *acceptLossCmd) show(a *app, cl *client.Client) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all.Partitions, func(p snapshot.Partition) bool { return p.Partition == c.Partition })
+	i := slices.IndexFunc(all.Partitions, func(p runtime.Partition) bool { return p.Partition == c.Partition })
 	if i < 0 {
 		return fmt.Errorf("nothing is known of partition %d; the known ones: heddle partitions", c.Partition)
 	}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/services/readiness"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // partitionsCmd is what concerns the planner partitions.
@@ -50,7 +50,7 @@ func printPartitions(w io.Writer, all *client.Readiness) {
 }
 
 // partitionRow is a partition, with its reasons not to be ready and its warnings.
-func partitionRow(p *snapshot.Partition, warnings []string) []string {
+func partitionRow(p *runtime.Partition, warnings []string) []string {
 	row := []string{strconv.Itoa(int(p.Partition)), "", "", partitionState(p), "", ""}
 	if owner := p.Authority.Owner; owner != nil {
 		row[1] = *owner
@@ -72,7 +72,7 @@ func partitionRow(p *snapshot.Partition, warnings []string) []string {
 }
 
 // partitionState is a word for what a partition is at.
-func partitionState(p *snapshot.Partition) string {
+func partitionState(p *runtime.Partition) string {
 	switch {
 	case p.Readiness.Ready:
 		return "ready"

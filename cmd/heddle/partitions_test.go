@@ -5,30 +5,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // Each partition has a line, with what keeps it from being ready and what it is warned
 // about; nothing of it reaches the terminal raw.
 func TestPartitionsAreListedWithTheirReasons(t *testing.T) {
 	cursor := "log/0@17"
-	owned := snapshot.Snapshot{
-		Authority: snapshot.Held("p1/3", "l", time.Now(), 4),
-		Replay:    snapshot.Replay{Cursor: &cursor},
-		Readiness: snapshot.Readiness{Ready: true},
+	owned := runtime.Snapshot{
+		Authority: runtime.Held("p1/3", "l", time.Now(), 4),
+		Replay:    runtime.Replay{Cursor: &cursor},
+		Readiness: runtime.Readiness{Ready: true},
 	}
-	free := snapshot.Snapshot{Readiness: snapshot.Readiness{Reasons: []string{"authority lease not acquired"}}}
+	free := runtime.Snapshot{Readiness: runtime.Readiness{Reasons: []string{"authority lease not acquired"}}}
 	late := owned
 	late.Replay.PendingEvents = 5
-	late.Readiness = snapshot.Readiness{Reasons: []string{"replay has 5 pending events"}}
+	late.Readiness = runtime.Readiness{Reasons: []string{"replay has 5 pending events"}}
 	stale := owned
 	stale.Authority.Stale = true
-	stale.Readiness = snapshot.Readiness{Reasons: []string{"authority lease is stale: \x1b[2J"}}
-	blocked := snapshot.Snapshot{Readiness: snapshot.Readiness{Reasons: []string{"blocked: the journal was made anew", "authority lease not acquired"}}}
+	stale.Readiness = runtime.Readiness{Reasons: []string{"authority lease is stale: \x1b[2J"}}
+	blocked := runtime.Snapshot{Readiness: runtime.Readiness{Reasons: []string{"blocked: the journal was made anew", "authority lease not acquired"}}}
 	all := &client.Readiness{Warnings: []string{"partition 0: a log is late", "partition 10: of another"}}
-	for p, s := range []snapshot.Snapshot{owned, free, late, stale, blocked} {
-		all.Partitions = append(all.Partitions, snapshot.Partition{Partition: int32(p), Snapshot: s})
+	for p, s := range []runtime.Snapshot{owned, free, late, stale, blocked} {
+		all.Partitions = append(all.Partitions, runtime.Partition{Partition: int32(p), Snapshot: s})
 	}
 	var out strings.Builder
 	printPartitions(&out, all)

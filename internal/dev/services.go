@@ -12,12 +12,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/services/readiness/readinessd"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // instance is the name of the one process of the deployment.
@@ -83,11 +83,11 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 	return p.Run(ctx)
 }
 
-func (d *Dev) durability() *snapshot.Durability {
+func (d *Dev) durability() *runtime.Durability {
 	if d.options.Memory {
-		return &snapshot.Durability{Local: "memory"}
+		return &runtime.Durability{Local: "memory"}
 	}
-	return &snapshot.Durability{Local: "cache"}
+	return &runtime.Durability{Local: "cache"}
 }
 
 // CrashPlanner ends the planner as kill -9 ends a process: nothing is flushed,

@@ -37,9 +37,7 @@ var table = []entry{
 	{"services/readiness", pure, "from snapshots to reasons"},
 	{"services/readiness/readinessd", service, "follows authority, publishes readiness"},
 
-	{"internal/authority", pure, "lease operations and their refusals"},
-	{"internal/backlog", pure, "delivery states of attempts"},
-	{"internal/replay", pure, "replay requests and their progress"},
+	{"internal/runtime", pure, "the runtime record of a partition: its lease, backlog, replay, readiness"},
 
 	{"internal/ask", shell, "commands and queries, matched with their replies"},
 	{"internal/broker", shell, "the embedded broker"},

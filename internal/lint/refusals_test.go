@@ -10,7 +10,7 @@ import (
 )
 
 // refusers are the packages that refuse for a planner.
-var refusers = []string{"shared/events", "services/planner", "internal/partition", "internal/authority"}
+var refusers = []string{"shared/events", "services/planner", "internal/partition", "internal/runtime"}
 
 // codeAt is which argument of a function is a refusal's code.
 var codeAt = map[string]int{"refuse": 0, "refuseAt": 0, "refusal": 1}

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // tell publishes why nobody serves the partition, if an operator has to act. The
@@ -32,7 +32,7 @@ func (r *reign) publishBlocked(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	rec := snapshot.Record{SchemaVersion: snapshot.SchemaVersion, Epochs: []snapshot.Epoch{}, Notes: []string{}}
+	rec := runtime.Record{SchemaVersion: runtime.SchemaVersion, Epochs: []runtime.Epoch{}, Notes: []string{}}
 	if last != nil {
 		if err := json.Unmarshal(last.Value, &rec); err != nil {
 			return fmt.Errorf("reading the partition's last record: %w", err)

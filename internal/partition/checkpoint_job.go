@@ -9,11 +9,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
-	"github.com/heddle-run/heddle/shared/snapshot"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -31,18 +30,18 @@ type job struct {
 	all    bool
 	marker marker // of every part, but for what the parts before and after it mean
 
-	lease    authority.Lease // as the part at hand renews it
-	until    time.Time       // when the part at hand gives its positions up; zero: never
-	record   snapshot.Record // that the part at hand publishes
-	told     int64           // what was committed of the journal before, or nowhere
-	floor    journal.Mark    // what was committed as replay-from already
-	redos    redoLogs        // as they are with the part at hand
-	redo     *store.RedoLog  // of the owner whose rows are given in pieces; nil: of none
-	whole    bool            // all of redo is in the changelog, and counts
-	owners   int             // of the snapshot, whose rows are at their keys with the part at hand
-	marked   bool            // the part at hand has a marker
-	finished bool            // all parts are written
-	said     []byte          // the marker that was committed last, where all that it says may go without saying
+	lease    runtime.Lease  // as the part at hand renews it
+	until    time.Time      // when the part at hand gives its positions up; zero: never
+	record   runtime.Record // that the part at hand publishes
+	told     int64          // what was committed of the journal before, or nowhere
+	floor    journal.Mark   // what was committed as replay-from already
+	redos    redoLogs       // as they are with the part at hand
+	redo     *store.RedoLog // of the owner whose rows are given in pieces; nil: of none
+	whole    bool           // all of redo is in the changelog, and counts
+	owners   int            // of the snapshot, whose rows are at their keys with the part at hand
+	marked   bool           // the part at hand has a marker
+	finished bool           // all parts are written
+	said     []byte         // the marker that was committed last, where all that it says may go without saying
 
 	room  recordRoom
 	bytes int

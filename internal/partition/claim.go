@@ -10,10 +10,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // waitStep is how often a waiting claimant looks for a release.
@@ -112,12 +111,12 @@ func (r *reign) term() int64 {
 	return r.epochs[i].Term
 }
 
-func publishedLease(value []byte) (authority.Lease, error) {
-	var rec snapshot.Record
+func publishedLease(value []byte) (runtime.Lease, error) {
+	var rec runtime.Record
 	if err := json.Unmarshal(value, &rec); err != nil {
-		return authority.Lease{}, fmt.Errorf("reading the published lease: %w", err)
+		return runtime.Lease{}, fmt.Errorf("reading the published lease: %w", err)
 	}
-	l, err := authority.FromPublished(rec.Authority)
+	l, err := runtime.FromPublished(rec.Authority)
 	if err != nil {
 		return l, fmt.Errorf("reading the published lease: %w", err)
 	}
@@ -154,7 +153,7 @@ func (r *reign) await(ctx context.Context, until int64) error {
 }
 
 // excluded says whether a lease keeps this owner out now.
-func (r *reign) excluded(l authority.Lease, until int64) bool {
+func (r *reign) excluded(l runtime.Lease, until int64) bool {
 	s := r.host.Settings
 	switch {
 	case !l.Held(), l.Owner == r.host.Owner, s.BrokerIsOurs:

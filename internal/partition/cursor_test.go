@@ -16,7 +16,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition/loop"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // memberless is a cluster whose groups take positions of anybody, unless the
@@ -87,7 +87,7 @@ type cursors struct {
 	said *lines
 	sum  int64 // of what w was given
 
-	record snapshot.Record // the newest, under mu
+	record runtime.Record // the newest, under mu
 }
 
 // overCursors runs a test over one partition whose checkpoints commit positions. A
@@ -102,7 +102,7 @@ func overCursors(t *testing.T, f func(r *cursors)) {
 		r.tail(r.names.Authority(), func(k *kgo.Record) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			x.record = snapshot.Record{}
+			x.record = runtime.Record{}
 			if err := json.Unmarshal(k.Value, &x.record); err != nil {
 				t.Errorf("a published record cannot be read: %v", err)
 			}
@@ -115,7 +115,7 @@ func overCursors(t *testing.T, f func(r *cursors)) {
 
 // reigned lets an owner serve a while, and returns what it has published before it
 // left.
-func (r *cursors) reigned() snapshot.Record {
+func (r *cursors) reigned() runtime.Record {
 	r.t.Helper()
 	s := r.start("a", 0)
 	s.await(Owning)
@@ -179,7 +179,7 @@ func (r *cursors) blocked() string {
 }
 
 // noted are the notes about the committed cursor.
-func noted(rec snapshot.Record) (all []string) {
+func noted(rec runtime.Record) (all []string) {
 	for _, n := range rec.Notes {
 		if strings.HasPrefix(n, CursorDiffers) || strings.HasPrefix(n, CursorUnknown) {
 			all = append(all, n)

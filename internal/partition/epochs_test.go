@@ -10,7 +10,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition/loop"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // A partition whose owners change all the time remembers the last of them only.
@@ -45,14 +45,14 @@ func TestALongChainOfEpochsIsCutByTheNextOwner(t *testing.T) {
 		}
 		r.must(r.producer.ProduceSync(context.Background(),
 			kafka.Placed(r.names.State(), p, markerKey.Append(nil), encodeMarker(m))).FirstErr())
-		published := make(chan snapshot.Record, 100)
+		published := make(chan runtime.Record, 100)
 		b := r.start("b", p)
 		defer b.leave()
 		if epoch := b.await(Owning).Epoch; epoch != before+1 {
 			t.Errorf("epoch %d follows %d", epoch, before)
 		}
 		r.tail(r.names.Authority(), func(k *kgo.Record) {
-			var rec snapshot.Record
+			var rec runtime.Record
 			if err := json.Unmarshal(k.Value, &rec); err != nil {
 				t.Errorf("a published record cannot be read: %v", err)
 			}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/replay"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/wire"
 	"github.com/heddle-run/heddle/shared/wire/wiretest"
 )
@@ -24,16 +24,16 @@ func FuzzRows(f *testing.F) {
 		if l, err := publishedLease(b); err == nil && l.Held() != (l.LeasedUntil > 0) {
 			t.Errorf("%q is the lease %+v", b, l)
 		}
-		if r, err := replay.ParseRequest(string(b), "commands", "inbox"); err == nil {
+		if r, err := runtime.ParseReplayRequest(string(b), "commands", "inbox"); err == nil {
 			checkRequest(t, r)
 		}
 	})
 }
 
 // checkRequest holds that a request for a replay is read from its printed form.
-func checkRequest(t *testing.T, r replay.Request) {
+func checkRequest(t *testing.T, r runtime.ReplayRequest) {
 	t.Helper()
-	again, err := replay.ParseRequest(fmt.Sprintf("%s@%d", r.Log, r.Offset), "commands", "inbox")
+	again, err := runtime.ParseReplayRequest(fmt.Sprintf("%s@%d", r.Log, r.Offset), "commands", "inbox")
 	if err != nil || again != r || r.Offset < 0 {
 		t.Errorf("%+v is read as %+v, %v", r, again, err)
 	}

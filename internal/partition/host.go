@@ -15,10 +15,10 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // recoveriesAtOnce bounds the partitions of a process that read their changelog
@@ -47,7 +47,7 @@ type HostConfig struct {
 	LeaseID    func() string                        // a new one each time; nil: random
 	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
 	Flaws      loop.Flaws
-	Durability *snapshot.Durability
+	Durability *runtime.Durability
 	Logger     *slog.Logger
 	Stats      *loop.Stats
 }

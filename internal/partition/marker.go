@@ -5,10 +5,10 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
-	"github.com/heddle-run/heddle/shared/snapshot"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -128,10 +128,10 @@ func since(epochs []epochRow, start int64) []epochRow {
 	return epochs
 }
 
-func published(epochs []epochRow) []snapshot.Epoch {
-	out := make([]snapshot.Epoch, len(epochs))
+func published(epochs []epochRow) []runtime.Epoch {
+	out := make([]runtime.Epoch, len(epochs))
 	for i, e := range epochs {
-		out[i] = snapshot.Epoch{Epoch: e.Epoch, Offset: e.Offset}
+		out[i] = runtime.Epoch{Epoch: e.Epoch, Offset: e.Offset}
 	}
 	return out
 }

@@ -3,43 +3,41 @@ package partition
 import (
 	"slices"
 
-	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition/loop"
-	"github.com/heddle-run/heddle/internal/replay"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // published is the partition's runtime record as the next checkpoint publishes
 // it (document 7).
-func (r *reign) published(lease authority.Lease) snapshot.Record {
+func (r *reign) published(lease runtime.Lease) runtime.Record {
 	p := r.proc
 	_, dirty := r.store.Dirty()
-	rec := snapshot.Record{
-		SchemaVersion: snapshot.SchemaVersion,
+	rec := runtime.Record{
+		SchemaVersion: runtime.SchemaVersion,
 		Authority:     lease.Published(),
 		Durability:    r.host.Durability,
 		Epochs:        published(r.epochs),
 		Notes:         slices.Concat(p.Waiting(), r.notes, r.host.clock.notes()),
-		Checkpoint: &snapshot.Checkpoint{
-			At: snapshot.FormatTime(p.Now()), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
+		Checkpoint: &runtime.Checkpoint{
+			At: runtime.FormatTime(p.Now()), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},
 	}
 	rec.Backlog = p.Backlog()
-	state := replay.State{Cursor: p.Cursor(), Pending: r.unread(), LastID: r.lastID}
+	state := runtime.ReplayState{Cursor: p.Cursor(), Pending: r.unread(), LastID: r.lastID}
 	rec.Replay = state.Published()
 	return rec
 }
 
 // published is the record as the part at hand publishes it: with the cursor that the
 // planners' group has once the part is committed, unless an operator has asked for one.
-func (j *job) published(commit *kafka.Commit) snapshot.Record {
+func (j *job) published(commit *kafka.Commit) runtime.Record {
 	rec, at := j.record, j.told
 	if commit != nil {
 		at = j.marker.needs()
 	}
 	if rec.Replay.Cursor == nil && at != nowhere {
-		text := replay.Cursor(j.r.host.names.Journal(), j.r.o.p, at)
+		text := runtime.ReplayCursor(j.r.host.names.Journal(), j.r.o.p, at)
 		rec.Replay.Cursor = &text
 	}
 	return rec

@@ -18,8 +18,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // purge deletes the records of a log below its end, as retention does.
@@ -67,7 +67,7 @@ func TestInputsThatRetentionTookAreJournaled(t *testing.T) {
 		r.purge(r.names.Commands(), p, from+1)
 		notes := make(chan []string, 100)
 		r.tail(r.names.Authority(), func(k *kgo.Record) {
-			var rec snapshot.Record
+			var rec runtime.Record
 			if json.Unmarshal(k.Value, &rec) == nil && len(rec.Notes) > 0 {
 				notes <- rec.Notes
 			}
@@ -151,10 +151,10 @@ func TestAJournalThatLostItsTailBlocksThePartition(t *testing.T) {
 }
 
 // publishedRecords are the records of partition 0, oldest first.
-func (r *rig) publishedRecords() (all []snapshot.Record) {
+func (r *rig) publishedRecords() (all []runtime.Record) {
 	r.t.Helper()
 	r.eachOf(r.names.Authority(), func(k *kgo.Record) error {
-		all = append(all, snapshot.Record{})
+		all = append(all, runtime.Record{})
 		return json.Unmarshal(k.Value, &all[len(all)-1])
 	})
 	return all

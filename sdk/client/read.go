@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // Get is the workflow as of now: a consistent read.
@@ -106,7 +106,7 @@ func (c *Client) List(ctx context.Context, f Filter) (*Page[Workflow], error) {
 
 // Readiness is whether each planner partition is ready, and why not, as the readiness
 // service has published it.
-type Readiness = snapshot.Aggregate
+type Readiness = runtime.Aggregate
 
 // Readiness is that of the deployment. It is the gateway's, too: not over Kafka.
 func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"github.com/heddle-run/heddle/internal/definitions"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/services/gateway/view"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // listDefinitions answers with one page of the names under which definitions are
@@ -53,7 +53,7 @@ func (g *Gateway) named(name string, count useCount) NamedDefinition {
 }
 
 func version(e definitions.Entry, open *OpenWorkflows) Version {
-	return Version{Name: e.Name, Version: e.Version, Digest: e.Digest, RegisteredAt: snapshot.FormatTime(e.Registered), Open: open}
+	return Version{Name: e.Name, Version: e.Version, Digest: e.Digest, RegisteredAt: runtime.FormatTime(e.Registered), Open: open}
 }
 
 // useCount is how many open workflows use any of some definitions; nil while that is not known.

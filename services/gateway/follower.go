@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // follower keeps the newest record of each key of authority and readiness.
@@ -99,7 +99,7 @@ func (f *follower) take(r *kgo.Record) {
 		return
 	}
 	p, err := strconv.ParseInt(string(r.Key), 10, 32)
-	var rec snapshot.Record
+	var rec runtime.Record
 	if err == nil {
 		err = json.Unmarshal(r.Value, &rec)
 	}

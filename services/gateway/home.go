@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // homePage is what a browser finds at the root. It loads nothing from elsewhere.
@@ -90,8 +90,8 @@ func (g *Gateway) partitionsOf(page *home, now time.Time) {
 		page.Reasons = []string{why}
 		return
 	}
-	rec, _ := g.follow.shown(snapshot.AggregateKey)
-	var all snapshot.Aggregate
+	rec, _ := g.follow.shown(runtime.AggregateKey)
+	var all runtime.Aggregate
 	if err := json.Unmarshal(rec.value, &all); err != nil {
 		page.Reasons = []string{"the readiness record cannot be read: " + err.Error()}
 		return

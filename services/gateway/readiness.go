@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // noReadiness is the reason when nothing was published yet.
@@ -16,12 +16,12 @@ const noReadiness = "no readiness record: the readiness service has not publishe
 // it says something at least every AggregateEvery while it runs. Empty when it
 // can.
 func (g *Gateway) silence(now time.Time) string {
-	all, ok := g.follow.shown(snapshot.AggregateKey)
+	all, ok := g.follow.shown(runtime.AggregateKey)
 	switch {
 	case !ok:
 		return noReadiness
-	case now.Sub(all.at) > 3*snapshot.AggregateEvery:
-		return "the readiness record is of " + snapshot.FormatTime(all.at) + ": the readiness service does not run"
+	case now.Sub(all.at) > 3*runtime.AggregateEvery:
+		return "the readiness record is of " + runtime.FormatTime(all.at) + ": the readiness service does not run"
 	}
 	return ""
 }
@@ -29,11 +29,11 @@ func (g *Gateway) silence(now time.Time) string {
 // getReadiness passes the aggregate on; without a recent one it says so.
 func (g *Gateway) getReadiness(w http.ResponseWriter, r *http.Request) error {
 	if why := g.silence(time.Now()); why != "" {
-		return writeJSON(w, r, http.StatusOK, snapshot.Aggregate{
-			SchemaVersion: snapshot.SchemaVersion, Reasons: []string{why}, Warnings: []string{}, Partitions: []snapshot.Partition{},
+		return writeJSON(w, r, http.StatusOK, runtime.Aggregate{
+			SchemaVersion: runtime.SchemaVersion, Reasons: []string{why}, Warnings: []string{}, Partitions: []runtime.Partition{},
 		})
 	}
-	all, _ := g.follow.shown(snapshot.AggregateKey)
+	all, _ := g.follow.shown(runtime.AggregateKey)
 	writeBytes(w, r, http.StatusOK, "application/json", all.value)
 	return nil
 }
@@ -62,7 +62,7 @@ func (g *Gateway) getPartitionReadiness(w http.ResponseWriter, r *http.Request) 
 		writeBytes(w, r, http.StatusOK, "application/json", one.value)
 		return nil
 	}
-	return writeJSON(w, r, http.StatusOK, snapshot.Snapshot{
-		SchemaVersion: snapshot.SchemaVersion, Readiness: snapshot.Readiness{Reasons: []string{or(why, noReadiness)}},
+	return writeJSON(w, r, http.StatusOK, runtime.Snapshot{
+		SchemaVersion: runtime.SchemaVersion, Readiness: runtime.Readiness{Reasons: []string{or(why, noReadiness)}},
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // schemas makes JSON schemas of Go types. Types with a name stand once among
@@ -21,7 +21,7 @@ type schemas struct {
 var (
 	rawType        = reflect.TypeFor[json.RawMessage]()
 	durationType   = reflect.TypeFor[events.Duration]()
-	durabilityType = reflect.TypeFor[snapshot.Durability]()
+	durabilityType = reflect.TypeFor[runtime.Durability]()
 )
 
 // ref is the schema of an answer's type.

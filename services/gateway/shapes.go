@@ -3,8 +3,8 @@ package gateway
 import (
 	"encoding/json"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // The shapes of answers. Bodies that planners made are passed on as they are;
@@ -132,9 +132,9 @@ type Graph struct {
 
 type (
 	// DeploymentReadiness is what the readiness service published of all partitions.
-	DeploymentReadiness struct{ snapshot.Aggregate }
+	DeploymentReadiness struct{ runtime.Aggregate }
 	// PartitionReadiness is what it published of one.
-	PartitionReadiness struct{ snapshot.Snapshot }
+	PartitionReadiness struct{ runtime.Snapshot }
 )
 
 // anyObject and anyDocument have no fields of their own.

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // Aggregate is the whole deployment at a time: list holds every partition of the
 // topics, in order. Reasons and warnings begin with `partition P: `.
-func Aggregate(list []Published, now time.Time, l Limits) snapshot.Aggregate {
-	a := snapshot.Aggregate{
-		SchemaVersion: snapshot.SchemaVersion, Reasons: []string{}, Warnings: []string{},
-		Partitions: make([]snapshot.Partition, len(list)),
+func Aggregate(list []Published, now time.Time, l Limits) runtime.Aggregate {
+	a := runtime.Aggregate{
+		SchemaVersion: runtime.SchemaVersion, Reasons: []string{}, Warnings: []string{},
+		Partitions: make([]runtime.Partition, len(list)),
 	}
 	for p := range list {
 		s := Snapshot(list[p], now)
-		a.Partitions[p] = snapshot.Partition{Partition: int32(p), Snapshot: s}
+		a.Partitions[p] = runtime.Partition{Partition: int32(p), Snapshot: s}
 		for _, reason := range s.Readiness.Reasons {
 			a.Reasons = append(a.Reasons, fmt.Sprintf("partition %d: %s", p, reason))
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/services/readiness"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 var (
@@ -19,30 +19,30 @@ var (
 func ptr[T any](v T) *T { return &v }
 
 // record makes a record; change alters it.
-func record(a snapshot.Authority, change ...func(*snapshot.Record)) readiness.Published {
-	r := &snapshot.Record{SchemaVersion: 1, Authority: a, Notes: []string{}}
+func record(a runtime.Authority, change ...func(*runtime.Record)) readiness.Published {
+	r := &runtime.Record{SchemaVersion: 1, Authority: a, Notes: []string{}}
 	for _, f := range change {
 		f(r)
 	}
 	return readiness.Published{Record: r}
 }
 
-func stale(a snapshot.Authority, reason string) snapshot.Authority {
+func stale(a runtime.Authority, reason string) runtime.Authority {
 	a.Stale, a.StaleReason = true, &reason
 	return a
 }
 
-func pending(n uint64) func(*snapshot.Record) {
-	return func(r *snapshot.Record) { r.Replay.PendingEvents = n }
+func pending(n uint64) func(*runtime.Record) {
+	return func(r *runtime.Record) { r.Replay.PendingEvents = n }
 }
 
-func blocked(why string) func(*snapshot.Record) {
-	return func(r *snapshot.Record) { r.Blocked = &why }
+func blocked(why string) func(*runtime.Record) {
+	return func(r *runtime.Record) { r.Blocked = &why }
 }
 
 func TestReasonsAreExact(t *testing.T) {
-	held := snapshot.Held("w1", "l1", future, 3)
-	renewed := snapshot.Held("w1", "l2", future.Add(time.Second), 3)
+	held := runtime.Held("w1", "l1", future, 3)
+	renewed := runtime.Held("w1", "l2", future.Add(time.Second), 3)
 	broken := held
 	broken.LeasedUntil = ptr("tomorrow")
 	endless := held
@@ -59,25 +59,25 @@ func TestReasonsAreExact(t *testing.T) {
 		{"no record", readiness.Published{}, []string{"authority lease not acquired"}},
 		{"AU08 stale", record(stale(held, "expired")), []string{"authority lease is stale: expired"}},
 		{"AU13 stale again", record(stale(held, "second")), []string{"authority lease is stale: second"}},
-		{"AU14 released", record(snapshot.Authority{}), []string{"authority lease not acquired"}},
-		{"AU17 stale while free", record(stale(snapshot.Authority{}, "x")), []string{"authority lease not acquired"}},
+		{"AU14 released", record(runtime.Authority{}), []string{"authority lease not acquired"}},
+		{"AU17 stale while free", record(stale(runtime.Authority{}, "x")), []string{"authority lease not acquired"}},
 		{"AU18 stale without a reason", record(stale(held, "")), []string{"authority lease is stale: "}},
-		{"AU19 expired by the clock", record(snapshot.Held("w1", "l1", past, 3)), []string{"authority lease expired: 2026-01-02T03:04:04Z"}},
-		{"expires at the instant", record(snapshot.Held("w1", "l1", now, 3)), []string{"authority lease expired: 2026-01-02T03:04:05Z"}},
-		{"stale and expired", record(stale(snapshot.Held("w1", "l1", past, 3), "gone")),
+		{"AU19 expired by the clock", record(runtime.Held("w1", "l1", past, 3)), []string{"authority lease expired: 2026-01-02T03:04:04Z"}},
+		{"expires at the instant", record(runtime.Held("w1", "l1", now, 3)), []string{"authority lease expired: 2026-01-02T03:04:05Z"}},
+		{"stale and expired", record(stale(runtime.Held("w1", "l1", past, 3), "gone")),
 			[]string{"authority lease is stale: gone", "authority lease expired: 2026-01-02T03:04:04Z"}},
 		{"malformed time", record(broken), []string{`authority lease invalid: leased_until "tomorrow" is no RFC 3339 time`}},
 		{"no time", record(endless), []string{"authority lease invalid: leased_until is missing"}},
 		{"empty owner", record(nameless), []string{"authority lease invalid: the owner is empty"}},
 		{"malformed record", readiness.Published{Malformed: "unexpected end"}, []string{"authority lease invalid: unexpected end"}},
 		{"RP06 replaying", record(held, pending(5)), []string{"replay has 5 pending events"}},
-		{"RP07 no lease and replaying", record(snapshot.Authority{}, pending(5)),
+		{"RP07 no lease and replaying", record(runtime.Authority{}, pending(5)),
 			[]string{"authority lease not acquired", "replay has 5 pending events"}},
-		{"blocked", record(snapshot.Held("w1", "l1", past, 3), blocked("the journal is gone")),
+		{"blocked", record(runtime.Held("w1", "l1", past, 3), blocked("the journal is gone")),
 			[]string{"blocked: the journal is gone", "authority lease expired: 2026-01-02T03:04:04Z"}},
 		{"blocked under a lease that lasts", record(held, blocked("it hides")), []string{"blocked: it hides"}},
-		{"backlog and deferral never block", record(held, func(r *snapshot.Record) {
-			r.Backlog = snapshot.Backlog{Pending: 9, Failed: 9, Deferred: 9}
+		{"backlog and deferral never block", record(held, func(r *runtime.Record) {
+			r.Backlog = runtime.Backlog{Pending: 9, Failed: 9, Deferred: 9}
 			r.Replay.DeferredLeaderNotification = true
 		}), nil},
 	} {
@@ -102,7 +102,7 @@ func TestSnapshotHasAllKeysAndNulls(t *testing.T) { // PS01
 
 func TestDurabilityComesBackAsItWas(t *testing.T) {
 	for _, text := range []string{`"memory"`, `"cache"`, `"fsync"`, `{"replicated":{"rf":3,"min_isr":2}}`} {
-		var d snapshot.Durability
+		var d runtime.Durability
 		if err := json.Unmarshal([]byte(text), &d); err != nil {
 			t.Fatal(err)
 		}
@@ -110,18 +110,18 @@ func TestDurabilityComesBackAsItWas(t *testing.T) {
 			t.Errorf("%s comes back as %s, %v", text, b, err)
 		}
 	}
-	if err := json.Unmarshal([]byte(`"stone"`), new(snapshot.Durability)); err == nil {
+	if err := json.Unmarshal([]byte(`"stone"`), new(runtime.Durability)); err == nil {
 		t.Error("a durability that is none was taken")
 	}
 }
 
 func TestAggregateIsReadyWhenEveryPartitionIs(t *testing.T) {
-	held := record(snapshot.Held("w1", "l1", future, 3))
+	held := record(runtime.Held("w1", "l1", future, 3))
 	a := readiness.Aggregate([]readiness.Published{held, held}, now, readiness.Limits{})
 	if !a.Ready || len(a.Reasons) != 0 || len(a.Partitions) != 2 || a.Partitions[1].Partition != 1 {
 		t.Fatalf("got %+v", a)
 	}
-	a = readiness.Aggregate([]readiness.Published{held, {}, record(snapshot.Held("w1", "l1", past, 3), pending(2))}, now, readiness.Limits{})
+	a = readiness.Aggregate([]readiness.Published{held, {}, record(runtime.Held("w1", "l1", past, 3), pending(2))}, now, readiness.Limits{})
 	want := []string{
 		"partition 1: authority lease not acquired",
 		"partition 2: authority lease expired: 2026-01-02T03:04:04Z",
@@ -138,7 +138,7 @@ func TestAggregateIsReadyWhenEveryPartitionIs(t *testing.T) {
 // What is unread is warned about also where no planner was ever there.
 func TestUnreadRecordsAreWarnedOf(t *testing.T) {
 	unread := []readiness.Unread{{Topic: "the-inputs", Since: now, Retention: 48 * time.Hour}}
-	held := record(snapshot.Held("w1", "l1", future, 3))
+	held := record(runtime.Held("w1", "l1", future, 3))
 	held.Unread = unread
 	a := readiness.Aggregate([]readiness.Published{held, {Unread: unread}}, now, readiness.Limits{})
 	const says = "a record of the-inputs has been unread since 2026-01-02T03:04:05Z, and the cluster deletes it when it is older than 48h0m0s (retention.ms): let a planner read it, or raise that"
@@ -151,9 +151,9 @@ func TestUnreadRecordsAreWarnedOf(t *testing.T) {
 }
 
 func TestWarningsDoNotBlock(t *testing.T) {
-	p := record(snapshot.Held("w1", "l1", future, 3), func(r *snapshot.Record) {
+	p := record(runtime.Held("w1", "l1", future, 3), func(r *runtime.Record) {
 		r.Backlog.OldestPendingSince = ptr("2026-01-02T03:00:00Z")
-		r.Checkpoint = &snapshot.Checkpoint{At: "2026-01-02T03:03:00Z", IntervalMs: 1000}
+		r.Checkpoint = &runtime.Checkpoint{At: "2026-01-02T03:03:00Z", IntervalMs: 1000}
 		r.Notes = []string{"the log of commands was truncated"}
 	})
 	a := readiness.Aggregate([]readiness.Published{p}, now, readiness.Limits{})
@@ -168,10 +168,10 @@ func TestWarningsDoNotBlock(t *testing.T) {
 }
 
 func TestExpiryIsTheEndOfTheLease(t *testing.T) {
-	if at, ok := readiness.Expiry(record(snapshot.Held("w1", "l1", future, 3))); !ok || !at.Equal(future) {
+	if at, ok := readiness.Expiry(record(runtime.Held("w1", "l1", future, 3))); !ok || !at.Equal(future) {
 		t.Fatalf("got %v, %v", at, ok)
 	}
-	for _, p := range []readiness.Published{{}, {Malformed: "x"}, record(snapshot.Authority{})} {
+	for _, p := range []readiness.Published{{}, {Malformed: "x"}, record(runtime.Authority{})} {
 		if _, ok := readiness.Expiry(p); ok {
 			t.Fatalf("%+v expires", p)
 		}

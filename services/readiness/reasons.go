@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // Published is what is known of a partition: its newest record, or why that
 // cannot be read. The zero value is a partition without a record.
 type Published struct {
-	Record    *snapshot.Record
+	Record    *runtime.Record
 	Malformed string // why the record cannot be read
 	Unread    []Unread
 }
@@ -53,7 +53,7 @@ func Reasons(p Published, now time.Time) []string {
 }
 
 // leaseReasons are those of a lease that somebody holds.
-func leaseReasons(reasons []string, a snapshot.Authority, now time.Time) []string {
+func leaseReasons(reasons []string, a runtime.Authority, now time.Time) []string {
 	if a.Stale {
 		reasons = append(reasons, "authority lease is stale: "+text(a.StaleReason))
 	}
@@ -68,7 +68,7 @@ func leaseReasons(reasons []string, a snapshot.Authority, now time.Time) []strin
 }
 
 // leasedUntil is when the lease ends, or why that cannot be said.
-func leasedUntil(a snapshot.Authority) (time.Time, string) {
+func leasedUntil(a runtime.Authority) (time.Time, string) {
 	switch {
 	case *a.Owner == "":
 		return time.Time{}, "the owner is empty"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // Limits are what a partition is warned about beyond.
@@ -43,7 +43,7 @@ func Warnings(p Published, now time.Time, l Limits) []string {
 	return append(list, p.Record.Notes...)
 }
 
-func late(c *snapshot.Checkpoint, now time.Time) bool {
+func late(c *runtime.Checkpoint, now time.Time) bool {
 	if c == nil || c.IntervalMs <= 0 {
 		return false
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
@@ -42,7 +42,7 @@ func (w *world) acceptLosses(ctx context.Context, cl *kgo.Client, working *sync.
 	accepted := map[partition.LossError]bool{}
 	for ctx.Err() == nil {
 		cl.PollFetches(ctx).EachRecord(func(k *kgo.Record) {
-			var rec snapshot.Record
+			var rec runtime.Record
 			if json.Unmarshal(k.Value, &rec) != nil || rec.Blocked == nil {
 				return
 			}

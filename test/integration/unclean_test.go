@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/partition"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // A leader dies with records that it alone had and had acknowledged, and a replica
@@ -54,7 +54,7 @@ func TestAnUncleanElection(t *testing.T) {
 
 	// The owner that finds it says so for as long as it reigns.
 	eventually(t, takeoverLimit, "readiness warns of the input log", func() error {
-		var all snapshot.Aggregate
+		var all runtime.Aggregate
 		err := d.api.get("/v1/readiness", &all)
 		if told := fmt.Sprint(all.Warnings, err); !strings.Contains(told, "input log commands") {
 			return fmt.Errorf("it says %s", told)
@@ -109,7 +109,7 @@ func (d *deployment) acceptLoss(p int32) {
 	d.t.Helper()
 	var loss partition.LossError
 	eventually(d.t, takeoverLimit, "readiness has the command to type", func() error {
-		var all snapshot.Aggregate
+		var all runtime.Aggregate
 		if err := d.api.get("/v1/readiness", &all); err != nil {
 			return err
 		}

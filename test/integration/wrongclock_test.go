@@ -19,7 +19,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 	tcexec "github.com/testcontainers/testcontainers-go/exec"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // The broker that leads the inbox's first partition has a wrong clock, ahead and then
@@ -62,7 +62,7 @@ func instances(owners map[int32]string) map[int32]string {
 func (d *deployment) warned(texts ...string) {
 	d.t.Helper()
 	eventually(d.t, takeoverLimit, "readiness warns: "+strings.Join(texts, "…"), func() error {
-		var all snapshot.Aggregate
+		var all runtime.Aggregate
 		if err := d.api.get("/v1/readiness", &all); err != nil {
 			return err
 		}

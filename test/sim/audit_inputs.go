@@ -3,7 +3,7 @@ package sim
 import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/replay"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -66,7 +66,7 @@ func jump(all map[events.Source]*course, e events.Event) {
 		all[e.Log].jump(e.Generation, e.To)
 	case *events.ReplayRequested:
 		for s, c := range all {
-			if r, err := replay.ParseRequest(e.Cursor, s.String()); err == nil {
+			if r, err := runtime.ParseReplayRequest(e.Cursor, s.String()); err == nil {
 				c.next = r.Offset
 			}
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/rows"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // cursors are the offsets of the planners' group, by partition: what checkpoints have
@@ -21,12 +21,12 @@ import (
 // show what checkpoints do not explain. The cluster's lock guards it.
 type cursors struct {
 	last map[int32]checkpointed
-	held map[int32]snapshot.Authority // the lease that was published last
-	told map[lease]bool               // whether the offsets were others than a checkpoint explains
+	held map[int32]runtime.Authority // the lease that was published last
+	told map[lease]bool              // whether the offsets were others than a checkpoint explains
 }
 
 func newCursors() cursors {
-	return cursors{map[int32]checkpointed{}, map[int32]snapshot.Authority{}, map[lease]bool{}}
+	return cursors{map[int32]checkpointed{}, map[int32]runtime.Authority{}, map[lease]bool{}}
 }
 
 // checkpointed is the newest checkpoint of a partition.
@@ -99,7 +99,7 @@ func (c *cursors) published(n *node, rec *kgo.Record, commit *kafka.Commit) {
 	fail := func(format string, args ...any) {
 		n.w.failAbout(ofPartition(p), n.name+" owns "+partitionName(p)+" and "+format, args...)
 	}
-	var r snapshot.Record
+	var r runtime.Record
 	if err := json.Unmarshal(rec.Value, &r); err != nil {
 		fail("publishes what cannot be read: %w", err)
 		return

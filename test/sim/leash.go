@@ -8,11 +8,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/partition"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // leashed is the cluster as a process uses it whose effects are held against its
@@ -76,9 +75,9 @@ func (w *world) noteLease(rec *kgo.Record, p int32) {
 			}
 		}
 	case w.c.names.Authority():
-		var published snapshot.Record
+		var published runtime.Record
 		if json.Unmarshal(rec.Value, &published) == nil {
-			if l, err := authority.FromPublished(published.Authority); err == nil {
+			if l, err := runtime.FromPublished(published.Authority); err == nil {
 				w.leaseOf(p, l.Owner, l.LeasedUntil)
 			}
 		}

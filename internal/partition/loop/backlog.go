@@ -1,13 +1,12 @@
 package loop
 
 import (
-	"github.com/heddle-run/heddle/internal/backlog"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // Backlog counts the open attempts that the partition watches.
-func (p *Processor) Backlog() snapshot.Backlog {
-	var tally backlog.Tally
+func (p *Processor) Backlog() runtime.Backlog {
+	var tally runtime.Tally
 	for _, at := range p.watch.open { // order: counted
 		tally.Add(at.row.Since, at.row.Notified)
 	}

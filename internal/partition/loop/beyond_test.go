@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -24,7 +24,7 @@ func (m *model) takenOver() {
 	m.p.epoch, m.p.inputs = old.epoch+1, old.inputs
 	m.p.landed, m.p.stored = m.stored, m.stored
 	m.p.n, m.p.landedN, m.p.storedN = old.n, old.n, old.n
-	m.p.lease = authority.Lease{Owner: "me", LeaseID: "l", LeasedUntil: m.now.Add(time.Hour).UnixMilli(), Epoch: m.p.epoch}
+	m.p.lease = runtime.Lease{Owner: "me", LeaseID: "l", LeasedUntil: m.now.Add(time.Hour).UnixMilli(), Epoch: m.p.epoch}
 	m.p.watch = old.watch
 	m.produced = nil
 	if err := m.p.rereleaseKept(); err != nil {

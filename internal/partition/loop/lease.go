@@ -3,7 +3,7 @@ package loop
 import (
 	"time"
 
-	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -89,7 +89,7 @@ func (p *Processor) GiveBack(by events.By) {
 }
 
 // Lease is the lease as the journal and the renewals say.
-func (p *Processor) Lease() authority.Lease { return p.lease }
+func (p *Processor) Lease() runtime.Lease { return p.lease }
 
 // LeaseLeft is how long the lease lasts yet.
 func (p *Processor) LeaseLeft() time.Duration {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -64,7 +64,7 @@ func newModel(t testing.TB, settings Settings) *model {
 		Stats: &Stats{}, Logger: slog.New(slog.DiscardHandler),
 	})
 	m.p.epoch, m.p.seq = 1, 1
-	m.p.lease = authority.Lease{Owner: "me", LeaseID: "l", LeasedUntil: m.now.Add(settings.Lease).UnixMilli(), Epoch: 1}
+	m.p.lease = runtime.Lease{Owner: "me", LeaseID: "l", LeasedUntil: m.now.Add(settings.Lease).UnixMilli(), Epoch: 1}
 	return m
 }
 

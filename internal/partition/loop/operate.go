@@ -3,7 +3,7 @@ package loop
 import (
 	"fmt"
 
-	"github.com/heddle-run/heddle/internal/replay"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -68,7 +68,7 @@ func (p *Processor) rewind(s events.Source, offset int64) {
 
 // parseCursor reads commands@OFFSET or inbox@OFFSET.
 func parseCursor(cursor string) (events.Source, int64, bool) {
-	r, err := replay.ParseRequest(cursor, events.FromCommands.String(), events.FromInbox.String())
+	r, err := runtime.ParseReplayRequest(cursor, events.FromCommands.String(), events.FromInbox.String())
 	if err != nil {
 		return 0, 0, false
 	}

@@ -4,9 +4,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/authority"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -48,10 +48,10 @@ type Processor struct {
 	landedN uint64
 	storedN uint64
 
-	lease     authority.Lease // as the journal and the renewals say
-	dismissed bool            // an operator released the lease (E5)
-	closing   bool            // no more inputs are taken
-	rewound   string          // the cursor of an operator's replay request
+	lease     runtime.Lease // as the journal and the renewals say
+	dismissed bool          // an operator released the lease (E5)
+	closing   bool          // no more inputs are taken
+	rewound   string        // the cursor of an operator's replay request
 
 	inputs    [Logs]InputLog
 	inflight  queue

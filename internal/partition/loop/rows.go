@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -26,7 +26,7 @@ func positionKey(s events.Source) rows.Key {
 }
 
 // leaseRow is the lease as the journal says it.
-type leaseRow = authority.Lease
+type leaseRow = runtime.Lease
 
 // replayRow is an operator's request to read an input log again.
 type replayRow struct{ Cursor string }

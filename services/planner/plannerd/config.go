@@ -11,11 +11,11 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // Config are the settings of a planner. Zero values mean the defaults, but
@@ -35,7 +35,7 @@ type Config struct {
 
 	// Durability says what an acknowledgement of the broker survives, for
 	// readiness; nil: asked from the cluster.
-	Durability *snapshot.Durability
+	Durability *runtime.Durability
 
 	// Machine makes the machine of a partition; nil: planner.New. definitions
 	// resolves a name, name@version or digest.

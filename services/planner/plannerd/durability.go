@@ -10,27 +10,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // durability asks how the journal is replicated. A cluster that keeps its
 // settings to itself is taken to promise the least.
-func durability(ctx context.Context, cl *kgo.Client, set *topics.Set, l *slog.Logger) (*snapshot.Durability, error) {
+func durability(ctx context.Context, cl *kgo.Client, set *topics.Set, l *slog.Logger) (*runtime.Durability, error) {
 	list, err := kadm.NewClient(cl).ListTopics(ctx, set.Journal())
 	if err != nil {
 		return nil, fmt.Errorf("asking for the journal's replicas: %w", err)
 	}
-	r := &snapshot.Replicated{RF: list[set.Journal()].Partitions.NumReplicas(), MinISR: 1}
+	r := &runtime.Replicated{RF: list[set.Journal()].Partitions.NumReplicas(), MinISR: 1}
 	text, err := topicSetting(ctx, cl, set.Journal(), "min.insync.replicas")
 	switch {
 	case forbidden(err):
 		l.Warn("the journal's min.insync.replicas is not known and told as 1", "topic", set.Journal(), "error", err)
-		return &snapshot.Durability{Replicated: r}, nil
+		return &runtime.Durability{Replicated: r}, nil
 	case err != nil:
 		return nil, err
 	}
 	if r.MinISR, err = strconv.Atoi(text); err != nil {
 		return nil, fmt.Errorf("min.insync.replicas of topic %s: %w", set.Journal(), err)
 	}
-	return &snapshot.Durability{Replicated: r}, nil
+	return &runtime.Durability{Replicated: r}, nil
 }

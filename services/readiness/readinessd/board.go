@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/services/readiness"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // board holds what is known of each partition and what was derived from it.
@@ -20,7 +20,7 @@ type board struct {
 	published []readiness.Published // by partition
 	unread    map[int32][]readiness.Unread
 	shown     map[string][]byte // by key of the readiness topic
-	aggregate snapshot.Aggregate
+	aggregate runtime.Aggregate
 	derived   time.Time
 	said      time.Time // when the aggregate was published last
 }
@@ -38,13 +38,13 @@ func (b *board) take(key, value []byte) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var rec snapshot.Record
+	var rec runtime.Record
 	switch err := json.Unmarshal(value, &rec); {
 	case len(value) == 0:
 		b.published[p] = readiness.Published{}
 	case err != nil:
 		b.published[p] = readiness.Published{Malformed: err.Error()}
-	case rec.SchemaVersion != snapshot.SchemaVersion:
+	case rec.SchemaVersion != runtime.SchemaVersion:
 		b.published[p] = readiness.Published{Malformed: fmt.Sprintf("schema_version %d is unknown", rec.SchemaVersion)}
 	default:
 		b.published[p] = readiness.Published{Record: &rec}
@@ -87,11 +87,11 @@ func (b *board) derive(now time.Time) ([]change, error) {
 			return nil, err
 		}
 	}
-	if now.Sub(b.said) >= snapshot.AggregateEvery {
-		delete(b.shown, snapshot.AggregateKey)
+	if now.Sub(b.said) >= runtime.AggregateEvery {
+		delete(b.shown, runtime.AggregateKey)
 	}
 	before := len(changes)
-	err := b.show(&changes, snapshot.AggregateKey, b.aggregate)
+	err := b.show(&changes, runtime.AggregateKey, b.aggregate)
 	if len(changes) > before {
 		b.said = now
 	}
@@ -118,7 +118,7 @@ func (b *board) forget(key string) {
 }
 
 // current is the aggregate as it was derived last.
-func (b *board) current() snapshot.Aggregate {
+func (b *board) current() runtime.Aggregate {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.aggregate

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/heddle-run/heddle/shared/snapshot"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // metrics of the readiness service, by planner partition.
@@ -42,7 +42,7 @@ func (m *metrics) unregister(reg *prometheus.Registry) {
 	}
 }
 
-func (m *metrics) show(a snapshot.Aggregate) {
+func (m *metrics) show(a runtime.Aggregate) {
 	m.whole.Set(number(a.Ready))
 	for _, p := range a.Partitions {
 		label := strconv.Itoa(int(p.Partition))

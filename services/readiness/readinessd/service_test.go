@@ -17,8 +17,8 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/services/readiness/readinessd"
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // rig runs the service over a broker of two partitions.
@@ -30,7 +30,7 @@ type rig struct {
 	ctx   context.Context
 }
 
-func start(t *testing.T, leases ...snapshot.Authority) *rig {
+func start(t *testing.T, leases ...runtime.Authority) *rig {
 	t.Helper()
 	r := &rig{Cluster: brokertest.Start(t, topics.Options{Partitions: 2})}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -79,9 +79,9 @@ func (r *rig) run(t *testing.T) {
 	}
 }
 
-func (r *rig) publish(t *testing.T, partition int, a snapshot.Authority) {
+func (r *rig) publish(t *testing.T, partition int, a runtime.Authority) {
 	t.Helper()
-	value, err := json.Marshal(snapshot.Record{SchemaVersion: 1, Authority: a})
+	value, err := json.Marshal(runtime.Record{SchemaVersion: 1, Authority: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,19 +93,19 @@ func (r *rig) publish(t *testing.T, partition int, a snapshot.Authority) {
 
 // until reads the readiness topic up to an aggregate of these reasons; a
 // trailing * stands for any rest.
-func (r *rig) until(t *testing.T, want ...string) snapshot.Aggregate {
+func (r *rig) until(t *testing.T, want ...string) runtime.Aggregate {
 	t.Helper()
-	var last snapshot.Aggregate
+	var last runtime.Aggregate
 	for {
 		fetches := r.shown.PollFetches(r.ctx)
 		if r.ctx.Err() != nil {
 			t.Fatalf("the last reasons are %q, want %q", last.Reasons, want)
 		}
 		for _, rec := range fetches.Records() {
-			if string(rec.Key) != snapshot.AggregateKey {
+			if string(rec.Key) != runtime.AggregateKey {
 				continue
 			}
-			last = snapshot.Aggregate{}
+			last = runtime.Aggregate{}
 			if err := json.Unmarshal(rec.Value, &last); err != nil {
 				t.Fatal(err)
 			}
@@ -139,8 +139,8 @@ func (r *rig) get(t *testing.T, path string) (int, string) {
 	return resp.StatusCode, strings.TrimSpace(string(b))
 }
 
-func held(owner string, d time.Duration) snapshot.Authority {
-	return snapshot.Held(owner, "l", time.Now().Add(d), 1)
+func held(owner string, d time.Duration) runtime.Authority {
+	return runtime.Held(owner, "l", time.Now().Add(d), 1)
 }
 
 func TestReadyWhenEveryPartitionHasAnOwner(t *testing.T) {
@@ -168,9 +168,9 @@ func TestReadyWhenEveryPartitionHasAnOwner(t *testing.T) {
 
 func TestDeadPlannerIsSeenByItsExpiredLease(t *testing.T) { // AU19, AU22
 	until := time.Now().Add(1500 * time.Millisecond)
-	r := start(t, snapshot.Held("a", "l", until, 1), held("b", time.Hour))
+	r := start(t, runtime.Held("a", "l", until, 1), held("b", time.Hour))
 	r.until(t)
-	r.until(t, "partition 0: authority lease expired: "+snapshot.FormatTime(until))
+	r.until(t, "partition 0: authority lease expired: "+runtime.FormatTime(until))
 	if late := time.Since(until); late > time.Second {
 		t.Fatalf("the expiry showed after %s, want within a second", late)
 	}

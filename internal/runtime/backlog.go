@@ -1,13 +1,7 @@
-// Package backlog counts the open dispatches of a planner partition for its
-// published record (document 7): what waits for a taker and what a taker has.
-//
-// The package is pure.
-package backlog
+package runtime
 
 import (
 	"time"
-
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // Tally is a count under way. The zero value has counted nothing.
@@ -31,10 +25,10 @@ func (t *Tally) Add(since int64, notified bool) {
 
 // Published is the count as the partition's record shows it. What is delivered
 // or failed has no dispatch record any more and counts for nothing.
-func (t *Tally) Published() snapshot.Backlog {
-	b := snapshot.Backlog{Pending: t.pending, Notified: t.notified}
+func (t *Tally) Published() Backlog {
+	b := Backlog{Pending: t.pending, Notified: t.notified}
 	if t.oldest > 0 {
-		text := snapshot.FormatTime(time.UnixMilli(t.oldest))
+		text := FormatTime(time.UnixMilli(t.oldest))
 		b.OldestPendingSince = &text
 	}
 	return b

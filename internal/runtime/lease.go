@@ -1,4 +1,4 @@
-package authority
+package runtime
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/snapshot"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -150,10 +149,10 @@ func check(owner string, until int64) error {
 
 // Published is the lease as the partition's snapshot shows it: what is not
 // there is null.
-func (l Lease) Published() snapshot.Authority {
-	var a snapshot.Authority
+func (l Lease) Published() Authority {
+	var a Authority
 	if l.Held() {
-		a = snapshot.Held(l.Owner, l.LeaseID, time.UnixMilli(l.LeasedUntil), l.Epoch)
+		a = Held(l.Owner, l.LeaseID, time.UnixMilli(l.LeasedUntil), l.Epoch)
 	}
 	if l.Stale {
 		reason := l.StaleReason
@@ -164,7 +163,7 @@ func (l Lease) Published() snapshot.Authority {
 
 // FromPublished reads the lease back from a snapshot. An unreadable time or a
 // lease without an owner is an *InvalidError.
-func FromPublished(a snapshot.Authority) (Lease, error) {
+func FromPublished(a Authority) (Lease, error) {
 	l := Lease{Stale: a.Stale, StaleReason: text(a.StaleReason)}
 	if a.Owner == nil {
 		return l, nil

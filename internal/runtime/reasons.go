@@ -1,10 +1,8 @@
-package authority
+package runtime
 
 import (
 	"fmt"
 	"time"
-
-	"github.com/heddle-run/heddle/shared/snapshot"
 )
 
 // Blocked are the reasons, in their fixed order, why a partition with this
@@ -19,7 +17,7 @@ func (l Lease) Blocked(now int64, pending uint64) []string {
 			reasons = append(reasons, "authority lease is stale: "+l.StaleReason)
 		}
 		if l.Expired(now) {
-			reasons = append(reasons, "authority lease expired: "+snapshot.FormatTime(time.UnixMilli(l.LeasedUntil)))
+			reasons = append(reasons, "authority lease expired: "+FormatTime(time.UnixMilli(l.LeasedUntil)))
 		}
 	}
 	if pending > 0 {

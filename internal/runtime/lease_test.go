@@ -1,11 +1,11 @@
-package authority_test
+package runtime_test
 
 import (
 	"errors"
 	"reflect"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/authority"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -17,7 +17,7 @@ const (
 // book folds a partition's authority events as its journal does.
 type book struct {
 	t     *testing.T
-	lease authority.Lease
+	lease runtime.Lease
 	epoch uint64
 	log   []string
 }
@@ -59,7 +59,7 @@ func held(t *testing.T) *book {
 
 func TestAU02AcquireSetsTheLease(t *testing.T) {
 	b := held(t)
-	if want := (authority.Lease{Owner: "w1", LeaseID: "l1", LeasedUntil: t1, Epoch: 1}); b.lease != want {
+	if want := (runtime.Lease{Owner: "w1", LeaseID: "l1", LeasedUntil: t1, Epoch: 1}); b.lease != want {
 		t.Errorf("lease %+v, want %+v", b.lease, want)
 	}
 	b.blocked()
@@ -76,8 +76,8 @@ func TestAU04OwnerMayAcquireAgain(t *testing.T) {
 }
 
 func TestAU05RenewOnFreeIsRefused(t *testing.T) {
-	var free authority.Lease
-	if _, err := free.Renew("w1", "l1", t1, 1); !errors.Is(err, authority.ErrNotHeld) {
+	var free runtime.Lease
+	if _, err := free.Renew("w1", "l1", t1, 1); !errors.Is(err, runtime.ErrNotHeld) {
 		t.Errorf("got %v, want ErrNotHeld", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestAU05RenewOnFreeIsRefused(t *testing.T) {
 func TestAU06RenewByAnotherIsRefused(t *testing.T) {
 	b := held(t)
 	_, err := b.lease.Renew("w2", "l2", t2, 1)
-	var mismatch *authority.OwnerMismatchError
+	var mismatch *runtime.OwnerMismatchError
 	if !errors.As(err, &mismatch) || mismatch.Owner != "w1" {
 		t.Errorf("got %v, want OwnerMismatch{w1}", err)
 	}
@@ -102,7 +102,7 @@ func TestAU07RenewExtends(t *testing.T) {
 func TestRenewOfAnOlderEpochIsRefused(t *testing.T) {
 	b := held(t)
 	_ = b.acquire("w1", "l2", t2)
-	var older *authority.OlderEpochError
+	var older *runtime.OlderEpochError
 	if _, err := b.lease.Renew("w1", "l1", t2, 1); !errors.As(err, &older) {
 		t.Errorf("got %v, want OlderEpochError", err)
 	}
@@ -117,7 +117,7 @@ func TestAU08MarkedStaleBlocks(t *testing.T) {
 func TestAU09StaleLeaseStillExcludes(t *testing.T) {
 	b := held(t)
 	b.fold(b.lease.MarkStale("expired", events.By{}))
-	var other *authority.AlreadyHeldByOtherError
+	var other *runtime.AlreadyHeldByOtherError
 	if err := b.acquire("w2", "l2", t2); !errors.As(err, &other) || other.Owner != "w1" {
 		t.Errorf("got %v, want AlreadyHeldByOther{w1}", err)
 	}
@@ -144,12 +144,12 @@ func TestAU13SecondReasonReplacesTheFirst(t *testing.T) {
 func TestAU14AU16ForceReleaseClearsAndIsIdempotent(t *testing.T) {
 	b := held(t)
 	b.fold(b.lease.MarkStale("expired", events.By{}), b.lease.ForceRelease(events.By{}))
-	if b.lease != (authority.Lease{}) {
+	if b.lease != (runtime.Lease{}) {
 		t.Errorf("lease %+v, want none", b.lease)
 	}
 	b.blocked("authority lease not acquired")
 	b.fold(b.lease.ForceRelease(events.By{}))
-	if b.lease != (authority.Lease{}) {
+	if b.lease != (runtime.Lease{}) {
 		t.Errorf("lease %+v, want none", b.lease)
 	}
 }
@@ -192,7 +192,7 @@ func TestAU22TakeOverMarksReleasesAcquires(t *testing.T) {
 }
 
 func TestRP07BothReasonsInOrder(t *testing.T) {
-	got := authority.Lease{}.Blocked(0, 5)
+	got := runtime.Lease{}.Blocked(0, 5)
 	want := []string{"authority lease not acquired", "replay has 5 pending events"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("blocked by %q, want %q", got, want)
@@ -200,11 +200,11 @@ func TestRP07BothReasonsInOrder(t *testing.T) {
 }
 
 func TestEmptyOwnerIsRefused(t *testing.T) {
-	var invalid *authority.InvalidError
-	if _, err := (authority.Lease{}).Acquire("", "l", t1, "c"); !errors.As(err, &invalid) {
+	var invalid *runtime.InvalidError
+	if _, err := (runtime.Lease{}).Acquire("", "l", t1, "c"); !errors.As(err, &invalid) {
 		t.Errorf("got %v, want InvalidError", err)
 	}
-	if _, err := (authority.Lease{}).Acquire("w", "l", 0, "c"); !errors.As(err, &invalid) {
+	if _, err := (runtime.Lease{}).Acquire("w", "l", 0, "c"); !errors.As(err, &invalid) {
 		t.Errorf("got %v, want InvalidError", err)
 	}
 }
@@ -212,14 +212,14 @@ func TestEmptyOwnerIsRefused(t *testing.T) {
 func TestPublishedLeaseReadsBack(t *testing.T) {
 	b := held(t)
 	b.fold(b.lease.MarkStale("why", events.By{}))
-	l, err := authority.FromPublished(b.lease.Published())
+	l, err := runtime.FromPublished(b.lease.Published())
 	if err != nil || l != b.lease {
 		t.Errorf("read back %+v, %v; want %+v", l, err, b.lease)
 	}
 	broken := b.lease.Published()
 	bad := "tomorrow"
 	broken.LeasedUntil = &bad
-	if _, err := authority.FromPublished(broken); err == nil {
+	if _, err := runtime.FromPublished(broken); err == nil {
 		t.Error("an unreadable time was accepted")
 	}
 }
