@@ -93,7 +93,7 @@ func (r *rig) dump(dir string) map[string]string {
 	s, err := store.Open(store.Options{Dir: dir, FS: r.fs})
 	r.must(err)
 	all := map[string]string{}
-	for _, table := range []rows.Table{rows.Header, rows.Runnable, rows.Timer, rows.Ledger, rows.Expiry} {
+	for _, table := range []rows.Table{rows.Header, rows.Runnable, rows.Timer, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge} {
 		r.must(s.ScanTable(table, func(k rows.Key, value []byte) bool {
 			all[fmt.Sprintf("%+v", k)] = fmt.Sprintf("%x", value)
 			return true

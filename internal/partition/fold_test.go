@@ -138,7 +138,7 @@ func (r *rig) mustBeFold(p int32) {
 }
 
 var foldedTables = []rows.Table{
-	rows.Header, rows.Fact, rows.Runnable, rows.Timer, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime,
+	rows.Header, rows.Fact, rows.Runnable, rows.Timer, rows.Position, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge, rows.Outbox, rows.Runtime,
 }
 
 // fold replays a partition's journal into an empty store, up to a record. The outbox
@@ -148,7 +148,7 @@ func (r *rig) fold(p int32, upTo events.Position) (folded map[rows.Key]string, o
 	s, err := store.Open(store.Options{Dir: "fold", FS: vfs.NewMem()})
 	r.must(err)
 	proc := loop.NewProcessor(loop.Config{
-		Partition: p, Partitions: r.n, Names: r.names, Settings: r.settings.Complete(), Machine: r.counter,
+		Partition: p, Partitions: r.n, Names: r.names, Settings: r.settings.Complete(), Machine: r.hosted(),
 		State: newStoreState(s, store.NewBudget(1<<20)), Stored: s, Clock: dawn{}, Stats: &loop.Stats{}, Logger: r.logger,
 	})
 	r.must(proc.Recall())

@@ -241,8 +241,12 @@ func (h *Host) fillEffect(o *loop.Outgoing) {
 	if o.Kind == machine.StatusEffect && len(o.Value) == 0 {
 		o.Record.Value = nil // a tombstone
 	}
-	if o.Kind == machine.CancelEffect {
+	switch o.Kind {
+	case machine.CancelEffect:
 		o.Record.Headers = kafka.TaskFormat
+	case machine.MessageEffect:
+		o.Record.Headers = kafka.InboxFormat
+	case machine.TaskEffect, machine.ReplyEffect, machine.StatusEffect, machine.DLQEffect, machine.ForwardEffect:
 	}
 	for _, header := range o.Headers {
 		o.Record.Headers = append(o.Record.Headers, kafka.Header(header.Key, header.Value))
@@ -260,6 +264,8 @@ func (h *Host) topicOf(o *loop.Outgoing) string {
 		return h.names.Status()
 	case machine.DLQEffect:
 		return h.names.DLQ()
+	case machine.MessageEffect:
+		return h.names.Inbox()
 	case machine.ForwardEffect:
 		if o.Log == events.FromInbox {
 			return h.names.Inbox()

@@ -11,7 +11,7 @@ import (
 // collectNames reads the workflows of a store. It may run beside the owner.
 func collectNames(ctx context.Context, s *store.Store) (*loop.Bloom, error) {
 	b := &loop.Bloom{}
-	for _, table := range []rows.Table{rows.Header, rows.Ledger} {
+	for _, table := range []rows.Table{rows.Header, rows.Ledger, rows.Received} {
 		last := ""
 		err := s.ScanTable(table, func(k rows.Key, _ []byte) bool {
 			if k.Workflow != last {

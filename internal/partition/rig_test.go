@@ -174,12 +174,7 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 		Kafka: config, Cluster: seen, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings, Clock: r.clock,
-		Machine: func(int32) machine.Machine {
-			if r.machine != nil {
-				return r.machine()
-			}
-			return r.counter
-		},
+		Machine: func(int32) machine.Machine { return r.hosted() },
 		Store: func(p int32) store.Options {
 			return store.Options{Dir: fmt.Sprintf("%s-%d", instance, p), FS: r.fs}
 		},
@@ -196,6 +191,14 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 		}
 	})
 	return s
+}
+
+// hosted is the machine of a process that starts.
+func (r *rig) hosted() machine.Machine {
+	if r.machine != nil {
+		return r.machine()
+	}
+	return r.counter
 }
 
 // kill ends a process without any goodbye: connections break, nothing is

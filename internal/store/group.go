@@ -22,7 +22,7 @@ const (
 	groupCost = 600 // estimated bytes of a group and its tables
 
 	ownSlots = 14 // tables of a workflow have the numbers below
-	lastSlot = 23
+	lastSlot = 25
 )
 
 // slot is the place of a table in a group.
@@ -30,10 +30,10 @@ func slot(t rows.Table) int {
 	switch {
 	case t < ownSlots:
 		return int(t)
-	case t == rows.Definition || t == rows.Pin:
+	case t >= rows.Definition && t <= rows.ReceivedAge:
 		return ownSlots + int(t-rows.Definition)
 	case t >= rows.Timer && t <= rows.Dirty:
-		return ownSlots + 2 + int(t-rows.Timer)
+		return ownSlots + 4 + int(t-rows.Timer)
 	}
 	panic(fmt.Sprintf("store: the cache has no place for table %d", t))
 }

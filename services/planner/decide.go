@@ -113,6 +113,7 @@ func (t *turn) inbox(m events.InboxMessage) {
 		t.notified(m)
 	case *events.TaskHeartbeat:
 		t.heartbeat(m.Token, m.Details)
+	case *events.EntityMessage: // no entity has anything to tell a workflow yet
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *turn) end(effects []machine.Effect) []byte {
 }
 
 // Watched implements machine.Machine.
-func (p *Planner) Watched() machine.Watched { return &runnable{} }
+func (p *Planner) Watched(string) machine.Watched { return &runnable{} }
 
 // Task implements machine.Machine (E1).
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {

@@ -112,6 +112,7 @@ func (r random) inbox() events.InboxMessage {
 		func() events.InboxMessage { return &events.TaskOutcome{} },
 		func() events.InboxMessage { return &events.TaskNotified{} },
 		func() events.InboxMessage { return &events.TaskHeartbeat{} },
+		func() events.InboxMessage { return &events.EntityMessage{} },
 	}).Draw(r.t, "message")()
 	return filled(r, m)
 }

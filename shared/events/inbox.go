@@ -29,10 +29,11 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
 
-// InboxMessage is what executors and entities report to planners.
+// InboxMessage is what executors report to planners, and what entities tell each other.
 type InboxMessage interface {
 	wire.Message
-	// AttemptToken is the sealed token of the attempt that it is about.
+	// AttemptToken is the sealed token of the attempt that it is about; nil: it is
+	// about none.
 	AttemptToken() []byte
 }
 
@@ -102,7 +103,7 @@ type Inbox struct{ Message InboxMessage }
 
 // Fields implements wire.Message.
 func (m *Inbox) Fields(c *wire.Codec) {
-	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3})
+	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4})
 }
 
 func inboxNumber(m InboxMessage) int {
@@ -113,6 +114,8 @@ func inboxNumber(m InboxMessage) int {
 		return 2
 	case *TaskHeartbeat:
 		return 3
+	case *EntityMessage:
+		return 4
 	}
 	panic(fmt.Sprintf("inbox message %T has no number", m))
 }
@@ -125,12 +128,14 @@ func newInbox(n int) (InboxMessage, bool) {
 		return &TaskNotified{}, true
 	case 3:
 		return &TaskHeartbeat{}, true
+	case 4:
+		return &EntityMessage{}, true
 	}
 	return nil, false
 }
 
 func inboxName(n int) string {
-	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat"}[n]
+	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage"}[n]
 }
 
 // EncodeInbox encodes m for the inbox topic.

@@ -26,8 +26,8 @@ type Machine interface {
 	// meanwhile. There is none if the attempt that a names is not open in tx.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
 
-	// Watched is an empty row of table Runnable, to decode into at recovery.
-	Watched() Watched
+	// Watched is an empty row of table Runnable of an entity, to decode into at recovery.
+	Watched(id string) Watched
 
 	// Query answers a read. It must not change tx.
 	Query(tx *rows.Tx, now int64, q *events.Query) events.Reply
@@ -63,6 +63,7 @@ type Input struct {
 
 	Command *events.Command     // from commands
 	Inbox   events.InboxMessage // from inbox
+	Late    bool                // a message so old that one like it may have been decided, and forgotten (E4)
 	Timer   *rows.Key           // of table Timer, due
 	Lost    *Lost               // an open attempt whose taker vanished
 
@@ -94,12 +95,13 @@ const (
 	StatusEffect  EffectKind = 4 // to status; an empty value deletes
 	DLQEffect     EffectKind = 5 // to dlq
 	ForwardEffect EffectKind = 6 // to commands or inbox of another partition
+	MessageEffect EffectKind = 7 // to the inbox of another entity, Key: what Value tells it (E4)
 )
 
 // Effect is one record to produce because of a journal record.
 type Effect struct {
 	Kind     EffectKind
-	Key      string // workflow ID, or a reply's address
+	Key      string // id of a workflow or another entity, or a reply's address
 	Queue    string // tasks: the queue
 	Runnable events.RunnableID
 	Spread   uint64 // tasks: how many partitions of the queue behind the workflow's home (E2)

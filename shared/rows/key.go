@@ -32,6 +32,9 @@ const (
 	Definition Table = 32 // Sub: digest; pinned definitions (services/planner)
 	Pin        Table = 33 // Sub: digest; how many runs need them (services/planner)
 
+	Received    Table = 34 // Workflow: the receiver, then Sub: id of a message that it has had (E4)
+	ReceivedAge Table = 35 // as Expiry, of those
+
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
 	Expiry   Table = 67 // A: time (Unix ms / 64), B: block of records (number / 128); names of ledger entries by age
@@ -45,7 +48,7 @@ const (
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
 	Latest: "latest", Suppressed: "suppressed", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
-	Ledger: "ledger", Expiry: "expiry", Outbox: "outbox", Runtime: "runtime", Mark: "mark", Dirty: "dirty",
+	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Mark: "mark", Dirty: "dirty",
 	Redo: "redo",
 }
 
@@ -67,7 +70,9 @@ func (k Key) Owner() string {
 }
 
 // timeFirst tables are ordered by A before the workflow.
-func timeFirst(t Table) bool { return t == Timer || t == Expiry || t == Outbox || t == Dirty }
+func timeFirst(t Table) bool {
+	return t == Timer || t == Expiry || t == ReceivedAge || t == Outbox || t == Dirty
+}
 
 // Key names a row within its partition. It is comparable. Sub is for keys that
 // are texts (Ledger); it may hold any bytes.

@@ -139,11 +139,16 @@ func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
 		return
 	}
 	workflow := string(r.Key)
-	if h, ok := msg.(*events.TaskHeartbeat); ok {
-		if p.heard(workflow, h.Token); len(h.Details) == 0 {
+	switch m := msg.(type) {
+	case *events.EntityMessage:
+		p.takeMessage(r, ref, m)
+		return
+	case *events.TaskHeartbeat:
+		if p.heard(workflow, m.Token); len(m.Details) == 0 {
 			p.Stats.Dropped.Add(1)
 			return
 		}
+	case *events.TaskOutcome, *events.TaskNotified:
 	}
 	p.decide(&decision{ref: ref, raw: r, in: machine.Input{
 		Workflow: workflow, Source: events.FromInbox, Inbox: msg,

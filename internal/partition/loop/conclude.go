@@ -13,7 +13,7 @@ import (
 // effects are appended to outs, which is empty. command is the name of the command,
 // where it is known.
 func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.Outcome, command string) []*Outgoing {
-	outs = fromEffects(outs, out.Effects, rec.Position)
+	outs = p.fromEffects(outs, out.Effects, rec)
 	reply, answers := answer(rec, out)
 	if answers {
 		outs = p.addReply(outs, rec, reply, command)

@@ -19,9 +19,13 @@ type outside struct {
 }
 
 // fromEffects appends the machine's effects of a record, numbered in their order.
-func fromEffects(outs []*Outgoing, made []machine.Effect, at events.Position) []*Outgoing {
+func (p *Processor) fromEffects(outs []*Outgoing, made []machine.Effect, rec *events.Record) []*Outgoing {
 	for i := range made {
-		outs = append(outs, fromEffect(&made[i], at, uint64(i)))
+		o := fromEffect(&made[i], rec.Position, uint64(i))
+		if o.Kind == machine.MessageEffect {
+			o.Value = p.message(o, rec)
+		}
+		outs = append(outs, o)
 	}
 	return outs
 }
@@ -224,6 +228,8 @@ func KindName(k machine.EffectKind) string {
 		return "dlq"
 	case machine.ForwardEffect:
 		return "forward"
+	case machine.MessageEffect:
+		return "message"
 	}
 	return fmt.Sprintf("effect %d", k)
 }

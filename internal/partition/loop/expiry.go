@@ -42,8 +42,8 @@ func (n *entryName) Fields(c *wire.Codec) {
 }
 
 // expiryKey is the page of a time (Unix ms) to which a record adds.
-func expiryKey(at int64, rec events.Position) rows.Key {
-	return rows.Key{Table: rows.Expiry, A: expirySpanOf(at), B: rec.Seq >> expiryBlock}
+func expiryKey(ages rows.Table, at int64, rec events.Position) rows.Key {
+	return rows.Key{Table: ages, A: expirySpanOf(at), B: rec.Seq >> expiryBlock}
 }
 
 // expirySpanOf is the span of time that a time (Unix ms) is in.
@@ -52,12 +52,19 @@ func expirySpanOf(at int64) uint64 { return uint64(at) >> expirySpan }
 // forget drops entries that nothing can need any more, at a place in the order of
 // records, so that replay forgets the same ones. The oldest command that may be
 // decided is a window behind the newest stamp, the oldest entry that it may repeat
-// is another window behind that.
+// is another window behind that. A message that was written a window before a record
+// comes late, and its entry is kept for another one.
 func (p *Processor) forget(rec *events.Record) {
 	if rec.Position.Seq%expireEvery != 0 {
 		return
 	}
-	oldest := p.horizon() - p.Settings.Window.Milliseconds()
+	window := p.Settings.Window.Milliseconds()
+	p.forgetOf(rows.Expiry, p.horizon()-window, ledgerKey)
+	p.forgetOf(rows.ReceivedAge, rec.Time-2*window, receivedKey)
+}
+
+// forgetOf drops entries of a kind that are older than a time (Unix ms).
+func (p *Processor) forgetOf(ages rows.Table, oldest int64, key func(id, name string) rows.Key) {
 	if oldest <= 0 {
 		return
 	}
@@ -67,7 +74,7 @@ func (p *Processor) forget(rec *events.Record) {
 	}
 	var old []aged
 	names := 0
-	rows.Scan(p.tx, rows.Key{Table: rows.Expiry}, func(k rows.Key, page *expiryPage) bool {
+	rows.Scan(p.tx, rows.Key{Table: ages}, func(k rows.Key, page *expiryPage) bool {
 		if k.A >= expirySpanOf(oldest) || names >= expireMost {
 			return false
 		}
@@ -76,16 +83,16 @@ func (p *Processor) forget(rec *events.Record) {
 		return true
 	})
 	for _, o := range old {
-		p.forgetPage(o.key, o.page)
+		p.forgetPage(o.key, o.page, key)
 	}
 }
 
 // forgetPage drops a page and the entries that it names, unless they were made
 // again since.
-func (p *Processor) forgetPage(k rows.Key, page *expiryPage) {
+func (p *Processor) forgetPage(k rows.Key, page *expiryPage, key func(id, name string) rows.Key) {
 	p.tx.Delete(k)
 	for _, n := range page.Entries {
-		at := ledgerKey(n.Workflow, n.ID)
+		at := key(n.Workflow, n.ID)
 		if e := rows.Get[ledgerRow](p.tx, at); e != nil && expirySpanOf(e.Time) == k.A {
 			p.tx.Delete(at)
 		}

@@ -12,15 +12,24 @@ func ledgerKey(workflow, id string) rows.Key {
 	return rows.Key{Table: rows.Ledger, Workflow: workflow, Sub: id}
 }
 
+func receivedKey(entity, id string) rows.Key {
+	return rows.Key{Table: rows.Received, Workflow: entity, Sub: id}
+}
+
 // remember writes the ledger entry of a record's input. It ages by its stamp, as
-// the command does that is read again, or by its record, whichever is later.
+// the command does that is read again, or by its record, whichever is later. Messages
+// have entries of their own: they age by the time of records alone.
 func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
 	entry := &ledgerRow{Digest: rec.Digest, Time: max(rec.Time, rec.Input.Stamp)}
 	if answers {
 		entry.Answer = answerOf(r)
 	}
-	p.tx.Put(ledgerKey(rec.Workflow, rec.ID), entry)
-	rows.Change[expiryPage](p.tx, expiryKey(entry.Time, rec.Position)).add(rec.Workflow, rec.ID)
+	key, ages := ledgerKey(rec.Workflow, rec.ID), rows.Expiry
+	if rec.Input.Source == events.FromInbox {
+		key, ages = receivedKey(rec.Workflow, rec.ID), rows.ReceivedAge
+	}
+	p.tx.Put(key, entry)
+	rows.Change[expiryPage](p.tx, expiryKey(ages, entry.Time, rec.Position)).add(rec.Workflow, rec.ID)
 }
 
 // horizon is the stamp (Unix ms) before which commands are too old to be decided.

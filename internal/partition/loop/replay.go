@@ -186,7 +186,7 @@ func (p *Processor) rewatch() error {
 	var bad error
 	var tries []try
 	err := p.Stored.ScanTable(rows.Runnable, func(k rows.Key, value []byte) bool {
-		row := p.Machine.Watched()
+		row := p.Machine.Watched(k.Workflow)
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {
 			return false
 		}

@@ -28,7 +28,7 @@ var WorkflowTables = []rows.Table{
 
 // Tables are all tables that the journal decides: those of the machine, and
 // those of the partition log.
-var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime)
+var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge, rows.Outbox, rows.Runtime)
 
 // Fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition. A record that cannot be applied is an error.

@@ -261,7 +261,7 @@ func (m *Counter) effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 }
 
 // Watched implements machine.Machine.
-func (m *Counter) Watched() machine.Watched { return &machine.Attempt{} }
+func (m *Counter) Watched(string) machine.Watched { return &machine.Attempt{} }
 
 // Task implements machine.Machine.
 func (m *Counter) Task(tx *rows.Tx, wf string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {

@@ -1,0 +1,50 @@
+package loop
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// message is what a message to another entity is in that one's inbox. Made again of
+// the same record it is the same, bytes and all.
+func (p *Processor) message(o *Outgoing, rec *events.Record) []byte {
+	return events.EncodeInbox(&events.EntityMessage{
+		From: rec.Workflow, Partition: p.Partition, Decided: rec.Position, Number: o.Number, Written: rec.Time, Body: o.Value,
+	})
+}
+
+// takeMessage decides a message of another entity, unless it was decided before (E4).
+func (p *Processor) takeMessage(r *kgo.Record, ref events.InputRef, m *events.EntityMessage) {
+	to := string(r.Key)
+	var had *ledgerRow
+	defect := p.contained(func() { had = rows.Get[ledgerRow](p.tx, receivedKey(to, m.DedupeID())) })
+	if defect != "" {
+		p.Fail(fmt.Errorf("looking up a message: %s", defect))
+	}
+	switch {
+	case p.fault != nil:
+		return
+	case had == nil, p.Flaws.NoLedger:
+	case had.Digest != uint64(ref.Digest):
+		p.reject(r, ref, &events.CommandError{Code: "conflict", Message: "another message came under the id of this one, " + m.DedupeID()})
+		return
+	default:
+		p.Stats.Duplicates.Add(1)
+		return
+	}
+	p.decide(&decision{ref: ref, raw: r, id: m.DedupeID(), digest: uint64(ref.Digest), in: machine.Input{
+		Workflow: to, Source: events.FromInbox, Inbox: m, Late: p.comesLate(m),
+	}})
+}
+
+// comesLate reports whether a message is so old that one like it may have been decided, and
+// forgotten: its sender was away for longer than the window, before it could send it, or
+// before it could note that it had. What that means its receiver knows.
+func (p *Processor) comesLate(m *events.EntityMessage) bool {
+	return m.Written < p.RecordTime()-p.Settings.Window.Milliseconds()
+}
