@@ -10,31 +10,46 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// readyEntry is a place in the admission queue: causal depth, then order.
+// readyEntry is a place in the admission queue: by priority, then causal depth, then
+// order.
 type readyEntry struct {
+	rank  uint8 // of the priority
 	depth uint32
 	id    events.RunnableID
 }
 
 // queue puts a runnable into the admission queue. Most leave it in the same
 // record: the row is written when the record is whole, or the queue is read.
-func (t *turn) queue(depth uint32, id events.RunnableID) {
-	t.queued = append(t.queued, readyEntry{depth, id})
-}
+func (t *turn) queue(e readyEntry) { t.queued = append(t.queued, e) }
 
 // unqueue takes a runnable out of the admission queue.
-func (t *turn) unqueue(depth uint32, id events.RunnableID) {
-	if i := slices.Index(t.queued, readyEntry{depth, id}); i >= 0 {
+func (t *turn) unqueue(e readyEntry) {
+	if i := slices.Index(t.queued, e); i >= 0 {
 		t.queued = slices.Delete(t.queued, i, i+1)
 		return
 	}
-	t.tx.Delete(readyKey(t.wf, depth, id))
+	t.tx.Delete(e.key(t.wf))
+}
+
+// place is the place of a runnable in the admission queue.
+func (r *runnable) place(id events.RunnableID) readyEntry {
+	return readyEntry{r.policy().Priority.Rank(), r.Depth, id}
+}
+
+// key is the row of a place.
+func (e readyEntry) key(wf string) rows.Key {
+	return rows.Key{Table: rows.Ready, Workflow: wf, A: uint64(e.rank), B: uint64(e.depth), C: uint64(e.id)}
+}
+
+// compare orders places.
+func (e readyEntry) compare(f readyEntry) int {
+	return cmp.Or(cmp.Compare(e.rank, f.rank), cmp.Compare(e.depth, f.depth), cmp.Compare(e.id, f.id))
 }
 
 // writeQueue writes the rows of those that this record has queued.
 func (t *turn) writeQueue() {
 	for _, e := range t.queued {
-		t.tx.Create(readyKey(t.wf, e.depth, e.id), &present{Since: t.now})
+		t.tx.Create(e.key(t.wf), &present{Since: t.now})
 	}
 	t.queued = t.queued[:0]
 }
@@ -67,13 +82,13 @@ func (t *turn) candidates() []readyEntry {
 		return nil
 	}
 	if t.head.Ready == uint64(len(t.fresh)) {
-		slices.SortFunc(t.fresh, func(a, b readyEntry) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.id, b.id)) })
+		slices.SortFunc(t.fresh, readyEntry.compare)
 		return t.fresh[:min(len(t.fresh), room)]
 	}
 	t.writeQueue()
 	var queue []readyEntry
 	rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: t.wf}, func(k rows.Key, _ *present) bool {
-		queue = append(queue, readyEntry{uint32(k.A), events.RunnableID(k.B)})
+		queue = append(queue, readyEntry{uint8(k.A), uint32(k.B), events.RunnableID(k.C)})
 		return len(queue) < room
 	})
 	return queue

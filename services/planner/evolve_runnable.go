@@ -26,11 +26,12 @@ func (t *turn) applyReady(e *events.RunnableReady) {
 	h := t.h()
 	h.NextRun = uint64(e.Runnable)
 	h.Ready++
-	t.tx.Create(runnableKey(t.wf, e.Runnable), &runnable{
+	r := &runnable{
 		Component: e.Component, Scope: e.Scope, Parents: e.Parents, Depth: e.Depth, Policy: e.Policy,
 		Status: runReady, Created: t.now,
-	})
-	t.queue(e.Depth, e.Runnable)
+	}
+	t.tx.Create(runnableKey(t.wf, e.Runnable), r)
+	t.queue(r.place(e.Runnable))
 	t.opened(e.Scope)
 	t.closeJoin(e.Component, e.Scope)
 }
@@ -72,7 +73,7 @@ func (t *turn) leave(id events.RunnableID, r *runnable) {
 	switch r.Status {
 	case runReady:
 		h.Ready--
-		t.unqueue(r.Depth, id)
+		t.unqueue(r.place(id))
 	case runWaiting:
 		h.Waiting--
 		t.tx.Delete(timerKey(t.wf, r.Due, id, machine.TimerWake))
@@ -106,7 +107,7 @@ func (t *turn) disarm(id events.RunnableID, r *runnable) {
 func (t *turn) enqueue(id events.RunnableID, r *runnable) {
 	r.Status = runReady
 	t.h().Ready++
-	t.queue(r.Depth, id)
+	t.queue(r.place(id))
 }
 
 // applyCompleted folds the runnable's row into its fact.

@@ -172,10 +172,6 @@ func runnableKey(wf string, id events.RunnableID) rows.Key {
 	return rows.Key{Table: rows.Runnable, Workflow: wf, A: uint64(id)}
 }
 
-func readyKey(wf string, depth uint32, id events.RunnableID) rows.Key {
-	return rows.Key{Table: rows.Ready, Workflow: wf, A: uint64(depth), B: uint64(id)}
-}
-
 func joinKey(wf string, s events.ScopeID, component uint32) rows.Key {
 	return rows.Key{Table: rows.Join, Workflow: wf, A: uint64(s), B: uint64(component)}
 }

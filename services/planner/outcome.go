@@ -61,7 +61,7 @@ func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcom
 		return
 	}
 	t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: neverBegan})
-	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+	t.fresh = append(t.fresh, r.place(id))
 }
 
 // asJSON is a value from outside that ought to be JSON: what is not becomes a
@@ -153,14 +153,14 @@ func reaction(r *runnable, pol policy.Policy, err events.TaskError, how ending) 
 func (t *turn) retryLater(id events.RunnableID, r *runnable, pol policy.Policy, err events.TaskError, how ending) {
 	if how == lostAttempt {
 		t.emit(&events.RetryScheduled{Runnable: id, Due: t.now})
-		t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+		t.fresh = append(t.fresh, r.place(id))
 		return
 	}
 	delay := pol.Delay(int(r.Failures)+1, t.seed(id)).Milliseconds()
 	due := t.now + max(delay, err.RetryAfterMs)
 	t.emit(&events.RetryScheduled{Runnable: id, Due: due})
 	if due <= t.now {
-		t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+		t.fresh = append(t.fresh, r.place(id))
 	}
 }
 

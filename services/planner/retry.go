@@ -57,7 +57,7 @@ func (t *turn) again(id events.RunnableID) {
 		t.evaluate(c, id, activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input})
 		return
 	}
-	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+	t.fresh = append(t.fresh, r.place(id))
 }
 
 // skip gives up a runnable that has failed or not ended; what depends on it is

@@ -17,7 +17,7 @@ func (t *turn) arm(c *definition.Component, a activation) {
 		t.dispatch(id)
 		return
 	}
-	t.fresh = append(t.fresh, readyEntry{a.depth, id})
+	t.fresh = append(t.fresh, readyEntry{pol.Priority.Rank(), a.depth, id})
 }
 
 // policyFor resolves the policy of an activation (document 4). A rule whose

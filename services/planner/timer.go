@@ -46,5 +46,5 @@ func (t *turn) wake(id events.RunnableID) {
 		return
 	}
 	t.emit(&events.TimerFired{Runnable: id})
-	t.fresh = append(t.fresh, readyEntry{r.Depth, id})
+	t.fresh = append(t.fresh, r.place(id))
 }

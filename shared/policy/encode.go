@@ -20,6 +20,7 @@ const (
 	tagOnLost
 	tagMode
 	tagQueue
+	tagPriority
 )
 
 // Append adds the recorded form of p to b: a tag and a varint for each field that differs from Default, by tag. The
@@ -35,6 +36,9 @@ func (p Policy) Append(b []byte) []byte {
 	if p.Queue != "" {
 		b = binary.AppendUvarint(append(b, tagQueue), uint64(len(p.Queue)))
 		b = append(b, p.Queue...)
+	}
+	if p.Priority != Normal {
+		b = append(b, tagPriority, byte(p.Priority))
 	}
 	return b
 }
@@ -105,7 +109,7 @@ func (p *Policy) setNumber(tag byte, v uint64) error {
 }
 
 func (p *Policy) setChoice(tag byte, v uint64) error {
-	most := map[byte]uint64{tagBackoff: uint64(Jitter), tagOnFailure: uint64(Skip), tagOnLost: uint64(FailLost), tagMode: uint64(Sync)}
+	most := map[byte]uint64{tagBackoff: uint64(Jitter), tagOnFailure: uint64(Skip), tagOnLost: uint64(FailLost), tagMode: uint64(Sync), tagPriority: uint64(Critical)}
 	limit, known := most[tag]
 	if !known || v > limit {
 		return fmt.Errorf("%w: field %d has value %d", errRecorded, tag, v)
@@ -119,6 +123,8 @@ func (p *Policy) setChoice(tag byte, v uint64) error {
 		p.OnLost = OnLost(v)
 	case tagMode:
 		p.Mode = Mode(v)
+	case tagPriority:
+		p.Priority = Priority(v)
 	}
 	return nil
 }

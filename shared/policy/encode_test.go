@@ -25,9 +25,9 @@ func TestTheDefaultTakesNoBytes(t *testing.T) {
 func TestRecordedPoliciesKeepTheirBytes(t *testing.T) {
 	p := policy.Policy{
 		MaxRetries: 3, MaxLost: 0, BaseDelay: 0, MaxDelay: time.Second, Timeout: time.Millisecond, StartTimeout: time.Microsecond,
-		Backoff: policy.Jitter, OnFailure: policy.Skip, OnLost: policy.FailLost, Mode: policy.External, Queue: "q",
+		Backoff: policy.Jitter, OnFailure: policy.Skip, OnLost: policy.FailLost, Mode: policy.External, Queue: "q", Priority: policy.Critical,
 	}
-	want := []byte{1, 3, 2, 0, 3, 0, 4, 0x80, 0x94, 0xeb, 0xdc, 3, 5, 0xc0, 0x84, 0x3d, 6, 0xe8, 7, 7, 3, 8, 1, 9, 1, 10, 2, 11, 1, 'q'}
+	want := []byte{1, 3, 2, 0, 3, 0, 4, 0x80, 0x94, 0xeb, 0xdc, 3, 5, 0xc0, 0x84, 0x3d, 6, 0xe8, 7, 7, 3, 8, 1, 9, 1, 10, 2, 11, 1, 'q', 12, 3}
 	if got := p.Append(nil); !bytes.Equal(got, want) {
 		t.Errorf("% x, want % x", got, want)
 	}
@@ -42,7 +42,7 @@ func TestRecordedPoliciesAreReadBack(t *testing.T) {
 			Timeout: duration.Draw(t, "timeout"), StartTimeout: duration.Draw(t, "start"),
 			Backoff: policy.Backoff(rapid.IntRange(0, 3).Draw(t, "backoff")), OnFailure: policy.OnFailure(rapid.IntRange(0, 1).Draw(t, "failure")),
 			OnLost: policy.OnLost(rapid.IntRange(0, 1).Draw(t, "onlost")), Mode: policy.Mode(rapid.IntRange(0, 3).Draw(t, "mode")),
-			Queue: rapid.String().Draw(t, "queue"),
+			Queue: rapid.String().Draw(t, "queue"), Priority: policy.Priority(rapid.IntRange(0, 3).Draw(t, "priority")),
 		}
 		got, err := policy.Parse(p.Append(nil))
 		if err != nil || got != p {
@@ -52,7 +52,7 @@ func TestRecordedPoliciesAreReadBack(t *testing.T) {
 }
 
 func TestADamagedPolicyIsAnError(t *testing.T) {
-	for _, b := range [][]byte{{1}, {0, 1}, {12, 1}, {200, 1}, {7, 4}, {8, 2}, {9, 2}, {10, 4}, {11, 2, 'a'}, {1, 0x80},
+	for _, b := range [][]byte{{1}, {0, 1}, {12, 4}, {13, 1}, {200, 1}, {7, 4}, {8, 2}, {9, 2}, {10, 4}, {11, 2, 'a'}, {1, 0x80},
 		{5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
 		if p, err := policy.Parse(b); err == nil {
 			t.Errorf("% x was read as %+v", b, p)

@@ -19,17 +19,18 @@ const (
 
 // later are fields of the design that this version does not enforce.
 var later = map[string]bool{
-	"heartbeat_timeout": true, "deadline": true, "retry_if": true, "non_retryable": true, "fallback": true, "priority": true,
+	"heartbeat_timeout": true, "deadline": true, "retry_if": true, "non_retryable": true, "fallback": true,
 	"concurrency": true, "rate_limit": true, "circuit_breaker": true, "idempotency_key": true, "executor": true,
 }
 
-const knownFields = "backoff, base_delay, execution_mode, inherit, max_delay, max_lost, max_retries, on_failure, on_lost, preset, " +
+const knownFields = "backoff, base_delay, execution_mode, inherit, max_delay, max_lost, max_retries, on_failure, on_lost, preset, priority, " +
 	"queue, start_timeout, timeout"
 
 var (
 	backoffs   = map[string]Backoff{"none": None, "linear": Linear, "exponential": Exponential, "jitter": Jitter}
 	onFailures = map[string]OnFailure{"halt": Halt, "skip": Skip}
 	onLosts    = map[string]OnLost{"retry": RetryLost, "fail": FailLost}
+	priorities = map[string]Priority{"low": Low, "normal": Normal, "high": High, "critical": Critical}
 	modes      = map[string]Mode{"durable": Durable, "async": Async, "external": External, "sync": Sync}
 )
 
@@ -50,6 +51,8 @@ func (p *reader) field(f *fields, name, at string, v any) {
 		bit, to.OnLost = onLost, choice(p, at, v, onLosts)
 	case "execution_mode":
 		bit, to.Mode = mode, choice(p, at, v, modes)
+	case "priority":
+		bit, to.Priority = priority, choice(p, at, v, priorities)
 	case "queue":
 		bit, to.Queue = queue, p.queue(at, v)
 	default:

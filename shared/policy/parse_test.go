@@ -93,7 +93,7 @@ func TestABadRuleIsRefusedWithItsPath(t *testing.T) {
 		`[{"match": "default", "deadline_ms": 1}]`:                             "policies[0].deadline_ms: not supported by this version",
 		`[{"match": "default", "heartbeat_timeout": "1s"}]`:                    "not supported by this version",
 		`[{"match": "default", "fallback": {"value": 1}}]`:                     "policies[0].fallback: not supported by this version",
-		`[{"match": "default", "priority": "high"}]`:                           "policies[0].priority: not supported by this version",
+		`[{"match": "default", "priority": "hihg"}]`:                           "did you mean high? known are critical, high, low, normal",
 		`[{"match": "default", "retry_if": "true"}]`:                           "not supported by this version",
 		`[{"match": "default", "non_retryable": []}]`:                          "not supported by this version",
 		`[{"match": "default", "concurrency": {}}]`:                            "not supported by this version",

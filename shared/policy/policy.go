@@ -47,7 +47,21 @@ const (
 	Sync     Mode = 3 // inline in the planner; only for kinds that the planner evaluates itself
 )
 
-// Defaults of document 4.
+// Priority is the order in which the ready runnables of a workflow are admitted when there is not room for all.
+type Priority uint8
+
+// The priorities. Values are recorded.
+const (
+	Normal   Priority = 0
+	Low      Priority = 1
+	High     Priority = 2
+	Critical Priority = 3
+)
+
+// Rank orders priorities: who has the lowest goes first.
+func (p Priority) Rank() uint8 { return [...]uint8{Normal: 2, Low: 3, High: 1, Critical: 0}[p] }
+
+// Defaults of a policy.
 const (
 	DefaultBaseDelay = 500 * time.Millisecond
 	DefaultMaxDelay  = 30 * time.Second
@@ -68,6 +82,7 @@ type Policy struct {
 	OnLost       OnLost
 	Mode         Mode
 	Queue        string // overrides the queue of the task; empty = none
+	Priority     Priority
 }
 
 // Default is the policy of a task that no rule speaks of.

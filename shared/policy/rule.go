@@ -96,6 +96,7 @@ const (
 	maxLost
 	mode
 	queue
+	priority
 )
 
 // setters copy one field each.
@@ -111,6 +112,7 @@ var setters = [...]func(to, from *Policy){
 	func(to, from *Policy) { to.MaxLost = from.MaxLost },
 	func(to, from *Policy) { to.Mode = from.Mode },
 	func(to, from *Policy) { to.Queue = from.Queue },
+	func(to, from *Policy) { to.Priority = from.Priority },
 }
 
 // fill sets the fields that f gives and have does not, and returns what is given now.

@@ -19,7 +19,7 @@ const (
 	Join       Table = 4  // A: scope, B: component
 	Arm        Table = 5  // A: scope, B: component, C: arm
 	Scope      Table = 6  // A: scope
-	Ready      Table = 7  // A: depth, B: runnable; the admission queue
+	Ready      Table = 7  // A: rank of its priority, B: depth, C: runnable; the admission queue
 	Latest     Table = 8  // A: component
 	Suppressed Table = 9  // A: number; activations that were suppressed
 	Page       Table = 10 // A: number; facts that are small, many in a row

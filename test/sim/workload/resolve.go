@@ -72,6 +72,7 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	})
 	choice(f, "on_lost", &p.OnLost, map[string]policy.OnLost{"retry": policy.RetryLost, "fail": policy.FailLost})
 	choice(f, "execution_mode", &p.Mode, map[string]policy.Mode{"durable": policy.Durable, "async": policy.Async, "external": policy.External})
+	choice(f, "priority", &p.Priority, map[string]policy.Priority{"low": policy.Low, "high": policy.High, "critical": policy.Critical})
 	if f["queue"] != nil {
 		p.Queue = f["queue"].(string)
 	}
