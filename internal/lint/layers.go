@@ -37,6 +37,7 @@ var table = []entry{
 	{"services/readiness", pure, "from snapshots to reasons"},
 	{"services/readiness/readinessd", service, "follows authority, publishes readiness"},
 
+	{"internal/faults", pure, "whether a program has the switches that break it on purpose"},
 	{"internal/runtime", pure, "the runtime record of a partition: its lease, backlog, replay, readiness"},
 
 	{"internal/ask", shell, "commands and queries, matched with their replies"},

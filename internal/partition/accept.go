@@ -82,7 +82,7 @@ const mostHeard = 64
 // askLosses finds out which records of the input logs are gone unread, and whether an
 // operator accepts that. It comes before the takeover: who is blocked owns nothing.
 func (r *reign) askLosses(ctx context.Context) error {
-	if r.host.Flaws.SilentLosses {
+	if r.host.Flaws.SilentLosses.On() {
 		return nil
 	}
 	r.seekInputs()

@@ -139,7 +139,7 @@ func (a *Attendance) stay(ctx context.Context) {
 			}
 		case since.IsZero():
 			since, well = now, now
-		case now.Sub(since) >= a.patience && !a.Host.Flaws.Clings && a.mayLeave(ctx, unfit):
+		case now.Sub(since) >= a.patience && !a.Host.Flaws.Clings.On() && a.mayLeave(ctx, unfit):
 			a.leave(ctx)
 			return
 		default:

@@ -149,7 +149,7 @@ func (c *checkpointer) renew(j *job) bool {
 		return false
 	}
 	j.until = c.patience()
-	if c.r.host.Flaws.LateRenewal && j.lease.Held() {
+	if c.r.host.Flaws.LateRenewal.On() && j.lease.Held() {
 		j.redos = c.redos
 		return true
 	}
@@ -170,7 +170,7 @@ func (c *checkpointer) renew(j *job) bool {
 func (c *checkpointer) patience() time.Time {
 	p := c.r.proc
 	s := &c.r.host.Settings
-	if !p.Lease().Held() || p.Flaws.AlwaysPositions {
+	if !p.Lease().Held() || p.Flaws.AlwaysPositions.On() {
 		return time.Time{}
 	}
 	left := p.LeaseLeft()
@@ -198,7 +198,7 @@ func (c *checkpointer) wrote(p *loop.Processor, j *job, err error) bool {
 	}
 	c.redos = j.redos.written(j.marked)
 	j.room.reset() // all are answered; after a failure the client may still have some
-	if c.r.host.Flaws.LateRenewal && !j.ended() {
+	if c.r.host.Flaws.LateRenewal.On() && !j.ended() {
 		return true
 	}
 	p.Fail(j.snap.Wrote(j.owners))
@@ -226,7 +226,7 @@ func (c *checkpointer) end(j *job) {
 	if !j.finished {
 		p.PutBack(j.due)
 	}
-	if p.Flaws.ForgetDirty {
+	if p.Flaws.ForgetDirty.On() {
 		p.Fail(j.snap.Wrote(j.snap.Owners()))
 	}
 	p.Fail(j.snap.Done())
@@ -331,7 +331,7 @@ func (c *checkpointer) failed(p *loop.Processor, j *job, err error) {
 		p.Fail(errDeposed)
 		return
 	case kafka.NotMember, kafka.NoPositions:
-		if !p.Flaws.AlwaysPositions {
+		if !p.Flaws.AlwaysPositions.On() {
 			c.bareUntil = p.Now().Add(c.r.host.Settings.Lease)
 		}
 	case kafka.TooLarge, kafka.Failed, kafka.Unknown: // what it means is in the error

@@ -150,7 +150,7 @@ func (j *job) transact(ctx context.Context, records []*kgo.Record, owners int) e
 	}
 	records = append(records, kafka.Placed(h.names.Authority(), j.r.o.p, authorityKey(j.r.o.p), record))
 	err = j.r.txn.Run(ctx, records, commit)
-	for h.Flaws.UnfencedCheckpoint && deposed(err) {
+	for h.Flaws.UnfencedCheckpoint.On() && deposed(err) {
 		if err = j.r.txn.Fence(ctx); err == nil {
 			err = j.r.txn.Run(ctx, records, commit)
 		}

@@ -25,7 +25,7 @@ func (r *reign) claim(ctx context.Context) error {
 		return err
 	}
 	r.proc.Excuse(r.host.clock.excused.Load())
-	if r.host.Flaws.LateFence {
+	if r.host.Flaws.LateFence.On() {
 		if err := r.txn.Fence(ctx); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (r *reign) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.host.Flaws.NoReadBack {
+	if r.host.Flaws.NoReadBack.On() {
 		r.place = journal.Before(events.Position{Epoch: r.proc.Position().Epoch + 1, Seq: 1}, at)
 	}
 	if err := r.replay(ctx, at+1); err != nil {

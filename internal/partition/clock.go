@@ -120,7 +120,7 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 }
 
 // idle says that nothing is compared.
-func (w *clockWatch) idle() bool { return w.host.Settings.BrokerIsOurs || w.host.Flaws.NoClock }
+func (w *clockWatch) idle() bool { return w.host.Settings.BrokerIsOurs || w.host.Flaws.NoClock.On() }
 
 // jumped says whether nothing is known of the clock: it was never compared, or has
 // gone on unlike monotonic time since, by more than is allowed.

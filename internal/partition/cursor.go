@@ -69,7 +69,7 @@ func (m *marker) cursor() cursor {
 // journal that is longer than the one that there is.
 func (r *reign) compareCursor(ctx context.Context) error {
 	r.check.told = nowhere
-	if r.host.Flaws.BlindCursor {
+	if r.host.Flaws.BlindCursor.On() {
 		return nil
 	}
 	group := r.host.names.PlannerGroup()

@@ -143,7 +143,7 @@ func (h *Host) connect() (err error) {
 	if h.router, err = newRouter(h.Cluster, h.names, h.logger, h.Stats); err != nil {
 		return err
 	}
-	h.router.oldTopics = h.Flaws.OldTopics
+	h.router.oldTopics = h.Flaws.OldTopics.On()
 	h.hot = store.NewBudget(int64(h.Settings.HotBytes))
 	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
 	h.latest, h.pace = newStatuses(&h.Settings), newPace(&h.Settings)

@@ -82,7 +82,7 @@ func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
 	defer stop()
 	r := a.host.router
 	list := a.host.adm.ListEndOffsets
-	if a.host.Flaws.DecidedEnds {
+	if a.host.Flaws.DecidedEnds.On() {
 		list = a.host.adm.ListCommittedOffsets
 	}
 	var ends kadm.ListedOffsets

@@ -58,7 +58,7 @@ func (w *clockWatch) leaders(ctx context.Context) ([]*clockProbe, error) {
 		return nil, fmt.Errorf("no partition of %s has a leader", topic)
 	}
 	slices.SortFunc(all, func(a, b *clockProbe) int { return cmp.Compare(a.broker, b.broker) })
-	if w.host.Flaws.OneClock {
+	if w.host.Flaws.OneClock.On() {
 		return all[:1], nil
 	}
 	return all[:min(len(all), clockBrokers)], nil

@@ -56,7 +56,7 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	r.log = &kafkaLog{ctx: send, host: h, p: o.p, journal: h.journalClient()}
 	r.box = newMailbox(r.log, &h.Settings)
 	r.log.box = r.box
-	if h.Flaws.LateFence {
+	if h.Flaws.LateFence.On() {
 		return r, nil
 	}
 	if err := txn.Fence(before); err != nil { // O1: before anything is read
@@ -129,7 +129,7 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 	}
 	guard := r.store.Marks().Guard
 	b := &replayed{r: r}
-	place, err := r.journal.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay}, func(e journal.Entry) error {
+	place, err := r.journal.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay.On()}, func(e journal.Entry) error {
 		r.pending.Store(to - e.Mark.Offset - 1)
 		return b.add(e.Record, e.Mark, !guard.Position.Before(e.Record.Position))
 	})

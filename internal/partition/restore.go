@@ -77,7 +77,7 @@ func needsRoom(err error) error {
 // record: anything void, missing or different says why it is not used (O4).
 func (r *reign) prove(ctx context.Context) (why string, err error) {
 	m := r.store.Marks()
-	if r.host.Flaws.AnyStore && m.Complete {
+	if r.host.Flaws.AnyStore.On() && m.Complete {
 		return "", nil
 	}
 	switch {

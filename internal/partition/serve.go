@@ -71,7 +71,7 @@ func (r *reign) start(ctx context.Context) error {
 	}
 	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
 	r.seekInputs()
-	if r.host.Flaws.CommittedPositions {
+	if r.host.Flaws.CommittedPositions.On() {
 		if err := r.seekCommitted(ctx); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (r *reign) guard() (err error) {
 	if r.suspects, unclean, err = findSuspects(r.host.Store(r.o.p)); err != nil {
 		return needsRoom(err)
 	}
-	if unclean && !r.host.Flaws.NoSuspects {
+	if unclean && !r.host.Flaws.NoSuspects.On() {
 		r.o.logger.Info("the last process on this store was killed or has crashed: what was in flight is decided one at a time")
 		r.proc.Beware(r.suspects, r.ends)
 	}

@@ -52,11 +52,11 @@ func (r *reign) trims(now time.Time) []trim {
 		all = append(all, trim{r.host.router.topic(c.Source), c.Source, c.Next - 1, now.Add(-2 * s.Window)})
 	}
 	for i := range all {
-		if r.host.Flaws.YoungTrims {
+		if r.host.Flaws.YoungTrims.On() {
 			all[i].before = now
 		}
 		switch s := all[i].source; {
-		case !r.host.Flaws.HastyTrims:
+		case !r.host.Flaws.HastyTrims.On():
 		case s == 0:
 			all[i].below = r.proc.Landed().Offset
 		default:

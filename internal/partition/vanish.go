@@ -38,7 +38,7 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 // takeover: this one has grown since, or is new.
 func (r *reign) allowed(e events.Event) error {
 	lost, ok := e.(*events.InputLost)
-	if !ok || r.host.Flaws.SilentLosses {
+	if !ok || r.host.Flaws.SilentLosses.On() {
 		return nil
 	}
 	loss := inputLoss(r.o.p, lost.Log, lost.From, lost.To)
@@ -122,7 +122,7 @@ func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, er
 // trimmed says whether a record that is not there any more has been deleted with all
 // before it, since the log was asked where it begins: then nothing else is in its place.
 func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err error) (bool, error) {
-	if err != nil || r.host.Flaws.TrimmedIsOther {
+	if err != nil || r.host.Flaws.TrimmedIsOther.On() {
 		return false, err
 	}
 	log, err := r.read.spanOf(ctx, r.host.router.topic(s), r.o.p)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
@@ -65,6 +66,9 @@ func TestEveryFlawIsNoticed(t *testing.T) { noticed(t, 0, options) }
 func TestEveryFlawIsNoticedOverTheEmbeddedBroker(t *testing.T) { noticed(t, 1, onBroker) }
 
 func noticed(t *testing.T, over int, options func(uint64) Options) {
+	if !faults.Built {
+		t.Fatal("this program has no flaws to notice: test it with -tags synctests, as `make test` does")
+	}
 	for _, f := range flaws {
 		if over == 1 && slices.Contains(f.kinds, wrongStamps) {
 			continue // the embedded broker is alone

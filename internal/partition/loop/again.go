@@ -22,7 +22,7 @@ func (p *Processor) publishAgain(keys []attemptKey, notified bool) {
 		p.watch.open[k].again = a
 	}
 	p.watch.again = append(p.watch.again, a)
-	if p.Flaws.EarlyTasks {
+	if p.Flaws.EarlyTasks.On() {
 		a.end = 0
 		p.againOpen()
 	}

@@ -47,7 +47,7 @@ func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Comm
 	if p.fault != nil {
 		return
 	}
-	if p.Flaws.NoLedger {
+	if p.Flaws.NoLedger.On() {
 		v = unseen
 	}
 	switch v {
@@ -93,7 +93,7 @@ func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *l
 // or of the one that was forwarded. A partition that nobody owns for longer than the
 // window forwards what the ledger here was asked about long ago.
 func (p *Processor) firstStamp(cmd *events.Command, stamp int64) int64 {
-	if cmd.Written == 0 || p.Flaws.NewStamps {
+	if cmd.Written == 0 || p.Flaws.NewStamps.On() {
 		return stamp
 	}
 	return min(cmd.Written, stamp)

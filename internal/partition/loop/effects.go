@@ -76,7 +76,7 @@ func (out *outside) without(o *Outgoing) {
 // letGo sends an effect, or keeps it until the lease allows it (E5).
 func (p *Processor) letGo(o *Outgoing) {
 	p.outside.with(o)
-	if p.Flaws.LateEffects && o.lane != nil || !p.hold(o) {
+	if p.Flaws.LateEffects.On() && o.lane != nil || !p.hold(o) {
 		p.done.released++
 		p.Log.Produce(o)
 	}
@@ -85,7 +85,7 @@ func (p *Processor) letGo(o *Outgoing) {
 // ReleaseAgain lets an effect out that was released and could not be sent then
 // (E5).
 func (p *Processor) ReleaseAgain(o *Outgoing) {
-	if p.Flaws.LateEffects || !p.hold(o) {
+	if p.Flaws.LateEffects.On() || !p.hold(o) {
 		p.Log.Produce(o)
 	}
 }
@@ -103,7 +103,7 @@ func (p *Processor) hold(o *Outgoing) bool {
 // releaseEarly lets the tasks of mode async out with the append of their record.
 func (p *Processor) releaseEarly(f *flight) {
 	for _, o := range f.outs {
-		if o.early || p.Flaws.EarlyEffects {
+		if o.early || p.Flaws.EarlyEffects.On() {
 			p.release(o)
 		}
 	}

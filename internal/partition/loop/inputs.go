@@ -132,7 +132,7 @@ func (p *Processor) stampOf(r *kgo.Record) (stamp int64, ok bool) {
 	stamp = r.Timestamp.UnixMilli()
 	most := p.Settings.ClockError()
 	ahead := stamp - p.clock.now
-	if ahead <= most || p.Flaws.NoClock {
+	if ahead <= most || p.Flaws.NoClock.On() {
 		return stamp, true
 	}
 	if ahead > p.clock.excused {

@@ -10,7 +10,7 @@ import (
 // Leased says whether the lease has its margin left: only then effects are
 // released and queries answered (E5).
 func (p *Processor) Leased() bool {
-	return p.Flaws.NoLease || !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
+	return p.Flaws.NoLease.On() || !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
 }
 
 // Renewal is until when a lease lasts that is renewed now. The owner counts from
@@ -40,7 +40,7 @@ func (p *Processor) Renew(r Renewed) {
 
 // LeaseOver says whether the lease has run out. Then nothing is decided (O5): the clock
 // may have jumped, and record time would never come back (J2).
-func (p *Processor) LeaseOver() bool { return !p.Flaws.NoLease && p.lease.Expired(p.clock.now) }
+func (p *Processor) LeaseOver() bool { return !p.Flaws.NoLease.On() && p.lease.Expired(p.clock.now) }
 
 // CheckLease ends the reign of an owner that could not renew in time, or whose
 // lease an operator released (O5).
@@ -48,7 +48,7 @@ func (p *Processor) CheckLease() {
 	switch {
 	case p.LeaseOver():
 		p.Fail(ErrExpired)
-	case p.dismissed && !p.Flaws.NoLease:
+	case p.dismissed && !p.Flaws.NoLease.On():
 		p.Fail(errDismissed)
 	}
 }
@@ -57,7 +57,7 @@ func (p *Processor) CheckLease() {
 // room to run ahead nothing that is due can be decided: what makes room arrives.
 func (p *Processor) NextWake() time.Duration {
 	next := p.lease.LeasedUntil
-	if p.Flaws.NoLease {
+	if p.Flaws.NoLease.On() {
 		next = p.clock.now + p.Settings.Lease.Milliseconds()
 	}
 	if p.room() {

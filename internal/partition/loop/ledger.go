@@ -39,7 +39,7 @@ func (p *Processor) horizon() int64 {
 
 // forgotten says whether a command of this stamp is too old to be decided: the
 // ledger may have forgotten it.
-func (p *Processor) forgotten(stamp int64) bool { return stamp < p.horizon() && !p.Flaws.NoWindow }
+func (p *Processor) forgotten(stamp int64) bool { return stamp < p.horizon() && !p.Flaws.NoWindow.On() }
 
 // age takes the stamp of the command that a record is about. Those of commands
 // that leave no record do not count: a replay does not know them.

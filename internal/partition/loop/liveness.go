@@ -171,7 +171,7 @@ func (p *Processor) silent(k attemptKey) bool {
 	if at == nil {
 		return false
 	}
-	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() && !p.Flaws.HastyTimers {
+	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() && !p.Flaws.HastyTimers.On() {
 		p.wantEnds()
 		return false
 	}

@@ -29,7 +29,7 @@ func (p *Processor) takeMessage(r *kgo.Record, ref events.InputRef, m *events.En
 	switch {
 	case p.fault != nil:
 		return
-	case had == nil, p.Flaws.NoLedger:
+	case had == nil, p.Flaws.NoLedger.On():
 	case had.Digest != uint64(ref.Digest):
 		p.reject(r, ref, &events.CommandError{Code: "conflict", Message: "another message came under the id of this one, " + m.DedupeID()})
 		return

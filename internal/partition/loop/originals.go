@@ -94,7 +94,7 @@ func (p *Processor) Originals() (waiting [Logs][]*Outgoing, err error) {
 			waiting[row.Original.Source] = append(waiting[row.Original.Source], outgoing(k, row))
 		}
 	})
-	if p.Flaws.OriginalsInMemory {
+	if p.Flaws.OriginalsInMemory.On() {
 		for _, o := range p.remembered {
 			waiting[o.Original.Source] = append(waiting[o.Original.Source], o)
 		}

@@ -88,7 +88,7 @@ func (p *Processor) ends(e *Ends) {
 // read (E6, J5). One that has grown further again shows itself when it is read on; of one
 // that has just as many records nobody knows before its reader fails.
 func (p *Processor) shorter(e *Ends) bool {
-	if p.Flaws.AnyEnds {
+	if p.Flaws.AnyEnds.On() {
 		return false
 	}
 	for _, s := range Inputs {
@@ -151,7 +151,7 @@ func (p *Processor) ask(q *events.Query) {
 		p.Stats.Expired.Add(1)
 		return
 	}
-	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds(), ready: p.Flaws.UnreadAnswers})
+	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds(), ready: p.Flaws.UnreadAnswers.On()})
 }
 
 // expired says whether nobody waits for an answer any more: by the clock of the
@@ -214,7 +214,7 @@ func (p *Processor) reply(q *events.Query, r events.Reply) {
 		return
 	}
 	o := p.replyTo(q, r)
-	if p.Flaws.EarlyAnswers {
+	if p.Flaws.EarlyAnswers.On() {
 		p.release(o)
 		return
 	}

@@ -127,7 +127,7 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 // there is no room for is set aside and follows. What was asked before may have taken longer than
 // the lease lasts (E5).
 func (p *Processor) Rerelease() error {
-	if p.Flaws.NoRerelease {
+	if p.Flaws.NoRerelease.On() {
 		return nil
 	}
 	p.Tick()

@@ -19,7 +19,7 @@ func (p *Processor) Replay(rec *events.Record, at journal.Mark, guarded bool) er
 		p.takeBack(e)
 	}
 	for _, o := range outs {
-		if p.Flaws.OriginalsInMemory && o.Original != nil {
+		if p.Flaws.OriginalsInMemory.On() && o.Original != nil {
 			p.remembered = append(p.remembered, o)
 			continue
 		}

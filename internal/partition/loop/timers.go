@@ -58,7 +58,7 @@ func (p *Processor) dueTimers() (due []rows.Key, next int64) {
 		if _, idle := p.timers.idle[k]; idle {
 			return true
 		}
-		if machine.Guarded(k.C) && !p.readPast(int64(k.A)) && !p.Flaws.HastyTimers {
+		if machine.Guarded(k.C) && !p.readPast(int64(k.A)) && !p.Flaws.HastyTimers.On() {
 			p.timers.guards = true
 			return true
 		}
@@ -87,7 +87,7 @@ func (p *Processor) fire(k rows.Key) bool {
 // LookAtTimers has the timers looked at in the first step.
 func (p *Processor) LookAtTimers() {
 	p.timers.next = p.clock.now
-	if p.Flaws.NoTimers {
+	if p.Flaws.NoTimers.On() {
 		rows.Scan(p.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
 			p.timers.idle[k] = struct{}{}
 			return true

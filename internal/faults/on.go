@@ -1,0 +1,6 @@
+//go:build synctests
+
+package faults
+
+// Built reports whether the switches are there.
+const Built = true
