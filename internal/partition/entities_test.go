@@ -33,7 +33,7 @@ func moves(t *testing.T, r *rig, rnd *rand.Rand) {
 	r.settings.LagRecords = 1 + rnd.Uint64N(60)
 	r.settings.Window = time.Minute
 	r.machine = func() machine.Machine { return looptest.Entities(r.counter) }
-	r.over = func(c Cluster) Cluster { return tardy{c, r.names.Inbox(), rand.New(rand.NewPCG(rnd.Uint64(), 6))} }
+	r.over = func(c Cluster) Cluster { return tardy{c, rand.New(rand.NewPCG(rnd.Uint64(), 6))} }
 	gossip := r.gossip()
 	sites := []*site{r.start("a", 0), r.start("a", 1)}
 	purses, jars := []string{r.entity("purse", 0), r.entity("purse", 1)}, []string{r.entity("jar", 0), r.entity("jar", 1)}
@@ -71,33 +71,27 @@ func moves(t *testing.T, r *rig, rnd *rand.Rand) {
 	}
 }
 
-// tardy is a cluster that is slow to send messages, one sooner than another: a process may
-// be killed before it has sent one, or before it knows that it has.
+// tardy is a cluster that is slow to send what follows from records, one sooner than
+// another: a process may be killed before it has sent it, or before it knows that it has.
 type tardy struct {
 	Cluster
-	inbox string
-	rnd   *rand.Rand
+	rnd *rand.Rand
 }
 
 // Effects implements Cluster.
 func (c tardy) Effects() (Producer, error) {
 	p, err := c.Cluster.Effects()
-	return &tardyProducer{Producer: p, inbox: c.inbox, rnd: c.rnd}, err
+	return &tardyProducer{Producer: p, rnd: c.rnd}, err
 }
 
 type tardyProducer struct {
 	Producer
-	inbox string
-	mu    sync.Mutex
-	rnd   *rand.Rand
+	mu  sync.Mutex
+	rnd *rand.Rand
 }
 
 // Produce implements Producer.
 func (p *tardyProducer) Produce(ctx context.Context, k *kgo.Record, done func(*kgo.Record, error)) {
-	if k.Topic != p.inbox {
-		p.Producer.Produce(ctx, k, done)
-		return
-	}
 	before, behind := p.pause(), p.pause()
 	time.AfterFunc(before, func() {
 		p.Producer.Produce(ctx, k, func(k *kgo.Record, err error) { time.AfterFunc(behind, func() { done(k, err) }) })

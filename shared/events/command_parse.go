@@ -104,6 +104,9 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 		return nil, err
 	}
 	cmd.Digest = digest(cmd.Name, data)
+	if cmd.ReplyTo.Address != "" {
+		cmd.ReplyTo.Command = cmd.Name
+	}
 	if cmd.ReplyTo.ID == "" && cmd.ReplyTo.Address != "" {
 		cmd.ReplyTo.ID = cmd.ID
 	}

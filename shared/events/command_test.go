@@ -78,11 +78,11 @@ func TestThePlaceStandsInForAMissingID(t *testing.T) {
 func TestWhoAsksIsToldUnderTheIDOfTheCommand(t *testing.T) {
 	headers := binary("pause", events.HeaderID, "7", events.HeaderReplyTo, "me", events.HeaderReplyWait, "drained", events.HeaderTrace, "00-aa-bb-01")
 	cmd := parse(t, "w1", headers, `{}`)
-	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true}); cmd.ReplyTo != want || cmd.Trace != "00-aa-bb-01" {
+	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true, Command: "pause"}); cmd.ReplyTo != want || cmd.Trace != "00-aa-bb-01" {
 		t.Errorf("reply to %+v, trace %q", cmd.ReplyTo, cmd.Trace)
 	}
 	cmd = parse(t, "w1", binary("start", events.HeaderID, "7", events.HeaderReplyTo, "me", events.HeaderReplyWait, "end"), `{"definition":"d"}`)
-	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true, End: true}); cmd.ReplyTo != want {
+	if want := (events.ReplyTo{Address: "me", ID: "7", Wait: true, End: true, Command: "start"}); cmd.ReplyTo != want {
 		t.Errorf("reply to %+v", cmd.ReplyTo)
 	}
 	cmd = parse(t, "w1", binary("pause", events.HeaderReplyTo, "me", events.HeaderReplyID, "q", events.HeaderReplyWait, "Ende"), `{}`)
@@ -94,7 +94,7 @@ func TestWhoAsksIsToldUnderTheIDOfTheCommand(t *testing.T) {
 		t.Errorf("reply id %q", cmd.ReplyTo.ID)
 	}
 	cmd = parse(t, "w1", nil, `{"command":"pause","reply_to":"me"}`)
-	if want := (events.ReplyTo{Address: "me", ID: place}); cmd.ReplyTo != want {
+	if want := (events.ReplyTo{Address: "me", ID: place, Command: "pause"}); cmd.ReplyTo != want {
 		t.Errorf("reply to %+v", cmd.ReplyTo)
 	}
 }

@@ -90,8 +90,9 @@ func DecodeRecord(b []byte) (*Record, error) {
 type ReplyTo struct {
 	Address string
 	ID      string
-	Wait    bool // also tell when the workflow has drained, with its results
-	End     bool // with Wait: a decision that this follows is not told
+	Wait    bool   // also tell when the workflow has drained, with its results
+	End     bool   // with Wait: a decision that this follows is not told
+	Command string // the name of the command that is answered; empty: it is none, or was not understood
 }
 
 // Fields implements wire.Message.
@@ -100,4 +101,5 @@ func (r *ReplyTo) Fields(c *wire.Codec) {
 	wire.String(c, 2, "id", &r.ID)
 	c.Bool(3, "wait", &r.Wait)
 	c.Bool(4, "end", &r.End)
+	wire.Name(c, 5, "command", &r.Command)
 }

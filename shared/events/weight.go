@@ -66,7 +66,7 @@ func (b *By) weight() int { return len(b.Who) + len(b.Why) }
 
 func told(list []ReplyTo) (n int) {
 	for i := range list {
-		n += len(list[i].Address) + len(list[i].ID)
+		n += len(list[i].Address) + len(list[i].ID) + len(list[i].Command)
 	}
 	return n
 }

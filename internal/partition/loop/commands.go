@@ -40,7 +40,7 @@ func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
 
 // command decides a command that is understood, unless the ledger knows it.
 func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Command, own bool) {
-	d := &decision{ref: ref, command: cmd.Name, raw: r, in: machine.Input{
+	d := &decision{ref: ref, raw: r, in: machine.Input{
 		Workflow: cmd.Workflow, Source: events.FromCommands, ReplyTo: cmd.ReplyTo, Trace: cmd.Trace, Command: cmd, Quarantine: p.doubted(ref, cmd),
 	}}
 	v, entry := p.known(cmd, ref.Stamp)

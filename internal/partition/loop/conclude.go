@@ -10,13 +10,12 @@ import (
 // its effects, its answer, its ledger entry, and the partition's own state. It
 // is the same for a record that was just decided and for one that is replayed.
 // out is what the machine has made of the record, if it is one of the machine's. The
-// effects are appended to outs, which is empty. command is the name of the command,
-// where it is known.
-func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.Outcome, command string) []*Outgoing {
+// effects are appended to outs, which is empty.
+func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.Outcome) []*Outgoing {
 	outs = p.fromEffects(outs, out.Effects, rec)
 	reply, answers := answer(rec, out)
 	if answers {
-		outs = p.addReply(outs, rec, reply, command)
+		outs = p.addReply(outs, rec, reply)
 	}
 	if rec.ID != "" {
 		p.remember(rec, reply, answers)
@@ -55,11 +54,11 @@ func answer(rec *events.Record, out *machine.Outcome) (events.Reply, bool) {
 
 // addReply adds the effect of a reply, if somebody asked for it. Who waits for
 // the end alone does not get a decision that leads there.
-func (p *Processor) addReply(outs []*Outgoing, rec *events.Record, r events.Reply, command string) []*Outgoing {
+func (p *Processor) addReply(outs []*Outgoing, rec *events.Record, r events.Reply) []*Outgoing {
 	if rec.ReplyTo.Address == "" || rec.ReplyTo.End && r.Followed && r.Result == events.ResultDone {
 		return outs
 	}
-	r.ID, r.Command = rec.ReplyTo.ID, command
+	r.ID, r.Command = rec.ReplyTo.ID, rec.ReplyTo.Command
 	return append(outs, &Outgoing{
 		Kind: machine.ReplyEffect, Key: rec.ReplyTo.Address, Value: encodeReply(r),
 		Decided: rec.Position, Number: uint64(len(outs)), kept: true,

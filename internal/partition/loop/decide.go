@@ -15,14 +15,13 @@ import (
 
 // decision is one input on its way to a record.
 type decision struct {
-	in      machine.Input
-	ref     events.InputRef
-	id      string       // of the ledger; empty: none
-	digest  uint64       // of the content, for the ledger
-	command string       // its name, for the answer
-	raw     *kgo.Record  // the input's record; nil for timers and the engine's own
-	own     events.Event // set: the partition's decision, the machine is not asked
-	after   func()
+	in     machine.Input
+	ref    events.InputRef
+	id     string       // of the ledger; empty: none
+	digest uint64       // of the content, for the ledger
+	raw    *kgo.Record  // the input's record; nil for timers and the engine's own
+	own    events.Event // set: the partition's decision, the machine is not asked
+	after  func()
 }
 
 // decide makes the record of one input, appends it and lets the next input see
@@ -82,7 +81,7 @@ func (p *Processor) fill(d *decision, f *flight, limit int) {
 	if len(rec.Events) == 0 {
 		return
 	}
-	f.outs = p.conclude(f.outs[:0], rec, &out, d.command)
+	f.outs = p.conclude(f.outs[:0], rec, &out)
 	f.outs = withOriginal(f.outs, rec, d.raw)
 	f.due = out.Due
 }
@@ -151,7 +150,7 @@ func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	}
 	rec := &f.rec
 	rec.Events = []events.Event{event}
-	f.outs = p.conclude(f.outs[:0], rec, &machine.Outcome{}, d.command)
+	f.outs = p.conclude(f.outs[:0], rec, &machine.Outcome{})
 	f.outs = withOriginal(f.outs, rec, d.raw)
 	f.due = false
 	p.append(f, journal.Encode(rec, p.Names, p.Partition))
@@ -166,7 +165,7 @@ func (p *Processor) record(e events.Event, word *events.Command) {
 	if word != nil {
 		f.rec.Workflow, f.rec.ID, f.rec.Digest = word.Workflow, word.DedupeID(), word.Digest
 	}
-	p.conclude(nil, &f.rec, &machine.Outcome{}, "")
+	p.conclude(nil, &f.rec, &machine.Outcome{})
 	p.append(f, journal.Encode(&f.rec, p.Names, p.Partition))
 }
 

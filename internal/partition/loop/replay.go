@@ -67,7 +67,7 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		p.applyOwned(rec.Workflow)
 		return nil, nil
 	}
-	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &out, ""), rec, nil))
+	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &out), rec, nil))
 	if bad := p.foldPositions(rec); bad != nil {
 		panic(bad) // contained above
 	}

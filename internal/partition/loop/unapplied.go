@@ -24,7 +24,7 @@ func (p *Processor) defective(rec *events.Record, defect string, guarded bool) (
 	reason := Shortened(fmt.Sprintf("journal record %s cannot be applied: %s", rec.Position, defect))
 	rec.Events = []events.Event{&events.WorkflowQuarantined{Reason: reason}}
 	again := p.contained(func() {
-		outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &machine.Outcome{}, ""), rec, nil))
+		outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &machine.Outcome{}), rec, nil))
 		p.tx.Put(unappliedKey(rec.Position), &unappliedRow{Workflow: rec.Workflow, Reason: reason})
 	})
 	if again != "" {
