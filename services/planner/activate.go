@@ -61,103 +61,19 @@ func (t *turn) travel() {
 
 // activate decides whether the component is taken, and runs it.
 func (t *turn) activate(c *definition.Component, s events.ScopeID, parents []events.FactID) {
-	a := activation{scope: s, parents: parents, depth: t.depth(parents)}
+	i := invocation{t, c, 0, activation{scope: s, parents: parents, depth: t.depth(parents)}}
 	if c.When != nil {
-		holds, err := c.When.Holds(t.env(c, a))
+		holds, err := c.When.Holds(i.env())
 		if err != nil {
-			t.activationFailed(c, 0, a, err)
+			i.fail(err)
 			return
 		}
 		if !holds {
-			t.passBy(c, a)
+			i.passBy()
 			return
 		}
 	}
-	if c.Kind == definition.Step {
-		t.arm(c, a)
-		return
-	}
-	t.evaluate(c, 0, a)
-}
-
-// evaluate runs a component that needs no taker. id is its runnable when it is
-// retried, else 0.
-func (t *turn) evaluate(c *definition.Component, id events.RunnableID, a activation) {
-	switch c.Kind {
-	case definition.Expr:
-		value, err := c.Expr.Eval(t.env(c, a))
-		if err != nil {
-			t.activationFailed(c, id, a, err)
-			return
-		}
-		t.produce(c, id, a, value)
-	case definition.Condition:
-		t.condition(c, id, a)
-	case definition.Sleep:
-		t.sleep(c, id, a)
-	case definition.Step:
-		panic("a step is not evaluated by the planner")
-	}
-}
-
-// condition passes the arriving fact on, or makes one of what a join handed over.
-func (t *turn) condition(c *definition.Component, id events.RunnableID, a activation) {
-	holds, err := c.Expr.Holds(t.env(c, a))
-	switch {
-	case err != nil:
-		t.activationFailed(c, id, a, err)
-	case !holds:
-		if id != 0 {
-			t.emit(&events.RunnableSkipped{Runnable: id})
-		}
-		t.passBy(c, a)
-	case id != 0 || !t.isFact(c) || t.isOutput(c):
-		t.produce(c, id, a, t.value(c, a))
-	default:
-		t.yield(c, a.scope, a.parents[0])
-	}
-}
-
-// produce makes the fact of a component that needed no attempt, or of a retried one.
-func (t *turn) produce(c *definition.Component, id events.RunnableID, a activation, value json.RawMessage) {
-	f := t.nextFact()
-	if id != 0 {
-		t.emit(&events.RunnableCompleted{Runnable: id, Fact: f, Value: value, Started: t.now, Finished: t.now})
-	} else {
-		t.emit(&events.FactProduced{Fact: f, Component: uint32(c.Index), Scope: a.scope, Parents: a.parents, Value: value})
-	}
-	t.yield(c, a.scope, f)
-}
-
-func (t *turn) sleep(c *definition.Component, id events.RunnableID, a activation) {
-	d, err := c.Sleep.Of(t.env(c, a))
-	if err != nil {
-		t.activationFailed(c, id, a, err)
-		return
-	}
-	if id == 0 {
-		id = t.ready(c, a, nil)
-	}
-	t.emit(&events.TimerArmed{Runnable: id, Due: t.now + d.Milliseconds()})
-}
-
-// ready makes the runnable of an activation.
-func (t *turn) ready(c *definition.Component, a activation, policy []byte) events.RunnableID {
-	id := t.nextRunnable()
-	t.emit(&events.RunnableReady{
-		Runnable: id, Component: uint32(c.Index), Scope: a.scope, Parents: a.parents, Depth: a.depth, Policy: policy,
-	})
-	return id
-}
-
-// activationFailed ends an activation that an expression made impossible. It is
-// never retried by itself: the same values would fail again.
-func (t *turn) activationFailed(c *definition.Component, id events.RunnableID, a activation, err error) {
-	pol := t.policyFor(c, a)
-	if id == 0 {
-		id = t.ready(c, a, pol.Append(nil))
-	}
-	t.failFor(id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
+	i.kind().arrive(i)
 }
 
 // yield sends a component's fact on: to its children, and the news to its else

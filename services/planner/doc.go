@@ -5,6 +5,7 @@
 //	decide.go    input → events: one line per kind of input, one file per command
 //	evolve.go    event → rows: one line per kind of event
 //	activate.go  facts and dead branches travelling along the graph
+//	kind.go      what a kind of component does: one line per kind, one file each
 //	admit.go     which ready runnables are dispatched
 //	settle.go    what is true after every record: settled, idle, failed, drained
 //	effects.go   record → task records, replies, status

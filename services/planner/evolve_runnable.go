@@ -3,7 +3,6 @@ package planner
 import (
 	"slices"
 
-	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -151,7 +150,7 @@ func (t *turn) applyFailed(id events.RunnableID, err events.TaskError, action ev
 		r.Status = runSkipped
 		h.Skipped++
 		t.closed(r.Scope)
-		if t.component(r.Component).Kind == definition.Condition {
+		if t.kindOf(r).traits().counted {
 			h.badCondition(id)
 		}
 	}
@@ -187,7 +186,7 @@ func (t *turn) applyReturned(e *events.RunnableReturned) {
 func (t *turn) wait(id events.RunnableID, due int64) {
 	r := t.change(id)
 	t.leave(id, r)
-	if due <= t.now && t.component(r.Component).Kind == definition.Step {
+	if due <= t.now && t.kindOf(r).traits().queued {
 		t.enqueue(id, r)
 		return
 	}

@@ -61,17 +61,17 @@ func (t *turn) allResults() map[string][]json.RawMessage {
 }
 
 // productions are all values by component, in order of production. Inputs and
-// what conditions pass on are none.
+// what a component only passes on are none.
 func (t *turn) productions() map[string][]json.RawMessage {
 	all := map[string][]json.RawMessage{}
 	for _, c := range t.graph().Components {
-		if c.Kind != definition.Condition {
+		if !kinds[c.Kind].traits().transient {
 			all[c.Name] = []json.RawMessage{}
 		}
 	}
 	t.eachFact(0, func(_ events.FactID, f *fact) bool {
 		if f.Component > 0 {
-			if c := t.component(f.Component - 1); c.Kind != definition.Condition {
+			if c := t.component(f.Component - 1); !kinds[c.Kind].traits().transient {
 				all[c.Name] = append(all[c.Name], f.Value)
 			}
 		}

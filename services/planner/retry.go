@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -28,7 +27,8 @@ func (t *turn) retry(b *events.RetryRunnables) {
 	}
 	for _, id := range failed {
 		t.emit(&events.RunnableRetried{Runnable: id, Input: edited, By: b.By})
-		t.again(id)
+		i := t.invoked(id)
+		i.kind().arrive(i)
 	}
 	t.revive()
 }
@@ -46,18 +46,6 @@ func (t *turn) failedRunnables(b *events.RetryRunnables) []events.RunnableID {
 		return true
 	})
 	return ids
-}
-
-// again runs a retried runnable of a component that needs no taker at once;
-// others are in the admission queue.
-func (t *turn) again(id events.RunnableID) {
-	r := t.runnable(id)
-	c := t.component(r.Component)
-	if c.Kind != definition.Step {
-		t.evaluate(c, id, activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input})
-		return
-	}
-	t.fresh = append(t.fresh, r.place(id))
 }
 
 // skip gives up a runnable that has failed or not ended; what depends on it is

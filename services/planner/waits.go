@@ -14,7 +14,7 @@ func (t *turn) waitsFor(c *definition.Component, r *runnable) string {
 	case runReady:
 		return t.waitsForRoom()
 	case runWaiting:
-		return waitsForTime(c, r)
+		return kinds[c.Kind].waitsForTime(c, r)
 	case runActive:
 		return waitsForOutcome(c, r)
 	default:
@@ -34,17 +34,6 @@ func (t *turn) waitsForRoom() string {
 	default:
 		return fmt.Sprintf("the workflow is %s: resume it", t.head.Status)
 	}
-}
-
-// waitsForTime is why a runnable waits for its timer.
-func waitsForTime(c *definition.Component, r *runnable) string {
-	switch {
-	case c.Kind == definition.Sleep:
-		return "its time"
-	case closedAttempt(r):
-		return "its next attempt"
-	}
-	return unknownYet(c, r)
 }
 
 // closedAttempt reports whether the last attempt has ended, and was not handed back.

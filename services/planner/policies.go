@@ -8,18 +8,6 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// arm makes the runnable of a step and lines it up for admission. External
-// attempts take no room and need not wait for it.
-func (t *turn) arm(c *definition.Component, a activation) {
-	pol := t.policyFor(c, a)
-	id := t.ready(c, a, pol.Append(nil))
-	if pol.Mode == policy.External && t.head.Status == Running {
-		t.dispatch(id)
-		return
-	}
-	t.fresh = append(t.fresh, readyEntry{pol.Priority.Rank(), a.depth, id})
-}
-
 // policyFor resolves the policy of an activation (document 4). A rule whose
 // expression fails does not match.
 func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
