@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -120,12 +121,12 @@ func (i invocation) ready(policy []byte) events.RunnableID {
 	return id
 }
 
-// waitUntil makes the runnable wait for its time, Unix ms.
-func (i invocation) waitUntil(due int64) {
+// wait makes the runnable wait for its time.
+func (i invocation) wait(d time.Duration) {
 	if i.id == 0 {
 		i.id = i.ready(nil)
 	}
-	i.t.emit(&events.TimerArmed{Runnable: i.id, Due: due})
+	i.t.emit(&events.TimerArmed{Runnable: i.id, Due: i.t.now + d.Milliseconds()})
 }
 
 // endWait makes a fact of what arrived, when the time that the runnable waited for has come.
@@ -138,6 +139,24 @@ func (i invocation) endWait() {
 	f := t.nextFact()
 	t.emit(&events.TimerFired{Runnable: i.id, Fact: f})
 	t.yield(i.c, i.scope, f)
+}
+
+// wakeUp takes a runnable whose time has come back into the admission queue.
+func (i invocation) wakeUp() {
+	i.t.emit(&events.TimerFired{Runnable: i.id})
+	i.lineUp()
+}
+
+// enqueue makes a runnable that will be attempted, and lines it up for admission.
+// External attempts take no room and need not wait for it.
+func (i invocation) enqueue() {
+	t, pol := i.t, i.policy()
+	id := i.ready(pol.Append(nil))
+	if pol.Mode == policy.External && t.head.Status == Running {
+		t.dispatch(id)
+		return
+	}
+	t.fresh = append(t.fresh, readyEntry{pol.Priority.Rank(), i.depth, id})
 }
 
 // lineUp lets a runnable that is ready be admitted in this record.

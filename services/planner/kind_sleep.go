@@ -13,7 +13,7 @@ func (sleepKind) arrive(i invocation) {
 		i.fail(err)
 		return
 	}
-	i.waitUntil(i.t.now + d.Milliseconds())
+	i.wait(d)
 }
 
 func (sleepKind) wake(i invocation) { i.endWait() }

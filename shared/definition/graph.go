@@ -43,19 +43,7 @@ const (
 )
 
 // String is the name of the kind in definitions and rules.
-func (k Kind) String() string {
-	switch k {
-	case Step:
-		return policy.KindStep
-	case Expr:
-		return policy.KindExpr
-	case Condition:
-		return policy.KindCondition
-	case Sleep:
-		return policy.KindSleep
-	}
-	panic("definition: unknown kind")
-}
+func (k Kind) String() string { return kinds[k].name }
 
 // Join is how the facts of the parents become activations.
 type Join uint8
@@ -116,4 +104,4 @@ type Edge struct {
 }
 
 // Guarded reports whether the component can be not taken: a condition, or one with `when`.
-func (c *Component) Guarded() bool { return c.Kind == Condition || c.When != nil }
+func (c *Component) Guarded() bool { return kinds[c.Kind].guards || c.When != nil }

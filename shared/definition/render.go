@@ -39,21 +39,14 @@ const NotTaken = "not_taken"
 // mermaidNode is the shape and label of a component. That one was not taken is said
 // in words: its colour is that of others too.
 func mermaidNode(c *Component, untaken bool) string {
-	open, end, label := "[", "]", mermaidText(c.Name)
-	switch c.Kind {
-	case Step:
+	shape, label := kinds[c.Kind].shape, mermaidText(c.Name)
+	if c.Task != "" {
 		label += "<br/>" + mermaidText(c.Task)
-	case Expr:
-		open, end = "[/", "/]"
-	case Condition:
-		open, end = "{", "}"
-	case Sleep:
-		open, end = "([", "])"
 	}
 	if untaken {
 		label += "<br/>not taken"
 	}
-	return open + `"` + label + `"` + end
+	return shape[0] + `"` + label + `"` + shape[1]
 }
 
 // mermaidEdge is the arrow to arm i of c: dotted if optional, labelled with its name or as else.

@@ -2,16 +2,9 @@ package definition
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
-)
-
-const (
-	componentFields = "after, condition, context, else, expr, in, input, params, policy, queue, sleep, step, when"
-	kindFields      = "step, expr, condition or sleep"
 )
 
 // later are kinds and fields of the workflow model that this version does not have.
@@ -53,18 +46,8 @@ func (r *reader) component(p *part, object map[string]any) {
 	for _, field := range sortedKeys(object) {
 		path, v := join(p.path, field), object[field]
 		switch field {
-		case "step":
-			r.task(p, path, v)
-		case "expr":
-			p.Expr = r.program(path, v, expr.Compile)
-		case "condition":
-			p.Expr = r.program(path, v, expr.CompileCondition)
-		case "sleep", "sleep_ms":
-			r.sleep(p, path, v, field == "sleep_ms")
 		case "when":
 			p.When = r.program(path, v, expr.CompileCondition)
-		case "params", "input", "queue":
-			r.stepField(p, field, path, v)
 		case "policy":
 			r.ownPolicy(p, path, v)
 		case "context":
@@ -74,10 +57,14 @@ func (r *reader) component(p *part, object map[string]any) {
 				r.wiring(p, field, path, v)
 			}
 		default:
-			r.unknown(path, field, componentFields)
+			if !r.ofKind(p, field, path, v) {
+				r.unknown(path, field, componentFields)
+			}
 		}
 	}
-	r.queue(p)
+	if whole := kinds[p.Kind].whole; whole != nil {
+		whole(r, p)
+	}
 }
 
 func (r *reader) unknown(path, field, known string) {
@@ -88,26 +75,6 @@ func (r *reader) unknown(path, field, known string) {
 	r.fail(path, "unknown field", policy.Known(field, known))
 }
 
-// kind finds the one field that says what the component does.
-func (r *reader) kind(p *part, object map[string]any) {
-	var found []string
-	for _, k := range []struct {
-		field string
-		kind  Kind
-	}{{"step", Step}, {"expr", Expr}, {"condition", Condition}, {"sleep", Sleep}, {"sleep_ms", Sleep}} {
-		if _, ok := object[k.field]; ok {
-			found = append(found, k.field)
-			p.Kind = k.kind
-		}
-	}
-	switch {
-	case len(found) > 1:
-		r.fail(p.path, "is both "+strings.Join(found, " and "), "keep one, and make the other a component of its own")
-	case len(found) == 0 && !hasLaterKind(object):
-		r.fail(p.path, "has no kind", "give it "+kindFields)
-	}
-}
-
 // hasLaterKind reports whether the missing kind is explained by a field that is refused anyway.
 func hasLaterKind(object map[string]any) bool {
 	for _, field := range sortedKeys(object) {
@@ -116,63 +83,6 @@ func hasLaterKind(object map[string]any) bool {
 		}
 	}
 	return false
-}
-
-func (r *reader) task(p *part, path string, v any) {
-	if object, ok := v.(map[string]any); ok && object[dollar] != nil {
-		r.fail(path, "a task chosen by an expression is "+notSupported, "name the task")
-		return
-	}
-	p.Task = r.text(path, v, taskShape, taskRule)
-}
-
-// stepField reads a field that only a step has.
-func (r *reader) stepField(p *part, field, path string, v any) {
-	if p.Kind != Step {
-		if p.Kind != 0 {
-			r.fail(path, "only a step has "+field, "remove it")
-		}
-		return
-	}
-	switch field {
-	case "params":
-		p.Params = r.params(path, v)
-	case "input":
-		p.Input = r.program(path, v, expr.Compile)
-	case "queue":
-		s, _ := v.(string)
-		if err := policy.CheckQueue(s); err != nil {
-			r.fail(path, err.Error(), "")
-		}
-		p.Queue = s
-	}
-}
-
-// queue gives a step the queue of its task, unless it names one.
-func (r *reader) queue(p *part) {
-	if p.Kind != Step || p.Queue != "" {
-		return
-	}
-	p.Queue = events.QueueOf(p.Task)
-	if err := policy.CheckQueue(p.Queue); err != nil && p.Task != "" {
-		r.fail(join(p.path, "step"), fmt.Sprintf("the task's queue would be %q, which is no name of a queue", p.Queue), "give a queue")
-	}
-}
-
-func (r *reader) sleep(p *part, path string, v any, millis bool) {
-	p.Sleep.Millis = millis
-	if program, is := r.computed(under(path), v); is {
-		p.Sleep.Expr = program
-		return
-	}
-	d, err := policy.DurationOf(v, millis)
-	if err == nil && (d < 0 || d > policy.MaxDuration) {
-		err = fmt.Errorf("must be from 0 to %s", policy.MaxDuration)
-	}
-	if err != nil {
-		r.fail(path, err.Error(), "")
-	}
-	p.Sleep.Fixed = d
 }
 
 func (r *reader) ownPolicy(p *part, path string, v any) {
@@ -202,52 +112,4 @@ func (r *reader) context(p *part, path string, v any) {
 		r.fail(path, err.Error(), "")
 	}
 	p.Context = b
-}
-
-// params reads the parameters of a step.
-func (r *reader) params(path string, v any) *Params {
-	object := r.object(path, v, `write params: {url: "…", body: {"$": "input"}}`)
-	if _, whole := object[dollar]; whole {
-		r.fail(path, "params cannot be one expression", "give each parameter, or shape the value with input")
-		return nil
-	}
-	params := &Params{}
-	for i, name := range sortedKeys(object) {
-		at := join(path, name)
-		tree, dynamic := r.template(under(at), object[name])
-		f := field{name: name}
-		if dynamic {
-			params.exprs = append(params.exprs, computedPart{i, tree})
-		} else if b, err := expr.Append(nil, tree); err != nil {
-			r.fail(at, err.Error(), "")
-		} else {
-			f.value = b
-		}
-		params.fields = append(params.fields, f)
-	}
-	return params
-}
-
-// template compiles the expressions in a literal; dynamic tells whether there are any.
-func (r *reader) template(at *place, v any) (_ any, dynamic bool) {
-	if p, is := r.computed(at, v); is {
-		return p, true
-	}
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			part, is := r.template(at.item(i), v[i])
-			out[i], dynamic = part, dynamic || is
-		}
-		return out, dynamic
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, k := range sortedKeys(v) {
-			part, is := r.template(at.member(k), v[k])
-			out[k], dynamic = part, dynamic || is
-		}
-		return out, dynamic
-	}
-	return v, false
 }

@@ -21,7 +21,7 @@ func (b *builder) typed() {
 	for _, i := range b.order {
 		c := b.graph.Components[i]
 		arriving[i] = arrivingType(c, input, arriving, yields)
-		if c.Kind == Condition || c.Kind == Sleep { // these pass the value on
+		if kinds[c.Kind].passes {
 			yields[i] = arriving[i]
 		}
 		b.checkPart(b.spec.components[i], arriving[i])
@@ -60,22 +60,9 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 }
 
 func (b *builder) checkPart(p *part, input *expr.Type) {
-	field, sleep := ".expr", ".sleep."
-	if p.Kind == Condition {
-		field = ".condition"
-	}
-	if p.Sleep.Millis {
-		sleep = ".sleep_ms."
-	}
 	b.check(p.When, input, p.path+".when")
-	b.check(p.Expr, input, p.path+field)
-	b.check(p.Input, input, p.path+".input")
-	b.check(p.Sleep.Expr, input, p.path+sleep+dollar)
-	if p.Params == nil {
-		return
-	}
-	for _, part := range p.Params.exprs {
-		b.checkTree(part.tree, input, under(p.path+".params").member(p.Params.fields[part.index].name))
+	if check := kinds[p.Kind].check; check != nil {
+		check(b, p, input)
 	}
 }
 

@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// textOf is a file of the repository.
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("../..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A kind has its files, its lines, its part of the schema and of the documents, and an
+// example, as docs/adding.md says.
+func TestEachKindIsOneThingInOnePlace(t *testing.T) {
+	var schema struct {
+		Defs struct {
+			Component struct {
+				OneOf      []struct{ Required []string }
+				Properties map[string]any
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(definition.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	reference, component := textOf(t, "docs/definition.md"), schema.Defs.Component
+	if all := definition.Kinds(); len(all) != len(policy.Kinds) || len(kinds) != len(all)+1 {
+		t.Errorf("definitions have %d kinds, policies %d, the planner %d", len(all), len(policy.Kinds), len(kinds)-1)
+	}
+	for _, k := range definition.Kinds() {
+		name := k.String()
+		if !slices.Contains(policy.Kinds[:], name) {
+			t.Errorf("%s: policies do not know it", name)
+		}
+		if kinds[k] == nil {
+			t.Errorf("%s: the planner has no line for it", name)
+		}
+		for _, path := range []string{"shared/definition/kind_%s.go", "services/planner/kind_%s.go"} {
+			textOf(t, fmt.Sprintf(path, name))
+		}
+		one, own := k.Fields()
+		for _, field := range append(slices.Clone(one), own...) {
+			if component.Properties[field] == nil || !strings.Contains(reference, "| `"+field+"` |") {
+				t.Errorf("%s: its field %s is not in the schema, or not documented", name, field)
+			}
+		}
+		for _, field := range one {
+			if !slices.ContainsFunc(component.OneOf, func(o struct{ Required []string }) bool { return slices.Equal(o.Required, []string{field}) }) {
+				t.Errorf("%s: the schema does not want %s, or another", name, field)
+			}
+		}
+		d, err := definition.Parse([]byte("name: d\ncomponents:\n  x: " + k.Example()))
+		if err != nil {
+			t.Fatalf("%s: its example: %v", name, err)
+		}
+		if g, err := definition.Compile(d); err != nil || g.Components[0].Kind != k {
+			t.Errorf("%s: its example is of another kind: %v", name, err)
+		}
+	}
+}
+
+// A kind sees a workflow through its invocation only.
+func TestKindsTouchNoRows(t *testing.T) {
+	paths, err := filepath.Glob("kind_*.go")
+	if err != nil || len(paths) != len(definition.Kinds()) {
+		t.Fatalf("%d files of kinds: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "t" {
+				t.Errorf("%s reaches through its invocation", path)
+			}
+			return true
+		})
+	}
+}
+
+// A command is read, decided and documented; that each has a line in decide.go and a
+// check is a matter of the lint.
+func TestEachCommandHasItsPlaces(t *testing.T) {
+	commands := textOf(t, "docs/kafka.md")
+	for _, name := range events.CommandNames() {
+		if !strings.Contains(commands, "`"+name+"`") {
+			t.Errorf("docs/kafka.md does not have the command %s", name)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package definition
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+var sleepKind = kind{
+	name:   policy.KindSleep,
+	fields: []string{"sleep", "sleep_ms"},
+	read: func(r *reader, p *part, field, path string, v any) {
+		r.sleep(p, path, v, field == "sleep_ms")
+	},
+	check: func(b *builder, p *part, input *expr.Type) {
+		field := ".sleep."
+		if p.Sleep.Millis {
+			field = ".sleep_ms."
+		}
+		b.check(p.Sleep.Expr, input, p.path+field+dollar)
+	},
+	passes:  true,
+	shape:   [2]string{"([", "])"},
+	example: "{sleep: 1m30s}",
+}
+
+func (r *reader) sleep(p *part, path string, v any, millis bool) {
+	p.Sleep.Millis = millis
+	if program, is := r.computed(under(path), v); is {
+		p.Sleep.Expr = program
+		return
+	}
+	d, err := policy.DurationOf(v, millis)
+	if err == nil && (d < 0 || d > policy.MaxDuration) {
+		err = fmt.Errorf("must be from 0 to %s", policy.MaxDuration)
+	}
+	if err != nil {
+		r.fail(path, err.Error(), "")
+	}
+	p.Sleep.Fixed = d
+}
