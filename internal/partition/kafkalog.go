@@ -73,7 +73,7 @@ func (l *kafkaLog) Outlet(o *loop.Outgoing) loop.Outlet {
 	return at
 }
 
-// fill makes the Kafka record of an effect.
+// send produces the record of an effect and reports what became of it.
 func (l *kafkaLog) send(client Producer, o *loop.Outgoing) {
 	client.Produce(l.ctx, &o.Record, func(r *kgo.Record, err error) {
 		l.within(func() {

@@ -9,7 +9,7 @@ import (
 )
 
 // published is the partition's runtime record as the next checkpoint publishes
-// it (document 7).
+// it.
 func (r *reign) published(lease runtime.Lease) runtime.Record {
 	p := r.proc
 	_, dirty := r.store.Dirty()

@@ -27,7 +27,7 @@ type Checkpoint struct {
 	N        int // of EveryN
 }
 
-// Strategy is a checkpoint strategy of document 2.
+// Strategy says when a workflow is due in a checkpoint.
 type Strategy uint8
 
 // The strategies; 0 = not given. Values are recorded.

@@ -46,7 +46,7 @@ func beside(h History) History {
 }
 
 // What the specification refuses is what no planner may answer, whatever order
-// the calls took effect in (property of document 9: nothing acknowledged is
+// the calls took effect in (nothing acknowledged is
 // missing; E6).
 func TestHistoriesThatCannotBeAreRefused(t *testing.T) {
 	start := answered("start", "done", "running", "1.2")

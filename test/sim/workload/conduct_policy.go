@@ -91,7 +91,7 @@ func (c *conduct) lost(rec *events.Record, r *run, e *events.RunnableLost) {
 	}
 }
 
-// pause bounds the wait in ms after so many failures (document 4), where the last
+// pause bounds the wait in ms after so many failures, where the last
 // asked for one itself.
 func pause(p policy.Policy, failures int, asked int64) (least, most int64) {
 	base, limit := p.BaseDelay.Milliseconds(), p.MaxDelay.Milliseconds()

@@ -21,7 +21,7 @@ func (f fields) whole() fields {
 }
 
 // resolve are the fields that a component may come to: several where a rule looks
-// at the input. It is another telling of document 4 than package policy's.
+// at the input. It is told apart from package policy, which it is held against.
 func resolve(c *Component, lists ...Rules) []fields {
 	open, ended := []fields{{}}, []fields(nil)
 	for _, list := range lists {
