@@ -38,30 +38,30 @@ type activation struct {
 }
 
 // travel moves facts and deaths along the edges until all have arrived.
-func (t *turn) travel() {
-	for i := 0; i < len(t.work); i++ {
-		a := t.work[i]
-		c := t.component(a.component)
+func (fl *flow) travel() {
+	for i := 0; i < len(fl.work); i++ {
+		a := fl.work[i]
+		c := fl.component(a.component)
 		switch {
 		case a.dead != 0:
-			t.armDied(c, a)
+			fl.armDied(c, a)
 		case c.Join == definition.List || c.Join == definition.Named:
-			t.armArrived(c, a)
+			fl.armArrived(c, a)
 		case a.parents != nil:
-			t.activate(c, a.scope, a.parents)
+			fl.activate(c, a.scope, a.parents)
 		default:
 			if c.Join == definition.Any && c.Single {
-				t.emit(&events.JoinArmArrived{Component: a.component, Scope: a.scope, Arm: a.arm, Fact: a.fact})
+				fl.emit(&events.JoinArmArrived{Component: a.component, Scope: a.scope, Arm: a.arm, Fact: a.fact})
 			}
-			t.activate(c, a.scope, []events.FactID{a.fact})
+			fl.activate(c, a.scope, []events.FactID{a.fact})
 		}
 	}
-	t.work = t.work[:0]
+	fl.work = fl.work[:0]
 }
 
 // activate decides whether the component is taken, and runs it.
-func (t *turn) activate(c *definition.Component, s events.ScopeID, parents []events.FactID) {
-	i := invocation{t, c, 0, activation{scope: s, parents: parents, depth: t.depth(parents)}}
+func (fl *flow) activate(c *definition.Component, s events.ScopeID, parents []events.FactID) {
+	i := invocation{fl.turn, c, 0, activation{scope: s, parents: parents, depth: fl.facts.depth(parents)}}
 	if c.When != nil {
 		holds, err := c.When.Holds(i.env())
 		if err != nil {
@@ -78,7 +78,7 @@ func (t *turn) activate(c *definition.Component, s events.ScopeID, parents []eve
 
 // yield sends a component's fact on: to its children, and the news to its else
 // that it was taken.
-func (t *turn) yield(c *definition.Component, s events.ScopeID, f events.FactID) {
+func (fl *flow) yield(c *definition.Component, s events.ScopeID, f events.FactID) {
 	for _, e := range c.Children {
 		a := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: s}
 		if e.Else {
@@ -86,14 +86,14 @@ func (t *turn) yield(c *definition.Component, s events.ScopeID, f events.FactID)
 		} else {
 			a.fact = f
 		}
-		t.work = append(t.work, a)
+		fl.work = append(fl.work, a)
 	}
 }
 
 // passBy sends the value of a component that is not taken to its else, and the
 // news to its children.
-func (t *turn) passBy(c *definition.Component, a activation) {
-	t.emit(&events.BranchNotTaken{Component: uint32(c.Index), Scope: a.scope})
+func (fl *flow) passBy(c *definition.Component, a activation) {
+	fl.emit(&events.BranchNotTaken{Component: uint32(c.Index), Scope: a.scope})
 	for _, e := range c.Children {
 		w := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: a.scope}
 		if e.Else {
@@ -101,47 +101,47 @@ func (t *turn) passBy(c *definition.Component, a activation) {
 		} else {
 			w.dead = notTaken
 		}
-		t.work = append(t.work, w)
+		fl.work = append(fl.work, w)
 	}
 }
 
 // dieFrom tells everything behind a component that nothing comes from it.
-func (t *turn) dieFrom(component uint32, s events.ScopeID, why cause) {
-	for _, e := range t.component(component).Children {
-		t.work = append(t.work, arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: s, dead: why})
+func (fl *flow) dieFrom(component uint32, s events.ScopeID, why cause) {
+	for _, e := range fl.component(component).Children {
+		fl.work = append(fl.work, arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: s, dead: why})
 	}
 }
 
 // value is what arrived at a component, as its expressions and its task see it.
-func (t *turn) value(c *definition.Component, a activation) json.RawMessage {
+func (fs *facts) value(c *definition.Component, a activation) json.RawMessage {
 	if len(a.input) > 0 {
 		return a.input
 	}
-	return t.arrived(c, a.parents)
+	return fs.arrived(c, a.parents)
 }
 
-func (t *turn) env(c *definition.Component, a activation) expr.Env {
-	return t.envOver(c, a, t.setup().Context)
+func (cs *contexts) env(c *definition.Component, a activation) expr.Env {
+	return cs.envOver(c, a, cs.setup().Context)
 }
 
 // envOver is the same with another context of the workflow.
-func (t *turn) envOver(c *definition.Component, a activation, run json.RawMessage) expr.Env {
+func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawMessage) expr.Env {
 	return expr.Env{
-		Input:      t.value(c, a),
-		Context:    t.context(c, a.scope, run),
-		WorkflowID: t.wf,
-		Now:        t.time(),
-		Account:    t.spend.account(),
+		Input:      cs.facts.value(c, a),
+		Context:    cs.of(c, a.scope, run),
+		WorkflowID: cs.id,
+		Now:        cs.time(),
+		Account:    cs.spend.account(),
 	}
 }
 
-func (t *turn) time() time.Time { return time.UnixMilli(t.now).UTC() }
+func (w *workflow) time() time.Time { return time.UnixMilli(w.now).UTC() }
 
-func (t *turn) depth(parents []events.FactID) uint32 {
+func (fs *facts) depth(parents []events.FactID) uint32 {
 	var most uint32
 	for _, id := range parents {
 		if id != 0 {
-			most = max(most, t.fact(id).Depth+1)
+			most = max(most, fs.get(id).Depth+1)
 		}
 	}
 	return most

@@ -8,8 +8,8 @@ import (
 )
 
 // reply is the reply to the command that a record decides.
-func (t *turn) reply(list []events.Event) events.Reply {
-	r := events.Reply{Kind: events.ReplyDecided, Workflow: t.wf, Result: events.ResultDone}
+func (fx *effects) reply(list []events.Event) events.Reply {
+	r := events.Reply{Kind: events.ReplyDecided, Workflow: fx.id, Result: events.ResultDone}
 	for _, e := range list {
 		switch e := e.(type) {
 		case *events.CommandRefused:
@@ -19,34 +19,34 @@ func (t *turn) reply(list []events.Event) events.Reply {
 			r.Result, r.Command = events.ResultNoChange, e.Command
 		}
 	}
-	if t.head != nil && t.in.ReplyTo.Address != "" {
-		s := t.summary()
+	if fx.head != nil && fx.in.ReplyTo.Address != "" {
+		s := fx.view.summary()
 		s.Refusals = nil // the ledger keeps answers: they do not grow with what was refused before
 		r.Summary = &s
-		r.Followed = t.waits(t.in.ReplyTo)
+		r.Followed = fx.waits(fx.in.ReplyTo)
 	}
 	return r
 }
 
 // waits says whether an asker is, or was by this very record, among those who
 // are told when the workflow has drained.
-func (t *turn) waits(to events.ReplyTo) bool {
+func (fx *effects) waits(to events.ReplyTo) bool {
 	w := waiter{to.Address, to.ID}
-	return to.Wait && (slices.Contains(t.head.Waiters, w) || slices.Contains(t.head.Told, w))
+	return to.Wait && (slices.Contains(fx.head.Waiters, w) || slices.Contains(fx.head.Told, w))
 }
 
 // due says whether a record makes the workflow due in the next checkpoint, by its strategy.
-func (t *turn) due(list []events.Event) bool {
-	if t.head == nil {
+func (fx *effects) due(list []events.Event) bool {
+	if fx.head == nil {
 		return true // deleted: its rows leave the changelog
 	}
 	asked, rested := restsOrAsks(list)
-	if asked || t.head.Status == Stopped && rested {
-		return asked || t.head.Persist
+	if asked || fx.head.Status == Stopped && rested {
+		return asked || fx.head.Persist
 	}
-	switch o := t.options().Checkpoint; o.Strategy {
+	switch o := fx.options().Checkpoint; o.Strategy {
 	case definition.EveryN:
-		return t.head.Outcomes > 0 && t.head.Outcomes%uint64(max(o.N, 1)) == 0 && hasOutcome(list)
+		return fx.head.Outcomes > 0 && fx.head.Outcomes%uint64(max(o.N, 1)) == 0 && hasOutcome(list)
 	case definition.OnComplete:
 		return rested
 	case definition.Manual:

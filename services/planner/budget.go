@@ -13,6 +13,7 @@ import (
 // replays a record, remakes its effects or answers a query has no limit.
 type spending struct {
 	limited bool
+	budget  machine.Budget
 	bytes   int
 	events  int
 	tasks   int
@@ -35,9 +36,9 @@ type excess struct {
 // overspent is the panic that ends a decision in the middle; nothing of it stays.
 type overspent struct{}
 
-func (t *turn) allow(b machine.Budget, in machine.Input) {
+func (s *spending) allow(b machine.Budget, in machine.Input) {
 	steps := b.Steps + machine.StepsPerByte*valueBytes(in)
-	t.spend = spending{limited: true, bytes: b.Bytes, events: b.Events, tasks: b.Tasks, steps: expr.Account{Left: steps}}
+	*s = spending{limited: true, budget: b, bytes: b.Bytes, events: b.Events, tasks: b.Tasks, steps: expr.Account{Left: steps}}
 }
 
 // valueBytes is the size of the values that an input brings.
@@ -75,14 +76,14 @@ func (s *spending) account() *expr.Account {
 func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.Input, misfit *excess) (t *turn, over *excess) {
 	t = p.begin(tx, at, now, in.Workflow)
 	t.in, t.misfit = in, misfit
-	t.allow(p.cfg.Budget, in)
+	t.spend.allow(p.cfg.Budget, in)
 	defer func() {
 		if over = t.spend.over; over != nil { // else it is a panic of somebody else, which goes on
 			_ = recover()
 			tx.Reset()
 			t.events = nil
 		}
-		t.spend, t.lastMerge = spending{}, merge{}
+		t.spend, t.contexts.lastMerge = spending{}, merge{}
 	}()
 	if misfit != nil {
 		t.lesser(in)
@@ -94,35 +95,34 @@ func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.
 }
 
 // writes counts an event, and stops the decision that has none left.
-func (t *turn) writes(e events.Event) {
-	s := &t.spend
+func (s *spending) writes(e events.Event) {
 	if !s.limited {
 		return
 	}
 	s.events--
 	s.bytes -= events.Weight(e)
 	if s.events|s.bytes|s.steps.Left < 0 {
-		t.exceeds()
+		s.exceeds()
 	}
 }
 
 // copies counts values that are copied together, reads those that are read.
-func (t *turn) copies(bytes int) { t.pays(t.spend.account().TakeText(bytes)) }
+func (s *spending) copies(bytes int) { s.pays(s.account().TakeText(bytes)) }
 
-func (t *turn) reads(bytes int) { t.pays(t.spend.account().Take(bytes / readBytes)) }
+func (s *spending) reads(bytes int) { s.pays(s.account().Take(bytes / readBytes)) }
 
 // readBytes is how much JSON encoding/json reads and writes in one step.
 const readBytes = 4
 
-func (t *turn) pays(enough bool) {
+func (s *spending) pays(enough bool) {
 	if !enough {
-		t.exceeds()
+		s.exceeds()
 	}
 }
 
 // exceeds gives the decision up.
-func (t *turn) exceeds() {
-	s, b := &t.spend, t.p.cfg.Budget
+func (s *spending) exceeds() {
+	b := s.budget
 	over := &excess{Refusal: events.Refusal{Code: "too_costly"}, typ: events.ErrorTooCostly}
 	switch {
 	case s.bytes < 0:

@@ -18,7 +18,7 @@ func (t *turn) cancel(b *events.CancelWorkflow) {
 }
 
 func (t *turn) cancelRun(by events.By) {
-	for _, id := range t.activeAttempts() {
+	for _, id := range t.runs.active() {
 		t.emit(&events.RunnableCancelled{Runnable: id})
 	}
 	t.emit(&events.WorkflowCancelled{By: by})
@@ -44,7 +44,7 @@ func (t *turn) remove(b *events.DeleteWorkflow) {
 // removeOpen cancels a run and deletes it in one record. Its rows are gone by
 // then, so the deletion itself says which attempts were open.
 func (t *turn) removeOpen(by events.By) {
-	gone := &events.WorkflowDeleted{By: by, Open: t.openAttempts()}
+	gone := &events.WorkflowDeleted{By: by, Open: t.runs.attempts()}
 	if len(gone.Open) > 0 {
 		gone.Run = t.head.Run
 	}
@@ -53,20 +53,20 @@ func (t *turn) removeOpen(by events.By) {
 	t.emit(gone)
 }
 
-func (t *turn) openAttempts() []events.OpenAttempt {
+func (rs *runnables) attempts() []events.OpenAttempt {
 	var all []events.OpenAttempt
-	for _, id := range t.activeAttempts() {
-		r := t.runnable(id)
+	for _, id := range rs.active() {
+		r := rs.get(id)
 		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided})
 	}
 	return all
 }
 
 // waiting are those who wait for the workflow to drain.
-func (t *turn) waiting() []events.ReplyTo {
+func (w *workflow) waiting() []events.ReplyTo {
 	var all []events.ReplyTo
-	for _, w := range t.head.Waiters {
-		all = append(all, events.ReplyTo{Address: w.Address, ID: w.ID})
+	for _, asks := range w.head.Waiters {
+		all = append(all, events.ReplyTo{Address: asks.Address, ID: asks.ID})
 	}
 	return all
 }

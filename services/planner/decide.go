@@ -26,7 +26,7 @@ func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 			panic("a halt exceeds the budget: " + again.Message)
 		}
 	}
-	return t.conclusion(t.events)
+	return t.effects.conclusion(t.events)
 }
 
 // take lets an input have its effect.
@@ -43,7 +43,7 @@ func (t *turn) take(in machine.Input) {
 	case in.Timer != nil:
 		t.timer(*in.Timer)
 	case in.Lost != nil:
-		t.lost(in.Lost)
+		t.ends.lost(in.Lost)
 	case in.Quarantine != nil:
 		t.quarantine(in.Quarantine)
 	}
@@ -63,7 +63,7 @@ func (t *turn) proceed() {
 		return
 	}
 	for {
-		t.travel()
+		t.flow.travel()
 		if !t.admit() {
 			break
 		}
@@ -95,11 +95,11 @@ func (t *turn) command(c *events.Command) {
 	case *events.DeleteWorkflow:
 		t.remove(b)
 	case *events.CompleteAttempt:
-		t.completeByToken(b)
+		t.ends.completeByToken(b)
 	case *events.FailAttempt:
-		t.failByToken(b)
+		t.ends.failByToken(b)
 	case *events.HeartbeatAttempt:
-		t.heartbeatByToken(b)
+		t.ends.heartbeatByToken(b)
 	default:
 		t.refuse("unknown_command", fmt.Sprintf("a workflow does not understand %s", c.Name))
 	}
@@ -108,11 +108,11 @@ func (t *turn) command(c *events.Command) {
 func (t *turn) inbox(m events.InboxMessage) {
 	switch m := m.(type) {
 	case *events.TaskOutcome:
-		t.outcome(m)
+		t.ends.outcome(m)
 	case *events.TaskNotified:
-		t.notified(m)
+		t.ends.notified(m)
 	case *events.TaskHeartbeat:
-		t.heartbeat(m.Token, m.Details)
+		t.ends.heartbeat(m.Token, m.Details)
 	case *events.EntityMessage: // no entity has anything to tell a workflow yet
 	}
 }
@@ -120,7 +120,7 @@ func (t *turn) inbox(m events.InboxMessage) {
 // known refuses commands for a workflow that does not exist.
 func (t *turn) known() bool {
 	if t.head == nil {
-		t.refuse("not_found", fmt.Sprintf("there is no workflow %q", t.wf))
+		t.refuse("not_found", fmt.Sprintf("there is no workflow %q", t.id))
 		return false
 	}
 	return true

@@ -10,6 +10,7 @@
 //	settle.go    what is true after every record: settled, idle, failed, drained
 //	effects.go   record → task records, replies, status
 //	query.go     state → answers
+//	turn.go      who knows which rows, and what a decision is made of
 //
 // A decision emits its events one by one, and each changes the state at once,
 // so what is decided next sees it. Replaying a record runs the same changes

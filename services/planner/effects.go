@@ -13,36 +13,36 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// effects are what follows from the events of a record outside of the state.
-func (t *turn) effects(list []events.Event) []machine.Effect {
-	all := t.p.effects[:0]
+// of says what follows from the events of a record outside of the state.
+func (fx *effects) of(list []events.Event) []machine.Effect {
+	all := fx.p.effects[:0]
 	published := false
 	for _, e := range list {
 		switch e := e.(type) {
 		case *events.RunnableDispatched:
-			if effect, ok := t.taskOf(e.Runnable); ok {
+			if effect, ok := fx.taskOf(e.Runnable); ok {
 				all = append(all, effect)
 			}
 		case *events.RunnableCancelled:
-			all = append(all, t.cancelOf(e.Runnable)...)
+			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.RunnableTimedOut:
-			all = append(all, t.cancelOf(e.Runnable)...)
+			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.RunnableSkipped:
-			all = append(all, t.cancelOf(e.Runnable)...)
+			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.WorkflowDeleted:
-			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf})
-			all = t.toldGone(all, e.Told)
-			all = t.stopGone(all, e)
+			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id})
+			all = fx.toldGone(all, e.Told)
+			all = fx.stopGone(all, e)
 			published = true
 		default:
-			if !published && changesStatus(e) && t.head != nil {
-				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: t.wf, Value: t.encodedStatus()})
+			if !published && changesStatus(e) && fx.head != nil {
+				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id, Value: fx.view.encodedStatus()})
 				published = true
 			}
 		}
 	}
-	t.p.effects = t.told(all)
-	return t.p.effects
+	fx.p.effects = fx.told(all)
+	return fx.p.effects
 }
 
 // changesStatus says whether the summary of a workflow is published anew: it is
@@ -58,13 +58,13 @@ func changesStatus(e events.Event) bool {
 }
 
 // told adds what tells those who waited for the workflow to drain.
-func (t *turn) told(all []machine.Effect) []machine.Effect {
-	if t.head == nil || len(t.head.Told) == 0 || t.head.Applied != t.at {
+func (fx *effects) told(all []machine.Effect) []machine.Effect {
+	if fx.head == nil || len(fx.head.Told) == 0 || fx.head.Applied != fx.at {
 		return all
 	}
-	body := t.end(all)
-	for _, w := range t.head.Told {
-		reply := events.Reply{ID: w.ID, Kind: events.ReplyDrained, Workflow: t.wf, Result: events.ResultDone, Body: body}
+	body := fx.end(all)
+	for _, w := range fx.head.Told {
+		reply := events.Reply{ID: w.ID, Kind: events.ReplyDrained, Workflow: fx.id, Result: events.ResultDone, Body: body}
 		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: events.EncodeReply(&reply)})
 	}
 	return all
@@ -72,11 +72,11 @@ func (t *turn) told(all []machine.Effect) []machine.Effect {
 
 // toldGone adds what ends the wait for a workflow that was deleted: it will not
 // drain, and whoever looked would not find it.
-func (t *turn) toldGone(all []machine.Effect, waited []events.ReplyTo) []machine.Effect {
+func (fx *effects) toldGone(all []machine.Effect, waited []events.ReplyTo) []machine.Effect {
 	for _, w := range waited {
 		reply := events.Reply{
-			ID: w.ID, Kind: events.ReplyDrained, Workflow: t.wf, Result: events.ResultRefused,
-			Refusal: &events.Refusal{Code: "not_found", Message: fmt.Sprintf("the workflow %q was deleted before it came to rest", t.wf)},
+			ID: w.ID, Kind: events.ReplyDrained, Workflow: fx.id, Result: events.ResultRefused,
+			Refusal: &events.Refusal{Code: "not_found", Message: fmt.Sprintf("the workflow %q was deleted before it came to rest", fx.id)},
 		}
 		all = append(all, machine.Effect{Kind: machine.ReplyEffect, Key: w.Address, Value: events.EncodeReply(&reply)})
 	}
@@ -85,19 +85,19 @@ func (t *turn) toldGone(all []machine.Effect, waited []events.ReplyTo) []machine
 
 // end is the body of a drained reply: the results and the summary, which is
 // among the record's effects when the record changed it.
-func (t *turn) end(effects []machine.Effect) []byte {
+func (fx *effects) end(effects []machine.Effect) []byte {
 	var summary []byte
 	if i := slices.IndexFunc(effects, func(e machine.Effect) bool { return e.Kind == machine.StatusEffect }); i >= 0 {
 		summary = effects[i].Value
 	} else {
-		summary = t.encodedStatus()
+		summary = fx.view.encodedStatus()
 	}
 	b := append(make([]byte, 0, len(summary)+256), `{"results":{`...)
-	for i, o := range t.graph().Outputs { // sorted by name
+	for i, o := range fx.graph().Outputs { // sorted by name
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(events.AppendText(b, o.Name), ':'), t.result(o)...)
+		b = append(append(events.AppendText(b, o.Name), ':'), fx.outputs.result(o)...)
 	}
 	b = append(append(b, `},"workflow":`...), summary...)
 	return append(b, '}')
@@ -109,44 +109,44 @@ func (p *Planner) Watched(string) machine.Watched { return &runnable{} }
 // Task implements machine.Machine (E1).
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	t := p.begin(tx, a.Decided, a.Since, workflow)
-	r := t.runnable(id)
+	r := t.runs.get(id)
 	if t.head == nil || r == nil || r.Status != runActive || r.Decided != a.Decided {
 		return machine.Effect{}, false // its end, or even that of its run, is on its way to the journal
 	}
-	return t.task(id, r, a.Since), true
+	return t.effects.task(id, r, a.Since), true
 }
 
-func (t *turn) taskOf(id events.RunnableID) (machine.Effect, bool) {
-	r := t.runnable(id)
-	if r == nil || r.Status != runActive || r.External || r.Decided != t.at {
+func (fx *effects) taskOf(id events.RunnableID) (machine.Effect, bool) {
+	r := fx.runs.get(id)
+	if r == nil || r.Status != runActive || r.External || r.Decided != fx.at {
 		return machine.Effect{}, false
 	}
-	return t.task(id, r, t.now), true
+	return fx.task(id, r, fx.now), true
 }
 
-func (t *turn) task(id events.RunnableID, r *runnable, dispatched int64) machine.Effect {
-	c := t.component(r.Component)
-	input, err := t.shape(c, r, dispatched)
+func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) machine.Effect {
+	c := fx.component(r.Component)
+	input, err := fx.contexts.shape(c, r, dispatched)
 	if err != nil {
 		panic(fmt.Sprintf("shaping %s again: %v", id, err))
 	}
 	pol := r.policy()
-	t.p.task = events.Task{
-		Token:          t.token(id, r.Attempt, r.Decided),
+	fx.p.task = events.Task{
+		Token:          fx.token(id, r.Attempt, r.Decided),
 		Task:           c.Task,
 		Component:      c.Name,
 		Attempt:        r.Attempt,
 		Input:          input,
-		Context:        t.context(c, r.Scope, t.runContext(r)),
-		IdempotencyKey: t.idempotencyKey(id),
-		TraceParent:    t.setup().Trace,
+		Context:        fx.contexts.of(c, r.Scope, fx.contexts.given(r)),
+		IdempotencyKey: fx.idempotencyKey(id),
+		TraceParent:    fx.setup().Trace,
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
 		Laid:           c.Params != nil,
 	}
 	return machine.Effect{
-		Kind: machine.TaskEffect, Key: t.wf, Queue: r.Queue, Runnable: id, Spread: r.spread(id),
-		Early: pol.Mode == policy.Async, Value: wire.Marshal(&t.p.task),
+		Kind: machine.TaskEffect, Key: fx.id, Queue: r.Queue, Runnable: id, Spread: r.spread(id),
+		Early: pol.Mode == policy.Async, Value: wire.Marshal(&fx.p.task),
 	}
 }
 
@@ -162,42 +162,42 @@ func (r *runnable) spread(id events.RunnableID) uint64 {
 }
 
 // idempotencyKey is equal for all attempts of a runnable, and no other's.
-func (t *turn) idempotencyKey(id events.RunnableID) string {
+func (w *workflow) idempotencyKey(id events.RunnableID) string {
 	var room [128]byte
-	b := append(room[:0], t.wf...)
-	b = strconv.AppendUint(append(b, '/'), t.head.Run.Epoch, 10)
-	b = strconv.AppendUint(append(b, '.'), t.head.Run.Seq, 10)
+	b := append(room[:0], w.id...)
+	b = strconv.AppendUint(append(b, '/'), w.head.Run.Epoch, 10)
+	b = strconv.AppendUint(append(b, '.'), w.head.Run.Seq, 10)
 	b = strconv.AppendUint(append(b, '/', 'r'), uint64(id), 10)
 	return string(b)
 }
 
-func (t *turn) token(id events.RunnableID, attempt uint32, decided events.Position) []byte {
-	return t.p.sealer.Seal(events.Token{Workflow: t.wf, Run: t.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
+func (w *workflow) token(id events.RunnableID, attempt uint32, decided events.Position) []byte {
+	return w.p.sealer.Seal(events.Token{Workflow: w.id, Run: w.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
 }
 
 // cancelOf tells takers that an attempt is not wanted any more. An attempt that
 // was not open, or whose task was never published, has nobody to tell; those of
 // a run that the same record deletes are told by stopGone.
-func (t *turn) cancelOf(id events.RunnableID) []machine.Effect {
-	r := t.runnable(id)
-	if t.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == t.at {
+func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
+	r := fx.runs.get(id)
+	if fx.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == fx.at {
 		return nil
 	}
-	return []machine.Effect{t.cancelling(id, t.token(id, r.Attempt, r.Decided))}
+	return []machine.Effect{fx.cancelling(id, fx.token(id, r.Attempt, r.Decided))}
 }
 
 // stopGone tells the takers of a run that was deleted while it was open.
-func (t *turn) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
+func (fx *effects) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
 	for _, o := range e.Open {
-		token := events.Token{Workflow: t.wf, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}
-		all = append(all, t.cancelling(o.Runnable, t.p.sealer.Seal(token)))
+		token := events.Token{Workflow: fx.id, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}
+		all = append(all, fx.cancelling(o.Runnable, fx.p.sealer.Seal(token)))
 	}
 	return all
 }
 
-func (t *turn) cancelling(id events.RunnableID, token []byte) machine.Effect {
+func (fx *effects) cancelling(id events.RunnableID, token []byte) machine.Effect {
 	cancel := events.TaskCancel{Token: token, Reason: "the attempt was closed"}
-	return machine.Effect{Kind: machine.CancelEffect, Key: t.wf, Runnable: id, Value: wire.Marshal(&cancel)}
+	return machine.Effect{Kind: machine.CancelEffect, Key: fx.id, Runnable: id, Value: wire.Marshal(&cancel)}
 }
 
 func mustJSON(v any) json.RawMessage {

@@ -19,19 +19,19 @@ func (p *Planner) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.O
 	if guarded {
 		return machine.Outcome{}
 	}
-	return t.conclusion(rec.Events)
+	return t.effects.conclusion(rec.Events)
 }
 
 // replay applies the events of a record. Those of a workflow whose run was deleted
 // since are passed over.
-func (t *turn) replay(rec *events.Record) {
+func (w *workflow) replay(rec *events.Record) {
 	for _, e := range rec.Events {
-		if t.head == nil && !withoutRun(e) {
+		if w.head == nil && !withoutRun(e) {
 			continue
 		}
-		t.apply(e)
+		w.apply(e)
 	}
-	t.finish()
+	w.finish()
 }
 
 // withoutRun says whether an event changes state where no run exists.
@@ -45,79 +45,79 @@ func withoutRun(e events.Event) bool {
 
 // apply changes the state by one event: one line per event. It never fails on
 // an event that a decision produced.
-func (t *turn) apply(e events.Event) {
+func (w *workflow) apply(e events.Event) {
 	switch e := e.(type) {
 	case *events.DefinitionPinned:
-		t.tx.Put(definitionKey(e.Digest), &definitionRow{Canonical: e.Canonical})
+		w.tx.Put(definitionKey(e.Digest), &definitionRow{Canonical: e.Canonical})
 	case *events.WorkflowStarted:
-		t.applyStarted(e)
+		w.started(e)
 	case *events.InputAccepted:
-		t.applyInput(e)
+		w.fed(e)
 	case *events.InputSettled:
-		t.endScope(e.Scope)
+		w.scopes.end(e.Scope)
 	case *events.FactProduced:
-		t.applyFact(e)
+		w.facts.produced(e)
 	case *events.RunnableReady:
-		t.applyReady(e)
+		w.runs.ready(e)
 	case *events.RunnableDispatched:
-		t.applyDispatched(e)
+		w.runs.dispatched(e)
 	case *events.RunnableNotified:
-		t.applyNotified(e)
+		w.runs.notified(e)
 	case *events.RunnableHeartbeat:
-		rows.Change[runnable](t.tx, runnableKey(t.wf, e.Runnable)).Heartbeat = e.Details
+		rows.Change[runnable](w.tx, runnableKey(w.id, e.Runnable)).Heartbeat = e.Details
 	case *events.RunnableCompleted:
-		t.applyCompleted(e)
+		w.runs.completed(e)
 	case *events.RunnableFailed:
-		t.applyFailed(e.Runnable, e.Error, e.Action, failedAttempt)
+		w.runs.failed(e.Runnable, e.Error, e.Action, failedAttempt)
 	case *events.RunnableTimedOut:
-		t.applyFailed(e.Runnable, e.Error, e.Action, timedOutAttempt)
+		w.runs.failed(e.Runnable, e.Error, e.Action, timedOutAttempt)
 	case *events.RunnableLost:
-		t.applyFailed(e.Runnable, e.Error, e.Action, lostAttempt)
+		w.runs.failed(e.Runnable, e.Error, e.Action, lostAttempt)
 	case *events.RunnableReturned:
-		t.applyReturned(e)
+		w.runs.returned(e)
 	case *events.RetryScheduled:
-		t.wait(e.Runnable, e.Due)
+		w.runs.wait(e.Runnable, e.Due)
 	case *events.TimerArmed:
-		t.wait(e.Runnable, e.Due)
+		w.runs.wait(e.Runnable, e.Due)
 	case *events.TimerFired:
-		t.applyFired(e)
+		w.runs.fired(e)
 	case *events.RunnableRetried:
-		t.applyRetried(e)
+		w.runs.retried(e)
 	case *events.RunnableSkipped:
-		t.applySkipped(e)
+		w.runs.skipped(e)
 	case *events.RunnableCancelled:
-		t.applyCancelled(e)
+		w.runs.cancelled(e)
 	case *events.RunnableSuppressed:
-		t.applySuppressed(e)
+		w.runs.suppressed(e)
 	case *events.BranchNotTaken:
-		t.closeJoin(e.Component, e.Scope)
+		w.joins.closeAt(e.Component, e.Scope)
 	case *events.JoinArmArrived:
-		t.applyArmArrived(e)
+		w.joins.arrived(e)
 	case *events.JoinArmDied:
-		t.applyArmDied(e)
+		w.joins.died(e)
 	case *events.WorkflowIdle:
-		t.h().Status = Idle
+		w.h().Status = Idle
 	case *events.WorkflowCompleted:
-		t.h().Status = Completed
+		w.h().Status = Completed
 	case *events.WorkflowFailed:
-		t.applyWorkflowFailed(e)
+		w.failed(e)
 	case *events.WorkflowRevived:
-		t.h().Status = Running
-		t.h().Failure = nil
+		w.h().Status = Running
+		w.h().Failure = nil
 	case *events.WorkflowPaused:
-		t.applyPaused(e)
+		w.paused(e)
 	case *events.WorkflowResumed:
-		t.applyResumed(e)
+		w.resumed(e)
 	case *events.WorkflowStopping:
-		t.applyStopping(e)
+		w.stopping(e)
 	case *events.WorkflowStopped:
-		t.applyStopped()
+		w.stopped()
 	case *events.WorkflowCancelled:
-		t.applyWorkflowCancelled()
+		w.cancelled()
 	case *events.WorkflowDeleted:
-		t.applyDeleted()
+		w.deleted()
 	case *events.CommandRefused:
-		t.applyRefused(e)
+		w.refused(e)
 	case *events.CheckpointRequested, *events.CommandIgnored:
 		// of the history only
 	default:

@@ -8,28 +8,28 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-func (t *turn) applyStarted(e *events.WorkflowStarted) {
-	t.tx.Create(setupKey(t.wf), &setup{
+func (w *workflow) started(e *events.WorkflowStarted) {
+	w.tx.Create(setupKey(w.id), &setup{
 		Digest: e.Digest, Name: e.Name, Version: e.Version, Options: e.Options, Policies: e.Policies,
-		Context: e.Context, Labels: e.Labels, Trace: t.in.Trace, Created: t.now,
+		Context: e.Context, Labels: e.Labels, Trace: w.in.Trace, Created: w.now,
 	})
-	t.head = &header{Run: t.at, Status: Running}
-	t.owned, t.set, t.g = true, nil, nil
-	t.tx.Create(headerKey(t.wf), t.head)
-	rows.Change[pins](t.tx, pinsKey(e.Digest)).Runs++
-	t.addWaiter()
+	w.head = &header{Run: w.at, Status: Running}
+	w.owned, w.set, w.g = true, nil, nil
+	w.tx.Create(headerKey(w.id), w.head)
+	rows.Change[pins](w.tx, pinsKey(e.Digest)).Runs++
+	w.addWaiter()
 }
 
 // addWaiter remembers who asked to be told when the workflow has drained. The
 // oldest gives way when there are too many; it asks again when its time is over.
-func (t *turn) addWaiter() {
-	if !t.in.ReplyTo.Wait || t.in.ReplyTo.Address == "" {
+func (w *workflow) addWaiter() {
+	if !w.in.ReplyTo.Wait || w.in.ReplyTo.Address == "" {
 		return
 	}
-	h := t.h()
-	w := waiter{t.in.ReplyTo.Address, t.in.ReplyTo.ID}
+	h := w.h()
+	asks := waiter{w.in.ReplyTo.Address, w.in.ReplyTo.ID}
 	for _, known := range h.Waiters {
-		if known == w {
+		if known == asks {
 			return
 		}
 	}
@@ -37,141 +37,141 @@ func (t *turn) addWaiter() {
 	if len(list) >= maxWaiters {
 		list = list[1:]
 	}
-	h.Waiters = append(list, w)
+	h.Waiters = append(list, asks)
 }
 
-func (t *turn) applyInput(e *events.InputAccepted) {
-	h := t.h()
+func (w *workflow) fed(e *events.InputAccepted) {
+	h := w.h()
 	h.NextFact = uint64(e.Fact)
 	if h.Status == Idle {
 		h.Status = Running
 	}
-	t.keep(e.Fact, &fact{Scope: e.Fact, Time: t.now, Value: e.Value})
-	t.openScope(e)
-	t.addWaiter()
+	w.facts.keep(e.Fact, &fact{Scope: e.Fact, Time: w.now, Value: e.Value})
+	w.scopes.begin(e)
+	w.addWaiter()
 }
 
-// applyRefused counts a refusal: a summary has the number and the last, as a history
+// refused counts a refusal: a summary has the number and the last, as a history
 // lists some only.
-func (t *turn) applyRefused(e *events.CommandRefused) {
-	if t.head == nil {
+func (w *workflow) refused(e *events.CommandRefused) {
+	if w.head == nil {
 		return // of a run that is not there
 	}
-	r := t.h().troubled()
+	r := w.h().troubled()
 	r.Refused++
-	r.LastRefusal = events.LastRefusal{Time: events.Stamp(t.now), Command: e.Command, Code: e.Code, Message: events.Cut(e.Message, events.MaxSummaryText)}
+	r.LastRefusal = events.LastRefusal{Time: events.Stamp(w.now), Command: e.Command, Code: e.Code, Message: events.Cut(e.Message, events.MaxSummaryText)}
 }
 
-func (t *turn) applyWorkflowFailed(e *events.WorkflowFailed) {
-	h := t.h()
+func (w *workflow) failed(e *events.WorkflowFailed) {
+	h := w.h()
 	h.Status = Failed
 	h.Failure = &failure{Component: e.Component, Runnable: e.Runnable, Error: e.Error}
 }
 
-func (t *turn) applyResumed(e *events.WorkflowResumed) {
-	t.h().Status = Running
-	t.endQuarantine()
+func (w *workflow) resumed(e *events.WorkflowResumed) {
+	w.h().Status = Running
+	w.endQuarantine()
 	if len(e.Policies) == 0 && len(e.Context) == 0 {
 		return
 	}
-	set := rows.Change[setup](t.tx, setupKey(t.wf))
+	set := rows.Change[setup](w.tx, setupKey(w.id))
 	if len(e.Policies) > 0 {
 		set.Policies = e.Policies
 	}
 	if len(e.Context) > 0 {
-		t.setContext(set, e.Context)
+		w.contexts.set(set, e.Context)
 	}
-	t.set = set
+	w.set = set
 }
 
-func (t *turn) applyStopping(e *events.WorkflowStopping) {
-	h := t.h()
+func (w *workflow) stopping(e *events.WorkflowStopping) {
+	h := w.h()
 	h.Status, h.DrainUntil, h.Persist = Stopping, e.Until, e.Persist
-	t.tx.Put(timerKey(t.wf, e.Until, 0, machine.TimerDrain), &machine.Timer{})
+	w.tx.Put(timerKey(w.id, e.Until, 0, machine.TimerDrain), &machine.Timer{})
 }
 
-func (t *turn) applyStopped() {
-	h := t.h()
+func (w *workflow) stopped() {
+	h := w.h()
 	h.Status = Stopped
-	t.tx.Delete(timerKey(t.wf, h.DrainUntil, 0, machine.TimerDrain))
+	w.tx.Delete(timerKey(w.id, h.DrainUntil, 0, machine.TimerDrain))
 	h.DrainUntil = 0
 }
 
-// applyWorkflowCancelled closes whatever is open. Attempts that takers have
+// cancelled closes whatever is open. Attempts that takers have
 // were closed before, one by one, so that these are told.
-func (t *turn) applyWorkflowCancelled() {
-	h := t.h()
+func (w *workflow) cancelled() {
+	h := w.h()
 	if h.DrainUntil != 0 {
-		t.tx.Delete(timerKey(t.wf, h.DrainUntil, 0, machine.TimerDrain))
+		w.tx.Delete(timerKey(w.id, h.DrainUntil, 0, machine.TimerDrain))
 		h.DrainUntil = 0
 	}
 	var open []events.RunnableID
-	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf}, func(k rows.Key, r *runnable) bool {
+	rows.Scan(w.tx, rows.Key{Table: rows.Runnable, Workflow: w.id}, func(k rows.Key, r *runnable) bool {
 		if r.Status.open() {
 			open = append(open, events.RunnableID(k.A))
 		}
 		return true
 	})
 	for _, id := range open {
-		t.closeAs(id, runCancelled)
+		w.runs.closeAs(id, runCancelled)
 		h.Cancelled++
 	}
 	h.Status = Cancelled
 }
 
-// applyDeleted removes every row of the run.
-func (t *turn) applyDeleted() {
-	digest := t.setup().Digest
+// deleted removes every row of the run.
+func (w *workflow) deleted() {
+	digest := w.setup().Digest
 	for _, table := range []rows.Table{
 		rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed,
 	} {
-		t.deleteTable(table)
+		w.deleteTable(table)
 	}
-	t.unpin(digest)
-	t.queued, t.openings = t.queued[:0], t.openings[:0]
-	t.head, t.owned, t.set, t.g = nil, false, nil, nil
+	w.unpin(digest)
+	w.queue.queued, w.scopes.openings = w.queue.queued[:0], w.scopes.openings[:0]
+	w.head, w.owned, w.set, w.g = nil, false, nil, nil
 }
 
-func (t *turn) deleteTable(table rows.Table) {
+func (w *workflow) deleteTable(table rows.Table) {
 	var keys []rows.Key
 	collect := func(k rows.Key) bool { keys = append(keys, k); return true }
-	from := rows.Key{Table: table, Workflow: t.wf}
+	from := rows.Key{Table: table, Workflow: w.id}
 	switch table { // the rows' types differ
 	case rows.Header:
-		keys = append(keys, headerKey(t.wf), setupKey(t.wf))
+		keys = append(keys, headerKey(w.id), setupKey(w.id))
 	case rows.Page:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *factPage) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *factPage) bool { return collect(k) })
 	case rows.Fact:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *fact) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *fact) bool { return collect(k) })
 	case rows.Runnable:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *runnable) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *runnable) bool { return collect(k) })
 	case rows.Join:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *join) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *join) bool { return collect(k) })
 	case rows.Arm:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *arm) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *arm) bool { return collect(k) })
 	case rows.Scope:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *scope) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *scope) bool { return collect(k) })
 	case rows.Ready:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	case rows.Latest:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *latestRow) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *latestRow) bool { return collect(k) })
 	case rows.Suppressed:
-		rows.Scan(t.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
 	default:
 		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}
 	for _, k := range keys {
-		t.tx.Delete(k)
+		w.tx.Delete(k)
 	}
 }
 
 // unpin lets go of a definition; the last run of the partition that does takes
 // it along.
-func (t *turn) unpin(digest string) {
-	if row := rows.Change[pins](t.tx, pinsKey(digest)); row.Runs > 1 {
+func (w *workflow) unpin(digest string) {
+	if row := rows.Change[pins](w.tx, pinsKey(digest)); row.Runs > 1 {
 		row.Runs--
 		return
 	}
-	t.tx.Delete(pinsKey(digest))
-	t.tx.Delete(definitionKey(digest))
+	w.tx.Delete(pinsKey(digest))
+	w.tx.Delete(definitionKey(digest))
 }

@@ -27,53 +27,53 @@ func formerKey(wf string, n uint32) rows.Key {
 	return rows.Key{Table: rows.Header, Workflow: wf, A: 1 + uint64(n)}
 }
 
-// setContext lays values over the workflow's context, and keeps what it was for
+// set lays values over the workflow's context, and keeps what it was for
 // the attempts that are open.
-func (t *turn) setContext(set *setup, over json.RawMessage) {
+func (cs *contexts) set(set *setup, over json.RawMessage) {
 	old := set.Context
 	set.Context = mergeObjects(old, over)
 	if bytes.Equal(old, set.Context) {
 		return
 	}
 	n := set.Formers + 1
-	open := t.keepContext(n)
+	open := cs.keep(n)
 	if open > 0 {
 		set.Formers = n
-		t.tx.Create(formerKey(t.wf, n), &formerContext{Context: old, Open: open})
+		cs.tx.Create(formerKey(cs.id, n), &formerContext{Context: old, Open: open})
 	}
 }
 
-// keepContext lets the open attempts that have the present context remember it
+// keep lets the open attempts that have the present context remember it
 // as the nth former one. It says how many they are.
-func (t *turn) keepContext(n uint32) (open uint64) {
-	if t.head.Slots == 0 {
+func (cs *contexts) keep(n uint32) (open uint64) {
+	if cs.head.Slots == 0 {
 		return 0
 	}
-	for _, id := range t.activeAttempts() {
-		if t.runnable(id).Former == 0 {
-			t.change(id).Former = n
+	for _, id := range cs.runs.active() {
+		if cs.runs.get(id).Former == 0 {
+			cs.runs.change(id).Former = n
 			open++
 		}
 	}
 	return open
 }
 
-// letContext ends the need of a closed attempt for a former context.
-func (t *turn) letContext(r *runnable) {
-	k := formerKey(t.wf, r.Former)
+// let ends the need of a closed attempt for a former context.
+func (cs *contexts) let(r *runnable) {
+	k := formerKey(cs.id, r.Former)
 	r.Former = 0
-	if f := rows.Change[formerContext](t.tx, k); f.Open > 1 {
+	if f := rows.Change[formerContext](cs.tx, k); f.Open > 1 {
 		f.Open--
 		return
 	}
-	t.tx.Delete(k)
+	cs.tx.Delete(k)
 }
 
-// runContext is the context that was given with the workflow, as of the
+// given is the context that was given with the workflow, as of the
 // dispatch of a runnable's open attempt.
-func (t *turn) runContext(r *runnable) json.RawMessage {
+func (cs *contexts) given(r *runnable) json.RawMessage {
 	if r.Former == 0 {
-		return t.setup().Context
+		return cs.setup().Context
 	}
-	return rows.Get[formerContext](t.tx, formerKey(t.wf, r.Former)).Context
+	return rows.Get[formerContext](cs.tx, formerKey(cs.id, r.Former)).Context
 }

@@ -10,15 +10,15 @@ func (t *turn) input(b *events.FeedInput) {
 	if !t.open(false) {
 		return
 	}
-	value, ok := t.acceptInput(t.graph(), b.Input)
+	value, ok := t.intake.input(t.graph(), b.Input)
 	if !ok {
 		return
 	}
 	e := &events.InputAccepted{Value: value, Replace: b.Mode == "replace", By: b.By}
-	if e.Policies, ok = t.acceptPolicies(t.graph(), b.Policies); !ok {
+	if e.Policies, ok = t.intake.policies(t.graph(), b.Policies); !ok {
 		return
 	}
-	if e.Context, ok = t.acceptContext(b.Context); !ok {
+	if e.Context, ok = t.intake.context(b.Context); !ok {
 		return
 	}
 	e.Fact = t.nextFact()
@@ -30,7 +30,7 @@ func (t *turn) input(b *events.FeedInput) {
 func (t *turn) feed(e *events.InputAccepted) {
 	t.emit(e)
 	for _, root := range t.graph().Roots {
-		t.work = append(t.work, arrival{component: uint32(root), scope: e.Fact, fact: e.Fact})
+		t.flow.work = append(t.flow.work, arrival{component: uint32(root), scope: e.Fact, fact: e.Fact})
 	}
-	t.count(e.Fact, 0)
+	t.scopes.count(e.Fact, 0)
 }

@@ -56,27 +56,27 @@ type invocation struct {
 
 // invoked is the invocation that a runnable came of.
 func (t *turn) invoked(id events.RunnableID) invocation {
-	r := t.runnable(id)
+	r := t.runs.get(id)
 	return invocation{t, t.component(r.Component), id, activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}}
 }
 
 // kindOf is the kind of a runnable's component.
-func (t *turn) kindOf(r *runnable) kind { return kinds[t.component(r.Component).Kind] }
+func (rs *runnables) kindOf(r *runnable) kind { return kinds[rs.component(r.Component).Kind] }
 
 func (i invocation) kind() kind { return kinds[i.c.Kind] }
 
 // env is what the component's expressions see.
-func (i invocation) env() expr.Env { return i.t.env(i.c, i.activation) }
+func (i invocation) env() expr.Env { return i.t.contexts.env(i.c, i.activation) }
 
 // value is what arrived.
-func (i invocation) value() json.RawMessage { return i.t.value(i.c, i.activation) }
+func (i invocation) value() json.RawMessage { return i.t.facts.value(i.c, i.activation) }
 
 // asFact reports whether what arrived is a fact that can be passed on as it is: no
 // value of a join, none that results show as this component's, none that was retried.
-func (i invocation) asFact() bool { return i.id == 0 && i.t.isFact(i.c) && !i.t.isOutput(i.c) }
+func (i invocation) asFact() bool { return i.id == 0 && i.t.facts.isFact(i.c) && !i.t.outputs.has(i.c) }
 
 // passOn sends the fact that arrived on.
-func (i invocation) passOn() { i.t.yield(i.c, i.scope, i.parents[0]) }
+func (i invocation) passOn() { i.t.flow.yield(i.c, i.scope, i.parents[0]) }
 
 // produce makes the component's fact.
 func (i invocation) produce(value json.RawMessage) {
@@ -87,7 +87,7 @@ func (i invocation) produce(value json.RawMessage) {
 	} else {
 		t.emit(&events.FactProduced{Fact: f, Component: uint32(i.c.Index), Scope: i.scope, Parents: i.parents, Value: value})
 	}
-	t.yield(i.c, i.scope, f)
+	t.flow.yield(i.c, i.scope, f)
 }
 
 // passBy ends an invocation that is not taken: its value goes to the component's
@@ -96,7 +96,7 @@ func (i invocation) passBy() {
 	if i.id != 0 {
 		i.t.emit(&events.RunnableSkipped{Runnable: i.id})
 	}
-	i.t.passBy(i.c, i.activation)
+	i.t.flow.passBy(i.c, i.activation)
 }
 
 // fail ends an invocation that an expression made impossible. It is never retried by
@@ -106,7 +106,7 @@ func (i invocation) fail(err error) {
 	if i.id == 0 {
 		i.id = i.ready(pol.Append(nil))
 	}
-	i.t.failFor(i.id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
+	i.t.ends.failFor(i.id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
 }
 
 // policy is resolved for this invocation (document 4).
@@ -133,12 +133,12 @@ func (i invocation) wait(d time.Duration) {
 func (i invocation) endWait() {
 	t := i.t
 	if t.misfit != nil {
-		t.failFor(i.id, events.TaskError{Type: t.misfit.typ, Message: "the " + i.c.Kind.String() + " is over", NonRetryable: true}, "", failedAttempt)
+		t.ends.failFor(i.id, events.TaskError{Type: t.misfit.typ, Message: "the " + i.c.Kind.String() + " is over", NonRetryable: true}, "", failedAttempt)
 		return
 	}
 	f := t.nextFact()
 	t.emit(&events.TimerFired{Runnable: i.id, Fact: f})
-	t.yield(i.c, i.scope, f)
+	t.flow.yield(i.c, i.scope, f)
 }
 
 // wakeUp takes a runnable whose time has come back into the admission queue.
@@ -156,8 +156,10 @@ func (i invocation) enqueue() {
 		t.dispatch(id)
 		return
 	}
-	t.fresh = append(t.fresh, readyEntry{pol.Priority.Rank(), i.depth, id})
+	t.queue.fresh = append(t.queue.fresh, readyEntry{pol.Priority.Rank(), i.depth, id})
 }
 
 // lineUp lets a runnable that is ready be admitted in this record.
-func (i invocation) lineUp() { i.t.fresh = append(i.t.fresh, i.t.runnable(i.id).place(i.id)) }
+func (i invocation) lineUp() {
+	i.t.queue.fresh = append(i.t.queue.fresh, i.t.runs.get(i.id).place(i.id))
+}

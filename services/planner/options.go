@@ -16,8 +16,8 @@ type options struct {
 }
 
 // givenOptions are those that came with the workflow.
-func (t *turn) givenOptions() definition.Options {
-	raw := t.setup().Options
+func (w *workflow) givenOptions() definition.Options {
+	raw := w.setup().Options
 	if len(raw) == 0 {
 		return definition.Options{}
 	}
@@ -28,23 +28,23 @@ func (t *turn) givenOptions() definition.Options {
 	return o
 }
 
-func (t *turn) options() options {
-	if len(t.setup().Options) > 0 {
-		return t.laidOver()
+func (w *workflow) options() options {
+	if len(w.setup().Options) > 0 {
+		return w.laidOver()
 	}
-	o, ok := t.p.options[t.graph()]
+	o, ok := w.p.options[w.graph()]
 	if !ok {
-		o = t.laidOver()
-		if len(t.p.options) >= maxGraphs {
-			clear(t.p.options)
+		o = w.laidOver()
+		if len(w.p.options) >= maxGraphs {
+			clear(w.p.options)
 		}
-		t.p.options[t.graph()] = o
+		w.p.options[w.graph()] = o
 	}
 	return o
 }
 
-func (t *turn) laidOver() options {
-	o := options{Options: t.givenOptions().Over(t.graph().Options), Drain: defaultDrain}
+func (w *workflow) laidOver() options {
+	o := options{Options: w.givenOptions().Over(w.graph().Options), Drain: defaultDrain}
 	if o.Options.Drain != nil {
 		o.Drain = *o.Options.Drain
 	}

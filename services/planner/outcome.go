@@ -9,14 +9,14 @@ import (
 	"github.com/heddle-run/heddle/shared/scan"
 )
 
-// attempt finds the open attempt that a sealed token names. Everything else is
+// open finds the open attempt that a sealed token names. Everything else is
 // stale: a token of another run, of a closed attempt, of nobody.
-func (t *turn) attempt(sealed []byte) (events.RunnableID, *runnable) {
-	token, err := t.p.sealer.Open(sealed)
-	if err != nil || t.head == nil || token.Workflow != t.wf || token.Run != t.head.Run {
+func (en *ends) open(sealed []byte) (events.RunnableID, *runnable) {
+	token, err := en.p.sealer.Open(sealed)
+	if err != nil || en.head == nil || token.Workflow != en.id || token.Run != en.head.Run {
 		return 0, nil
 	}
-	r := t.runnable(token.Runnable)
+	r := en.runs.get(token.Runnable)
 	if r == nil || r.Status != runActive || r.Attempt != token.Attempt || r.Decided != token.Decided {
 		return 0, nil
 	}
@@ -24,22 +24,22 @@ func (t *turn) attempt(sealed []byte) (events.RunnableID, *runnable) {
 }
 
 // outcome applies the end of an open attempt; stale ones change nothing.
-func (t *turn) outcome(m *events.TaskOutcome) {
-	id, r := t.attempt(m.Token)
+func (en *ends) outcome(m *events.TaskOutcome) {
+	id, r := en.open(m.Token)
 	if r == nil {
 		return
 	}
 	switch m.Outcome {
 	case events.OutcomeCompleted:
-		t.complete(id, r, m)
+		en.complete(id, r, m)
 	case events.OutcomeTimedOut:
-		t.timedOut(id, r)
+		en.timedOut(id, r)
 	case events.OutcomeUnknownTask:
-		t.unknownTask(id, r, m)
+		en.unknownTask(id, r, m)
 	case events.OutcomeAbandoned:
-		t.abandoned(id, r, m)
+		en.abandoned(id, r, m)
 	case events.OutcomeCancelled:
-		t.failFor(id, events.TaskError{Type: events.ErrorCancelled, Message: "the taker cancelled the attempt"}, m.Executor, failedAttempt)
+		en.failFor(id, events.TaskError{Type: events.ErrorCancelled, Message: "the taker cancelled the attempt"}, m.Executor, failedAttempt)
 	default:
 		err := events.TaskError{Type: events.ErrorTaskFailed, Message: "the attempt failed"}
 		if m.Error != nil {
@@ -47,21 +47,21 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 			err.Details = asJSON(err.Details)
 			err = err.Bounded() // not every taker is ours
 		}
-		t.failFor(id, err, m.Executor, failedAttempt)
+		en.failFor(id, err, m.Executor, failedAttempt)
 	}
 }
 
 // abandoned takes back an attempt that its taker gave up: one that had not
 // begun counts for nothing, of one that had the outcome is unknown.
-func (t *turn) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
+func (en *ends) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
 	if m.Started != 0 {
-		t.failFor(id, events.TaskError{
+		en.failFor(id, events.TaskError{
 			Type: events.ErrorLost, Message: "its taker gave it up while it ran; whether it had effects is unknown",
 		}, m.Executor, lostAttempt)
 		return
 	}
-	t.emit(&events.RunnableReturned{Runnable: id, Due: t.now, Reason: neverBegan})
-	t.fresh = append(t.fresh, r.place(id))
+	en.emit(&events.RunnableReturned{Runnable: id, Due: en.now, Reason: neverBegan})
+	en.queue.fresh = append(en.queue.fresh, r.place(id))
 }
 
 // asJSON is a value from outside that ought to be JSON: what is not becomes a
@@ -85,21 +85,21 @@ func notJSON(value json.RawMessage) string {
 }
 
 // complete closes the attempt with its result, whose fact travels on.
-func (t *turn) complete(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
+func (en *ends) complete(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
 	value := m.Result
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
 	if why := notJSON(value); why != "" {
-		t.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON" + why, NonRetryable: true}, m.Executor, failedAttempt)
+		en.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON" + why, NonRetryable: true}, m.Executor, failedAttempt)
 		return
 	}
-	c, s := t.component(r.Component), r.Scope
-	f := t.nextFact()
-	t.emit(&events.RunnableCompleted{
+	c, s := en.component(r.Component), r.Scope
+	f := en.nextFact()
+	en.emit(&events.RunnableCompleted{
 		Runnable: id, Fact: f, Value: value, Executor: m.Executor, Started: m.Started, Finished: m.Finished,
 	})
-	t.yield(c, s, f)
+	en.flow.yield(c, s, f)
 }
 
 // how an attempt ended without completing.
@@ -113,26 +113,26 @@ const (
 
 // failFor closes an attempt that did not complete: another one by policy, else
 // the policy's reaction.
-func (t *turn) failFor(id events.RunnableID, err events.TaskError, executor string, how ending) {
-	before := *t.runnable(id) // the row itself changes with the event
+func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor string, how ending) {
+	before := *en.runs.get(id) // the row itself changes with the event
 	r := &before
 	pol := r.policy()
-	err, action := t.halting(err, reaction(r, pol, err, how))
+	err, action := en.halting(err, reaction(r, pol, err, how))
 	switch how {
 	case timedOutAttempt:
-		t.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
+		en.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
 	case lostAttempt:
-		t.emit(&events.RunnableLost{Runnable: id, Error: err, Action: action})
+		en.emit(&events.RunnableLost{Runnable: id, Error: err, Action: action})
 	default:
-		t.emit(&events.RunnableFailed{Runnable: id, Error: err, Action: action, Executor: executor})
+		en.emit(&events.RunnableFailed{Runnable: id, Error: err, Action: action, Executor: executor})
 	}
 	switch action {
 	case events.ActionRetry:
-		t.retryLater(id, r, pol, err, how)
+		en.retryLater(id, r, pol, err, how)
 	case events.ActionSkip:
-		t.dieFrom(r.Component, r.Scope, suppressed)
+		en.flow.dieFrom(r.Component, r.Scope, suppressed)
 	case events.ActionHalt:
-		t.halt(id, r.Component, err)
+		en.halt(id, r.Component, err)
 	}
 }
 
@@ -150,35 +150,35 @@ func reaction(r *runnable, pol policy.Policy, err events.TaskError, how ending) 
 
 // retryLater arms the durable timer of the next attempt. A lost one is replaced
 // at once.
-func (t *turn) retryLater(id events.RunnableID, r *runnable, pol policy.Policy, err events.TaskError, how ending) {
+func (en *ends) retryLater(id events.RunnableID, r *runnable, pol policy.Policy, err events.TaskError, how ending) {
 	if how == lostAttempt {
-		t.emit(&events.RetryScheduled{Runnable: id, Due: t.now})
-		t.fresh = append(t.fresh, r.place(id))
+		en.emit(&events.RetryScheduled{Runnable: id, Due: en.now})
+		en.queue.fresh = append(en.queue.fresh, r.place(id))
 		return
 	}
-	delay := pol.Delay(int(r.Failures)+1, t.seed(id)).Milliseconds()
-	due := t.now + max(delay, err.RetryAfterMs)
-	t.emit(&events.RetryScheduled{Runnable: id, Due: due})
-	if due <= t.now {
-		t.fresh = append(t.fresh, r.place(id))
+	delay := pol.Delay(int(r.Failures)+1, en.seed(id)).Milliseconds()
+	due := en.now + max(delay, err.RetryAfterMs)
+	en.emit(&events.RetryScheduled{Runnable: id, Due: due})
+	if due <= en.now {
+		en.queue.fresh = append(en.queue.fresh, r.place(id))
 	}
 }
 
 // seed makes jitter differ between runnables and attempts, and equal in every
 // replay of the decision.
-func (t *turn) seed(id events.RunnableID) uint64 {
-	return t.at.Epoch<<48 ^ t.at.Seq<<16 ^ uint64(id)
+func (en *ends) seed(id events.RunnableID) uint64 {
+	return en.at.Epoch<<48 ^ en.at.Seq<<16 ^ uint64(id)
 }
 
-func (t *turn) halt(id events.RunnableID, component uint32, err events.TaskError) {
-	if t.head.Status == Running || t.head.Status == Paused || t.head.Status == Idle {
-		t.emit(&events.WorkflowFailed{Component: component, Runnable: id, Error: err})
+func (en *ends) halt(id events.RunnableID, component uint32, err events.TaskError) {
+	if en.head.Status == Running || en.head.Status == Paused || en.head.Status == Idle {
+		en.emit(&events.WorkflowFailed{Component: component, Runnable: id, Error: err})
 	}
 }
 
-func (t *turn) timedOut(id events.RunnableID, r *runnable) {
+func (en *ends) timedOut(id events.RunnableID, r *runnable) {
 	timeout := r.policy().Timeout
-	t.failFor(id, events.TaskError{
+	en.failFor(id, events.TaskError{
 		Type:    events.ErrorTimeout,
 		Message: fmt.Sprintf("the attempt took longer than %s; whether it had effects is unknown", timeout),
 	}, "", timedOutAttempt)
@@ -199,18 +199,18 @@ func said(e *events.RunnableReturned) string {
 }
 
 // unknownTask hands the attempt back without counting it, until start_timeout.
-func (t *turn) unknownTask(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
+func (en *ends) unknownTask(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
 	reason := nobodyKnew
 	if m.Error != nil && m.Error.Message != "" {
 		reason = events.Cut(m.Error.Message, events.MaxSummaryText)
 	}
 	pol := r.policy()
-	due := t.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
+	due := en.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
 	limit := r.Created + pol.StartTimeout.Milliseconds()
-	if pol.StartTimeout > 0 && t.now >= limit {
-		t.failFor(id, events.TaskError{
+	if pol.StartTimeout > 0 && en.now >= limit {
+		en.failFor(id, events.TaskError{
 			Type:         events.ErrorUnknownTask,
-			Message:      fmt.Sprintf("no worker knew %s within %s: %s", t.component(r.Component).Task, pol.StartTimeout, reason),
+			Message:      fmt.Sprintf("no worker knew %s within %s: %s", en.component(r.Component).Task, pol.StartTimeout, reason),
 			NonRetryable: true,
 		}, "", failedAttempt)
 		return
@@ -218,5 +218,5 @@ func (t *turn) unknownTask(id events.RunnableID, r *runnable, m *events.TaskOutc
 	if pol.StartTimeout > 0 {
 		due = min(due, limit)
 	}
-	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: reason})
+	en.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: reason})
 }

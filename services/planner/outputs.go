@@ -36,9 +36,9 @@ func latestKey(wf string, component int) rows.Key {
 	return rows.Key{Table: rows.Latest, Workflow: wf, A: uint64(component)}
 }
 
-// isOutput says whether results show the component.
-func (t *turn) isOutput(c *definition.Component) bool {
-	for _, o := range t.graph().Outputs {
+// has says whether results show the component.
+func (outs *outputs) has(c *definition.Component) bool {
+	for _, o := range outs.graph().Outputs {
 		if o.Component == c.Index {
 			return true
 		}
@@ -46,17 +46,17 @@ func (t *turn) isOutput(c *definition.Component) bool {
 	return false
 }
 
-// output remembers the newest fact of a component that results show.
-func (t *turn) output(component uint32, f events.FactID) {
-	c := t.component(component)
-	if !t.isOutput(c) {
+// note remembers the newest fact of a component that results show.
+func (outs *outputs) note(component uint32, f events.FactID) {
+	c := outs.component(component)
+	if !outs.has(c) {
 		return
 	}
-	if len(t.graph().Outputs) > headOutputs {
-		t.tx.Put(latestKey(t.wf, c.Index), &latestRow{Fact: f})
+	if len(outs.graph().Outputs) > headOutputs {
+		outs.tx.Put(latestKey(outs.id, c.Index), &latestRow{Fact: f})
 		return
 	}
-	h := t.h()
+	h := outs.h()
 	h.Latest = slices.Clone(h.Latest)
 	for i := range h.Latest {
 		if h.Latest[i].Component == component {
@@ -68,14 +68,14 @@ func (t *turn) output(component uint32, f events.FactID) {
 }
 
 // newest is the newest fact of an output, or 0.
-func (t *turn) newest(component int) events.FactID {
-	if len(t.graph().Outputs) > headOutputs {
-		if l := rows.Get[latestRow](t.tx, latestKey(t.wf, component)); l != nil {
+func (outs *outputs) newest(component int) events.FactID {
+	if len(outs.graph().Outputs) > headOutputs {
+		if l := rows.Get[latestRow](outs.tx, latestKey(outs.id, component)); l != nil {
 			return l.Fact
 		}
 		return 0
 	}
-	for _, l := range t.head.Latest {
+	for _, l := range outs.head.Latest {
 		if int(l.Component) == component {
 			return l.Fact
 		}
@@ -84,18 +84,18 @@ func (t *turn) newest(component int) events.FactID {
 }
 
 // results are the latest values of the outputs; null where none was produced.
-func (t *turn) results() map[string]json.RawMessage {
-	all := make(map[string]json.RawMessage, len(t.graph().Outputs))
-	for _, o := range t.graph().Outputs {
-		all[o.Name] = t.result(o)
+func (outs *outputs) results() map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage, len(outs.graph().Outputs))
+	for _, o := range outs.graph().Outputs {
+		all[o.Name] = outs.result(o)
 	}
 	return all
 }
 
 // result is the latest value of an output; null where none was produced.
-func (t *turn) result(o definition.Output) json.RawMessage {
-	if f := t.newest(o.Component); f != 0 {
-		if v := t.fact(f).Value; len(v) > 0 {
+func (outs *outputs) result(o definition.Output) json.RawMessage {
+	if f := outs.newest(o.Component); f != 0 {
+		if v := outs.facts.get(f).Value; len(v) > 0 {
 			return v
 		}
 	}

@@ -11,7 +11,7 @@ func (t *turn) lesser(in machine.Input) {
 	case in.Command != nil:
 		t.refuse(t.misfit.Code, t.misfit.Message)
 	case in.Inbox != nil:
-		t.failOversize(in.Inbox)
+		t.ends.failOversize(in.Inbox)
 	default:
 		t.take(in)
 	}
@@ -19,28 +19,28 @@ func (t *turn) lesser(in machine.Input) {
 
 // failOversize fails an attempt because of its outcome, by its policy, unless
 // that comes to too much too.
-func (t *turn) failOversize(m events.InboxMessage) {
+func (en *ends) failOversize(m events.InboxMessage) {
 	o, ok := m.(*events.TaskOutcome)
 	if !ok {
 		return
 	}
 	failed := *o
 	failed.Outcome, failed.Result = events.OutcomeFailed, nil
-	failed.Error = &events.TaskError{Type: t.misfit.typ, Message: t.misfit.Message, NonRetryable: true}
-	if !t.misfit.halts {
-		t.misfit = nil
+	failed.Error = &events.TaskError{Type: en.misfit.typ, Message: en.misfit.Message, NonRetryable: true}
+	if !en.misfit.halts {
+		en.misfit = nil
 	}
-	t.outcome(&failed)
+	en.outcome(&failed)
 }
 
 // halting is what a runnable's end comes to whose consequences fit no record:
 // it halts, whatever its policy, since nothing follows from that.
-func (t *turn) halting(err events.TaskError, action events.Action) (events.TaskError, events.Action) {
-	if t.misfit == nil {
+func (en *ends) halting(err events.TaskError, action events.Action) (events.TaskError, events.Action) {
+	if en.misfit == nil {
 		return err, action
 	}
-	if err.Message != t.misfit.Message {
-		err.Message += "; " + t.misfit.Message
+	if err.Message != en.misfit.Message {
+		err.Message += "; " + en.misfit.Message
 	}
 	return err, events.ActionHalt
 }

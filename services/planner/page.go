@@ -87,29 +87,29 @@ func (f *fact) small() bool {
 }
 
 // keep adds a new fact to the state.
-func (t *turn) keep(id events.FactID, f *fact) {
+func (fs *facts) keep(id events.FactID, f *fact) {
 	if !f.small() {
-		t.tx.Create(factKey(t.wf, id), f)
+		fs.tx.Create(factKey(fs.id, id), f)
 		return
 	}
-	rows.Change[factPage](t.tx, pageKey(t.wf, id)).add(id, f)
+	rows.Change[factPage](fs.tx, pageKey(fs.id, id)).add(id, f)
 }
 
-// fact returns a fact that exists; the caller must not change it.
-func (t *turn) fact(id events.FactID) *fact {
-	if p := rows.Get[factPage](t.tx, pageKey(t.wf, id)); p != nil {
+// get returns a fact that exists; the caller must not change it.
+func (fs *facts) get(id events.FactID) *fact {
+	if p := rows.Get[factPage](fs.tx, pageKey(fs.id, id)); p != nil {
 		if f := p.at(id); f != nil {
 			return f
 		}
 	}
-	return rows.Get[fact](t.tx, factKey(t.wf, id))
+	return rows.Get[fact](fs.tx, factKey(fs.id, id))
 }
 
-// eachFact visits the facts of the workflow from an id on, in the order of
+// each visits the facts of the workflow from an id on, in the order of
 // their ids, until visit returns false. Ids have no gaps.
-func (t *turn) eachFact(from events.FactID, visit func(events.FactID, *fact) bool) {
-	for id := max(from, 1); uint64(id) <= t.head.NextFact; id++ {
-		if !visit(id, t.fact(id)) {
+func (fs *facts) each(from events.FactID, visit func(events.FactID, *fact) bool) {
+	for id := max(from, 1); uint64(id) <= fs.head.NextFact; id++ {
+		if !visit(id, fs.get(id)) {
 			return
 		}
 	}

@@ -41,13 +41,13 @@ func (t *turn) resume(b *events.ResumeWorkflow) {
 	}
 	e := &events.WorkflowResumed{By: b.By}
 	var ok bool
-	if e.Policies, ok = t.acceptPolicies(t.graph(), b.Policies); !ok {
+	if e.Policies, ok = t.intake.policies(t.graph(), b.Policies); !ok {
 		return
 	}
-	if e.Context, ok = t.acceptContext(b.Context); !ok {
+	if e.Context, ok = t.intake.context(b.Context); !ok {
 		return
 	}
-	if size := t.resumed(e); size > maxSetup && size > t.resumed(&events.WorkflowResumed{}) {
+	if size := t.setupWith(e); size > maxSetup && size > t.setupWith(&events.WorkflowResumed{}) {
 		t.refuseAt("too_large", "context", fmt.Sprintf("what the workflow has been given would have %d bytes, the limit is %d", size, maxSetup))
 		return
 	}
@@ -61,9 +61,9 @@ func (t *turn) resume(b *events.ResumeWorkflow) {
 // it is one row, which must fit a record of the changelog.
 const maxSetup = 3 << 20
 
-// resumed is the size in bytes of what the workflow has been given, with that of
+// setupWith is the size in bytes of what the workflow has been given, with that of
 // a resume.
-func (t *turn) resumed(e *events.WorkflowResumed) int {
+func (t *turn) setupWith(e *events.WorkflowResumed) int {
 	s := t.setup()
 	policies, context := s.Policies, s.Context
 	if len(e.Policies) > 0 {

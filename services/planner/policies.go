@@ -11,7 +11,7 @@ import (
 // policyFor resolves the policy of an activation (document 4). A rule whose
 // expression fails does not match.
 func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
-	sc := t.given(a.scope)
+	sc := t.scopes.given(a.scope)
 	given := definition.Given{
 		Input:     t.p.parsedRules(sc.Policies),
 		Workflow:  t.p.parsedRules(t.setup().Policies),
@@ -21,7 +21,7 @@ func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
 	}
 	var input json.RawMessage
 	if t.graph().NeedsInput(c, given) {
-		input = t.value(c, a)
+		input = t.facts.value(c, a)
 	}
 	pol, err := t.graph().PolicyFor(c, input, given)
 	if err != nil {
@@ -47,14 +47,14 @@ func queueOf(c *definition.Component, pol policy.Policy) string {
 	return c.Queue
 }
 
-// context is the JSON object of values that a component sees: its own over the
+// of is the JSON object of values that a component sees: its own over the
 // input's over the workflow's.
-func (t *turn) context(c *definition.Component, s events.ScopeID, run json.RawMessage) json.RawMessage {
-	if over := t.given(s).Context; len(over) > 0 {
-		run = t.merged(run, over)
+func (cs *contexts) of(c *definition.Component, s events.ScopeID, run json.RawMessage) json.RawMessage {
+	if over := cs.scopes.given(s).Context; len(over) > 0 {
+		run = cs.merged(run, over)
 	}
 	if c.Context != nil {
-		t.reads(len(run))
+		cs.spend.reads(len(run))
 	}
 	over, err := c.ContextOver(run)
 	if err != nil {
@@ -65,10 +65,10 @@ func (t *turn) context(c *definition.Component, s events.ScopeID, run json.RawMe
 
 // merged is mergeObjects, or what it gave the last time that it was asked in
 // this decision: all that runs in a scope has the same context.
-func (t *turn) merged(run, over json.RawMessage) json.RawMessage {
-	m := &t.lastMerge
+func (cs *contexts) merged(run, over json.RawMessage) json.RawMessage {
+	m := &cs.lastMerge
 	if m.over == nil || !same(m.run, run) || !same(m.over, over) {
-		t.reads(len(run) + len(over))
+		cs.spend.reads(len(run) + len(over))
 		*m = merge{run, over, mergeObjects(run, over)}
 	}
 	return m.both

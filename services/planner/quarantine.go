@@ -20,9 +20,9 @@ func (t *turn) quarantine(q *machine.Quarantine) {
 	}
 }
 
-// applyPaused pauses. A quarantine leaves it at what it is if it admits nothing anyway.
-func (t *turn) applyPaused(e *events.WorkflowPaused) {
-	h := t.h()
+// paused pauses. A quarantine leaves it at what it is if it admits nothing anyway.
+func (w *workflow) paused(e *events.WorkflowPaused) {
+	h := w.h()
 	if e.Quarantine != "" {
 		h.troubled().Quarantine = e.Quarantine
 	}
@@ -32,8 +32,8 @@ func (t *turn) applyPaused(e *events.WorkflowPaused) {
 }
 
 // endQuarantine forgets why the workflow was held.
-func (t *turn) endQuarantine() {
-	if h := t.h(); h.Trouble != nil && h.Trouble.Quarantine != "" {
+func (w *workflow) endQuarantine() {
+	if h := w.h(); h.Trouble != nil && h.Trouble.Quarantine != "" {
 		h.troubled().Quarantine = ""
 	}
 }

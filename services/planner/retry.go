@@ -16,11 +16,11 @@ func (t *turn) retry(b *events.RetryRunnables) {
 	var edited []byte
 	if len(b.Input) > 0 {
 		var ok bool
-		if edited, ok = t.compact("input", b.Input); !ok {
+		if edited, ok = t.intake.compact("input", b.Input); !ok {
 			return
 		}
 	}
-	failed := t.failedRunnables(b)
+	failed := t.runs.toRetry(b)
 	if len(failed) == 0 {
 		t.refuse("nothing_to_retry", "no runnable that was named has failed")
 		return
@@ -33,13 +33,13 @@ func (t *turn) retry(b *events.RetryRunnables) {
 	t.revive()
 }
 
-// failedRunnables are the runnables that a retry means and that have failed.
-func (t *turn) failedRunnables(b *events.RetryRunnables) []events.RunnableID {
+// toRetry are the runnables that a retry means and that have failed.
+func (rs *runnables) toRetry(b *events.RetryRunnables) []events.RunnableID {
 	var ids []events.RunnableID
-	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf}, func(k rows.Key, r *runnable) bool {
+	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
 		id := events.RunnableID(k.A)
 		named := len(b.Runnables) == 0 || slices.Contains(b.Runnables, id.String())
-		of := b.Component == "" || t.component(r.Component).Name == b.Component
+		of := b.Component == "" || rs.component(r.Component).Name == b.Component
 		if r.Status == runFailed && named && of {
 			ids = append(ids, id)
 		}
@@ -59,13 +59,13 @@ func (t *turn) skip(b *events.SkipRunnable) {
 		t.refuseAt("invalid_field", "runnable", err.Error())
 		return
 	}
-	r := t.runnable(id)
+	r := t.runs.get(id)
 	if r == nil || !r.Status.open() && r.Status != runFailed {
 		t.refuse("nothing_to_skip", fmt.Sprintf("%s is neither open nor failed", id))
 		return
 	}
 	t.emit(&events.RunnableSkipped{Runnable: id, By: b.By})
-	t.dieFrom(r.Component, r.Scope, suppressed)
+	t.flow.dieFrom(r.Component, r.Scope, suppressed)
 	t.revive()
 }
 

@@ -46,25 +46,25 @@ func scopeKey(wf string, s events.ScopeID) rows.Key {
 	return rows.Key{Table: rows.Scope, Workflow: wf, A: uint64(s)}
 }
 
-// openScope begins to count what descends from an input.
-func (t *turn) openScope(e *events.InputAccepted) {
-	h := t.h()
+// begin begins to count what descends from an input.
+func (ss *scopes) begin(e *events.InputAccepted) {
+	h := ss.h()
 	if e.Replace || len(e.Policies) > 0 || len(e.Context) > 0 || len(h.Scopes) >= headScopes {
-		t.tx.Create(scopeKey(t.wf, e.Fact), &scope{Replace: e.Replace, Policies: e.Policies, Context: e.Context})
+		ss.tx.Create(scopeKey(ss.id, e.Fact), &scope{Replace: e.Replace, Policies: e.Policies, Context: e.Context})
 		return
 	}
 	h.Scopes = append(slices.Clip(h.Scopes), openScope{Scope: e.Fact})
 }
 
-// endScope forgets an input that has settled: nothing descends from it any more.
-func (t *turn) endScope(s events.ScopeID) {
-	t.writeOpen()
-	i := t.head.scope(s)
+// end forgets an input that has settled: nothing descends from it any more.
+func (ss *scopes) end(s events.ScopeID) {
+	ss.write()
+	i := ss.head.scope(s)
 	if i < 0 {
-		t.tx.Delete(scopeKey(t.wf, s))
+		ss.tx.Delete(scopeKey(ss.id, s))
 		return
 	}
-	h := t.h()
+	h := ss.h()
 	h.Scopes = append(slices.Clone(h.Scopes[:i]), h.Scopes[i+1:]...)
 }
 
@@ -79,9 +79,9 @@ func (h *header) scope(s events.ScopeID) int {
 }
 
 // given is what an input that has not settled brought along.
-func (t *turn) given(s events.ScopeID) scope {
-	if t.head.scope(s) < 0 {
-		if sc := rows.Get[scope](t.tx, scopeKey(t.wf, s)); sc != nil {
+func (ss *scopes) given(s events.ScopeID) scope {
+	if ss.head.scope(s) < 0 {
+		if sc := rows.Get[scope](ss.tx, scopeKey(ss.id, s)); sc != nil {
 			return *sc
 		}
 	}
@@ -89,11 +89,11 @@ func (t *turn) given(s events.ScopeID) scope {
 }
 
 // rested says whether nothing is open of an input that has not settled.
-func (t *turn) rested(s events.ScopeID) bool {
-	if i := t.head.scope(s); i >= 0 {
-		return t.head.Scopes[i].Open == 0
+func (ss *scopes) rested(s events.ScopeID) bool {
+	if i := ss.head.scope(s); i >= 0 {
+		return ss.head.Scopes[i].Open == 0
 	}
-	sc := rows.Get[scope](t.tx, scopeKey(t.wf, s))
+	sc := rows.Get[scope](ss.tx, scopeKey(ss.id, s))
 	return sc != nil && sc.Open == 0
 }
 
@@ -106,38 +106,38 @@ type opening struct {
 // opened and closed count what is open in a scope. A step that ends and makes
 // the next one ready changes nothing there: the count is written once, when the
 // record is whole.
-func (t *turn) opened(s events.ScopeID) { t.count(s, 1) }
+func (ss *scopes) opened(s events.ScopeID) { ss.count(s, 1) }
 
-func (t *turn) closed(s events.ScopeID) { t.count(s, -1) }
+func (ss *scopes) closed(s events.ScopeID) { ss.count(s, -1) }
 
-func (t *turn) count(s events.ScopeID, by int64) {
-	for i := range t.openings {
-		if t.openings[i].scope == s {
-			t.openings[i].by += by
+func (ss *scopes) count(s events.ScopeID, by int64) {
+	for i := range ss.openings {
+		if ss.openings[i].scope == s {
+			ss.openings[i].by += by
 			return
 		}
 	}
-	t.openings = append(t.openings, opening{s, by})
+	ss.openings = append(ss.openings, opening{s, by})
 }
 
-// writeOpen brings the counts of this record into the state.
-func (t *turn) writeOpen() {
-	for i := range t.openings {
-		if o := &t.openings[i]; o.by != 0 {
-			t.addOpen(o.scope, o.by)
+// write brings the counts of this record into the state.
+func (ss *scopes) write() {
+	for i := range ss.openings {
+		if o := &ss.openings[i]; o.by != 0 {
+			ss.add(o.scope, o.by)
 			o.by = 0
 		}
 	}
 }
 
-func (t *turn) addOpen(s events.ScopeID, by int64) {
-	i := t.head.scope(s)
+func (ss *scopes) add(s events.ScopeID, by int64) {
+	i := ss.head.scope(s)
 	if i < 0 {
-		sc := rows.Change[scope](t.tx, scopeKey(t.wf, s))
+		sc := rows.Change[scope](ss.tx, scopeKey(ss.id, s))
 		sc.Open = uint64(int64(sc.Open) + by)
 		return
 	}
-	h := t.h()
+	h := ss.h()
 	h.Scopes = slices.Clone(h.Scopes)
 	h.Scopes[i].Open = uint64(int64(h.Scopes[i].Open) + by)
 }

@@ -8,9 +8,9 @@ import (
 // settle finds out, after every record, what has come to rest: inputs, and the
 // workflow as a whole. An input that matched nothing settles at once.
 func (t *turn) settle() {
-	t.writeOpen()
-	for _, o := range t.openings {
-		if t.rested(o.scope) {
+	t.scopes.write()
+	for _, o := range t.scopes.openings {
+		if t.scopes.rested(o.scope) {
 			t.emit(&events.InputSettled{Scope: o.scope})
 		}
 	}
@@ -27,14 +27,14 @@ func (t *turn) settle() {
 }
 
 // finish closes a record: what holds for every one of them, live or replayed.
-func (t *turn) finish() {
-	if t.head == nil {
+func (w *workflow) finish() {
+	if w.head == nil {
 		return
 	}
-	t.writeOpen()
-	t.writeQueue()
-	h := t.h()
-	h.Applied, h.Updated = t.at, t.now
+	w.scopes.write()
+	w.queue.write()
+	h := w.h()
+	h.Applied, h.Updated = w.at, w.now
 	h.Told = nil
 	if h.drained() && len(h.Waiters) > 0 {
 		h.Told, h.Waiters = h.Waiters, nil

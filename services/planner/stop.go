@@ -33,15 +33,15 @@ func (t *turn) drainOver(k rows.Key) {
 	if t.head == nil || t.head.Status != Stopping || t.head.DrainUntil != int64(k.A) {
 		return
 	}
-	for _, id := range t.activeAttempts() {
+	for _, id := range t.runs.active() {
 		t.emit(&events.RunnableCancelled{Runnable: id, Rearm: true})
 	}
 }
 
-// activeAttempts are the runnables whose attempts a taker has or may get.
-func (t *turn) activeAttempts() []events.RunnableID {
+// active are the runnables whose attempts a taker has or may get.
+func (rs *runnables) active() []events.RunnableID {
 	var ids []events.RunnableID
-	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf}, func(k rows.Key, r *runnable) bool {
+	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
 		if r.Status == runActive && !r.External {
 			ids = append(ids, events.RunnableID(k.A))
 		}

@@ -18,11 +18,11 @@ func (t *turn) timer(k rows.Key) {
 	case machine.TimerDrain:
 		t.drainOver(k)
 	case machine.TimerTimeout:
-		if r := t.runnable(id); r != nil && r.Status == runActive && r.Attempt == armed.Attempt {
-			t.timedOut(id, r)
+		if r := t.runs.get(id); r != nil && r.Status == runActive && r.Attempt == armed.Attempt {
+			t.ends.timedOut(id, r)
 		}
 	case machine.TimerWake:
-		if r := t.runnable(id); r != nil && r.Status == runWaiting {
+		if r := t.runs.get(id); r != nil && r.Status == runWaiting {
 			i := t.invoked(id)
 			i.kind().wake(i)
 		}

@@ -7,87 +7,152 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// turn is the work on one record for one workflow: deciding it or applying it.
-type turn struct {
+// workflow is one workflow as of one record: its header, what was given with it, and
+// who knows its other rows.
+type workflow struct {
 	p   *Planner
 	tx  *rows.Tx
 	at  events.Position
 	now int64 // Unix ms, the record's time
-	wf  string
-	in  machine.Input // when deciding
-
-	misfit *excess // why it is decided again, if it is (J4)
-	spend  spending
-
-	lastMerge merge // of contexts, in this decision
-
-	events []events.Event
+	id  string
+	in  machine.Input // when deciding; else who asked
 
 	head  *header // a private copy once changed; nil = unknown workflow
 	owned bool    // head is the copy that this turn may change
 	set   *setup
 	g     *definition.Graph
+	spend spending
 
-	work     []arrival    // facts and deaths on their way along edges
-	fresh    []readyEntry // became ready in this turn
-	queued   []readyEntry // entered the admission queue, whose rows are not written yet
-	openings []opening    // scopes that this record touched
+	scopes   scopes
+	queue    readyQueue
+	joins    joins
+	runs     runnables
+	facts    facts
+	contexts contexts
+	outputs  outputs
+	view     view
+	effects  effects
 }
+
+// Each of these knows rows of its own, and the workflow that they are of.
+type (
+	// scopes are the inputs that have not settled.
+	scopes struct {
+		*workflow
+		openings []opening // those that this record touched
+	}
+	// readyQueue is the admission queue.
+	readyQueue struct {
+		*workflow
+		fresh  []readyEntry // became ready in this record
+		queued []readyEntry // are in the queue, but their rows are not written yet
+	}
+	// joins are components that wait for several facts of a scope.
+	joins struct{ *workflow }
+	// runnables are activations that have not completed, with their attempts and timers.
+	runnables struct{ *workflow }
+	// facts are the values that exist.
+	facts struct{ *workflow }
+	// contexts are what components see beside what arrives.
+	contexts struct {
+		*workflow
+		lastMerge merge // in this decision
+	}
+	// outputs are the newest facts that results show.
+	outputs struct{ *workflow }
+	// view is what others are shown. It changes nothing.
+	view struct{ *workflow }
+	// effects are what follows from events outside of the state.
+	effects struct{ *workflow }
+)
+
+// turn is the work on one record for one workflow: deciding it or applying it.
+type turn struct {
+	workflow
+	misfit *excess // why it is decided again, if it is (J4)
+	events []events.Event
+
+	flow   flow
+	ends   ends
+	intake intake
+}
+
+// What a decision is made of.
+type (
+	// flow brings facts and deaths along the edges to components.
+	flow struct {
+		*turn
+		work []arrival // on their way
+	}
+	// ends are what outcomes, losses and timeouts of attempts come to.
+	ends struct{ *turn }
+	// intake checks what commands bring along.
+	intake struct{ *turn }
+)
 
 // begin makes the planner's one turn ready for a record: it is reused, since a
 // step would else allocate one for each of its parts.
-func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, wf string) *turn {
+func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
 	t := &p.turn
-	*t = turn{p: p, tx: tx, at: at, now: now, wf: wf, work: t.work[:0], fresh: t.fresh[:0], queued: t.queued[:0], openings: t.openings[:0]}
+	w := &t.workflow
+	*t = turn{
+		workflow: workflow{
+			p: p, tx: tx, at: at, now: now, id: id,
+			scopes: scopes{w, w.scopes.openings[:0]}, queue: readyQueue{w, w.queue.fresh[:0], w.queue.queued[:0]},
+			joins: joins{w}, runs: runnables{w}, facts: facts{w}, contexts: contexts{workflow: w}, outputs: outputs{w},
+			view: view{w}, effects: effects{w},
+		},
+		flow: flow{t, t.flow.work[:0]}, ends: ends{t}, intake: intake{t},
+	}
 	t.load()
 	return t
 }
 
 // conclusion is what the events of a record come to, right behind it.
-func (t *turn) conclusion(list []events.Event) machine.Outcome {
+func (fx *effects) conclusion(list []events.Event) machine.Outcome {
 	if len(list) == 0 {
 		return machine.Outcome{}
 	}
-	out := machine.Outcome{Events: list, Effects: t.effects(list), Due: t.due(list)}
-	if t.in.Source == events.FromCommands {
-		out.Answer = t.reply(list)
+	out := machine.Outcome{Events: list, Effects: fx.of(list), Due: fx.due(list)}
+	if fx.in.Source == events.FromCommands {
+		out.Answer = fx.reply(list)
 	}
 	return out
 }
 
 // load finds the workflow's rows; it runs again when a run starts or ends.
-func (t *turn) load() {
-	t.head = rows.Get[header](t.tx, headerKey(t.wf))
-	t.owned, t.set, t.g = false, nil, nil
+func (w *workflow) load() {
+	w.head = rows.Get[header](w.tx, headerKey(w.id))
+	w.owned, w.set, w.g = false, nil, nil
 }
 
 // h is the header for changing.
-func (t *turn) h() *header {
-	if !t.owned {
-		t.head = rows.Change[header](t.tx, headerKey(t.wf))
-		t.owned = true
+func (w *workflow) h() *header {
+	if !w.owned {
+		w.head = rows.Change[header](w.tx, headerKey(w.id))
+		w.owned = true
 	}
-	return t.head
+	return w.head
 }
 
-func (t *turn) setup() *setup {
-	if t.set == nil {
-		t.set = rows.Get[setup](t.tx, setupKey(t.wf))
+func (w *workflow) setup() *setup {
+	if w.set == nil {
+		w.set = rows.Get[setup](w.tx, setupKey(w.id))
 	}
-	return t.set
+	return w.set
 }
 
-func (t *turn) graph() *definition.Graph {
-	if t.g == nil {
-		t.g = t.p.graph(t.tx, t.setup().Digest)
+func (w *workflow) graph() *definition.Graph {
+	if w.g == nil {
+		w.g = w.p.graph(w.tx, w.setup().Digest)
 	}
-	return t.g
+	return w.g
 }
 
-func (t *turn) component(i uint32) *definition.Component { return t.graph().Components[i] }
+func (w *workflow) component(i uint32) *definition.Component { return w.graph().Components[i] }
 
-func (t *turn) runnable(id events.RunnableID) *runnable {
-	return rows.Get[runnable](t.tx, runnableKey(t.wf, id))
+func (rs *runnables) get(id events.RunnableID) *runnable {
+	return rows.Get[runnable](rs.tx, runnableKey(rs.id, id))
 }
 
 // usualEvents is how many events most records have: a completion, and what
@@ -99,7 +164,7 @@ func (t *turn) emit(e events.Event) {
 	if t.events == nil {
 		t.events = make([]events.Event, 0, usualEvents)
 	}
-	t.writes(e)
+	t.spend.writes(e)
 	t.events = append(t.events, e)
 	t.apply(e)
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // summary is what the workflow's status says as of the last record.
-func (t *turn) summary() events.Summary {
-	h, s := t.head, t.setup()
+func (vw *view) summary() events.Summary {
+	h, s := vw.head, vw.setup()
 	out := events.Summary{
 		Run: h.Run, Status: h.Status.String(),
 		Definition: events.DefinitionRef{Name: s.Name, Version: s.Version, Digest: s.Digest},
-		Labels:     s.Labels, Partition: t.p.cfg.Partition,
+		Labels:     s.Labels, Partition: vw.p.cfg.Partition,
 		Created: s.Created, Updated: h.Updated, Position: h.Applied,
 		Counts: events.Counts{
 			Ready: h.Ready, Waiting: h.Waiting, Active: h.Active, Completed: h.Completed, Failed: h.Failed,
@@ -25,13 +25,13 @@ func (t *turn) summary() events.Summary {
 		},
 	}
 	if f := h.Failure; f != nil {
-		out.Failure = &events.Failure{Component: t.component(f.Component).Name, Runnable: f.Runnable.String(), Error: f.Error}
+		out.Failure = &events.Failure{Component: vw.component(f.Component).Name, Runnable: f.Runnable.String(), Error: f.Error}
 	}
 	if r := h.Trouble; r != nil {
 		if r.Quarantine != "" { // whatever failed before: this keeps it from going on
 			out.Failure = &events.Failure{Error: events.TaskError{Type: errorQuarantined, Message: r.Quarantine}}
 		}
-		out.Conditions = t.conditionErrors(r)
+		out.Conditions = vw.conditionErrors(r)
 		if r.Refused > 0 {
 			out.Refusals = &events.Refusals{Count: r.Refused, Last: r.LastRefusal}
 		}
@@ -40,29 +40,29 @@ func (t *turn) summary() events.Summary {
 }
 
 // conditionErrors are the conditions that could not be evaluated; nil: all could.
-func (t *turn) conditionErrors(all *trouble) *events.ConditionErrors {
+func (vw *view) conditionErrors(all *trouble) *events.ConditionErrors {
 	if all.BadConditions == 0 {
 		return nil
 	}
 	out := &events.ConditionErrors{Count: all.BadConditions}
 	for _, id := range all.FirstBad {
-		r := t.runnable(id)
+		r := vw.runs.get(id)
 		err := *r.Error
 		err.Message = events.Cut(err.Message, events.MaxSummaryText)
-		out.First = append(out.First, events.Failure{Component: t.component(r.Component).Name, Runnable: id.String(), Error: err})
+		out.First = append(out.First, events.Failure{Component: vw.component(r.Component).Name, Runnable: id.String(), Error: err})
 	}
 	return out
 }
 
 // status is the status of the workflow as of the last record.
-func (t *turn) status() events.Status {
-	s := t.summary()
-	return s.Of(t.wf)
+func (vw *view) status() events.Status {
+	s := vw.summary()
+	return s.Of(vw.id)
 }
 
 // encodedStatus is the status as JSON.
-func (t *turn) encodedStatus() []byte {
-	s := t.status()
+func (vw *view) encodedStatus() []byte {
+	s := vw.status()
 	return events.EncodeStatus(&s)
 }
 
@@ -116,13 +116,13 @@ type factView struct {
 	Runnable  string          `json:"runnable,omitempty"`
 }
 
-func (t *turn) facts(q *events.Query) (any, *events.Refusal) {
+func (vw *view) factList(q *events.Query) (any, *events.Refusal) {
 	from, limit, refusal := page(q)
 	if refusal != nil {
 		return nil, refusal
 	}
 	out := list{Items: []any{}, limit: limit}
-	t.eachFact(events.FactID(from), func(id events.FactID, f *fact) bool {
+	vw.facts.each(events.FactID(from), func(id events.FactID, f *fact) bool {
 		v := factView{
 			ID: id.String(), Value: f.Value, Parents: []string{}, Scope: f.Scope.String(),
 			Depth: f.Depth, Time: events.Stamp(f.Time),
@@ -133,7 +133,7 @@ func (t *turn) facts(q *events.Query) (any, *events.Refusal) {
 			}
 		}
 		if f.Component > 0 {
-			v.Component = &t.component(f.Component - 1).Name
+			v.Component = &vw.component(f.Component - 1).Name
 		}
 		if f.Runnable != 0 {
 			v.Runnable = f.Runnable.String()
@@ -174,9 +174,9 @@ const (
 	suppressedFrom = 1 << 63
 )
 
-// runnables lists completed ones (from their facts), then those that are not,
+// runnableList lists completed ones (from their facts), then those that are not,
 // then the suppressed ones, which never were; each in the order of their making.
-func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
+func (vw *view) runnableList(q *events.Query) (any, *events.Refusal) {
 	from, limit, refusal := page(q)
 	if refusal == nil {
 		refusal = knownStatus(q.Filter)
@@ -186,13 +186,13 @@ func (t *turn) runnables(q *events.Query) (any, *events.Refusal) {
 	}
 	out := list{Items: []any{}, limit: limit}
 	if from < othersFrom && (q.Filter == "" || q.Filter == "completed") {
-		t.listCompleted(&out, from)
+		vw.listCompleted(&out, from)
 	}
 	if out.Next == "" && from < suppressedFrom && q.Filter != "completed" {
-		t.listOthers(&out, max(from, othersFrom)-othersFrom, q.Filter)
+		vw.listOthers(&out, max(from, othersFrom)-othersFrom, q.Filter)
 	}
 	if out.Next == "" && (q.Filter == "" || q.Filter == "suppressed") {
-		t.listSuppressed(&out, max(from, suppressedFrom)-suppressedFrom)
+		vw.listSuppressed(&out, max(from, suppressedFrom)-suppressedFrom)
 	}
 	return out, nil
 }
@@ -208,32 +208,32 @@ func knownStatus(status string) *events.Refusal {
 	}
 }
 
-func (t *turn) listCompleted(out *list, from uint64) {
-	t.eachFact(events.FactID(from), func(id events.FactID, f *fact) bool {
-		return f.Runnable == 0 || out.add(uint64(id), t.completedView(f))
+func (vw *view) listCompleted(out *list, from uint64) {
+	vw.facts.each(events.FactID(from), func(id events.FactID, f *fact) bool {
+		return f.Runnable == 0 || out.add(uint64(id), vw.completedView(f))
 	})
 }
 
-func (t *turn) listOthers(out *list, from uint64, status string) {
-	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: t.wf, A: from}, func(k rows.Key, r *runnable) bool {
+func (vw *view) listOthers(out *list, from uint64, status string) {
+	rows.Scan(vw.tx, rows.Key{Table: rows.Runnable, Workflow: vw.id, A: from}, func(k rows.Key, r *runnable) bool {
 		if status != "" && status != r.Status.String() {
 			return true
 		}
-		return out.add(othersFrom+k.A, t.openView(events.RunnableID(k.A), r))
+		return out.add(othersFrom+k.A, vw.openView(events.RunnableID(k.A), r))
 	})
 }
 
-func (t *turn) listSuppressed(out *list, from uint64) {
-	rows.Scan(t.tx, rows.Key{Table: rows.Suppressed, Workflow: t.wf, A: from}, func(k rows.Key, s *suppression) bool {
-		return out.add(suppressedFrom+k.A, t.suppressedView(k.A, s))
+func (vw *view) listSuppressed(out *list, from uint64) {
+	rows.Scan(vw.tx, rows.Key{Table: rows.Suppressed, Workflow: vw.id, A: from}, func(k rows.Key, s *suppression) bool {
+		return out.add(suppressedFrom+k.A, vw.suppressedView(k.A, s))
 	})
 }
 
-func (t *turn) completedView(f *fact) runnableView {
-	c := t.component(f.Component - 1)
+func (vw *view) completedView(f *fact) runnableView {
+	c := vw.component(f.Component - 1)
 	v := runnableView{
 		ID: f.Runnable.String(), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "completed", Attempt: f.Attempt,
-		Input: t.arrived(c, f.Parents), Result: f.Value, Executor: f.Executor, Attempts: attempts(f.Past),
+		Input: vw.facts.arrived(c, f.Parents), Result: f.Value, Executor: f.Executor, Attempts: pastViews(f.Past),
 	}
 	if f.Attempt > 0 {
 		v.Attempts = append(v.Attempts, attemptView{Attempt: f.Attempt, Outcome: "completed", ClosedAt: stampOrNil(f.Time)})
@@ -241,15 +241,15 @@ func (t *turn) completedView(f *fact) runnableView {
 	return v
 }
 
-func (t *turn) openView(id events.RunnableID, r *runnable) runnableView {
-	c := t.component(r.Component)
+func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
+	c := vw.component(r.Component)
 	v := runnableView{
 		ID: id.String(), Component: c.Name, Task: c.Task, Queue: queueOf(c, r.policy()), Status: r.Status.String(),
-		Attempt: r.Attempt, Input: t.value(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
-		DueAt: stampOrNil(r.Due), WaitsFor: t.waitsFor(c, r), Executor: r.Executor, Attempts: attempts(r.Past),
+		Attempt: r.Attempt, Input: vw.facts.value(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
+		DueAt: stampOrNil(r.Due), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
 	}
 	if r.Status == runActive {
-		token := events.TokenText(t.token(id, r.Attempt, r.Decided))
+		token := events.TokenText(vw.token(id, r.Attempt, r.Decided))
 		v.Token = &token
 		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open"})
 	}
@@ -258,15 +258,15 @@ func (t *turn) openView(id events.RunnableID, r *runnable) runnableView {
 
 // suppressedView shows an activation that never became a runnable: its number
 // is not of a runnable, so no command can mean it.
-func (t *turn) suppressedView(n uint64, s *suppression) runnableView {
-	c := t.component(s.Component)
+func (vw *view) suppressedView(n uint64, s *suppression) runnableView {
+	c := vw.component(s.Component)
 	return runnableView{
 		ID: "s" + strconv.FormatUint(n, 10), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "suppressed",
 		Attempts: []attemptView{},
 	}
 }
 
-func attempts(past []pastAttempt) []attemptView {
+func pastViews(past []pastAttempt) []attemptView {
 	all := make([]attemptView, 0, len(past)+1)
 	for i := range past {
 		a := &past[i]

@@ -9,10 +9,10 @@ import (
 // waitsFor says in words what a runnable that is not done waits for; empty: it is
 // done. It is as much as the planner knows: whether anybody takes from a queue it
 // does not.
-func (t *turn) waitsFor(c *definition.Component, r *runnable) string {
+func (vw *view) waitsFor(c *definition.Component, r *runnable) string {
 	switch r.Status {
 	case runReady:
-		return t.waitsForRoom()
+		return vw.waitsForRoom()
 	case runWaiting:
 		return kinds[c.Kind].waitsForTime(c, r)
 	case runActive:
@@ -23,16 +23,16 @@ func (t *turn) waitsFor(c *definition.Component, r *runnable) string {
 }
 
 // waitsForRoom is what keeps a ready runnable from being dispatched.
-func (t *turn) waitsForRoom() string {
-	switch t.head.Status {
+func (vw *view) waitsForRoom() string {
+	switch vw.head.Status {
 	case Running:
-		return fmt.Sprintf("room: %d attempts of this workflow are open, and more are not admitted at a time", t.head.Active)
+		return fmt.Sprintf("room: %d attempts of this workflow are open, and more are not admitted at a time", vw.head.Active)
 	case Paused:
 		return "the workflow is paused: resume it"
 	case Failed:
 		return "the workflow has failed: retry or skip what failed"
 	default:
-		return fmt.Sprintf("the workflow is %s: resume it", t.head.Status)
+		return fmt.Sprintf("the workflow is %s: resume it", vw.head.Status)
 	}
 }
 
