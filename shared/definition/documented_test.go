@@ -101,6 +101,9 @@ func TestEachFieldOfAPolicyIsDocumented(t *testing.T) {
 	if got := fields(section(t, text, "Fields")); !slices.Equal(got, plain) {
 		t.Errorf("the document has the fields %q, the schema %q", got, plain)
 	}
+	if have := slices.Sorted(slices.Values(policy.Fields())); !slices.Equal(have, slices.DeleteFunc(slices.Clone(plain), func(s string) bool { return s == "preset" || s == "inherit" })) {
+		t.Errorf("a policy has the fields %q, the schema %q", have, plain)
+	}
 	var schema struct {
 		Defs struct {
 			Match struct {

@@ -23,9 +23,6 @@ var later = map[string]bool{
 	"concurrency": true, "rate_limit": true, "circuit_breaker": true, "idempotency_key": true, "executor": true,
 }
 
-const knownFields = "backoff, base_delay, execution_mode, inherit, max_delay, max_lost, max_retries, on_failure, on_lost, preset, priority, " +
-	"queue, start_timeout, timeout"
-
 var (
 	backoffs   = map[string]Backoff{"none": None, "linear": Linear, "exponential": Exponential, "jitter": Jitter}
 	onFailures = map[string]OnFailure{"halt": Halt, "skip": Skip}
@@ -33,68 +30,6 @@ var (
 	priorities = map[string]Priority{"low": Low, "normal": Normal, "high": High, "critical": Critical}
 	modes      = map[string]Mode{"durable": Durable, "async": Async, "external": External, "sync": Sync}
 )
-
-// field reads one field of a policy.
-func (p *reader) field(f *fields, name, at string, v any) {
-	to := &f.values
-	bit := given(0)
-	switch name {
-	case "max_retries":
-		bit, to.MaxRetries = maxRetries, p.count(at, v)
-	case "max_lost":
-		bit, to.MaxLost = maxLost, p.count(at, v)
-	case "backoff":
-		bit, to.Backoff = backoff, choice(p, at, v, backoffs)
-	case "on_failure":
-		bit, to.OnFailure = onFailure, choice(p, at, v, onFailures)
-	case "on_lost":
-		bit, to.OnLost = onLost, choice(p, at, v, onLosts)
-	case "execution_mode":
-		bit, to.Mode = mode, choice(p, at, v, modes)
-	case "priority":
-		bit, to.Priority = priority, choice(p, at, v, priorities)
-	case "queue":
-		bit, to.Queue = queue, p.queue(at, v)
-	default:
-		bit = p.duration(to, name, at, v)
-	}
-	if f.given&bit != 0 {
-		p.fail(at, "given twice, with and without _ms", "keep one")
-	}
-	f.given |= bit
-}
-
-// duration reads one of the fields that are durations, as text or, with the suffix _ms, as an integer.
-func (p *reader) duration(to *Policy, name, at string, v any) given {
-	base, ms := strings.CutSuffix(name, "_ms")
-	bit, field, least := given(0), (*time.Duration)(nil), time.Duration(1)
-	switch base {
-	case "base_delay":
-		bit, field, least = baseDelay, &to.BaseDelay, 0
-	case "max_delay":
-		bit, field, least = maxDelay, &to.MaxDelay, 0
-	case "timeout":
-		bit, field = timeout, &to.Timeout
-	case "start_timeout":
-		bit, field = startTimeout, &to.StartTimeout
-	default:
-		if later[base] {
-			p.fail(at, "not supported by this version", "remove it")
-		} else {
-			p.fail(at, "unknown field", Known(name, knownFields))
-		}
-		return 0
-	}
-	d, err := DurationOf(v, ms)
-	if err == nil && (d < least || d > MaxDuration) {
-		err = fmt.Errorf("must be from %s to %s", least, MaxDuration)
-	}
-	if err != nil {
-		p.fail(at, err.Error(), "")
-	}
-	*field = d
-	return bit
-}
 
 // DurationOf reads a duration of a definition: a text such as "30s" or "PT30S", or for a field whose name ends in _ms
 // an integer.

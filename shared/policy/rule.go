@@ -81,45 +81,11 @@ type fields struct {
 	values Policy
 }
 
-// given is a set of fields.
-type given uint16
-
-const (
-	maxRetries given = 1 << iota
-	backoff
-	baseDelay
-	maxDelay
-	timeout
-	startTimeout
-	onFailure
-	onLost
-	maxLost
-	mode
-	queue
-	priority
-)
-
-// setters copy one field each.
-var setters = [...]func(to, from *Policy){
-	func(to, from *Policy) { to.MaxRetries = from.MaxRetries },
-	func(to, from *Policy) { to.Backoff = from.Backoff },
-	func(to, from *Policy) { to.BaseDelay = from.BaseDelay },
-	func(to, from *Policy) { to.MaxDelay = from.MaxDelay },
-	func(to, from *Policy) { to.Timeout = from.Timeout },
-	func(to, from *Policy) { to.StartTimeout = from.StartTimeout },
-	func(to, from *Policy) { to.OnFailure = from.OnFailure },
-	func(to, from *Policy) { to.OnLost = from.OnLost },
-	func(to, from *Policy) { to.MaxLost = from.MaxLost },
-	func(to, from *Policy) { to.Mode = from.Mode },
-	func(to, from *Policy) { to.Queue = from.Queue },
-	func(to, from *Policy) { to.Priority = from.Priority },
-}
-
 // fill sets the fields that f gives and have does not, and returns what is given now.
 func (f *fields) fill(p *Policy, have given) given {
-	for i, set := range setters {
+	for i := range table {
 		if bit := given(1) << i; f.given&bit != 0 && have&bit == 0 {
-			set(p, &f.values)
+			table[i].copy(p, &f.values)
 		}
 	}
 	return have | f.given
