@@ -89,7 +89,7 @@ func queuesOf(d *definition.Definition) ([]string, error) {
 	}
 	all := map[string]bool{}
 	for _, c := range g.Components {
-		if c.Kind != definition.Step {
+		if c.Task == "" {
 			continue
 		}
 		p, err := g.PolicyFor(c, nil, definition.Given{})

@@ -24,17 +24,6 @@ func (g *Gateway) postInput(w http.ResponseWriter, r *http.Request) error {
 	}})
 }
 
-// controls are the bodies of the control commands.
-var controls = map[string]func() any{
-	"pause":      func() any { return &events.PauseWorkflow{} },
-	"resume":     func() any { return &events.ResumeWorkflow{} },
-	"stop":       func() any { return &events.StopWorkflow{} },
-	"cancel":     func() any { return &events.CancelWorkflow{} },
-	"retry":      func() any { return &events.RetryRunnables{} },
-	"skip":       func() any { return &events.SkipRunnable{} },
-	"checkpoint": func() any { return &events.CheckpointWorkflow{} },
-}
-
 // controlled is how decisions on control commands are told. They are waited for
 // without being asked: nothing runs that would take long.
 var controlled = outcome{http.StatusOK, func(result string, workflow json.RawMessage) any {
@@ -42,8 +31,8 @@ var controlled = outcome{http.StatusOK, func(result string, workflow json.RawMes
 }}
 
 // control sends one of the control commands to the workflow of the path.
-func (g *Gateway) control(w http.ResponseWriter, r *http.Request, name string) error {
-	c, err := g.commandOf(w, r, name, controls[name]())
+func (g *Gateway) control(w http.ResponseWriter, r *http.Request, name string, body any) error {
+	c, err := g.commandOf(w, r, name, body)
 	if err != nil {
 		return err
 	}

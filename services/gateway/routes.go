@@ -102,22 +102,27 @@ var controlAnswers = []answer{
 	{202, "the command is in Kafka and the planner has not answered in time: where to look", Accepted{}, ""},
 }
 
-func controlRoutes() []route {
-	control := func(name, about string, body any, required ...string) route {
-		return route{
-			method: "POST", path: "/v1/workflows/{id}/" + name, name: name + "Workflow", about: about, role: Write,
-			body: body, required: required, answers: controlAnswers,
-			handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error { return g.control(w, r, name) },
-		}
+// control is the route of a control command: one line for each.
+func control[Body any](name, about string, required ...string) route {
+	var none Body
+	return route{
+		method: "POST", path: "/v1/workflows/{id}/" + name, name: name + "Workflow", about: about, role: Write,
+		body: none, required: required, answers: controlAnswers,
+		handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error {
+			return g.control(w, r, name, new(Body))
+		},
 	}
+}
+
+func controlRoutes() []route {
 	return []route{
-		control("pause", "Admits no new attempt; active ones finish and count.", events.PauseWorkflow{}),
-		control("resume", "Admits again after pause or stop.", events.ResumeWorkflow{}),
-		control("stop", "Drains and stops; resume goes on.", events.StopWorkflow{}),
-		control("cancel", "Ends the run; open attempts are told.", events.CancelWorkflow{}),
-		control("retry", "Makes failed runnables ready again: all, named ones, or those of a component.", events.RetryRunnables{}),
-		control("skip", "Gives up a runnable; what depends on it is suppressed.", events.SkipRunnable{}, "runnable"),
-		control("checkpoint", "Makes the workflow's changes due for the changelog now.", events.CheckpointWorkflow{}),
+		control[events.PauseWorkflow]("pause", "Admits no new attempt; active ones finish and count."),
+		control[events.ResumeWorkflow]("resume", "Admits again after pause or stop."),
+		control[events.StopWorkflow]("stop", "Drains and stops; resume goes on."),
+		control[events.CancelWorkflow]("cancel", "Ends the run; open attempts are told."),
+		control[events.RetryRunnables]("retry", "Makes failed runnables ready again: all, named ones, or those of a component."),
+		control[events.SkipRunnable]("skip", "Gives up a runnable; what depends on it is suppressed.", "runnable"),
+		control[events.CheckpointWorkflow]("checkpoint", "Makes the workflow's changes due for the changelog now."),
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +96,31 @@ func TestKindsTouchNoRows(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// Only the table asks which kind a component is of: everything else asks the kind.
+func TestNobodyElseAsksForTheKind(t *testing.T) {
+	var names []string
+	for _, k := range definition.Kinds() {
+		names = append(names, strings.ToUpper(k.String()[:1])+k.String()[1:])
+	}
+	namesKind := regexp.MustCompile(`definition\.(` + strings.Join(names, "|") + `)\b`)
+	for _, root := range []string{"cmd", "internal", "sdk", "services"} {
+		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, _ fs.DirEntry, err error) error {
+			name := filepath.ToSlash(path)
+			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "services/planner/kind.go") {
+				return err
+			}
+			src, err := os.ReadFile(path)
+			if found := namesKind.Find(src); found != nil {
+				t.Errorf("%s asks for %s: give the kind a trait", name, found)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

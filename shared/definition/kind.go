@@ -17,6 +17,7 @@ type kind struct {
 	check   func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
 	passes  bool                                        // its value is the one that arrived
 	guards  bool                                        // it can be not taken, without a when
+	lenient bool                                        // a failure is of that activation only, whatever on_failure of the options says
 	shape   [2]string                                   // of its node in Mermaid
 	example string                                      // a component, in YAML
 }

@@ -16,6 +16,7 @@ var conditionKind = kind{
 	},
 	passes:  true,
 	guards:  true,
+	lenient: true,
 	shape:   [2]string{"{", "}"},
 	example: "{condition: input.total > 100}",
 }

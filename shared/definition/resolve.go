@@ -47,14 +47,13 @@ func (g *Graph) PolicyFor(c *Component, input json.RawMessage, given Given) (pol
 	return policy.ResolveOver(base, given.Input, s, given.Workflow, c.resolved.rules)
 }
 
-// defaults is the policy of a component that no rule speaks of. A condition that fails keeps its own reaction: it fails
-// that activation only.
+// defaults is the policy of a component that no rule speaks of. A lenient kind keeps its own reaction to failures.
 func (g *Graph) defaults(c *Component, option *policy.OnFailure) policy.Policy {
 	p := policy.DefaultFor(c.Kind.String())
 	if option == nil {
 		option = g.Options.OnFailure
 	}
-	if option != nil && c.Kind != Condition {
+	if option != nil && !kinds[c.Kind].lenient {
 		p.OnFailure = *option
 	}
 	return p
@@ -119,7 +118,7 @@ func (g *Graph) Lookup(name string) *Component {
 func (g *Graph) Queues() []string {
 	all := map[string]bool{}
 	for _, c := range g.Components {
-		if c.Kind != Step {
+		if c.Task == "" {
 			continue
 		}
 		if c.resolved.ready {
