@@ -53,15 +53,6 @@ func (t *turn) removeOpen(by events.By) {
 	t.emit(gone)
 }
 
-func (rs *runnables) attempts() []events.OpenAttempt {
-	var all []events.OpenAttempt
-	for _, id := range rs.active() {
-		r := rs.get(id)
-		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided})
-	}
-	return all
-}
-
 // waiting are those who wait for the workflow to drain.
 func (w *workflow) waiting() []events.ReplyTo {
 	var all []events.ReplyTo

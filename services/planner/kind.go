@@ -60,9 +60,6 @@ func (t *turn) invoked(id events.RunnableID) invocation {
 	return invocation{t, t.component(r.Component), id, activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}}
 }
 
-// kindOf is the kind of a runnable's component.
-func (rs *runnables) kindOf(r *runnable) kind { return kinds[rs.component(r.Component).Kind] }
-
 func (i invocation) kind() kind { return kinds[i.c.Kind] }
 
 // env is what the component's expressions see.

@@ -2,10 +2,8 @@ package planner
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // retry makes failed runnables ready again: all, the named, or a component's.
@@ -31,21 +29,6 @@ func (t *turn) retry(b *events.RetryRunnables) {
 		i.kind().arrive(i)
 	}
 	t.revive()
-}
-
-// toRetry are the runnables that a retry means and that have failed.
-func (rs *runnables) toRetry(b *events.RetryRunnables) []events.RunnableID {
-	var ids []events.RunnableID
-	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
-		id := events.RunnableID(k.A)
-		named := len(b.Runnables) == 0 || slices.Contains(b.Runnables, id.String())
-		of := b.Component == "" || rs.component(r.Component).Name == b.Component
-		if r.Status == runFailed && named && of {
-			ids = append(ids, id)
-		}
-		return true
-	})
-	return ids
 }
 
 // skip gives up a runnable that has failed or not ended; what depends on it is

@@ -37,15 +37,3 @@ func (t *turn) drainOver(k rows.Key) {
 		t.emit(&events.RunnableCancelled{Runnable: id, Rearm: true})
 	}
 }
-
-// active are the runnables whose attempts a taker has or may get.
-func (rs *runnables) active() []events.RunnableID {
-	var ids []events.RunnableID
-	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
-		if r.Status == runActive && !r.External {
-			ids = append(ids, events.RunnableID(k.A))
-		}
-		return true
-	})
-	return ids
-}

@@ -151,10 +151,6 @@ func (w *workflow) graph() *definition.Graph {
 
 func (w *workflow) component(i uint32) *definition.Component { return w.graph().Components[i] }
 
-func (rs *runnables) get(id events.RunnableID) *runnable {
-	return rows.Get[runnable](rs.tx, runnableKey(rs.id, id))
-}
-
 // usualEvents is how many events most records have: a completion, and what
 // follows from it.
 const usualEvents = 4
@@ -181,5 +177,6 @@ func (t *turn) refuseAt(code, path, message string) {
 
 func (t *turn) ignore() { t.emit(&events.CommandIgnored{Command: t.in.Command.Name}) }
 
-func (t *turn) nextFact() events.FactID         { return events.FactID(t.head.NextFact + 1) }
+func (t *turn) nextFact() events.FactID { return events.FactID(t.head.NextFact + 1) }
+
 func (t *turn) nextRunnable() events.RunnableID { return events.RunnableID(t.head.NextRun + 1) }

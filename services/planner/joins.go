@@ -6,6 +6,10 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
+func (js *joins) get(s events.ScopeID, component uint32) *join {
+	return rows.Get[join](js.tx, joinKey(js.id, s, component))
+}
+
 func (js *joins) arrived(e *events.JoinArmArrived) {
 	j := rows.Change[join](js.tx, joinKey(js.id, e.Scope, e.Component))
 	j.Arrived++

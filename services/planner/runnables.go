@@ -255,3 +255,60 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	r.Status = s
 	rs.scopes.closed(r.Scope)
 }
+
+// othersEnd says whether an attempt is open that its taker ends, or will be lost. One
+// that is completed by its token may last for ever, and nobody waits for it.
+func (rs *runnables) othersEnd() (found bool) {
+	if rs.head.Slots == 0 {
+		return false
+	}
+	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(_ rows.Key, r *runnable) bool {
+		found = r.Status == runActive && !r.External && !r.Detached
+		return !found
+	})
+	rs.spend.alone = !found
+	return found
+}
+
+func (rs *runnables) attempts() []events.OpenAttempt {
+	var all []events.OpenAttempt
+	for _, id := range rs.active() {
+		r := rs.get(id)
+		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided})
+	}
+	return all
+}
+
+// active are the runnables whose attempts a taker has or may get.
+func (rs *runnables) active() []events.RunnableID {
+	var ids []events.RunnableID
+	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
+		if r.Status == runActive && !r.External {
+			ids = append(ids, events.RunnableID(k.A))
+		}
+		return true
+	})
+	return ids
+}
+
+// toRetry are the runnables that a retry means and that have failed.
+func (rs *runnables) toRetry(b *events.RetryRunnables) []events.RunnableID {
+	var ids []events.RunnableID
+	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
+		id := events.RunnableID(k.A)
+		named := len(b.Runnables) == 0 || slices.Contains(b.Runnables, id.String())
+		of := b.Component == "" || rs.component(r.Component).Name == b.Component
+		if r.Status == runFailed && named && of {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	return ids
+}
+
+func (rs *runnables) get(id events.RunnableID) *runnable {
+	return rows.Get[runnable](rs.tx, runnableKey(rs.id, id))
+}
+
+// kindOf is the kind of a runnable's component.
+func (rs *runnables) kindOf(r *runnable) kind { return kinds[rs.component(r.Component).Kind] }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/expr"
 )
 
 // cause is why a component does not run in a scope.
@@ -112,37 +111,4 @@ func (fl *flow) dieFrom(component uint32, s events.ScopeID, why cause) {
 	}
 }
 
-// value is what arrived at a component, as its expressions and its task see it.
-func (fs *facts) value(c *definition.Component, a activation) json.RawMessage {
-	if len(a.input) > 0 {
-		return a.input
-	}
-	return fs.arrived(c, a.parents)
-}
-
-func (cs *contexts) env(c *definition.Component, a activation) expr.Env {
-	return cs.envOver(c, a, cs.setup().Context)
-}
-
-// envOver is the same with another context of the workflow.
-func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawMessage) expr.Env {
-	return expr.Env{
-		Input:      cs.facts.value(c, a),
-		Context:    cs.of(c, a.scope, run),
-		WorkflowID: cs.id,
-		Now:        cs.time(),
-		Account:    cs.spend.account(),
-	}
-}
-
 func (w *workflow) time() time.Time { return time.UnixMilli(w.now).UTC() }
-
-func (fs *facts) depth(parents []events.FactID) uint32 {
-	var most uint32
-	for _, id := range parents {
-		if id != 0 {
-			most = max(most, fs.get(id).Depth+1)
-		}
-	}
-	return most
-}

@@ -1,0 +1,162 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// formerContext is the workflow's context as it was before a command changed
+// it, for the attempts that were open then: their tasks are made again as they
+// were (E1). It goes with the last of them.
+type formerContext struct {
+	Context json.RawMessage
+	Open    uint64 // attempts that were dispatched with it
+}
+
+// Fields implements wire.Message.
+func (f *formerContext) Fields(c *wire.Codec) {
+	c.JSON(1, "context", &f.Context)
+	wire.Int(c, 2, "open", &f.Open)
+}
+
+// formerKey is where the nth of a run's former contexts is, from 1.
+func formerKey(wf string, n uint32) rows.Key {
+	return rows.Key{Table: rows.Header, Workflow: wf, A: 1 + uint64(n)}
+}
+
+// set lays values over the workflow's context, and keeps what it was for
+// the attempts that are open.
+func (cs *contexts) set(set *setup, over json.RawMessage) {
+	old := set.Context
+	set.Context = mergeObjects(old, over)
+	if bytes.Equal(old, set.Context) {
+		return
+	}
+	n := set.Formers + 1
+	open := cs.keep(n)
+	if open > 0 {
+		set.Formers = n
+		cs.tx.Create(formerKey(cs.id, n), &formerContext{Context: old, Open: open})
+	}
+}
+
+// keep lets the open attempts that have the present context remember it
+// as the nth former one. It says how many they are.
+func (cs *contexts) keep(n uint32) (open uint64) {
+	if cs.head.Slots == 0 {
+		return 0
+	}
+	for _, id := range cs.runs.active() {
+		if cs.runs.get(id).Former == 0 {
+			cs.runs.change(id).Former = n
+			open++
+		}
+	}
+	return open
+}
+
+// let ends the need of a closed attempt for a former context.
+func (cs *contexts) let(r *runnable) {
+	k := formerKey(cs.id, r.Former)
+	r.Former = 0
+	if f := rows.Change[formerContext](cs.tx, k); f.Open > 1 {
+		f.Open--
+		return
+	}
+	cs.tx.Delete(k)
+}
+
+// given is the context that was given with the workflow, as of the
+// dispatch of a runnable's open attempt.
+func (cs *contexts) given(r *runnable) json.RawMessage {
+	if r.Former == 0 {
+		return cs.setup().Context
+	}
+	return rows.Get[formerContext](cs.tx, formerKey(cs.id, r.Former)).Context
+}
+
+func (cs *contexts) env(c *definition.Component, a activation) expr.Env {
+	return cs.envOver(c, a, cs.setup().Context)
+}
+
+// envOver is the same with another context of the workflow.
+func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawMessage) expr.Env {
+	return expr.Env{
+		Input:      cs.facts.value(c, a),
+		Context:    cs.of(c, a.scope, run),
+		WorkflowID: cs.id,
+		Now:        cs.time(),
+		Account:    cs.spend.account(),
+	}
+}
+
+// shape is the input that a step's task gets, as of the record that dispatched it.
+func (cs *contexts) shape(c *definition.Component, r *runnable, dispatched int64) ([]byte, error) {
+	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}
+	if c.Input == nil && c.Params == nil || len(r.Input) > 0 {
+		return cs.facts.value(c, a), nil // an edited input is what the task gets
+	}
+	env := cs.envOver(c, a, cs.given(r))
+	env.Now = unixMilli(dispatched)
+	return c.Shape(env)
+}
+
+// of is the JSON object of values that a component sees: its own over the
+// input's over the workflow's.
+func (cs *contexts) of(c *definition.Component, s events.ScopeID, run json.RawMessage) json.RawMessage {
+	if over := cs.scopes.given(s).Context; len(over) > 0 {
+		run = cs.merged(run, over)
+	}
+	if c.Context != nil {
+		cs.spend.reads(len(run))
+	}
+	over, err := c.ContextOver(run)
+	if err != nil {
+		panic("context that was checked: " + err.Error())
+	}
+	return over
+}
+
+// merged is mergeObjects, or what it gave the last time that it was asked in
+// this decision: all that runs in a scope has the same context.
+func (cs *contexts) merged(run, over json.RawMessage) json.RawMessage {
+	m := &cs.lastMerge
+	if m.over == nil || !same(m.run, run) || !same(m.over, over) {
+		cs.spend.reads(len(run) + len(over))
+		*m = merge{run, over, mergeObjects(run, over)}
+	}
+	return m.both
+}
+
+// merge are the fields of an input's context over those of the workflow's.
+type merge struct{ run, over, both json.RawMessage }
+
+// same says whether two texts are one.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// mergeObjects lays the fields of b over those of a; both are JSON objects or empty.
+func mergeObjects(a, b json.RawMessage) json.RawMessage {
+	if len(a) == 0 {
+		return b
+	}
+	var all, over map[string]json.RawMessage
+	if json.Unmarshal(a, &all) != nil || json.Unmarshal(b, &over) != nil {
+		panic("context that was checked is no object")
+	}
+	for k, v := range over { // order: json.Marshal sorts keys
+		all[k] = v
+	}
+	merged, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return merged
+}
