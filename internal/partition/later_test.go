@@ -91,6 +91,34 @@ func TestWhatANewerProgramHasWrittenStopsItsPartition(t *testing.T) {
 	}
 }
 
+// A foreign record that says it is of a later format is got rid of: the inbox is deleted
+// up to behind it, and an operator accepts what is gone.
+func TestAForeignRecordOfALaterFormatIsGotRidOf(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		p := r.partitionOf("w")
+		r.adder()
+		a := r.start("a", p)
+		r.counted("w", 3)
+		sum := r.settled("w")
+		bad := kafka.Placed(r.names.Inbox(), p, []byte("w"), []byte("foreign"))
+		r.must(r.producer.ProduceSync(context.Background(), later(bad)).FirstErr())
+		a.await(Blocked)
+		a.leave()
+		end := r.end(r.names.Inbox(), p)
+		r.purge(r.names.Inbox(), p, end)
+		b := r.start("a", p)
+		defer b.leave()
+		b.await(Blocked)
+		r.accept(p, events.FromInbox.String(), end-1, end)
+		b.await(Owning)
+		r.do("w", "resume", `{}`)
+		r.do("w", "input", `{"input": 7}`)
+		if got := r.settled("w"); got != sum+7 {
+			t.Errorf("sum is %d, want %d", got, sum+7)
+		}
+	})
+}
+
 // format writes the row that says which version a store's rows have.
 func (r *rig) format(p int32, version uint64) {
 	r.t.Helper()
