@@ -106,7 +106,7 @@ func (i invocation) fail(err error) {
 	i.t.ends.failFor(i.id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
 }
 
-// policy is resolved for this invocation (document 4).
+// policy is resolved for this invocation.
 func (i invocation) policy() policy.Policy { return i.t.policyFor(i.c, i.activation) }
 
 // ready makes the runnable.

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// policyFor resolves the policy of an activation (document 4). A rule whose
+// policyFor resolves the policy of an activation. A rule whose
 // expression fails does not match.
 func (t *turn) policyFor(c *definition.Component, a activation) policy.Policy {
 	sc := t.scopes.given(a.scope)

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-run/heddle/shared/machine"
 )
 
-// columns of the table in document 3, and how a workflow gets there. The
-// definition is a step that fails on 0, then waits for a person.
+// columns are the states that a command may find a workflow in, and how it gets
+// there. The definition is a step that fails on 0, then waits for a person.
 var columns = []struct {
 	name string
 	make func(w *world)
@@ -24,8 +24,8 @@ var columns = []struct {
 	{"unknown", func(*world) {}},
 }
 
-// table is document 3's, for the commands of this version. A cell is done, no
-// change, or the code of the refusal.
+// table is what a command comes to in each of the columns: done, no change, or the
+// code of the refusal.
 var table = []struct {
 	command string
 	body    string
