@@ -100,7 +100,7 @@ func (a *app) effective(flag *kong.Flag, command string) effective {
 	return e
 }
 
-// isSecret says whether a setting's value must not be shown.
+// isSecret reports whether a setting's value must not be shown.
 func isSecret(name string) bool {
 	return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "password")
 }

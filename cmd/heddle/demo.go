@@ -27,7 +27,7 @@ func (c *demoCmd) Run(a *app) error {
 	return demo.Run(a, demo.Options{Out: a.out, Terminal: isTerminal(a.out), Logger: log.logger(a)})
 }
 
-// isTerminal says whether w is a terminal.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -152,7 +152,7 @@ func feedOf(ctx context.Context, run *client.Run) (<-chan client.Event, <-chan e
 	return feed, failed
 }
 
-// ends says whether no event can follow in this run.
+// ends reports whether no event can follow in this run.
 func ends(event string) bool {
 	switch event {
 	case "WorkflowCompleted", "WorkflowCancelled", "WorkflowDeleted":

@@ -79,7 +79,7 @@ func (p *progress) track(event string, f eventFields) {
 	}
 }
 
-// repeats says whether an event says no more than that a task is still offered to
+// repeats reports whether an event says no more than that a task is still offered to
 // takers that do not know it, as it is every few seconds.
 func (p *progress) repeats(event, runnable string) bool {
 	told := p.unknown[runnable]

@@ -101,7 +101,7 @@ func (r *remote) running(wanted func(devfile.File) string) (devfile.File, error)
 // usualWait bounds the look at a usual address, which is of this machine.
 const usualWait = time.Second
 
-// listens says whether somebody listens at an address.
+// listens reports whether somebody listens at an address.
 func listens(addr string) bool {
 	conn, err := (&net.Dialer{Timeout: usualWait}).DialContext(context.Background(), "tcp", addr)
 	if err != nil {
@@ -111,7 +111,7 @@ func listens(addr string) bool {
 	return true
 }
 
-// alive says whether a process runs on this machine. One of another user does.
+// alive reports whether a process runs on this machine. One of another user does.
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)

@@ -39,7 +39,7 @@ func shown[T ~string](text T) string {
 	return b.String()
 }
 
-// plain says whether there is nothing to escape, as in most texts.
+// plain reports whether there is nothing to escape, as in most texts.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {

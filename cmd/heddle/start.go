@@ -90,7 +90,7 @@ func (a *app) definitionArg(cl *client.Client, arg string) (string, error) {
 	return def.Digest, nil
 }
 
-// isFile says whether an argument means a definition file and not a name.
+// isFile reports whether an argument means a definition file and not a name.
 func isFile(arg string) bool {
 	for _, suffix := range []string{".yaml", ".yml", ".json"} {
 		if strings.HasSuffix(arg, suffix) {

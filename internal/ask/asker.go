@@ -149,7 +149,7 @@ func (a *Asker) Close() error {
 	return nil
 }
 
-// Ping says whether a broker answers.
+// Ping reports whether a broker answers.
 func (a *Asker) Ping(ctx context.Context) error {
 	if err := a.producer.Ping(ctx); err != nil {
 		return fmt.Errorf("no broker answers: %w", err)

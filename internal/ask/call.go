@@ -100,7 +100,7 @@ func (c *Call) askAgain(ctx context.Context) {
 	c.asker.produce(ctx, c, c.asker.record(c.command, c.replyID, c.wait))
 }
 
-// late says whether an error means that no reply has come in time, and not that
+// late reports whether an error means that no reply has come in time, and not that
 // Kafka did not take the question in time.
 func late(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable)

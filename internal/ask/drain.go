@@ -196,7 +196,7 @@ func (a *Asker) Look(ctx context.Context, workflow string) (d Drained, drained b
 	return d, true, nil
 }
 
-// Rests says whether a workflow of this status cannot go on by itself: a failed
+// Rests reports whether a workflow of this status cannot go on by itself: a failed
 // one still drains what is active.
 func Rests(status string, active uint64) bool {
 	switch status {

@@ -35,7 +35,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// repeats says whether an object may have a field twice, in whatever letters.
+// repeats reports whether an object may have a field twice, in whatever letters.
 func repeats(raw []byte, field string) bool {
 	return bytes.Count(bytes.ToLower(raw), []byte(field)) > 1 || bytes.Contains(raw, []byte(`\`)) || bytes.ContainsFunc(raw, func(r rune) bool { return r > '~' })
 }

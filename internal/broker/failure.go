@@ -91,7 +91,7 @@ func (k kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
 	}
 }
 
-// failedWrite says whether kfake's message is of a write that failed: of a
+// failedWrite reports whether kfake's message is of a write that failed: of a
 // batch, of an entry of its own logs, of its settings, of a compacted segment.
 // (That it could not shorten its own logs does no harm.)
 func failedWrite(format string) bool {

@@ -108,7 +108,7 @@ func (c *ownConn) Close() error {
 	return c.Conn.Close()
 }
 
-// admits says whether a connection has a place; one that counts takes it.
+// admits reports whether a connection has a place; one that counts takes it.
 func (l *limiter) admits(conn net.Conn) (admitted, counts bool) {
 	// Our own client may be dialling, which a full queue of connections would hold
 	// up: then one too many is let in rather than waited for.

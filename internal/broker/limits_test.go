@@ -36,7 +36,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	return conn
 }
 
-// answers says whether a connection is answered after these bytes, or closed.
+// answers reports whether a connection is answered after these bytes, or closed.
 func answers(t *testing.T, conn net.Conn, sent []byte) bool {
 	t.Helper()
 	_, _ = conn.Write(sent) // it may be closed meanwhile, which the reading tells
@@ -143,7 +143,7 @@ func TestAnnouncedLengthsCostNoMemory(t *testing.T) {
 	})
 }
 
-// closed says whether the far side has closed a connection.
+// closed reports whether the far side has closed a connection.
 func closed(conn net.Conn) bool {
 	if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return true

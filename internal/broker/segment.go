@@ -138,7 +138,7 @@ func (s *segment) index() []byte {
 // indexSum is the checksum of an entry.
 func indexSum(entry []byte) byte { return byte(crc32.Checksum(entry[2:], castagnoli)) }
 
-// wholeIndex says whether no entry of an index is damaged.
+// wholeIndex reports whether no entry of an index is damaged.
 func wholeIndex(index []byte) bool {
 	for entry := range slices.Chunk(index, indexEntrySize) {
 		if len(entry) < indexEntrySize || entry[0] != indexVersion || entry[1] != indexSum(entry) {

@@ -18,7 +18,7 @@ type Cursor struct {
 	WithoutEffect uint64 // inputs of the run, up to this event, that changed nothing
 }
 
-// IsZero says whether c stands before the first event.
+// IsZero reports whether c stands before the first event.
 func (c Cursor) IsZero() bool { return c.Position.IsZero() }
 
 // String is the printed form; empty for the zero Cursor.

@@ -11,7 +11,7 @@ import (
 // many a client sends, the history grows by a few lines.
 const listedWithoutEffect = 8
 
-// withoutEffect says whether an event is all that came of an input which changed
+// withoutEffect reports whether an event is all that came of an input which changed
 // nothing. Its record has to be there (J3), and answers repetitions of the command;
 // a person needs to read some of them.
 func withoutEffect(e events.Event) bool {
@@ -22,7 +22,7 @@ func withoutEffect(e events.Event) bool {
 	return false
 }
 
-// listed says whether an event is one of those that are shown wherever a reader stands.
+// listed reports whether an event is one of those that are shown wherever a reader stands.
 func (i *Item) listed() bool {
 	n := i.Cursor.WithoutEffect
 	return !withoutEffect(i.Event) || n <= listedWithoutEffect || bits.OnesCount64(n) == 1

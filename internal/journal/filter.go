@@ -21,7 +21,7 @@ func At(first events.Position) Filter { return Filter{expect: first} }
 // Last is the position of the last lawful record seen or started behind.
 func (f *Filter) Last() events.Position { return f.last }
 
-// Lawful says whether the record counts, and moves on if it does. replaces is
+// Lawful reports whether the record counts, and moves on if it does. replaces is
 // the epoch that a takeover record replaces, and nil for every other record.
 //
 // A takeover is lawful only if the epoch it replaces is the current one, its own

@@ -27,10 +27,10 @@ func (m *Mark) Fields(c *wire.Codec) {
 	wire.Int(c, 4, "value", &m.Value)
 }
 
-// IsZero says whether m stands before the first record.
+// IsZero reports whether m stands before the first record.
 func (m Mark) IsZero() bool { return m.Position.IsZero() }
 
-// Before says whether m's record comes earlier than n's.
+// Before reports whether m's record comes earlier than n's.
 func (m Mark) Before(n Mark) bool { return m.Position.Before(n.Position) }
 
 // Next is the mark of the lawful record that follows m's. Equal marks mean equal
@@ -44,7 +44,7 @@ func (m Mark) Next(at events.Position, offset int64, value []byte) Mark {
 	return Mark{Position: at, Offset: offset, Digest: xxhash.Sum64(chain[:]), Value: own}
 }
 
-// names says whether a lawful record is the one that m names.
+// names reports whether a lawful record is the one that m names.
 func (m Mark) names(at events.Position, offset int64, value []byte) bool {
 	return m.Position == at && m.Offset == offset && m.Value == xxhash.Sum64(value)
 }

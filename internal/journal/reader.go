@@ -159,7 +159,7 @@ func (r *Reader) Begin(ctx context.Context, partition int32) (Place, error) {
 	return Before(first.Position, b.Start), nil
 }
 
-// follows says whether a record is lawful behind one that is.
+// follows reports whether a record is lawful behind one that is.
 func follows(last events.Position, rec *events.Record) bool {
 	f := After(last)
 	return headerOf(rec).Lawful(&f)

@@ -41,7 +41,7 @@ func (c Config) logsIn() bool {
 	return c.SASL != nil || c.Security.SASL != "" && c.Security.SASL != "none"
 }
 
-// refusesLogin says whether an error may be the answer to a login. Some brokers
+// refusesLogin reports whether an error may be the answer to a login. Some brokers
 // close the connection and say nothing.
 func refusesLogin(err error) bool {
 	return errors.Is(err, kerr.SaslAuthenticationFailed) || errors.Is(err, kerr.UnsupportedSaslMechanism) || errors.Is(err, kerr.IllegalSaslState) ||

@@ -17,7 +17,7 @@ type Reading struct {
 	trouble string // as it was said; empty: none
 }
 
-// Failed deals with what a tail could not fetch, and says whether there is such: a
+// Failed deals with what a tail could not fetch, and reports whether there is such: a
 // caller who polls again does so after a pause. A topic that was deleted, and
 // perhaps made anew, is read from where the tail begins: kgo takes no other topic
 // of the same name by itself. Those topics are returned.

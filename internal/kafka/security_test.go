@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
-// reaches says whether a client with these settings can talk to a broker.
+// reaches reports whether a client with these settings can talk to a broker.
 func reaches(t *testing.T, addr string, s kafka.Security) error {
 	t.Helper()
 	cl, err := kafka.NewAdmin(kafka.Config{Brokers: []string{addr}, Security: s})

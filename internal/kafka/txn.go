@@ -191,7 +191,7 @@ func (a *answers) promise(_ *kgo.Record, err error) {
 	}
 }
 
-// recall fails the records that have not left, and says whether the others are
+// recall fails the records that have not left, and reports whether the others are
 // answered within a moment.
 func (t *Txn) recall(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recallWait)

@@ -40,7 +40,7 @@ var untargeted = map[string]string{
 	"sdk/worker":                "encoding/json, into types of the user",
 }
 
-// tooling says whether a package of that path reads only what it has written, or
+// tooling reports whether a package of that path reads only what it has written, or
 // what its operator has.
 func tooling(path string) bool {
 	for _, dir := range []string{"test", "examples", "internal/bench"} {
@@ -117,7 +117,7 @@ func TestEveryDecoderIsFuzzed(t *testing.T) {
 	}
 }
 
-// takesApart says whether a file has a call that is raw.
+// takesApart reports whether a file has a call that is raw.
 func takesApart(file *ast.File) bool {
 	calls := map[string]bool{}
 	callsOf(file, "", calls)

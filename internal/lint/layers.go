@@ -112,7 +112,7 @@ var never = []struct {
 // heavy is what a program needs only if it speaks Kafka or reads definitions.
 var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "go.yaml.in/yaml"}
 
-// below says whether path is parent or lies under it.
+// below reports whether path is parent or lies under it.
 func below(path, parent string) bool {
 	return parent == "" && path == "" || parent != "" && (path == parent || strings.HasPrefix(path, parent+"/"))
 }
@@ -129,7 +129,7 @@ func place(path string) (entry, bool) {
 	return best, found
 }
 
-// isPure says whether the package has to be pure.
+// isPure reports whether the package has to be pure.
 func isPure(path string) bool {
 	e, ok := place(path)
 	return ok && e.layer <= pure

@@ -81,7 +81,7 @@ func literal(e ast.Expr) string {
 	return s
 }
 
-// isPrefix says whether an expression is named after a prefix.
+// isPrefix reports whether an expression is named after a prefix.
 func isPrefix(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:

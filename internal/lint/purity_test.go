@@ -43,7 +43,7 @@ var excepted = map[string]map[string]string{
 	},
 }
 
-// isDeterministic says whether a package is held to the rules of pure ones, though its
+// isDeterministic reports whether a package is held to the rules of pure ones, though its
 // layer may be a higher one for what it imports of ours.
 func isDeterministic(path string) bool { return isPure(path) || path == "internal/partition/loop" }
 

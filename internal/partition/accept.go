@@ -56,7 +56,7 @@ func LossIn(reason string) (loss LossError, ok bool) {
 	return LossError{Partition: int32(partition), Log: m[2], From: from, To: to}, true
 }
 
-// accepts says whether an operator's word is about exactly this loss: a later one
+// accepts reports whether an operator's word is about exactly this loss: a later one
 // needs another word.
 func (e *LossError) accepts(b *events.AcceptLoss) bool {
 	return b.Log == e.Log && b.From == e.From && b.To == e.To

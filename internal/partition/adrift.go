@@ -13,7 +13,7 @@ const (
 // as long as it can renew its lease: it can until whoever the group has given the
 // partition to has fenced it (O1), and then releases the lease (O2). It claims nothing
 // while it is adrift: it ends with its reign. One that does not own is dropped. Adrift
-// says whether the owner goes on.
+// reports whether the owner goes on.
 func (o *Owner) Adrift() bool {
 	if o.Status().State != Owning || !o.mooring.CompareAndSwap(moored, adrift) {
 		o.Drop()
@@ -23,12 +23,12 @@ func (o *Owner) Adrift() bool {
 }
 
 // Moor tells an owner that the group has given its partition to its process again,
-// and says whether it is still there.
+// and reports whether it is still there.
 func (o *Owner) Moor() bool {
 	return o.mooring.CompareAndSwap(adrift, moored) || o.mooring.Load() == moored
 }
 
-// sink ends an owner without a reign that is adrift: it may not begin another. It says
+// sink ends an owner without a reign that is adrift: it may not begin another. It reports
 // whether it has ended so.
 func (o *Owner) sink() bool {
 	return o.mooring.CompareAndSwap(adrift, sunk) || o.mooring.Load() == sunk

@@ -51,7 +51,7 @@ const (
 // nothing.
 func (a *Attendance) Unfit() *UnfitError { return a.unfit.Load() }
 
-// Member says whether the process is a member of the group.
+// Member reports whether the process is a member of the group.
 func (a *Attendance) Member() bool { return a.member.Load() }
 
 // Run attends until ctx ends, and does not leave then. The error is that of the
@@ -109,7 +109,7 @@ func (a *Attendance) enter(ctx context.Context, outside time.Duration) error {
 	return nil
 }
 
-// alone says whether the group is known to have no other member.
+// alone reports whether the group is known to have no other member.
 func (a *Attendance) alone(ctx context.Context) bool {
 	n, err := a.others(ctx)
 	return err == nil && n == 0
@@ -148,7 +148,7 @@ func (a *Attendance) stay(ctx context.Context) {
 	}
 }
 
-// mayLeave says whether somebody may be better off without this member.
+// mayLeave reports whether somebody may be better off without this member.
 func (a *Attendance) mayLeave(ctx context.Context, unfit *UnfitError) bool {
 	if unfit.whole() && !a.Host.serving() {
 		return true
@@ -176,7 +176,7 @@ func (a *Attendance) tell(unfit *UnfitError, what string) {
 	}
 }
 
-// troubled says whether some partition that this process was given is not served,
+// troubled reports whether some partition that this process was given is not served,
 // but for those that wait for a lease or for an operator.
 func (h *Host) troubled() bool {
 	for _, o := range h.Owners() {
@@ -192,7 +192,7 @@ func (h *Host) troubled() bool {
 	return false
 }
 
-// serving says whether some partition is served here.
+// serving reports whether some partition is served here.
 func (h *Host) serving() bool {
 	for _, o := range h.Owners() {
 		if o.served(h.Settings.Lease) {

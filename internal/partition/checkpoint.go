@@ -85,7 +85,7 @@ func (c *checkpointer) dueIn() time.Duration {
 	return max(0, c.last.Add(every).Sub(now))
 }
 
-// changed says whether there is anything new to write.
+// changed reports whether there is anything new to write.
 func (c *checkpointer) changed() bool {
 	if c.r.proc.Landed().Position != c.at {
 		return true
@@ -188,7 +188,7 @@ func (c *checkpointer) took(p *loop.Processor, j *job, err error) {
 	c.end(j)
 }
 
-// wrote notes what became of a part, and says whether it is known to be written.
+// wrote notes what became of a part, and reports whether it is known to be written.
 func (c *checkpointer) wrote(p *loop.Processor, j *job, err error) bool {
 	c.result = err
 	if err != nil {

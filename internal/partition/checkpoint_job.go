@@ -183,7 +183,7 @@ func (j *job) replayFrom(owners int) journal.Mark {
 	return j.floor
 }
 
-// ended says whether the last part is written.
+// ended reports whether the last part is written.
 func (j *job) ended() bool { return j.redo == nil && j.owners == j.snap.Owners() }
 
 // abandoned are the redo logs after a part that is not known to be written: of the

@@ -152,7 +152,7 @@ func (r *reign) await(ctx context.Context, until int64) error {
 	return nil
 }
 
-// excluded says whether a lease keeps this owner out now.
+// excluded reports whether a lease keeps this owner out now.
 func (r *reign) excluded(l runtime.Lease, until int64) bool {
 	s := r.host.Settings
 	switch {

@@ -122,7 +122,7 @@ func (w *clockWatch) agrees(ctx context.Context) error {
 // idle says that nothing is compared.
 func (w *clockWatch) idle() bool { return w.host.Settings.BrokerIsOurs || w.host.Flaws.NoClock.On() }
 
-// jumped says whether nothing is known of the clock: it was never compared, or has
+// jumped reports whether nothing is known of the clock: it was never compared, or has
 // gone on unlike monotonic time since, by more than is allowed.
 func (w *clockWatch) jumped() bool {
 	last := w.known.Load()

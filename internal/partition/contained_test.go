@@ -28,7 +28,7 @@ func newDefectiveShared(c Cluster) *defectiveShared {
 // arm makes the next such call fall.
 func (c *defectiveShared) arm(call string) { c.falls.Store(&call) }
 
-// fallen says whether the call has fallen.
+// fallen reports whether the call has fallen.
 func (c *defectiveShared) fallen() bool { return c.falls.Load() == nil }
 
 func (c *defectiveShared) meet(call string) {
@@ -258,7 +258,7 @@ func TestAPanicBesideTheLoopEndsAReign(t *testing.T) {
 	})
 }
 
-// due says whether a call is the one that is to fall, once.
+// due reports whether a call is the one that is to fall, once.
 func (c *defectiveShared) due(call string) bool {
 	at := c.falls.Load()
 	return at != nil && *at == call && c.falls.CompareAndSwap(at, nil)

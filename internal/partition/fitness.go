@@ -32,7 +32,7 @@ func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %v", e.Need, e.Err
 
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// whole says whether nothing can be served for this reason. A locked store and a
+// whole reports whether nothing can be served for this reason. A locked store and a
 // leader that is not reached concern some partitions only.
 func (e *UnfitError) whole() bool { return e.Need == NeedsClock || e.Need == NeedsDisk }
 

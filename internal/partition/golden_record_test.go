@@ -135,7 +135,7 @@ type occurrences map[string]bool
 
 const void = "a void record"
 
-// addAll adds what occurs in journals, and says whether something of it did in
+// addAll adds what occurs in journals, and reports whether something of it did in
 // none before.
 func (o occurrences) addAll(t *testing.T, journals []*golden) bool {
 	t.Helper()

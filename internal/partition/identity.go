@@ -25,7 +25,7 @@ func (i identity) of(s events.Source) []byte {
 	return i.commands
 }
 
-// same says whether an input log is of the same topic.
+// same reports whether an input log is of the same topic.
 func (i identity) same(as identity, s events.Source) bool { return bytes.Equal(i.of(s), as.of(s)) }
 
 // reidentify asks again, behind the wait for a lease: inputs may have been made anew

@@ -141,7 +141,7 @@ func (l *kafkaLog) letOutAgain(o *loop.Outgoing) {
 	l.box.do(func(p *loop.Processor) { p.ReleaseAgain(o) })
 }
 
-// refused says whether the broker will never take a record (J4).
+// refused reports whether the broker will never take a record (J4).
 func refused(err error) bool {
 	return kafka.IsTooLarge(err) || errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTopicException)
 }

@@ -32,7 +32,7 @@ func (r *reign) tooLarge(ctx context.Context, err error) error {
 }
 
 // learnLimit finds out the limit of a topic, unless that was done since a time, and
-// says whether it is less than what was known then.
+// reports whether it is less than what was known then.
 func (h *Host) learnLimit(ctx context.Context, topic string, since time.Time) (less bool, err error) {
 	select {
 	case h.learning <- struct{}{}:

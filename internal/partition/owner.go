@@ -105,7 +105,7 @@ func (o *Owner) Revoke(ctx context.Context) {
 	}
 }
 
-// served says whether the partition is served now: owned, and the loop turns.
+// served reports whether the partition is served now: owned, and the loop turns.
 func (o *Owner) served(within time.Duration) bool {
 	return o.Status().State == Owning && time.Since(o.host.began)-time.Duration(o.turned.Load()) < within
 }

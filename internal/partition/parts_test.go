@@ -33,7 +33,7 @@ func (c *slowTxns) Txn(p int32) (Txn, error) {
 	return &slowTxn{t, c}, err
 }
 
-// count counts a transaction and says whether it is the one to hang.
+// count counts a transaction and reports whether it is the one to hang.
 func (c *slowTxns) count() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +151,7 @@ func TestC3EveryPartLeavesAChangelogToRestoreFrom(t *testing.T) {
 	}
 }
 
-// diesAt lets an owner die at a part of a checkpoint, and says whether there was one,
+// diesAt lets an owner die at a part of a checkpoint, and reports whether there was one,
 // and how much it left in redo logs.
 func diesAt(t *testing.T, r *rig, n int) (more bool, aside int) {
 	r.settings = loop.Settings{CheckpointBytes: 900, NeverRunsTwice: true}

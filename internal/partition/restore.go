@@ -181,7 +181,7 @@ func (r *reign) changelog(ctx context.Context, visit func(key, value []byte) err
 	return decodeMarker(found)
 }
 
-// fits says whether the journal holds what the changelog rests on, by its newest
+// fits reports whether the journal holds what the changelog rests on, by its newest
 // marker or none. What is missing is never made up: an operator decides.
 func (r *reign) fits(m *marker) error {
 	if m == nil {

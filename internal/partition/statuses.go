@@ -161,7 +161,7 @@ func (s *statuses) done(w *summary) {
 	}
 }
 
-// refused says whether a summary that the broker did not take is to be sent
+// refused reports whether a summary that the broker did not take is to be sent
 // again: not if a newer one was sent meanwhile.
 func (s *statuses) refused(w *summary) bool {
 	s.mu.Lock()

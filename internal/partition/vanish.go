@@ -85,7 +85,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 	return truncated("another record is where one was read", resume)
 }
 
-// matches says whether the record of a mark is still in its place. What cannot
+// matches reports whether the record of a mark is still in its place. What cannot
 // be read any more, or was never known, is not doubted.
 func (r *reign) matches(ctx context.Context, s events.Source, m loop.Mark, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
@@ -119,7 +119,7 @@ func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, er
 	return loop.Fingerprint(loop.DigestOf(rec), rec.Timestamp.UnixMilli()) == l.Last, nil
 }
 
-// trimmed says whether a record that is not there any more has been deleted with all
+// trimmed reports whether a record that is not there any more has been deleted with all
 // before it, since the log was asked where it begins: then nothing else is in its place.
 func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err error) (bool, error) {
 	if err != nil || r.host.Flaws.TrimmedIsOther.On() {

@@ -30,10 +30,10 @@ func (l *Lease) Fields(c *wire.Codec) {
 	wire.Int(c, 6, "epoch", &l.Epoch)
 }
 
-// Held says whether somebody owns the partition, expired or not.
+// Held reports whether somebody owns the partition, expired or not.
 func (l Lease) Held() bool { return l.Owner != "" }
 
-// Expired says whether a held lease has run out at now (Unix ms).
+// Expired reports whether a held lease has run out at now (Unix ms).
 func (l Lease) Expired(now int64) bool { return l.Held() && now >= l.LeasedUntil }
 
 // ErrNotHeld refuses a renewal of a lease that nobody holds.

@@ -104,7 +104,7 @@ func TestConnectionsAreBoundedForEachClientAndAll(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	// served says whether a connection of a client is served, or closed.
+	// served reports whether a connection of a client is served, or closed.
 	served := func(client string) (net.Conn, bool) {
 		near, far := net.Pipe()
 		closed := make(chan struct{})

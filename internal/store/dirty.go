@@ -199,7 +199,7 @@ func (d *dirtySet) wrote(e *dirtyEntry, bytes int) {
 	clear(e.Parts)
 }
 
-// bloated says whether a group may list many changes that no snapshot needs.
+// bloated reports whether a group may list many changes that no snapshot needs.
 func (g *dirtyGroup) bloated() bool {
 	return len(g.ops) > 2*g.folded+foldSlack || g.volume > 2*g.least+volumeSlack
 }
@@ -232,7 +232,7 @@ func (d *dirtySet) forget(g *dirtyGroup) {
 	}
 }
 
-// Live says whether the changelog is known not to be ahead of the store: from
+// Live reports whether the changelog is known not to be ahead of the store: from
 // the moment that the owner has replayed the journal up to its own takeover
 // (O3), until it loses the partition. A new store is not live. Only while it is
 // can rows that are born and die within a batch or between two checkpoints be

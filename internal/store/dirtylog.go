@@ -71,7 +71,7 @@ func (l *dirtyLog) pop() {
 	l.first++
 }
 
-// needed says whether a dirty group has its first change in the oldest entry.
+// needed reports whether a dirty group has its first change in the oldest entry.
 func (l *dirtyLog) needed() bool {
 	for _, g := range l.entries[0].groups {
 		if g.holds(l.first) {

@@ -117,7 +117,7 @@ func (c *Cache) trim(g *group, target int64, all bool) {
 	}
 }
 
-// goes says whether a trim drops an entry.
+// goes reports whether a trim drops an entry.
 func (e *entry) goes(all bool) bool {
 	drop := e.pins == 0 && (all || !e.used)
 	e.used = e.used && all

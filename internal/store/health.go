@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Health says whether a database that can be made again is still of use. It is
+// Health reports whether a database that can be made again is still of use. It is
 // told of bytes that are not what was written, and of what the disk does not
 // take: Pebble would end the process, or try it again at once and for ever.
 // Safe for concurrent use.
@@ -103,7 +103,7 @@ func Clear(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// ofPebble says whether a file name is one that Pebble gives.
+// ofPebble reports whether a file name is one that Pebble gives.
 func ofPebble(name string) bool {
 	for _, prefix := range []string{"MANIFEST-", "OPTIONS-", "marker.", "CURRENT", "REMOTE-OBJ-CATALOG-", "temporary."} {
 		if strings.HasPrefix(name, prefix) {

@@ -163,7 +163,7 @@ func (o ops) volume() int {
 	return sum
 }
 
-// valid says whether o is a well-formed list.
+// valid reports whether o is a well-formed list.
 func (o ops) valid() bool {
 	for len(o) > 0 {
 		size, n := binary.Uvarint(o[1:])

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Get reads the row at k into a zero row and says whether there is one.
+// Get reads the row at k into a zero row and reports whether there is one.
 func (s *Store) Get(k rows.Key, into rows.Row) (bool, error) {
 	value, err := s.raw(k)
 	if err != nil || value == nil {

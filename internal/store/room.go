@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// IsFull says whether an error is that of a disk without room.
+// IsFull reports whether an error is that of a disk without room.
 func IsFull(err error) bool { return vfs.IsNoSpaceError(err) }
 
 // ErrInUse is a database whose directory somebody else has locked, as another
@@ -82,7 +82,7 @@ func TryDisk(o Options) error {
 	return probe(fs, dir)
 }
 
-// TryLock says whether the store of these options can be opened: ErrInUse says
+// TryLock reports whether the store of these options can be opened: ErrInUse says
 // that somebody else works in its directory. It must not be open in this process.
 func TryLock(o Options) error {
 	fs := o.fs()

@@ -186,12 +186,12 @@ type span struct {
 
 func (s *span) all() { *s = span{some: true} }
 
-// covers says whether a key that is not in memory is not in the store either.
+// covers reports whether a key that is not in memory is not in the store either.
 func (s *span) covers(k *rows.Key) bool {
 	return s.some && (s.lo == nil || compare(s.lo, k) <= 0) && (s.hi == nil || compare(k, s.hi) < 0)
 }
 
-// reaches says whether a scan from k runs through the span: k is covered, or is
+// reaches reports whether a scan from k runs through the span: k is covered, or is
 // just behind it.
 func (s *span) reaches(k *rows.Key) bool {
 	return s.some && (s.lo == nil || compare(s.lo, k) <= 0) && (s.hi == nil || compare(k, s.hi) <= 0)

@@ -18,7 +18,7 @@ const (
 	mostSpare = 1024
 )
 
-// some says whether there are values: then every change has one.
+// some reports whether there are values: then every change has one.
 func (v *values) some() bool { return len(v.ends) > 0 }
 
 // add appends the value of the next change; that of a deletion is empty.

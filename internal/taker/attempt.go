@@ -47,7 +47,7 @@ func (a *Attempt) guarded() *guard {
 	return a.guard
 }
 
-// notified says whether a notification was produced; the caller holds a.reports.
+// notified reports whether a notification was produced; the caller holds a.reports.
 func (a *Attempt) notified() bool { return a.guard != nil && a.guard.notified }
 
 // ledgerState is what the ledger knows of an attempt.

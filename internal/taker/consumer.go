@@ -122,7 +122,7 @@ func (c *consumer) poll(ctx context.Context) []*Attempt {
 	return c.take(fetches)
 }
 
-// troubled says whether something could not be fetched, and tells what once, until
+// troubled reports whether something could not be fetched, and tells what once, until
 // tasks are taken again: a queue that nobody has made is asked for again and again.
 func (c *consumer) troubled(fetches kgo.Fetches) bool {
 	failed := false

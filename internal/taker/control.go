@@ -27,7 +27,7 @@ func (t *Taker) control(ctx context.Context) {
 	}
 }
 
-// heard takes cancellations, and says whether some could not be read.
+// heard takes cancellations, and reports whether some could not be read.
 func (t *Taker) heard(fetches kgo.Fetches) (failed bool) {
 	_, failed = t.hearing.Failed(t.tail, fetches)
 	fetches.EachRecord(t.cancelled)

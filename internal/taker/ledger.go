@@ -242,7 +242,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// idle says whether nothing is open.
+// idle reports whether nothing is open.
 func (l *ledger) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -274,7 +274,7 @@ func (l *ledger) unreleasedOf(c *consumer, numbers []int32) []*Attempt {
 	return out
 }
 
-// released says whether all of the attempts are.
+// released reports whether all of the attempts are.
 func (l *ledger) released(attempts []*Attempt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

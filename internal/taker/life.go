@@ -58,7 +58,7 @@ func (l *life) standard() context.Context {
 	return l.made
 }
 
-// ended says whether the context has ended by now.
+// ended reports whether the context has ended by now.
 func (l *life) ended(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

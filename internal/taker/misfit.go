@@ -68,7 +68,7 @@ func (t *Taker) refused(r *report, limit int) {
 	t.acknowledged(r.attempt, r.inbox.Message)
 }
 
-// shorten makes a message fit a record of limit bytes, and says whether there was
+// shorten makes a message fit a record of limit bytes, and reports whether there was
 // anything to shorten. A result's place is taken by the failure that it is too large.
 func shorten(m events.InboxMessage, limit int) bool {
 	switch m := m.(type) {

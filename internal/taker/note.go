@@ -71,7 +71,7 @@ func decodeNote(committed int64, note string) []interval {
 	return all
 }
 
-// known says whether the predecessor has noted a record as done; the records come in
+// known reports whether the predecessor has noted a record as done; the records come in
 // their order.
 func (p *partition) known(offset int64) bool {
 	for len(p.noted) > 0 && p.noted[0].to < offset {

@@ -68,7 +68,7 @@ func (p *partition) forget(n int) {
 	p.low = 0
 }
 
-// due says whether there is something to commit.
+// due reports whether there is something to commit.
 func (p *partition) due() bool { return p.changes > p.committed }
 
 // point is what is to be committed: an offset, and a note of so many characters at

@@ -41,7 +41,7 @@ func tooLarge(o *events.TaskOutcome, size, limit int) {
 	}
 }
 
-// ended says whether an error means that the attempt failed or that it obeyed
+// ended reports whether an error means that the attempt failed or that it obeyed
 // the end of its context. A Failure is the task's own word and stands, except
 // against a cancellation.
 func ended(ctx context.Context, err error) events.Outcome {

@@ -33,7 +33,7 @@ func newOffer() *offer { return &offer{taken: make(chan struct{}, 1)} }
 
 func newPool(t *Taker, p Pool) *pool { return &pool{Pool: p, taker: t} }
 
-// full says whether every slot runs an attempt.
+// full reports whether every slot runs an attempt.
 func (p *pool) full() bool { return int(p.busy.Load()) >= p.Slots }
 
 // offer lets slots take the attempts (some), in turns with other offers. The

@@ -16,7 +16,7 @@ type Loss struct {
 
 // AcceptLoss lets a partition that is blocked by a loss go on without what is gone. It
 // is about exactly that: the readiness of the partition names it. by needs both who and
-// why. It says whether the partition goes on; it does not yet if no planner has answered
+// why. It reports whether the partition goes on; it does not yet if no planner has answered
 // in time, and then its readiness tells.
 func (c *Client) AcceptLoss(ctx context.Context, partition int32, gone Loss, by By) (goesOn bool, err error) {
 	a, err := c.send(ctx, "accept_loss", events.PartitionWorkflow(partition), "", struct {

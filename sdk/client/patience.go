@@ -131,7 +131,7 @@ func hint(err error) string {
 	return gatewayHint
 }
 
-// wantsTLS says whether a server refuses plain text, as Go's and nginx do.
+// wantsTLS reports whether a server refuses plain text, as Go's and nginx do.
 func wantsTLS(resp *http.Response, body []byte) bool {
 	return resp.StatusCode == http.StatusBadRequest && resp.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTPS"))
 }

@@ -110,7 +110,7 @@ func (c *Client) start(ctx context.Context, o *StartOptions, def string, in any)
 	return c.t.Command(ctx, cmd)
 }
 
-// inline says whether what to start is a definition itself.
+// inline reports whether what to start is a definition itself.
 func inline(def string) bool { return strings.HasPrefix(def, "{") }
 
 // encode makes the command's object. Most starts have a name and an input.

@@ -58,7 +58,7 @@ type Workflow struct {
 	Position string `json:"position"` // in its partition's journal, EPOCH.SEQ, as of which all this is so
 }
 
-// Drained says whether nothing of the workflow can go on by itself.
+// Drained reports whether nothing of the workflow can go on by itself.
 func (w *Workflow) Drained() bool {
 	switch w.Status {
 	case StatusIdle, StatusStopped, StatusCompleted, StatusCancelled:

@@ -171,7 +171,7 @@ func (p *requestParams) content() (content []byte, kind string) {
 	return p.Body, "application/json"
 }
 
-// expected says whether a status is one of those wanted.
+// expected reports whether a status is one of those wanted.
 func expected(want []any, status int) bool {
 	if len(want) == 0 {
 		return status >= 200 && status < 300

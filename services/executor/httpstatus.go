@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// retryable says whether another attempt may get another answer than this
+// retryable reports whether another attempt may get another answer than this
 // status: the server is overloaded, broken or away.
 func retryable(status int) bool {
 	switch status {

@@ -146,7 +146,7 @@ func (g *Gateway) sendStart(w http.ResponseWriter, r *http.Request, c ask.Comman
 	return g.accepted(w, r, c.Workflow, call.ID, nil)
 }
 
-// lacking says whether a planner refused a start because it has not read its
+// lacking reports whether a planner refused a start because it has not read its
 // definition yet.
 func (d resolved) lacking(r events.Reply) bool {
 	return d.canonical != nil && r.Refusal != nil && r.Refusal.Code == "unknown_definition"

@@ -5,7 +5,7 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// admit dispatches ready runnables in order while there is room. It says
+// admit dispatches ready runnables in order while there is room. It reports
 // whether something else has to travel because of it.
 func (t *turn) admit() bool {
 	if t.head.Status != Running {
@@ -45,7 +45,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol)})
 }
 
-// enough says whether this decision has admitted as much as it may: the end of
+// enough reports whether this decision has admitted as much as it may: the end of
 // an attempt that is open lets the others in.
 func (t *turn) enough() bool {
 	s := &t.spend

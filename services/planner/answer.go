@@ -28,14 +28,14 @@ func (fx *effects) reply(list []events.Event) events.Reply {
 	return r
 }
 
-// waits says whether an asker is, or was by this very record, among those who
+// waits reports whether an asker is, or was by this very record, among those who
 // are told when the workflow has drained.
 func (fx *effects) waits(to events.ReplyTo) bool {
 	w := waiter{to.Address, to.ID}
 	return to.Wait && (slices.Contains(fx.head.Waiters, w) || slices.Contains(fx.head.Told, w))
 }
 
-// due says whether a record makes the workflow due in the next checkpoint, by its strategy.
+// due reports whether a record makes the workflow due in the next checkpoint, by its strategy.
 func (fx *effects) due(list []events.Event) bool {
 	if fx.head == nil {
 		return true // deleted: its rows leave the changelog
@@ -56,7 +56,7 @@ func (fx *effects) due(list []events.Event) bool {
 	}
 }
 
-// restsOrAsks says whether a record asks for a checkpoint, and whether it brings
+// restsOrAsks reports whether a record asks for a checkpoint, and whether it brings
 // the workflow to rest.
 func restsOrAsks(list []events.Event) (asked, rested bool) {
 	for _, e := range list {

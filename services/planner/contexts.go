@@ -137,7 +137,7 @@ func (cs *contexts) merged(run, over json.RawMessage) json.RawMessage {
 // merge are the fields of an input's context over those of the workflow's.
 type merge struct{ run, over, both json.RawMessage }
 
-// same says whether two texts are one.
+// same reports whether two texts are one.
 func same(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -45,7 +45,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 	return fx.p.effects
 }
 
-// changesStatus says whether the summary of a workflow is published anew: it is
+// changesStatus reports whether the summary of a workflow is published anew: it is
 // as of the whole record.
 func changesStatus(e events.Event) bool {
 	switch e.(type) {

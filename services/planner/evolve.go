@@ -34,7 +34,7 @@ func (w *workflow) replay(rec *events.Record) {
 	w.finish()
 }
 
-// withoutRun says whether an event changes state where no run exists.
+// withoutRun reports whether an event changes state where no run exists.
 func withoutRun(e events.Event) bool {
 	switch e.(type) {
 	case *events.WorkflowStarted, *events.DefinitionPinned:

@@ -36,7 +36,7 @@ func latestKey(wf string, component int) rows.Key {
 	return rows.Key{Table: rows.Latest, Workflow: wf, A: uint64(component)}
 }
 
-// has says whether results show the component.
+// has reports whether results show the component.
 func (outs *outputs) has(c *definition.Component) bool {
 	for _, o := range outs.graph().Outputs {
 		if o.Component == c.Index {

@@ -80,7 +80,7 @@ const (
 	maxPagedArms  = 16
 )
 
-// small says whether a fact is kept in a page. Larger ones would be written
+// small reports whether a fact is kept in a page. Larger ones would be written
 // again with each of their neighbours.
 func (f *fact) small() bool {
 	return len(f.Value) <= maxPagedValue && len(f.Executor) <= maxPagedText && len(f.Parents) <= maxPagedArms && len(f.Past) == 0

@@ -256,7 +256,7 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	rs.scopes.closed(r.Scope)
 }
 
-// othersEnd says whether an attempt is open that its taker ends, or will be lost. One
+// othersEnd reports whether an attempt is open that its taker ends, or will be lost. One
 // that is completed by its token may last for ever, and nobody waits for it.
 func (rs *runnables) othersEnd() (found bool) {
 	if rs.head.Slots == 0 {

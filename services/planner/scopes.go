@@ -88,7 +88,7 @@ func (ss *scopes) given(s events.ScopeID) scope {
 	return scope{}
 }
 
-// rested says whether nothing is open of an input that has not settled.
+// rested reports whether nothing is open of an input that has not settled.
 func (ss *scopes) rested(s events.ScopeID) bool {
 	if i := ss.head.scope(s); i >= 0 {
 		return ss.head.Scopes[i].Open == 0

@@ -41,7 +41,7 @@ func (w *workflow) finish() {
 	}
 }
 
-// drained says whether those who wait for the workflow can be told.
+// drained reports whether those who wait for the workflow can be told.
 func (h *header) drained() bool {
 	switch h.Status {
 	case Idle, Stopped, Completed, Cancelled:

@@ -22,7 +22,7 @@ func (fs *facts) arrived(c *definition.Component, parents []events.FactID) json.
 	}
 }
 
-// isFact says whether what arrives at a component is a fact as it stands, and
+// isFact reports whether what arrives at a component is a fact as it stands, and
 // not a value made of a join's arms, be it of one arm only.
 func (fs *facts) isFact(c *definition.Component) bool {
 	for c.Join == definition.Else {

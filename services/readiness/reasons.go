@@ -28,7 +28,7 @@ type Unread struct {
 // blockedBy begins the reason of a partition that an operator has to do something for.
 const blockedBy = "blocked: "
 
-// Blocks says whether a reason is one that lasts until an operator acts.
+// Blocks reports whether a reason is one that lasts until an operator acts.
 func Blocks(reason string) bool { return strings.HasPrefix(reason, blockedBy) }
 
 // Reasons are why a partition is not ready, in their fixed order; none when it

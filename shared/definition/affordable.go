@@ -9,7 +9,7 @@ const (
 	maxSchemaNests = 2_000     // schemas within each other at a value
 )
 
-// affordable says whether validating v takes a bounded number of steps. It takes at most as many itself.
+// affordable reports whether validating v takes a bounded number of steps. It takes at most as many itself.
 func affordable(s *jsonschema.Schema, v any) bool {
 	b := budget{left: maxSchemaSteps}
 	b.visit(s, v, 0)

@@ -29,7 +29,7 @@ func missing(path string) *CommandError {
 	return &CommandError{"missing_field", path, "the field is required"}
 }
 
-// given says whether a raw field stands in the document with a value.
+// given reports whether a raw field stands in the document with a value.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 func wantObject(path string, raw json.RawMessage) *CommandError {

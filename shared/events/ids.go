@@ -44,12 +44,12 @@ func (p *Position) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "seq", &p.Seq)
 }
 
-// Before says whether p comes earlier than q.
+// Before reports whether p comes earlier than q.
 func (p Position) Before(q Position) bool {
 	return p.Epoch < q.Epoch || p.Epoch == q.Epoch && p.Seq < q.Seq
 }
 
-// IsZero says whether p is no position.
+// IsZero reports whether p is no position.
 func (p Position) IsZero() bool { return p == Position{} }
 
 // String is the printed form EPOCH.SEQ.
@@ -78,7 +78,7 @@ const MaxWorkflowID = 255
 // ErrWorkflowID is what CheckWorkflowID's errors are.
 var ErrWorkflowID = errors.New("invalid workflow id")
 
-// CheckWorkflowID says whether a client may use id: 1 to 255 bytes of
+// CheckWorkflowID reports whether a client may use id: 1 to 255 bytes of
 // A-Za-z0-9._:/- that do not begin as the system's own ids do.
 func CheckWorkflowID(id string) error {
 	switch {

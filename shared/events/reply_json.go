@@ -132,7 +132,7 @@ func plainBytes(b []byte) bool {
 	return true
 }
 
-// plain says whether json.Marshal writes a byte of a string as it is, whatever
+// plain reports whether json.Marshal writes a byte of a string as it is, whatever
 // stands beside it.
 func plain(c byte) bool {
 	return ' ' <= c && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'

@@ -28,7 +28,7 @@ const (
 
 var errSpent = errors.New("the decision has no steps left for it")
 
-// Take counts steps. It says whether there were as many left.
+// Take counts steps. It reports whether there were as many left.
 func (a *Account) Take(steps int) bool {
 	if a == nil {
 		return true

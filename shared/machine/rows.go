@@ -13,7 +13,7 @@ const (
 	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded by J5
 )
 
-// Guarded says whether timers of a kind must not overtake outcomes (J5).
+// Guarded reports whether timers of a kind must not overtake outcomes (J5).
 func Guarded(kind uint64) bool { return kind == TimerTimeout || kind == TimerDrain }
 
 // Timer is the row of a durable timer. The machine writes and deletes it; the

@@ -18,7 +18,7 @@ func Compare(a, b Key) int {
 	return cmp.Or(w, n, cmp.Compare(a.B, b.B), cmp.Compare(a.C, b.C), strings.Compare(a.Sub, b.Sub))
 }
 
-// Within says whether at belongs to what a scan from k visits.
+// Within reports whether at belongs to what a scan from k visits.
 func Within(k, at Key) bool {
 	return at.Table == k.Table && (timeFirst(k.Table) || at.Workflow == k.Workflow)
 }

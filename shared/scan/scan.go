@@ -11,13 +11,13 @@ type Scan struct {
 // Of is a scan of a text, which must not change as long as what was taken is used.
 func Of(text []byte) Scan { return Scan{rest: text} }
 
-// Done says whether the whole text was taken and nothing of it is strange.
+// Done reports whether the whole text was taken and nothing of it is strange.
 func (s *Scan) Done() bool { return !s.strange && len(s.rest) == 0 }
 
 // Fail makes the text strange: for a reader that finds it so.
 func (s *Scan) Fail() { s.strange = true }
 
-// Strange says whether the text turned out to be unusual so far.
+// Strange reports whether the text turned out to be unusual so far.
 func (s *Scan) Strange() bool { return s.strange }
 
 // Has takes a literal if it comes next.

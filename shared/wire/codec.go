@@ -184,10 +184,10 @@ func (c *Codec) varint(v uint64) {
 // Fail makes the decoding fail: for a message whose fields contradict each other.
 func (c *Codec) Fail(err error) { c.fail(err) }
 
-// Encoding says whether the fields are being written.
+// Encoding reports whether the fields are being written.
 func (c *Codec) Encoding() bool { return c.mode == encoding }
 
-// Decoding says whether the fields are being filled.
+// Decoding reports whether the fields are being filled.
 func (c *Codec) Decoding() bool { return c.mode == decoding }
 
 func (c *Codec) fail(err error) {
@@ -197,7 +197,7 @@ func (c *Codec) fail(err error) {
 	c.num = 0
 }
 
-// at says whether the waiting input field is num, of the wanted wire type.
+// at reports whether the waiting input field is num, of the wanted wire type.
 func (c *Codec) at(num int, typ protowire.Type) bool {
 	if c.num != protowire.Number(num) || c.err != nil {
 		return false
@@ -214,7 +214,7 @@ type Integer interface {
 	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
 }
 
-// signed says whether T can be negative. A negative number travels as proto3's
+// signed reports whether T can be negative. A negative number travels as proto3's
 // int64 does, in ten bytes: for the rare "none" of -1.
 func signed[T Integer]() bool {
 	var zero T

@@ -92,7 +92,7 @@ func (w *world) visit(what string, fs *disk.Disk) {
 	w.compareStores(what, fs)
 }
 
-// owns says whether a planner has all partitions; a killed one keeps its own
+// owns reports whether a planner has all partitions; a killed one keeps its own
 // until the group misses it.
 func owns(p *plannerd.Planner, all int32) bool {
 	n := int32(0)

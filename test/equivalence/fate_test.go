@@ -46,7 +46,7 @@ type faults struct {
 	network   int   // one of so many requests meets with a bad network; 0: none
 }
 
-// steady says whether no taker is disturbed, nothing that it says is lost, and an
+// steady reports whether no taker is disturbed, nothing that it says is lost, and an
 // owner's time passes as a taker's does. What waits by record time, as timeouts
 // and the silence of takers do, is over early where a clock has jumped ahead or
 // was set right from behind: J2 bounds how far clocks differ, not that they jump.

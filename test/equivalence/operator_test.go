@@ -17,7 +17,7 @@ import (
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
-// ofOperator says whether a command, by its id, is to a partition itself.
+// ofOperator reports whether a command, by its id, is to a partition itself.
 func ofOperator(id string) bool {
 	workflow, _, _ := strings.Cut(id, "\x00")
 	_, ok := events.PartitionOf(workflow)

@@ -32,7 +32,7 @@ func (w *world) planners(slot int, fates []fate) {
 	}
 }
 
-// planner runs one incarnation to its end; f is nil for the last one. It says
+// planner runs one incarnation to its end; f is nil for the last one. It reports
 // whether there is to be another one.
 func (w *world) planner(slot, number int, f *fate) bool {
 	fs, rng := w.disk(slot), rand.New(rand.NewPCG(w.plan.Seed, uint64(slot*100+number)))

@@ -85,10 +85,10 @@ func (w *tripwire) mend() {
 	w.cut = false
 }
 
-// important says whether a request begins with b that matters.
+// important reports whether a request begins with b that matters.
 func important(b []byte) bool { return len(b) >= 6 && b[4] == 0 && matters[b[5]] }
 
-// counts says whether a request that matters is the last one.
+// counts reports whether a request that matters is the last one.
 func (w *tripwire) counts() (last, leaves bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -127,7 +127,7 @@ func commandCall(k *kgo.Record) (c *calls.Call, replyID string) {
 	return c, replyID
 }
 
-// answered says whether a command was answered, as workload.CommandID names it.
+// answered reports whether a command was answered, as workload.CommandID names it.
 func (r *recorder) answered(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

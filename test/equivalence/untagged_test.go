@@ -47,7 +47,7 @@ func tagged() (code int, err error) {
 	return run.ProcessState.ExitCode(), nil
 }
 
-// raced says whether this was built with the race detector.
+// raced reports whether this was built with the race detector.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -77,7 +77,7 @@ func (p *process) wait(t *testing.T) *os.ProcessState {
 	return state
 }
 
-// running says whether the process was started and not ended by the test.
+// running reports whether the process was started and not ended by the test.
 func (p *process) running() bool { return p.cmd != nil }
 
 // tail is the end of what the process printed.

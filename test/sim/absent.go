@@ -19,7 +19,7 @@ type absence struct {
 	renewals map[int32]int // of leases, by partition, ever
 }
 
-// away says whether the coordinator is away.
+// away reports whether the coordinator is away.
 func (a *absence) away() bool { return time.Now().Before(a.until) }
 
 // renewed notes the leases that a committed transaction renews.
@@ -57,7 +57,7 @@ func (w *world) missCoordinator(rng *rand.Rand) {
 	})
 }
 
-// peaceful says whether no other fault lasts, so that all owners can do what they
+// peaceful reports whether no other fault lasts, so that all owners can do what they
 // have to.
 func (w *world) peaceful() bool {
 	return len(w.later) == 0 && len(w.coups) == 0 && w.orders == 0 && w.owned() &&

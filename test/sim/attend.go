@@ -52,7 +52,7 @@ func (w *world) attend(n *node) {
 	settle()
 }
 
-// runs says whether a process of a planner runs: at the end there is one slot only.
+// runs reports whether a process of a planner runs: at the end there is one slot only.
 func (w *world) runs(n *node) bool { return n.slot < len(w.nodes) && w.nodes[n.slot] == n }
 
 // groupDice draw what the group decides by itself.
@@ -211,7 +211,7 @@ func (w *world) watchLasting(n *node, until time.Time) {
 	look()
 }
 
-// recovers says whether a planner has a partition that it does not serve.
+// recovers reports whether a planner has a partition that it does not serve.
 func (n *node) recovers() bool {
 	for _, o := range n.owners {
 		if o.Status().State == partition.Recovering {

@@ -77,7 +77,7 @@ func (w *world) leaveInOrder() {
 	w.until("all planners have ended", w.allEnded)
 }
 
-// owned says whether every partition is owned where the group gave it.
+// owned reports whether every partition is owned where the group gave it.
 func (w *world) owned() bool {
 	for p, slot := range w.owner {
 		if w.nodes[slot] == nil {
@@ -101,7 +101,7 @@ func (w *world) owned() bool {
 	return true
 }
 
-// allEnded says whether all processes that were ended have ended.
+// allEnded reports whether all processes that were ended have ended.
 func (w *world) allEnded() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,7 +171,7 @@ func (w *world) auditStore(what string, fs *disk.Disk, dir string, p int32, reco
 	return workload.Compare(what, want, have)
 }
 
-// released says whether the last owner of a journal's partition gave it up in order.
+// released reports whether the last owner of a journal's partition gave it up in order.
 func released(records []*events.Record) bool {
 	if len(records) == 0 {
 		return false

@@ -204,7 +204,7 @@ func (b *breach) histories(all []*calls.Call) (map[string]calls.History, []error
 	return calls.Histories(counting), errs
 }
 
-// mayBeTold says whether the record that an answer tells of counts, or was the
+// mayBeTold reports whether the record that an answer tells of counts, or was the
 // deposed owner's: of a command the one that decided it there, of a read any,
 // while the broken lease may last.
 func (b *breach) mayBeTold(c *calls.Call) bool {
@@ -257,7 +257,7 @@ func (b *breach) read(c *calls.Call, at events.Position, lawful bool) *calls.Cal
 	return &told
 }
 
-// about says whether a deposed owner may have answered a call.
+// about reports whether a deposed owner may have answered a call.
 func (d doubts) about(c *calls.Call) bool {
 	return slices.ContainsFunc(d, func(d doubt) bool { return c.Ended > d.from && c.Began <= d.to })
 }

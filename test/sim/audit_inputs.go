@@ -105,7 +105,7 @@ type command struct{ offset, stamp int64 }
 // stands in the log: what counts of one that was ahead is less.
 func commandOf(in *events.InputRef) command { return command{in.Offset, in.Stamp + in.Ahead} }
 
-// repeats says whether a command has the id of one that was decided before it was
+// repeats reports whether a command has the id of one that was decided before it was
 // read in its turn, in a generation.
 func repeats(k *kgo.Record, generation uint32, decided map[string][]*events.Record) bool {
 	var headers []events.Header

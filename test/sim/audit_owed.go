@@ -111,7 +111,7 @@ func (w *world) tooOld(written map[command]*kgo.Record, rec *events.Record) (key
 	return key, bad == nil
 }
 
-// astray says whether a forwarded command is decided nowhere, though its right
+// astray reports whether a forwarded command is decided nowhere, though its right
 // partition's log has lost nothing.
 func (w *world) astray(k *kgo.Record, decided map[string]bool) bool {
 	right, key, bad := w.commandOf(k)

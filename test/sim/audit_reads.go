@@ -35,7 +35,7 @@ func (w *world) auditReads(p int32, all []*calls.Call, records []*events.Record,
 	}
 }
 
-// tells says whether an answer is about the workflow, and not about the question.
+// tells reports whether an answer is about the workflow, and not about the question.
 func tells(c *calls.Call) bool {
 	return c.Reply.Refusal == nil || c.Reply.Refusal.Code == "not_found"
 }
@@ -118,7 +118,7 @@ func (r *reads) explain(id string, lawful func(*calls.Call) bool) {
 	}
 }
 
-// same says whether two answers tell the same of a workflow.
+// same reports whether two answers tell the same of a workflow.
 func same(a, b events.Reply) bool {
 	return (a.Refusal == nil) == (b.Refusal == nil) && bytes.Equal(a.Body, b.Body)
 }

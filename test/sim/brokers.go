@@ -27,14 +27,14 @@ type brokers interface {
 	stage(s *session, commit *kafka.Commit, member func(*kafka.Commit) error) error
 	// finish is EndTxn.
 	finish(s *session, commit bool) error
-	// quiet says whether the last transaction of an id is written to its end.
+	// quiet reports whether the last transaction of an id is written to its end.
 	quiet(id string) bool
 	// open are the ids whose transaction is open, in order.
 	open() []string
 	// overdue ends transactions that nobody ends in time.
 	overdue(now time.Time)
 
-	// readable says whether a reader at an offset, who knows an epoch of the log,
+	// readable reports whether a reader at an offset, who knows an epoch of the log,
 	// would be told something.
 	readable(at place, from int64, epoch int32) bool
 	// fetch are records that a read-committed reader sees from an offset on, marks

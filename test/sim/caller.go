@@ -148,7 +148,7 @@ func (u *caller) next(ctx context.Context) (events.Reply, error) {
 	}
 }
 
-// arrived says whether there is a reply, and keeps it.
+// arrived reports whether there is a reply, and keeps it.
 func (u *caller) arrived(at place) bool {
 	b := u.w.c.brokers
 	u.read = max(u.read, u.w.c.offset(at, starts)) // what is older nobody waits for

@@ -230,7 +230,7 @@ func (r *reader) PurgeTopicsFromConsuming(topics ...string) {
 	}
 }
 
-// remade says whether a topic is not the one that the reader knows.
+// remade reports whether a topic is not the one that the reader knows.
 func (r *reader) remade(topic string) bool { return r.ids[topic] != r.n.c.topics[topic].id }
 
 // PauseFetchPartitions implements partition.LogReader.

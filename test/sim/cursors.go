@@ -40,7 +40,7 @@ func (c *cluster) cursorTopics() []string {
 	return []string{c.names.Journal(), c.names.Inbox(), c.names.Commands()}
 }
 
-// moved says whether the group's offsets are others than the last checkpoint explains.
+// moved reports whether the group's offsets are others than the last checkpoint explains.
 func (w *world) moved(p int32) bool {
 	last, now := w.cursors.last[p], w.c.brokers.committed(w.c.names.PlannerGroup())
 	return !last.bare && slices.ContainsFunc(w.c.cursorTopics(), func(topic string) bool {

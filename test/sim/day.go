@@ -117,7 +117,7 @@ func (w *world) mislayCommands() {
 	}
 }
 
-// full says whether a checkpoint behind a record has everything.
+// full reports whether a checkpoint behind a record has everything.
 func full(k *kgo.Record) bool {
 	rec, err := journal.Decode(k)
 	if err != nil {

@@ -178,7 +178,7 @@ func (w *world) expire(rng *rand.Rand, at place) {
 	}
 }
 
-// promised says whether callers may have been told of what follows from inputs in a
+// promised reports whether callers may have been told of what follows from inputs in a
 // log that no record that counts has decided yet: by an owner that an operator's word
 // has deposed. Only the inputs themselves keep such a promise, so they are not lost too.
 func (w *world) promised(at place) bool {

@@ -170,7 +170,7 @@ func (n *node) frozen() bool {
 	return n.gate != nil
 }
 
-// silent says whether nothing that it asks is answered now.
+// silent reports whether nothing that it asks is answered now.
 func (n *node) silent() bool { return n.cutOff || n.frozen() }
 
 func (n *node) isDead() bool {
@@ -217,7 +217,7 @@ func (n *node) own(p int32) {
 	}
 }
 
-// leaving says whether an older claim on a partition has not ended yet.
+// leaving reports whether an older claim on a partition has not ended yet.
 func (n *node) leaving(p int32) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

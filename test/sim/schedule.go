@@ -154,7 +154,7 @@ func (w *world) happen(s *stream, o *op) {
 	}
 }
 
-// given says whether its client has given an operation up.
+// given reports whether its client has given an operation up.
 func (o *op) given() bool { return o.gone || o.ctx != nil && o.ctx.Err() != nil }
 
 // answer tells the client what became of its oldest operation.

@@ -91,7 +91,7 @@ func (w *world) stumble(p int32, rng *rand.Rand) {
 	}
 }
 
-// waits says whether who was given a partition waits for its lease.
+// waits reports whether who was given a partition waits for its lease.
 func (w *world) waits(p int32) bool {
 	n := w.nodes[w.owner[p]]
 	return n != nil && n.owners[p] != nil && n.owners[p].Status().State == partition.Waiting
@@ -117,7 +117,7 @@ func (n *node) takeover(p int32) error {
 	return nil
 }
 
-// misread says whether a reading of a log fails.
+// misread reports whether a reading of a log fails.
 func (n *node) misread(at place) error {
 	if s := &n.w.stumbles[at.partition]; at.topic == n.c.names.Authority() && s.reads > 0 && !n.w.calm {
 		s.reads--

@@ -47,12 +47,12 @@ type op struct {
 
 func (o *op) isReady() bool { return o.ready == nil || o.ready() }
 
-// partial says whether an operation is a part of a transaction, whose end is told.
+// partial reports whether an operation is a part of a transaction, whose end is told.
 func (o *op) partial() bool {
 	return o.what == "positions" || strings.HasPrefix(o.what, "produce ")
 }
 
-// quiet says whether what is asked changes nothing.
+// quiet reports whether what is asked changes nothing.
 func (s *stream) quiet() bool { return s.kind == question || s.kind == fetching }
 
 func (s *stream) String() string { return s.name }

@@ -170,7 +170,7 @@ const (
 	settledFor = time.Hour
 )
 
-// knows says whether a taker runs an attempt, or has settled it and takes a record of
+// knows reports whether a taker runs an attempt, or has settled it and takes a record of
 // it for a repetition (E2).
 func (t *taker) knows(token []byte, written, now time.Time) bool {
 	for _, e := range t.open {
@@ -251,7 +251,7 @@ func (t *taker) notify(e *execution) {
 	t.say(e, &events.TaskNotified{Token: e.task.Token, Channel: "sim", Executor: t.name}, func() { e.guarded = true })
 }
 
-// guards says whether a taker runs what no other will be given.
+// guards reports whether a taker runs what no other will be given.
 func (t *taker) guards() bool {
 	t.w.c.mu.Lock()
 	defer t.w.c.mu.Unlock()

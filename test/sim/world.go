@@ -231,7 +231,7 @@ func (w *world) start() {
 // meddling stands for the client that does what nobody should.
 const meddling = "meddling"
 
-// comes says whether a workflow's client is there. That others are not changes
+// comes reports whether a workflow's client is there. That others are not changes
 // nothing in what the seed decides about one: its plan, and what its faults are.
 func (w *world) comes(workflow string) bool { return !slices.Contains(w.o.Absent, workflow) }
 
@@ -301,7 +301,7 @@ func (w *world) soon(after time.Duration, f func(ctx context.Context) error) {
 	})
 }
 
-// busy says whether users still wait for something.
+// busy reports whether users still wait for something.
 func (w *world) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -128,7 +128,7 @@ func (a *accountant) one(ctx context.Context, id string, in input, way int) {
 	}
 }
 
-// try sends one start and says whether it was acknowledged.
+// try sends one start and reports whether it was acknowledged.
 func (a *accountant) try(ctx context.Context, c *client.Client, in input, o client.StartOptions) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
 	defer cancel()

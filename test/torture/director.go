@@ -198,7 +198,7 @@ const (
 	brokerExcuse = 30 * time.Second
 )
 
-// excused says whether a process may end by itself: its disk was full, or it has
+// excused reports whether a process may end by itself: its disk was full, or it has
 // just begun and the broker does not answer.
 func (r *director) excused(p *process, lived time.Duration) bool {
 	own, broker := r.trouble[slices.Index(r.d.processes, p)], r.trouble[0]

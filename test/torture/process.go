@@ -37,7 +37,7 @@ type ending struct {
 	err  error // nil: it ended with exit code 0
 }
 
-// running says whether a life has been started and its end not been taken note of.
+// running reports whether a life has been started and its end not been taken note of.
 func (p *process) running() bool { return p.cmd != nil }
 
 // start starts a life and does not wait until it is ready.

@@ -72,7 +72,7 @@ func (r *remains) row() rows.Key {
 	return rows.Key{Table: rows.Outbox, A: r.decided.Epoch, B: r.decided.Seq, C: r.number}
 }
 
-// before says whether an effect was decided before another one.
+// before reports whether an effect was decided before another one.
 func (r *remains) before(than *remains) bool {
 	return r.decided.Before(than.decided) || r.decided == than.decided && r.number < than.number
 }
@@ -155,7 +155,7 @@ func (l *lane) live() int {
 	return len(l.back) + len(l.list)
 }
 
-// supersedes says whether no newer summary of its workflow is in the memory of a lane.
+// supersedes reports whether no newer summary of its workflow is in the memory of a lane.
 // One whose place another one takes is out: the newer record is behind its own.
 func (p *Processor) supersedes(l *lane, left *remains) bool {
 	if l.newest == nil {
@@ -173,7 +173,7 @@ func (p *Processor) supersedes(l *lane, left *remains) bool {
 	return true
 }
 
-// outrun takes a summary that is in the memory of a lane for out, and says whether it was
+// outrun takes a summary that is in the memory of a lane for out, and reports whether it was
 // there. Its remains stay in the list and count no more.
 func (p *Processor) outrun(l *lane, left *remains) bool {
 	if l.newest[left.workflow] != *left {
@@ -200,7 +200,7 @@ func (p *Processor) thin(l *lane) {
 	}
 }
 
-// stillOpen says whether the attempt of a task that is aside may still need it.
+// stillOpen reports whether the attempt of a task that is aside may still need it.
 func (p *Processor) stillOpen(left *remains) bool {
 	if p.landed.Position.Before(left.decided) {
 		return true // there will be one

@@ -76,7 +76,7 @@ func (n *notes) take() []rows.Write {
 	return all
 }
 
-// isBeyond says whether an effect is to stay in the outbox alone. What comes back out of
+// isBeyond reports whether an effect is to stay in the outbox alone. What comes back out of
 // its turn is older and belongs to what is in memory: it was on its way, which is bounded.
 func (p *Processor) isBeyond(l *lane, o *Outgoing, left *remains) bool {
 	switch {
@@ -106,7 +106,7 @@ func (p *Processor) leaveBeyond(l *lane, left *remains) {
 	}
 }
 
-// newestBeyond makes a summary the newest of its workflow beyond memory, and says
+// newestBeyond makes a summary the newest of its workflow beyond memory, and reports
 // whether it is the first. The older one of the two is out.
 func (p *Processor) newestBeyond(left *remains) bool {
 	k := left.row()
@@ -148,7 +148,7 @@ func (p *Processor) noteBeyond(workflow string, row *beyondRow) {
 	}
 }
 
-// forgetBeyond takes a summary for one that is not beyond memory any more, and says
+// forgetBeyond takes a summary for one that is not beyond memory any more, and reports
 // whether it was.
 func (p *Processor) forgetBeyond(left *remains) bool {
 	old := p.beyondOf(left.workflow)
@@ -250,7 +250,7 @@ func (p *Processor) scanBeyond(l *lane) (found []remains, err error) {
 	return found, nil
 }
 
-// belongs says whether an effect in the outbox is of a lane. If its topic has got another
+// belongs reports whether an effect in the outbox is of a lane. If its topic has got another
 // number of partitions since, it may be: sent twice is better than not at all.
 func (p *Processor) belongs(l *lane, o *Outgoing) bool {
 	at := p.Log.Outlet(o)

@@ -103,7 +103,7 @@ func refusal(cmd *events.Command, code, message string) *events.CommandRefused {
 	return &events.CommandRefused{Command: cmd.Name, Code: code, Message: message}
 }
 
-// foreign says whether a key belongs to another partition.
+// foreign reports whether a key belongs to another partition.
 func (p *Processor) foreign(key []byte) bool {
 	return kafka.PartitionFor(key, p.Partitions) != p.Partition
 }

@@ -25,7 +25,7 @@ type decision struct {
 }
 
 // decide makes the record of one input, appends it and lets the next input see
-// its changes. It says whether there was anything to record.
+// its changes. It reports whether there was anything to record.
 func (p *Processor) decide(d *decision) bool {
 	f := p.inflight.new()
 	f.after = d.after
@@ -201,7 +201,7 @@ func (p *Processor) recordLimit() int {
 	return limit
 }
 
-// domain says whether a record is the machine's to apply. What concerns the
+// domain reports whether a record is the machine's to apply. What concerns the
 // partition itself is not.
 func domain(rec *events.Record) bool {
 	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, PartitionPrefix) {

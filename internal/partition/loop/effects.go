@@ -90,7 +90,7 @@ func (p *Processor) ReleaseAgain(o *Outgoing) {
 	}
 }
 
-// hold keeps an effect while the lease has not its margin, and says whether it
+// hold keeps an effect while the lease has not its margin, and reports whether it
 // did (E5).
 func (p *Processor) hold(o *Outgoing) bool {
 	if p.Leased() {

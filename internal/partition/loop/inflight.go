@@ -142,7 +142,7 @@ func (p *Processor) appended(a Appended) {
 	f.acked, f.mark.Offset = true, a.Offset
 }
 
-// Stalled says whether the oldest append has waited for longer than a lease. Then
+// Stalled reports whether the oldest append has waited for longer than a lease. Then
 // the lease is not renewed: what this owner cannot write another one may (O5).
 func (p *Processor) Stalled() bool {
 	return p.inflight.len() > 0 && p.clock.ran-p.inflight.all[0].ran > p.Settings.Lease

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Leased says whether the lease has its margin left: only then effects are
+// Leased reports whether the lease has its margin left: only then effects are
 // released and queries answered (E5).
 func (p *Processor) Leased() bool {
 	return p.Flaws.NoLease.On() || !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
@@ -38,7 +38,7 @@ func (p *Processor) Renew(r Renewed) {
 	}
 }
 
-// LeaseOver says whether the lease has run out. Then nothing is decided (O5): the clock
+// LeaseOver reports whether the lease has run out. Then nothing is decided (O5): the clock
 // may have jumped, and record time would never come back (J2).
 func (p *Processor) LeaseOver() bool { return !p.Flaws.NoLease.On() && p.lease.Expired(p.clock.now) }
 

@@ -37,7 +37,7 @@ func (p *Processor) horizon() int64 {
 	return p.inputs[events.FromCommands].stamp - p.Settings.Window.Milliseconds()
 }
 
-// forgotten says whether a command of this stamp is too old to be decided: the
+// forgotten reports whether a command of this stamp is too old to be decided: the
 // ledger may have forgotten it.
 func (p *Processor) forgotten(stamp int64) bool { return stamp < p.horizon() && !p.Flaws.NoWindow.On() }
 

@@ -41,7 +41,7 @@ type Bloom struct {
 // Note adds a workflow.
 func (b *Bloom) Note(workflow string) { b.add(xxhash.Sum64String(workflow)) }
 
-// Full says whether there were too many workflows for it.
+// Full reports whether there were too many workflows for it.
 func (b *Bloom) Full() bool { return b.full }
 
 const (

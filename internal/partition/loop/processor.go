@@ -135,7 +135,7 @@ func (p *Processor) decideAll() {
 	}
 }
 
-// room says whether the loop may run further ahead of acknowledgements, and of
+// room reports whether the loop may run further ahead of acknowledgements, and of
 // checkpoints.
 func (p *Processor) room() bool {
 	return p.fault == nil && !p.closing && !p.clock.wrong && !p.LeaseOver() && !p.pressed(p.inflight.bytes) &&
@@ -143,7 +143,7 @@ func (p *Processor) room() bool {
 		p.inflight.bytes+p.outside.bytes < p.Settings.InflightBytes
 }
 
-// pressed says whether checkpoints are so far behind, with so many bytes more, that
+// pressed reports whether checkpoints are so far behind, with so many bytes more, that
 // no input is taken until a part of one is out (C3).
 func (p *Processor) pressed(more int) bool {
 	return p.State.Dirty()+p.unwritten.bytes+more >= p.Settings.DirtyBytes
@@ -180,7 +180,7 @@ func (p *Processor) Pardon() { p.fault = nil }
 // Close ends the taking of inputs.
 func (p *Processor) Close() { p.closing = true }
 
-// Closing says whether no input is taken any more.
+// Closing reports whether no input is taken any more.
 func (p *Processor) Closing() bool { return p.closing }
 
 // Position is of the newest appended record.

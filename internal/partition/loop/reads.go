@@ -82,7 +82,7 @@ func (p *Processor) ends(e *Ends) {
 	p.readOn()
 }
 
-// shorter says whether an input log ends below where it had been read when its end
+// shorter reports whether an input log ends below where it had been read when its end
 // was asked for, and fails if so. It was made anew or lost its tail, and what reads it
 // has not noticed yet: an end of another log says nothing about how far this one is
 // read (E6, J5). One that has grown further again shows itself when it is read on; of one
@@ -134,7 +134,7 @@ func (r *reads) serve(round int) {
 	}
 }
 
-// readPast says whether everything that the input logs got up to t is decided:
+// readPast reports whether everything that the input logs got up to t is decided:
 // they are read to a record stamped then, or to an end seen then (J5).
 func (p *Processor) readPast(t int64) bool {
 	for _, s := range Inputs {
@@ -154,7 +154,7 @@ func (p *Processor) ask(q *events.Query) {
 	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds(), ready: p.Flaws.UnreadAnswers.On()})
 }
 
-// expired says whether nobody waits for an answer any more: by the clock of the
+// expired reports whether nobody waits for an answer any more: by the clock of the
 // day, which the asker has too. Record time may be ahead of it for ever, after a
 // clock was once (J2).
 func (p *Processor) expired(q *events.Query) bool {

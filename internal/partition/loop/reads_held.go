@@ -27,7 +27,7 @@ func (p *Processor) look() {
 	}
 }
 
-// late says whether a query waits that will not for long.
+// late reports whether a query waits that will not for long.
 func (p *Processor) late(w *waitingQuery) bool {
 	return !w.ready && w.q.Deadline > 0 && w.q.Deadline-p.clock.at.UnixMilli() <= lookBefore
 }
@@ -59,7 +59,7 @@ func (p *Processor) DecidedTo(end int64, err error) {
 	r.waiting = kept
 }
 
-// hidden says whether commands are known to reach further than they are read, as of
+// hidden reports whether commands are known to reach further than they are read, as of
 // a round.
 func (p *Processor) hidden(round int) bool {
 	for i := range p.reads.reached {

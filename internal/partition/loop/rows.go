@@ -213,7 +213,7 @@ func outgoing(k rows.Key, row *outboxRow) *Outgoing {
 	return o
 }
 
-// IsOf says whether a mark is of a record that is in its place: its bytes, what the
+// IsOf reports whether a mark is of a record that is in its place: its bytes, what the
 // leader was that took it, and that it is no younger than the newest stamp that was
 // read, where one was (of the inbox none is). An equal record that was written after
 // others were lost has another leader's epoch: every election raises that.

@@ -54,7 +54,7 @@ type State interface {
 // StoredRows are the rows that the store itself has: what is in memory only is not
 // among them, and what is read is not kept there.
 type StoredRows interface {
-	// Get reads the row at k into a zero row and says whether there is one.
+	// Get reads the row at k into a zero row and reports whether there is one.
 	Get(k rows.Key, into rows.Row) (bool, error)
 	rowScanner
 	// ScanTable visits all rows of a table in the order of their keys.

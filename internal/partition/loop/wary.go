@@ -39,7 +39,7 @@ func (p *Processor) Beware(marks Suspects, ends [Logs]int64) {
 	}
 }
 
-// IsWary says whether inputs that may end the process are still to come.
+// IsWary reports whether inputs that may end the process are still to come.
 func (p *Processor) IsWary() bool { return p.wary.on }
 
 // suspect notes an input that was in flight, and says why it is not decided: it has

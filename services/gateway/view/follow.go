@@ -65,7 +65,7 @@ func (v *View) fetch(ctx context.Context) (_ kgo.Fetches, idle error) {
 	return fetches, idle
 }
 
-// isPollEnd says whether a poll has no records because it was ended.
+// isPollEnd reports whether a poll has no records because it was ended.
 func isPollEnd(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -71,7 +71,7 @@ func positionOf(printed string) events.Position {
 	return p
 }
 
-// older says whether r is known to be of before the other; what has no position
+// older reports whether r is known to be of before the other; what has no position
 // is not.
 func (r row) older(other row) bool {
 	return r.known && other.known && !r.position.IsZero() && r.position.Before(other.position)

@@ -244,7 +244,7 @@ func (v *View) Close() error {
 	return v.closeStore()
 }
 
-// Alive says whether the follower's loop turns.
+// Alive reports whether the follower's loop turns.
 func (v *View) Alive(context.Context) error {
 	if still := time.Since(time.UnixMilli(v.turned.Load())); still > stuck {
 		return fmt.Errorf("the view has not moved for %s", still.Round(time.Second))

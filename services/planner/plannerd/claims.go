@@ -174,7 +174,7 @@ func (c *claims) statuses() []partition.Status {
 	return all
 }
 
-// settled says whether everything that was assigned is owned or blocked; with
+// settled reports whether everything that was assigned is owned or blocked; with
 // none it is only after the wait is over.
 func (c *claims) settled(over bool) bool {
 	all := c.statuses()

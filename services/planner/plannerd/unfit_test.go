@@ -133,7 +133,7 @@ func (s *sickbed) member() bool {
 			return family.GetMetric()[0].GetGauge().GetValue() == 1
 		}
 	}
-	s.w.t.Fatal("the planner does not say whether it is a member")
+	s.w.t.Fatal("the planner does not report whether it is a member")
 	return false
 }
 

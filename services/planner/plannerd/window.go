@@ -92,7 +92,7 @@ func topicSetting(ctx context.Context, cl *kgo.Client, topic, setting string) (s
 	return "", fmt.Errorf("the cluster does not tell %s of topic %s", setting, topic)
 }
 
-// forbidden says whether the cluster refused to tell.
+// forbidden reports whether the cluster refused to tell.
 func forbidden(err error) bool {
 	_, ok := errors.AsType[*kadm.AuthError](err)
 	return ok

@@ -124,7 +124,7 @@ func (b *board) current() runtime.Aggregate {
 	return b.aggregate
 }
 
-// alive says whether readiness is still being derived.
+// alive reports whether readiness is still being derived.
 func (b *board) alive(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

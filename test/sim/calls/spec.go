@@ -171,7 +171,7 @@ func (a account) commanded(c *Call, code string) (account, bool) {
 	})
 }
 
-// may says whether something holds in a state that the workflow can come to alone, up to
+// may reports whether something holds in a state that the workflow can come to alone, up to
 // a record.
 func (a account) may(until events.Position, holds func(string) bool) bool {
 	return slices.ContainsFunc(a.alone(a.status, until), holds)

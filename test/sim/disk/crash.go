@@ -32,7 +32,7 @@ func (d *Disk) CrashWithin(below string, syncs int, seed uint64) {
 	d.crash = &crash{below: below, syncs: syncs, seed: seed}
 }
 
-// Crashed says whether the crash that was prepared has happened.
+// Crashed reports whether the crash that was prepared has happened.
 func (d *Disk) Crashed() bool {
 	d.crashing.Lock()
 	defer d.crashing.Unlock()

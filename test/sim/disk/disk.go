@@ -71,7 +71,7 @@ func (d *Disk) wait() {
 // Refused says how many writes found no room.
 func (d *Disk) Refused() int { return int(d.refused.Load()) }
 
-// Rotten says whether bytes on it, or on a disk that it is a copy of, were
+// Rotten reports whether bytes on it, or on a disk that it is a copy of, were
 // changed: a store on it may be found so, and wiped, at any time.
 func (d *Disk) Rotten() bool { return d.rotten }
 

@@ -25,7 +25,7 @@ func (d *Disk) Rot(tables bool) error {
 	return errors.Join(errs...)
 }
 
-// Flip changes one bit of one file, and Cut takes the end off one; each says
+// Flip changes one bit of one file, and Cut takes the end off one; each reports
 // whether there was a file to damage.
 func (d *Disk) Flip(rng *rand.Rand) (bool, error) {
 	return d.damage(rng, func(b []byte) []byte {

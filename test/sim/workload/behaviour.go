@@ -90,7 +90,7 @@ func (l *Ledger) Complain(err error) {
 	l.bad = append(l.bad, err)
 }
 
-// Executed says whether an executor, or with "" anybody, ran an attempt.
+// Executed reports whether an executor, or with "" anybody, ran an attempt.
 func (l *Ledger) Executed(id attemptID, executor string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *Component) Result(input json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(fmt.Sprint(c.Compute(weight))), nil
 }
 
-// Async says whether attempts may be published together with their record.
+// Async reports whether attempts may be published together with their record.
 func (c *Component) Async() bool { return c.needs["execution_mode"] == "async" }
 
 // WeightOf undoes what the definition did to the arriving value.

@@ -160,7 +160,7 @@ func (c *conduct) event(rec *events.Record, e events.Event) {
 	}
 }
 
-// cancels says whether a record cancels its workflow.
+// cancels reports whether a record cancels its workflow.
 func cancels(rec *events.Record) bool {
 	return slices.ContainsFunc(rec.Events, func(e events.Event) bool { _, ok := e.(*events.WorkflowCancelled); return ok })
 }

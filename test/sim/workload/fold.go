@@ -117,7 +117,7 @@ func disarm(tx *rows.Tx, rec *events.Record) {
 	}
 }
 
-// OfMachine says whether a record is of its workflow, and not about an input
+// OfMachine reports whether a record is of its workflow, and not about an input
 // that the machine never saw, or the partition itself.
 func OfMachine(rec *events.Record) bool {
 	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {

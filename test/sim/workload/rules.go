@@ -17,7 +17,7 @@ type rule struct {
 	fields  fields
 }
 
-// verdict says whether a rule fits a component.
+// verdict reports whether a rule fits a component.
 type verdict int
 
 const (
