@@ -4,8 +4,8 @@
  * ./check runs the model and its mutations. Letters (J1, O2, ...) are laws of the
  * partition log, as in ARCHITECTURE.md.
  *
- * A reign is what begins with a fence and ends with a fault, a crash or a
- * goodbye; reign r has the transactional id's producer epoch r. A planner is a
+ * A tenure is what begins with a fence and ends with a fault, a crash or a
+ * goodbye; tenure r has the transactional id's producer epoch r. A planner is a
  * process with a store. Every step of a planner is atomic; between any two steps
  * anything else may happen, and whatever a planner has sent may arrive later.
  */
@@ -14,22 +14,22 @@
 #ifndef PLANNERS
 #define PLANNERS 2
 #endif
-#ifndef REIGNS
-#define REIGNS 3 /* fences before the calm */
+#ifndef TENURES
+#define TENURES 3 /* fences before the calm */
 #endif
 #ifndef WORK
-#define WORK 1 /* inputs that one reign decides */
+#define WORK 1 /* inputs that one tenure decides */
 #endif
 #ifndef RENEWALS
-#define RENEWALS 1 /* checkpoints of one reign that may count */
+#define RENEWALS 1 /* checkpoints of one tenure that may count */
 #endif
 #ifdef CALM
-#define FENCES (REIGNS + 1)
+#define FENCES (TENURES + 1)
 #else
-#define FENCES REIGNS
+#define FENCES TENURES
 #endif
 #define LOG (FENCES * (WORK + 2)) /* takeover, inputs, goodbye; at most 15 */
-#define IDS (FENCES + 1)          /* reigns count from 1 */
+#define IDS (FENCES + 1)          /* tenures count from 1 */
 
 #define BIT(o) (1 << (o))
 #define UPTO(o) ((1 << ((o) + 1)) - 1)
@@ -47,29 +47,29 @@
 #define DONE 2    /* the broker has committed it */
 #define REFUSED 3 /* PRODUCER_FENCED */
 
-/* The broker: the journal. An entry is 8 * reign + seq; seq 0 is a takeover. */
+/* The broker: the journal. An entry is 8 * tenure + seq; seq 0 is a takeover. */
 byte log[LOG];
 byte size;
 byte fence;               /* newest producer epoch of the transactional id */
-byte open;                /* reign whose transaction is open; 0: none */
+byte open;                /* tenure whose transaction is open; 0: none */
 bit took[IDS];            /* its takeover is committed */
-byte epoch[IDS];          /* that the reign claims; its takeover replaces the one before */
+byte epoch[IDS];          /* that the tenure claims; its takeover replaces the one before */
 byte base[IDS];           /* number of its first input */
 byte sent[IDS];           /* records it has sent after the takeover */
 byte landed[IDS];         /* how many of these have an outcome */
 byte lost[IDS];           /* bit s: the record with seq s was not written */
 byte bye[IDS];            /* seq of AuthorityReleased; 0: none */
 byte stale[IDS];          /* seq of AuthorityMarkedStale, an operator's command; 0: none */
-byte host[IDS];           /* planner of the reign */
+byte host[IDS];           /* planner of the tenure */
 
 /* The broker: changelog, committed offsets, authority. */
 short logRows;            /* workflow rows: the inputs whose changes are in them */
 short logKeys;            /* partition keys: the records that are in them */
 byte logFrom;             /* replay-from: the first offset to replay */
 byte position;            /* committed offset of the inputs */
-byte authReign, authTerm; /* the lease as published */
+byte authTenure, authTerm; /* the lease as published */
 
-/* Time: terms of a reign's lease that have run out. The takeover grants the
+/* Time: terms of a tenure's lease that have run out. The takeover grants the
  * first, each renewal one more. An owner's margin and the bounded difference of
  * clocks make that the owner sees the end of a term no later than others do. */
 byte ended[IDS];
@@ -78,16 +78,16 @@ byte ended[IDS];
  * properties. */
 short law;                /* lawful records, by offset */
 byte sure;                /* the log is decided below this offset */
-byte nowEpoch, nowSeq, nowReign, inputs;
+byte nowEpoch, nowSeq, nowTenure, inputs;
 
 /* Planners. */
 typedef Planner {
-	byte phase, reign;
+	byte phase, tenure;
 	/* the state: workflow rows and partition keys, and where the journal is read to */
 	short rows, keys;
 	short clean;          /* rows that are known to be in the changelog (C2) */
 	byte place, e, s;     /* the filter: epoch and seq of the last lawful record */
-	byte holder;          /* reign that holds the lease by the journal; 0: free */
+	byte holder;          /* tenure that holds the lease by the journal; 0: free */
 	bit marked;           /* the lease is marked stale */
 	byte until;           /* last term published, if the holder's */
 	byte known;           /* serving: the last term that the owner counts on */
@@ -119,13 +119,13 @@ hidden short m;
 #define CLEAN(set) 0 /* all rows go into every checkpoint */
 #endif
 #ifdef NO_MARGIN
-#define LEASED(p) (pl[p].reign != 0)
+#define LEASED(p) (pl[p].tenure != 0)
 #else
-#define LEASED(p) (pl[p].known >= ended[pl[p].reign])
+#define LEASED(p) (pl[p].known >= ended[pl[p].tenure])
 #endif
 #define OWNS(p) (pl[p].phase == SERVING && LEASED(p))
-/* The last term that a reign was granted. */
-#define GRANTED(x) (authReign == x -> authTerm : 0)
+/* The last term that a tenure was granted. */
+#define GRANTED(x) (authTenure == x -> authTerm : 0)
 
 #define OPEN_AT(o) (open && log[o] == 8 * open)
 
@@ -147,7 +147,7 @@ inline truth() {
 			r = log[sure] / 8; q = log[sure] % 8;
 			if
 			:: q == 0 && took[r] && epoch[r] == nowEpoch + 1 ->
-				nowEpoch = epoch[r]; nowSeq = 0; nowReign = r;
+				nowEpoch = epoch[r]; nowSeq = 0; nowTenure = r;
 				law = law | BIT(sure);
 				/* E5: whoever takes over finds nobody who still releases effects. */
 				n = 0;
@@ -160,8 +160,8 @@ inline truth() {
 			:: q > 0 && epoch[r] == nowEpoch && q == nowSeq + 1 ->
 				nowSeq = q;
 				law = law | BIT(sure);
-				/* O1: what counts was written by the reign that took over. */
-				assert(r == nowReign);
+				/* O1: what counts was written by the tenure that took over. */
+				assert(r == nowTenure);
 				if
 				:: q != bye[r] ->
 					inputs++;
@@ -178,7 +178,7 @@ inline truth() {
 	}
 }
 
-/* fold applies the record at offset o of reign r and seq q: lease and state. */
+/* fold applies the record at offset o of tenure r and seq q: lease and state. */
 inline fold() {
 	if
 	:: q == 0 -> me.holder = r; me.marked = 0
@@ -268,14 +268,14 @@ inline write() {
 	me.diskRows = me.rows; me.diskKeys = me.keys; me.diskClean = me.clean
 }
 
-/* wipe forgets what a reign has in memory. What it has sent stays on its way. */
+/* wipe forgets what a tenure has in memory. What it has sent stays on its way. */
 inline wipe() {
-	me.phase = IDLE; me.reign = 0; me.rows = 0; me.keys = 0; me.clean = 0;
+	me.phase = IDLE; me.tenure = 0; me.rows = 0; me.keys = 0; me.clean = 0;
 	me.place = 0; me.e = 0; me.s = 0; me.holder = 0; me.marked = 0; me.until = 0;
 	me.known = 0; me.settled = 0; me.check = NONE; me.due = 0; me.from = 0
 }
 
-/* forget drops what no longer matters of a reign that has ended. */
+/* forget drops what no longer matters of a tenure that has ended. */
 inline forget(x) {
 	lost[x] = 0;
 	if
@@ -286,7 +286,7 @@ inline forget(x) {
 
 inline discard() { me.diskRows = 0; me.diskKeys = 0; me.diskClean = 0; me.diskCheck = 0 }
 
-/* ends ends a reign in order. How much is in the store by then is decided here:
+/* ends ends a tenure in order. How much is in the store by then is decided here:
  * nobody else reads it, so that it may be decided late. */
 inline ends() {
 #ifdef STORE
@@ -296,7 +296,7 @@ inline ends() {
 	fi;
 #endif
 	d_step {
-		forget(me.reign); wipe();
+		forget(me.tenure); wipe();
 #ifndef STORE
 		discard()
 #endif
@@ -326,10 +326,10 @@ inline abort() {
 	truth()
 }
 
-/* fenceOff is InitProducerID: it ends what an older reign left open (O1). */
+/* fenceOff is InitProducerID: it ends what an older tenure left open (O1). */
 inline fenceOff() {
 	fence++;
-	me.reign = fence;
+	me.tenure = fence;
 	host[fence] = i;
 	abort()
 }
@@ -374,7 +374,7 @@ inline load() {
 inline lookUp() {
 	d_step {
 		if
-		:: me.holder && me.holder == authReign -> me.until = authTerm
+		:: me.holder && me.holder == authTenure -> me.until = authTerm
 		:: else -> me.until = 0
 		fi
 	}
@@ -402,7 +402,7 @@ inline lookout() {
 #elif defined(WAIT_FOR_RELEASE)
 #define FREE (!me.holder || host[me.holder] == i)
 #else
-/* One's own older reign is over: an instance that never runs twice (O2). */
+/* One's own older tenure is over: an instance that never runs twice (O2). */
 #define FREE (!me.holder || host[me.holder] == i || ended[me.holder] > me.until)
 #endif
 
@@ -413,11 +413,11 @@ inline readBack() {
 	d_step {
 		n = 0;
 		do
-		:: log[n] != 8 * me.reign -> n++
+		:: log[n] != 8 * me.tenure -> n++
 		:: else -> break
 		od;
 #ifdef NO_READ_BACK
-		me.e = epoch[me.reign]; me.s = 0; me.holder = me.reign;
+		me.e = epoch[me.tenure]; me.s = 0; me.holder = me.tenure;
 		me.keys = me.keys | BIT(n); me.place = n + 1;
 #else
 		if
@@ -436,7 +436,7 @@ inline began() {
 		r = 0;
 		do
 		:: r < PLANNERS ->
-			assert(r == i || pl[r].phase < SERVING || epoch[pl[r].reign] != epoch[me.reign]);
+			assert(r == i || pl[r].phase < SERVING || epoch[pl[r].tenure] != epoch[me.tenure]);
 			r++
 		:: else -> break
 		od;
@@ -477,14 +477,14 @@ inline rowsOf(set, w) {
 inline succeed() {
 	readBack();
 	if
-	:: me.e == epoch[me.reign] && me.s == 0 && me.holder == me.reign ->
+	:: me.e == epoch[me.tenure] && me.s == 0 && me.holder == me.tenure ->
 		began(); o = 0; n = 0;
 		write();
 		me.phase = SERVING; me.until = 0; me.marked = 0;
 #ifdef POSITIONS_FROM_OFFSETS
-		base[me.reign] = position + 1
+		base[me.tenure] = position + 1
 #else
-		d_step { count(me.keys, n); base[me.reign] = n + 1; n = 0 }
+		d_step { count(me.keys, n); base[me.tenure] = n + 1; n = 0 }
 #endif
 	:: else -> n = 0; ends()
 	fi
@@ -494,15 +494,15 @@ proctype planner(byte i) {
 end:	do
 	/* --- claiming ------------------------------------------------------- */
 #ifdef RESTORE_BEFORE_FENCE
-	:: atomic { me.phase == IDLE && fence < REIGNS && !calm && TURN(i) ->
+	:: atomic { me.phase == IDLE && fence < TENURES && !calm && TURN(i) ->
 		if
 		:: i == begun -> begun++
 		:: else
 		fi;
 		load(); lookUp(); me.phase = LOADED }
-	:: atomic { me.phase == LOADED && fence < REIGNS -> fenceOff(); me.phase = WAITING }
+	:: atomic { me.phase == LOADED && fence < TENURES -> fenceOff(); me.phase = WAITING }
 #else
-	:: atomic { me.phase == IDLE && fence < REIGNS && !calm && TURN(i) ->
+	:: atomic { me.phase == IDLE && fence < TENURES && !calm && TURN(i) ->
 		if
 		:: i == begun -> begun++
 		:: else
@@ -510,44 +510,44 @@ end:	do
 		fenceOff(); load(); lookUp(); me.phase = WAITING }
 #ifdef CALM
 	:: atomic { me.phase == IDLE && calm && i == 0 ->
-		/* Liveness: after the last fault one more reign is enough. */
+		/* Liveness: after the last fault one more tenure is enough. */
 		assert(fence < FENCES);
 		fenceOff(); load(); lookUp(); me.phase = WAITING }
 #endif
 #endif
 	:: atomic { me.phase == WAITING && me.place < size && !OPEN_AT(me.place) -> lookout() }
 	:: atomic { me.phase == WAITING && FREE ->
-		epoch[me.reign] = me.e + 1;
+		epoch[me.tenure] = me.e + 1;
 #ifdef NO_FENCED_TAKEOVER
-		append(8 * me.reign); took[me.reign] = 1; truth(); succeed()
+		append(8 * me.tenure); took[me.tenure] = 1; truth(); succeed()
 #else
 		if
-		:: me.reign == fence -> append(8 * me.reign); open = me.reign; me.phase = OPENED
-		:: else -> epoch[me.reign] = 0; ends()
+		:: me.tenure == fence -> append(8 * me.tenure); open = me.tenure; me.phase = OPENED
+		:: else -> epoch[me.tenure] = 0; ends()
 		fi
 #endif
 	}
 	:: atomic { me.phase == OPENED ->
 		if
-		:: me.reign == fence && open == me.reign ->
-			took[me.reign] = 1; open = 0; truth(); succeed()
+		:: me.tenure == fence && open == me.tenure ->
+			took[me.tenure] = 1; open = 0; truth(); succeed()
 		:: else -> ends()
 		fi }
 
 	/* --- serving -------------------------------------------------------- */
-	:: atomic { me.phase == SERVING && me.check != REFUSED && sent[me.reign] < WORK ->
-		sent[me.reign]++;
+	:: atomic { me.phase == SERVING && me.check != REFUSED && sent[me.tenure] < WORK ->
+		sent[me.tenure]++;
 #ifdef MARKS
 		if
-		:: stale[me.reign] == 0 -> stale[me.reign] = sent[me.reign]
+		:: stale[me.tenure] == 0 -> stale[me.tenure] = sent[me.tenure]
 		:: skip
 		fi
 #endif
 	}
-	:: atomic { me.phase == SERVING && me.settled < landed[me.reign] ->
+	:: atomic { me.phase == SERVING && me.settled < landed[me.tenure] ->
 		me.settled++;
 		if
-		:: lost[me.reign] & BIT(me.settled) -> /* J1: a failed append ends the reign */
+		:: lost[me.tenure] & BIT(me.settled) -> /* J1: a failed append ends the tenure */
 #ifndef NO_POISON
 			ends()
 #endif
@@ -555,7 +555,7 @@ end:	do
 			d_step {
 				o = 0;
 				do
-				:: log[o] != 8 * me.reign + me.settled -> o++
+				:: log[o] != 8 * me.tenure + me.settled -> o++
 				:: else -> break
 				od;
 				me.keys = me.keys | BIT(o);
@@ -607,15 +607,15 @@ end:	do
 #ifdef CHECKPOINT_WITHOUT_FENCE
 		:: true ->
 #else
-		:: me.reign == fence ->
+		:: me.tenure == fence ->
 #endif
 			d_step {
 				logRows = logRows | me.due; logKeys = me.diskKeys; logFrom = me.from;
 				/* O1, O5: the lease is renewed by nobody but the newest claimant. */
 #ifndef CHECKPOINT_WITHOUT_FENCE
-				assert(me.reign == fence);
+				assert(me.tenure == fence);
 #endif
-				authReign = me.reign; authTerm = me.known + 1;
+				authTenure = me.tenure; authTerm = me.known + 1;
 				/* O1, C1: a checkpoint has lawful records only, all of them that
 				 * come before its marks. */
 				top(logKeys, n);
@@ -658,9 +658,9 @@ end:	do
 		fi }
 	/* Revoked, or deposed but alive (O2, C4): all that was appended is settled,
 	 * AuthorityReleased is sent, and nothing more. */
-	:: atomic { me.phase == SERVING && me.settled == sent[me.reign] &&
+	:: atomic { me.phase == SERVING && me.settled == sent[me.tenure] &&
 		(me.check == REFUSED || (me.check == NONE && !calm)) ->
-		sent[me.reign]++; bye[me.reign] = sent[me.reign]; ends() }
+		sent[me.tenure]++; bye[me.tenure] = sent[me.tenure]; ends() }
 	:: atomic { me.phase == SERVING && !LEASED(i) -> ends() } /* O5: expired */
 
 	/* --- dying ---------------------------------------------------------- */
@@ -671,7 +671,7 @@ end:	do
 	od
 }
 
-/* network lets arrive what a reign has sent, at any later time, in the order of
+/* network lets arrive what a tenure has sent, at any later time, in the order of
  * its producer; or fails it, alone. */
 proctype network(byte x) {
 end:	do
@@ -680,19 +680,19 @@ end:	do
 		if
 		:: append(8 * x + landed[x]); truth();
 			if
-			:: pl[host[x]].reign != x -> forget(x)
+			:: pl[host[x]].tenure != x -> forget(x)
 			:: else
 			fi
-		:: !calm && pl[host[x]].reign == x -> lost[x] = lost[x] | BIT(landed[x])
+		:: !calm && pl[host[x]].tenure == x -> lost[x] = lost[x] | BIT(landed[x])
 		fi }
 	od
 }
 
 /* clock ends terms of the lease that is held, and transactions that last too long. */
-#define SAFE (calm && pl[0].phase == SERVING && pl[0].reign == nowReign) /* renews in time */
+#define SAFE (calm && pl[0].phase == SERVING && pl[0].tenure == nowTenure) /* renews in time */
 proctype clock() {
 end:	do
-	:: atomic { nowReign && ended[nowReign] <= GRANTED(nowReign) && !SAFE -> ended[nowReign]++ }
+	:: atomic { nowTenure && ended[nowTenure] <= GRANTED(nowTenure) && !SAFE -> ended[nowTenure]++ }
 	:: atomic { open && !calm -> abort() }
 	od
 }
@@ -714,7 +714,7 @@ proctype peace() {
 		od
 	}
 	/* Liveness: when nothing more can happen, planner 0 is the lawful owner. */
-	timeout -> assert(pl[0].phase == SERVING && nowReign == pl[0].reign)
+	timeout -> assert(pl[0].phase == SERVING && nowTenure == pl[0].tenure)
 }
 #endif
 

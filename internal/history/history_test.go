@@ -48,8 +48,8 @@ func takeover(epoch uint64) *events.Record {
 	return r
 }
 
-// journalOfTwoReigns holds workflow w among others, and records of a deposed owner.
-func journalOfTwoReigns(t *testing.T) (*brokertest.Cluster, history.Run) {
+// journalOfTwoTenures holds workflow w among others, and records of a deposed owner.
+func journalOfTwoTenures(t *testing.T) (*brokertest.Cluster, history.Run) {
 	c := brokertest.Start(t, topics.Options{})
 	write(t, c,
 		takeover(1),
@@ -83,7 +83,7 @@ func collect(t *testing.T, c *brokertest.Cluster, run history.Run, from history.
 }
 
 func TestHistoryPassesOverVoidRecordsAndOtherWorkflows(t *testing.T) {
-	c, run := journalOfTwoReigns(t)
+	c, run := journalOfTwoTenures(t)
 	all, items := collect(t, c, run, history.Cursor{}, events.Position{Epoch: 2, Seq: 4})
 	want := []string{"WorkflowStarted", "InputAccepted", "RunnableReady", "RunnableDispatched", "RunnableCompleted", "WorkflowIdle"}
 	if !slices.Equal(all, want) {
@@ -160,7 +160,7 @@ func TestInputsWithoutEffectAreCountedBehindTheFirst(t *testing.T) {
 }
 
 func TestHistoryWithoutEndFollowsWhatIsAppended(t *testing.T) {
-	c, run := journalOfTwoReigns(t)
+	c, run := journalOfTwoTenures(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var last string
@@ -177,7 +177,7 @@ func TestHistoryWithoutEndFollowsWhatIsAppended(t *testing.T) {
 }
 
 func TestHistoryThatRetentionHasTakenIsGone(t *testing.T) {
-	c, run := journalOfTwoReigns(t)
+	c, run := journalOfTwoTenures(t)
 	offsets := kadm.Offsets{}
 	offsets.Add(kadm.Offset{Topic: c.Topics.Journal(), Partition: 0, At: 4})
 	if _, err := kadm.NewClient(c.Admin(t)).DeleteRecords(t.Context(), offsets); err != nil {

@@ -81,7 +81,7 @@ const mostHeard = 64
 
 // askLosses finds out which records of the input logs are gone unread, and whether an
 // operator accepts that. It comes before the takeover: who is blocked owns nothing.
-func (r *reign) askLosses(ctx context.Context) error {
+func (r *tenure) askLosses(ctx context.Context) error {
 	if r.host.Flaws.SilentLosses.On() {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (r *reign) askLosses(ctx context.Context) error {
 
 // loss is what is gone unread of an input log; nil: nothing. Of a topic that was made anew
 // nothing is known to be.
-func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
+func (r *tenure) loss(ctx context.Context, s events.Source) (*LossError, error) {
 	l := r.proc.Input(s)
 	if l.Row.Remade || len(l.Row.TopicID) > 0 && !bytes.Equal(l.Row.TopicID, r.id.of(s)) {
 		return nil, nil
@@ -120,7 +120,7 @@ func (r *reign) loss(ctx context.Context, s events.Source) (*LossError, error) {
 
 // accepted looks for an operator's word about a loss of an input log; without one the
 // loss is its error.
-func (r *reign) accepted(ctx context.Context, s events.Source, loss *LossError) error {
+func (r *tenure) accepted(ctx context.Context, s events.Source, loss *LossError) error {
 	word, err := r.heardOf(ctx, loss, r.proc.Input(events.FromCommands).Next, func(w *heardWord) bool {
 		return r.proc.Undecided(w.cmd, w.stamp)
 	})
@@ -138,7 +138,7 @@ func (r *reign) accepted(ctx context.Context, s events.Source, loss *LossError) 
 
 // heardOf is the first word about a loss, said in commands from an offset on, that counts;
 // nil if there is none.
-func (r *reign) heardOf(ctx context.Context, loss *LossError, undecided int64, counts func(*heardWord) bool) (*events.Command, error) {
+func (r *tenure) heardOf(ctx context.Context, loss *LossError, undecided int64, counts func(*heardWord) bool) (*events.Command, error) {
 	if err := r.hear(ctx, undecided); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (r *reign) heardOf(ctx context.Context, loss *LossError, undecided int64, c
 
 // hear reads what operators have said of losses in commands, which nobody decides yet,
 // from an offset on.
-func (r *reign) hear(ctx context.Context, undecided int64) error {
+func (r *tenure) hear(ctx context.Context, undecided int64) error {
 	h, topic := &r.o.heard, r.host.names.Commands()
 	if !bytes.Equal(h.topic, r.id.commands) {
 		*h = acceptances{topic: r.id.commands}
@@ -183,7 +183,7 @@ func (r *reign) hear(ctx context.Context, undecided int64) error {
 
 // wordOf is a command to the partition itself, or nil for any other record. One that
 // cannot be read is rejected in its turn.
-func (r *reign) wordOf(k *kgo.Record) *events.Command {
+func (r *tenure) wordOf(k *kgo.Record) *events.Command {
 	if !strings.HasPrefix(string(k.Key), loop.PartitionPrefix) || string(k.Key) != events.PartitionWorkflow(r.o.p) {
 		return nil
 	}

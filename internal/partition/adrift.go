@@ -12,7 +12,7 @@ const (
 // says who owns a partition, the group only who may claim it. So an owner goes on for
 // as long as it can renew its lease: it can until whoever the group has given the
 // partition to has fenced it (O1), and then releases the lease (O2). It claims nothing
-// while it is adrift: it ends with its reign. One that does not own is dropped. Adrift
+// while it is adrift: it ends with its tenure. One that does not own is dropped. Adrift
 // reports whether the owner goes on.
 func (o *Owner) Adrift() bool {
 	if o.Status().State != Owning || !o.mooring.CompareAndSwap(moored, adrift) {
@@ -28,7 +28,7 @@ func (o *Owner) Moor() bool {
 	return o.mooring.CompareAndSwap(adrift, moored) || o.mooring.Load() == moored
 }
 
-// sink ends an owner without a reign that is adrift: it may not begin another. It reports
+// sink ends an owner without a tenure that is adrift: it may not begin another. It reports
 // whether it has ended so.
 func (o *Owner) sink() bool {
 	return o.mooring.CompareAndSwap(adrift, sunk) || o.mooring.Load() == sunk

@@ -42,9 +42,9 @@ func TestO5AnOwnerThatIsAdriftGoesOnUntilAnotherClaims(t *testing.T) {
 	})
 }
 
-// One that is given its partition again is as it was: what ends its reign lets it
+// One that is given its partition again is as it was: what ends its tenure lets it
 // begin another.
-func TestAnOwnerThatIsMooredAgainReignsAgain(t *testing.T) {
+func TestAnOwnerThatIsMooredAgainServesAgain(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		a := r.start("a", 0)
 		defer a.leave()
@@ -53,7 +53,7 @@ func TestAnOwnerThatIsMooredAgainReignsAgain(t *testing.T) {
 		if !o.Adrift() || !o.Moor() || !o.Moor() {
 			t.Fatal("the owner did not go on")
 		}
-		r.do("_partition/0", "force_release", `{"by":"an operator","why":"to see it reign again"}`)
+		r.do("_partition/0", "force_release", `{"by":"an operator","why":"to see it serve again"}`)
 		for o.Status().Epoch == epoch || o.Status().State != Owning {
 			<-time.After(100 * time.Millisecond)
 		}

@@ -288,7 +288,7 @@ func TestO5AHungAppendHoldsNoPartition(t *testing.T) {
 		}
 		lease := r.settings.Complete().Lease
 		if took := time.Since(began); took < lease || took > 2*lease+lease/2 {
-			t.Errorf("the reign ended after %s, with a lease of %s", took, lease)
+			t.Errorf("the tenure ended after %s, with a lease of %s", took, lease)
 		}
 		a.owners[0].lost() // it would try again
 		r.over = nil
@@ -329,7 +329,7 @@ func (p regressingProducer) Produce(ctx context.Context, k *kgo.Record, done fun
 	})
 }
 
-// What the journal has lost is found by who recovers: the reign ends, and begins
+// What the journal has lost is found by who recovers: the tenure ends, and begins
 // anew under another epoch.
 func TestAJournalThatGoesBackIsRecovered(t *testing.T) {
 	inBubble(t, func(r *rig) {

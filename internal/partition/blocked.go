@@ -14,7 +14,7 @@ import (
 
 // tell publishes why nobody serves the partition, if an operator has to act. The
 // first checkpoint of the next owner takes it back.
-func (r *reign) tell(ctx context.Context, err error) {
+func (r *tenure) tell(ctx context.Context, err error) {
 	blocked := r.o.blockedBy(err)
 	if blocked == nil || ctx.Err() != nil {
 		return
@@ -27,7 +27,7 @@ func (r *reign) tell(ctx context.Context, err error) {
 // publishBlocked writes the partition's last record again, with the reason. It does so
 // behind the fence: the lease in it is the last one, and stays as it was (O1). A record
 // that cannot be read is left alone: how long its lease lasts is not known.
-func (r *reign) publishBlocked(ctx context.Context, reason string) error {
+func (r *tenure) publishBlocked(ctx context.Context, reason string) error {
 	last, err := r.lastPublished(ctx)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (r *reign) publishBlocked(ctx context.Context, reason string) error {
 }
 
 // lastPublished is the partition's last record in authority; nil if there is none.
-func (r *reign) lastPublished(ctx context.Context) (*kgo.Record, error) {
+func (r *tenure) lastPublished(ctx context.Context) (*kgo.Record, error) {
 	return r.read.last(ctx, r.host.names.Authority(), r.o.p, authorityKey(r.o.p))
 }
 

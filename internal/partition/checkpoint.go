@@ -21,7 +21,7 @@ const flushEvery = 10 * time.Second
 // owner's loop. Its fields are the owner's; the goroutine that writes has a job
 // of its own.
 type checkpointer struct {
-	r       *reign
+	r       *tenure
 	running sync.WaitGroup
 	busy    bool
 	all     bool // everything is due: the graceful end, or what a restart does not know
@@ -35,7 +35,7 @@ type checkpointer struct {
 	cursors   []cursorRow     // as last committed
 	at        events.Position // the last record of the last one
 	covered   int64           // nothing of the journal below counts that is behind at; 0: it is not known
-	said      []byte          // the marker as a part of this reign has committed it
+	said      []byte          // the marker as a part of this tenure has committed it
 	told      int64           // of the journal, as the planners' group has it: where its cursor is; nowhere: it has none, or that is not known
 	floor     journal.Mark    // replay-from as a part has committed it: no later one goes back behind it
 	full      time.Time       // of the last one of everything
@@ -45,9 +45,9 @@ type checkpointer struct {
 	result    error
 }
 
-// begin starts a reign's checkpoints. After a recovery all that is dirty is due:
+// begin starts a tenure's checkpoints. After a recovery all that is dirty is due:
 // which workflows asked for it before is not known.
-func (c *checkpointer) begin(r *reign) {
+func (c *checkpointer) begin(r *tenure) {
 	c.r, c.all = r, true
 	c.ctx, c.stop = context.WithCancel(r.log.ctx)
 	c.flushed = time.Now()
@@ -336,7 +336,7 @@ func (c *checkpointer) failed(p *loop.Processor, j *job, err error) {
 		}
 	case kafka.TooLarge, kafka.Failed, kafka.Unknown: // what it means is in the error
 	}
-	if kafka.IsTooLarge(err) { // the next reign's client splits its batches smaller
+	if kafka.IsTooLarge(err) { // the next tenure's client splits its batches smaller
 		p.Fail(err)
 		return
 	}

@@ -23,7 +23,7 @@ import (
 // that dies in between would leave workflows that are newer than the partition's
 // keys.) An owner of rows that does not fit into one part goes through a redo log.
 type job struct {
-	r      *reign
+	r      *tenure
 	snap   *store.Snapshot
 	began  time.Time
 	due    map[string]struct{}
@@ -215,7 +215,7 @@ func (j *job) commit() *kafka.Commit {
 
 // commitOf is the cursor that a marker commits; nil for one that goes without, as it
 // does where there is no member, or no time left.
-func (r *reign) commitOf(m *marker, until time.Time) *kafka.Commit {
+func (r *tenure) commitOf(m *marker, until time.Time) *kafka.Commit {
 	h := r.host
 	member, generation := h.Member()
 	late := !until.IsZero() && !time.Now().Before(until)

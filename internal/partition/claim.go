@@ -20,7 +20,7 @@ const waitStep = 100 * time.Millisecond
 
 // claim takes the partition over with one fenced record (O2) and reads the
 // journal up to it (O3). By a wrong clock a lease would seem to have run out (J2).
-func (r *reign) claim(ctx context.Context) error {
+func (r *tenure) claim(ctx context.Context) error {
 	if err := r.host.clock.agrees(ctx); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (r *reign) claim(ctx context.Context) error {
 // unhidden waits until no transaction is open in the journal: what is appended
 // behind one nobody reads, a takeover neither. The fence has ended those of older
 // owners; another producer's keeps the partition blocked.
-func (r *reign) unhidden(ctx context.Context) error {
+func (r *tenure) unhidden(ctx context.Context) error {
 	topic := r.host.names.Journal()
 	for began := time.Now(); ; sleep(ctx, waitStep) {
 		end, err := ask(ctx, r.host.adm.ListEndOffsets, topic, r.o.p)
@@ -76,7 +76,7 @@ func (r *reign) unhidden(ctx context.Context) error {
 
 // publishedUntil is the end of the lease as its owner renewed it last. After the
 // fence nobody can renew it any more (O1).
-func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
+func (r *tenure) publishedUntil(ctx context.Context) (int64, error) {
 	last, err := r.lastPublished(ctx)
 	if err != nil || last == nil {
 		return 0, err
@@ -95,7 +95,7 @@ func (r *reign) publishedUntil(ctx context.Context) (int64, error) {
 // be of its owner: it was renewed before the fence, and so before now, and a
 // renewal lasts as long as an acquisition of its owner does. That may be longer
 // than this claimant's own: settings differ while they are changed.
-func (r *reign) unreadUntil(why error) int64 {
+func (r *tenure) unreadUntil(why error) int64 {
 	until := r.host.Clock.Now().UnixMilli() + max(r.term(), r.host.Settings.Lease.Milliseconds())
 	r.o.logger.Warn("the published lease is unreadable, it is waited out", "error", why, "until", time.UnixMilli(until))
 	return until
@@ -103,7 +103,7 @@ func (r *reign) unreadUntil(why error) int64 {
 
 // term is how long (ms) a lease of the present owner lasts, by the record of its
 // acquisition. It is 0 if nobody owns.
-func (r *reign) term() int64 {
+func (r *tenure) term() int64 {
 	i := slices.IndexFunc(r.epochs, func(e epochRow) bool { return e.Epoch == r.proc.Lease().Epoch })
 	if i < 0 {
 		return 0
@@ -127,7 +127,7 @@ func publishedLease(value []byte) (runtime.Lease, error) {
 // waited out. An operator's release in commands ends the wait (O2). However far
 // ahead the owner's clock was, it ends a term after the fence: the owner renewed
 // before that, for a term that it counts from then on (J2).
-func (r *reign) await(ctx context.Context, until int64) error {
+func (r *tenure) await(ctx context.Context, until int64) error {
 	fenced := time.Now()
 	held, term := r.proc.Lease(), r.term()
 	look := lookout{r: r}
@@ -153,7 +153,7 @@ func (r *reign) await(ctx context.Context, until int64) error {
 }
 
 // excluded reports whether a lease keeps this owner out now.
-func (r *reign) excluded(l runtime.Lease, until int64) bool {
+func (r *tenure) excluded(l runtime.Lease, until int64) bool {
 	s := r.host.Settings
 	switch {
 	case !l.Held(), l.Owner == r.host.Owner, s.BrokerIsOurs:
@@ -166,7 +166,7 @@ func (r *reign) excluded(l runtime.Lease, until int64) bool {
 
 // lookout follows journal and commands of a partition that another one holds.
 type lookout struct {
-	r        *reign
+	r        *tenure
 	commands int64 // read so far
 	began    bool
 }
@@ -211,7 +211,7 @@ func (l *lookout) command(k *kgo.Record) error {
 
 // takeOver appends the one record that makes this owner the lawful one, in a
 // transaction of the fenced id, and returns its offset (O2).
-func (r *reign) takeOver(ctx context.Context) (int64, error) {
+func (r *tenure) takeOver(ctx context.Context) (int64, error) {
 	p := r.proc
 	p.Tick()
 	s := r.host.Settings
@@ -240,7 +240,7 @@ func (r *reign) takeOver(ctx context.Context) (int64, error) {
 
 // heed records the operator's word with the takeover, so that the command is a
 // repetition when it is read in its turn.
-func (r *reign) heed(rec *events.Record) {
+func (r *tenure) heed(rec *events.Record) {
 	if r.word == nil {
 		return
 	}

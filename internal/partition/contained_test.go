@@ -132,10 +132,10 @@ func (r *rig) passes(what string, is func() bool) {
 	r.t.Fatalf("within a minute it did not happen: %s", what)
 }
 
-// A defect that the router meets while it reads for all partitions ends their reigns,
+// A defect that the router meets while it reads for all partitions ends their tenures,
 // as what they were handed may have a gap, and no process: all are owned again, and
 // what was fetched is decided.
-func TestAPanicOfTheRouterEndsReignsOnly(t *testing.T) {
+func TestAPanicOfTheRouterEndsTenuresOnly(t *testing.T) {
 	for _, call := range []string{"poll", "pause", "remove"} {
 		t.Run(call, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
@@ -241,8 +241,8 @@ func TestAPanicOfAnAskerIsAQuestionThatFailed(t *testing.T) {
 	}
 }
 
-// A defect of what an owner has found out beside its loop ends its reign.
-func TestAPanicBesideTheLoopEndsAReign(t *testing.T) {
+// A defect of what an owner has found out beside its loop ends its tenure.
+func TestAPanicBesideTheLoopEndsATenure(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		var shared *defectiveShared
 		r.over = func(c Cluster) Cluster { shared = newDefectiveShared(c); return shared }
@@ -304,9 +304,9 @@ func (p defectiveProducer) Produce(ctx context.Context, k *kgo.Record, done func
 }
 
 // A defect that an answer of the clients of all partitions brings out, in a goroutine
-// of theirs, or the timer of waiting summaries, ends the reign that it is for, and no
+// of theirs, or the timer of waiting summaries, ends the tenure that it is for, and no
 // process: nothing that was to go out is missing.
-func TestAPanicOfAnAnswerEndsAReign(t *testing.T) {
+func TestAPanicOfAnAnswerEndsATenure(t *testing.T) {
 	for _, call := range []string{"answer of journal", "answer of effects", "answer of summaries", "timer of summaries"} {
 		t.Run(call, func(t *testing.T) {
 			inBubbleOf(t, 2, func(r *rig) {

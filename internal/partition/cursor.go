@@ -67,7 +67,7 @@ func (m *marker) cursor() cursor {
 // went without positions, or the difference is shown. The journal has the last word:
 // recovery goes on by it and by the checkpoint, unless the cursor knows of a
 // journal that is longer than the one that there is.
-func (r *reign) compareCursor(ctx context.Context) error {
+func (r *tenure) compareCursor(ctx context.Context) error {
 	r.check.told = nowhere
 	if r.host.Flaws.BlindCursor.On() {
 		return nil
@@ -98,7 +98,7 @@ func (r *reign) compareCursor(ctx context.Context) error {
 
 // differ says in which offsets the committed cursor is not that of the last
 // checkpoint; "": in none.
-func (r *reign) differ(got, want cursor) string {
+func (r *tenure) differ(got, want cursor) string {
 	var all []string
 	for i, topic := range r.host.cursorTopics() {
 		if got[i] != want[i] {
@@ -115,8 +115,8 @@ func offset(at int64) string {
 	return fmt.Sprintf("offset %d", at)
 }
 
-// warn logs what an operator should know, and shows it as long as the reign lasts.
-func (r *reign) warn(what, found string) {
+// warn logs what an operator should know, and shows it as long as the tenure lasts.
+func (r *tenure) warn(what, found string) {
 	r.o.logger.Warn(what, "found", found)
 	r.notes = append(r.notes, what+": "+found)
 }
@@ -125,7 +125,7 @@ func (r *reign) warn(what, found string) {
 // pending, as the fence has ended those of older owners; only its marks may still be
 // on their way, and are waited for. A coordinator that is away does not hold a
 // recovery up for long.
-func (r *reign) committed(ctx context.Context, group string) (cursor, error) {
+func (r *tenure) committed(ctx context.Context, group string) (cursor, error) {
 	ctx, stop := context.WithTimeout(ctx, r.host.Settings.Lease/4)
 	defer stop()
 	for {
@@ -139,7 +139,7 @@ func (r *reign) committed(ctx context.Context, group string) (cursor, error) {
 	}
 }
 
-func (r *reign) committedNow(ctx context.Context, group string) (cursor, error) {
+func (r *tenure) committedNow(ctx context.Context, group string) (cursor, error) {
 	c := uncommitted()
 	all, err := r.host.adm.FetchOffsets(kadm.RequireStable(ctx), group)
 	if errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed anything

@@ -108,14 +108,14 @@ func overCursors(t *testing.T, f func(r *cursors)) {
 			}
 		})
 		r.adder()
-		x.reigned()
+		x.ownedAWhile()
 		f(x)
 	})
 }
 
-// reigned lets an owner serve a while, and returns what it has published before it
+// ownedAWhile lets an owner serve a while, and returns what it has published before it
 // left.
-func (r *cursors) reigned() runtime.Record {
+func (r *cursors) ownedAWhile() runtime.Record {
 	r.t.Helper()
 	s := r.start("a", 0)
 	s.await(Owning)
@@ -193,7 +193,7 @@ func noted(rec runtime.Record) (all []string) {
 func TestTheCommittedCursorIsTheOneThatIsPublished(t *testing.T) {
 	overCursors(t, func(r *cursors) {
 		for range 2 {
-			rec := r.reigned()
+			rec := r.ownedAWhile()
 			if n := noted(rec); n != nil {
 				t.Errorf("nobody has touched the offsets: %q", n)
 			}
@@ -222,7 +222,7 @@ func TestACommittedCursorThatWasMovedIsShownAndNotObeyed(t *testing.T) {
 		r.delete(inbox)
 		r.reset(journal, 0)
 		at := r.committed(commands)
-		got := noted(r.reigned())
+		got := noted(r.ownedAWhile())
 		if len(got) != 1 {
 			t.Fatalf("%q is shown, want one note", got)
 		}
@@ -238,7 +238,7 @@ func TestACommittedCursorThatWasMovedIsShownAndNotObeyed(t *testing.T) {
 		if n := r.said.count(CursorDiffers); n != 1 {
 			t.Errorf("the log has it %d times", n)
 		}
-		if n := noted(r.reigned()); n != nil {
+		if n := noted(r.ownedAWhile()); n != nil {
 			t.Errorf("the next checkpoint has committed offsets again: %q", n)
 		}
 		s := r.start("a", 0)
@@ -254,11 +254,11 @@ func TestACheckpointWithoutPositionsExplainsOlderOnes(t *testing.T) {
 	overCursors(t, func(r *cursors) {
 		before := r.committed(r.names.Commands())
 		r.c.set(false, true)
-		r.reigned()
+		r.ownedAWhile()
 		if at := r.committed(r.names.Commands()); at != before {
 			t.Fatalf("commands is committed at %d, want %d as before", at, before)
 		}
-		rec := r.reigned()
+		rec := r.ownedAWhile()
 		if n := noted(rec); n != nil {
 			t.Errorf("the checkpoint went without positions, and yet: %q", n)
 		}

@@ -137,7 +137,7 @@ func (p failingProducer) Produce(ctx context.Context, k *kgo.Record, done func(*
 	}
 }
 
-// A timer whose record could not be appended fires in the next reign, and one whose
+// A timer whose record could not be appended fires in the next tenure, and one whose
 // record was written after all does not fire again (J1, J5).
 func TestATimerWhoseAppendFailsFiresOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
@@ -156,7 +156,7 @@ func TestATimerWhoseAppendFailsFiresOnce(t *testing.T) {
 				how <- written
 				<-time.After(10 * time.Second)
 				if got := a.owners[0].Status(); got.State != Owning || got.Epoch != 2 {
-					t.Fatalf("the partition is %+v, want it owned by a second reign", got)
+					t.Fatalf("the partition is %+v, want it owned by a second tenure", got)
 				}
 				if sum, open := r.query("timed"); sum != -3_000_000 || open != 0 {
 					t.Errorf("sum is %d with %d open: want one firing each of three timers", sum, open)

@@ -25,7 +25,7 @@ import (
 // and journal at the same time. One to which nothing comes does not count (turn.go).
 const recoveriesAtOnce = 8
 
-// retryPause is how long a failed reign, question or checkpoint waits.
+// retryPause is how long a failed tenure, question or checkpoint waits.
 const retryPause = 250 * time.Millisecond
 
 // leaseTries is how many brokers that hang one after the other an owner may meet

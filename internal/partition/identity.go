@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// identity is which cluster and topics a reign is about: stores and positions
+// identity is which cluster and topics a tenure is about: stores and positions
 // are worth nothing on others of the same names. It is never changed.
 type identity struct {
 	cluster                  string
@@ -31,7 +31,7 @@ func (i identity) same(as identity, s events.Source) bool { return bytes.Equal(i
 // reidentify asks again, behind the wait for a lease: inputs may have been made anew
 // meanwhile, and the takeover names them. What was loaded is of no use if the journal
 // was.
-func (r *reign) reidentify(ctx context.Context) error {
+func (r *tenure) reidentify(ctx context.Context) error {
 	now, err := r.host.identify(ctx)
 	if err != nil {
 		return err

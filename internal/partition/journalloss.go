@@ -24,7 +24,7 @@ import (
 
 // journalLoss is that the journal, which was known to reach an offset, lacks what the
 // state needs from another one on.
-func (r *reign) journalLoss(needs, reached int64, what string) error {
+func (r *tenure) journalLoss(needs, reached int64, what string) error {
 	from := min(needs, r.span.End)
 	to := max(reached, r.span.End, from+1)
 	return &LossError{Partition: r.o.p, Log: events.JournalLog, From: from, To: to,
@@ -33,7 +33,7 @@ func (r *reign) journalLoss(needs, reached int64, what string) error {
 
 // outlived says why a store is not used that holds more than the journal has: its
 // journal was given up. Else that is a loss.
-func (r *reign) outlived(ctx context.Context) (why string, err error) {
+func (r *tenure) outlived(ctx context.Context) (why string, err error) {
 	newest, err := r.newest(ctx)
 	if err != nil {
 		return "", err
@@ -44,13 +44,13 @@ func (r *reign) outlived(ctx context.Context) (why string, err error) {
 	return "", r.journalLoss(r.span.End, r.known, fmt.Sprintf("ends at offset %d, before offset %d that the store of this planner holds", r.span.End, r.known-1))
 }
 
-// errGivenUp ends a reign whose state rests on what is given up: the next one begins
+// errGivenUp ends a tenure whose state rests on what is given up: the next one begins
 // with the checkpoint.
 var errGivenUp = errors.New("the journal is given up as far as an operator has accepted, the state is made again from the last checkpoint")
 
 // orGoOn looks for the operator's word about a loss of the journal, and obeys it.
 // Without one the loss stays its error.
-func (r *reign) orGoOn(ctx context.Context, err error) error {
+func (r *tenure) orGoOn(ctx context.Context, err error) error {
 	var loss *LossError
 	if !errors.As(err, &loss) {
 		return err
@@ -71,7 +71,7 @@ func (r *reign) orGoOn(ctx context.Context, err error) error {
 }
 
 // giveUp goes on from a checkpoint, nil being none, without the journal behind it.
-func (r *reign) giveUp(ctx context.Context, loss *LossError, m *marker, word *events.Command) error {
+func (r *tenure) giveUp(ctx context.Context, loss *LossError, m *marker, word *events.Command) error {
 	if m == nil {
 		m = &marker{}
 	}
@@ -115,7 +115,7 @@ func (r *reign) giveUp(ctx context.Context, loss *LossError, m *marker, word *ev
 }
 
 // storedEpoch is the newest epoch that the store knows, if it is open.
-func (r *reign) storedEpoch() uint64 {
+func (r *tenure) storedEpoch() uint64 {
 	if r.store == nil {
 		return 0
 	}
@@ -125,7 +125,7 @@ func (r *reign) storedEpoch() uint64 {
 // lastLease is the epoch of the lease that was published last. While that lasts the
 // partition may be served by who does not know of the loss: no other one knows so
 // from the journal.
-func (r *reign) lastLease(ctx context.Context) (epoch uint64, err error) {
+func (r *tenure) lastLease(ctx context.Context) (epoch uint64, err error) {
 	last, err := r.lastPublished(ctx)
 	if err != nil || last == nil {
 		return 0, err
@@ -147,7 +147,7 @@ type survivor struct {
 	time     int64 // Unix ms
 }
 
-func (r *reign) survivor(ctx context.Context) (survivor, error) {
+func (r *tenure) survivor(ctx context.Context) (survivor, error) {
 	place, err := r.journal.Begin(ctx, r.o.p)
 	if err != nil {
 		return survivor{}, err
@@ -163,7 +163,7 @@ func (r *reign) survivor(ctx context.Context) (survivor, error) {
 
 // givenUp refuses the record of an accepted loss of the journal for a state that does
 // not rest on the checkpoint alone: it is thrown away.
-func (r *reign) givenUp(rec *events.Record) error {
+func (r *tenure) givenUp(rec *events.Record) error {
 	if _, ok := loop.About(rec).(*events.JournalLost); !ok || r.proc.Position() == (events.Position{Epoch: rec.Position.Epoch}) {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (r *reign) givenUp(rec *events.Record) error {
 // agrees refuses a store of before that has never heard of what the changelog has: the
 // journal by which it went on has been given up, and who reads what is left of it
 // passes over the record that says so.
-func (r *reign) agrees() error {
+func (r *tenure) agrees() error {
 	m := r.marker
 	if m == nil || !r.reused || !bytes.Equal(m.Topic, r.id.journal) || !r.place.Filter.Last().Before(m.Applied.Position) {
 		return nil
@@ -181,8 +181,8 @@ func (r *reign) agrees() error {
 	return r.throwAway()
 }
 
-// throwAway makes the next reign restore its store from the changelog.
-func (r *reign) throwAway() error {
+// throwAway makes the next tenure restore its store from the changelog.
+func (r *tenure) throwAway() error {
 	m := r.store.Marks()
 	m.Complete = false
 	if err := r.store.SetMarks(m); err != nil {

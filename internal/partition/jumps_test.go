@@ -40,7 +40,7 @@ func (x uncheckpointedTxn) Run(ctx context.Context, records []*kgo.Record, commi
 	return x.Txn.Run(ctx, records, commit)
 }
 
-// A checkpoint's cursor is of before a jump, also for whoever reigns next on a
+// A checkpoint's cursor is of before a jump, also for whoever owns the partition next on a
 // store that has the jump, and whose checkpoints failed since.
 func TestJ3ACursorFromBeforeAJumpIsOfNoUseBehindIt(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -107,9 +107,9 @@ func TestACommandInThePlaceOfADroppedOneIsNoticed(t *testing.T) {
 			"nothing was dropped, all is there": {loop.Reached{Next: 2, Last: print(at(1))}, true},
 		} {
 			l := loop.InputLog{Next: c.Next, Last: c.Last, Row: loop.PositionRow{Next: 2, Digest: loop.DigestOf(at(1))}}
-			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &loop.Processor{}}
-			*reign.proc.Input(events.FromCommands) = l
-			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
+			tenure := &tenure{o: &Owner{}, host: a.Host, read: read, proc: &loop.Processor{}}
+			*tenure.proc.Input(events.FromCommands) = l
+			e, resume, err := tenure.inspect(context.Background(), events.FromCommands)
 			r.must(err)
 			if cut, ok := e.(*events.InputLogTruncated); ok == c.same || ok && (resume != 2 || cut.Resume != 2) {
 				t.Errorf("%s: said %+v, to be read on at %d", what, e, resume)
@@ -130,10 +130,10 @@ func TestAnEqualCommandInThePlaceOfADecidedOneIsNoticed(t *testing.T) {
 		k, err := read.one(context.Background(), r.names.Commands(), 0, 0)
 		r.must(err)
 		for late, same := range map[int64]bool{0: true, 1: false} {
-			reign := &reign{o: &Owner{}, host: a.Host, read: read, proc: &loop.Processor{}}
-			l := reign.proc.Input(events.FromCommands)
+			tenure := &tenure{o: &Owner{}, host: a.Host, read: read, proc: &loop.Processor{}}
+			l := tenure.proc.Input(events.FromCommands)
 			l.Next, l.Row = 1, loop.PositionRow{Next: 1, Digest: loop.DigestOf(k), Time: k.Timestamp.UnixMilli() - late}
-			e, resume, err := reign.inspect(context.Background(), events.FromCommands)
+			e, resume, err := tenure.inspect(context.Background(), events.FromCommands)
 			r.must(err)
 			if _, ok := e.(*events.InputLogTruncated); ok == same || resume != 0 {
 				t.Errorf("stamped %d ms after the one that was read: said %+v, to be read on at %d", late, e, resume)

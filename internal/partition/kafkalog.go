@@ -21,7 +21,7 @@ type kafkaLog struct {
 	host    *Host
 	p       int32
 	box     *mailbox
-	journal Producer // of this reign
+	journal Producer // of this tenure
 }
 
 var _ loop.Log = (*kafkaLog)(nil)

@@ -15,7 +15,7 @@ func isLater(err error) bool {
 }
 
 // halt publishes why a tenure ends that has met what a newer program has written.
-func (r *reign) halt(ctx context.Context, err error) error {
+func (r *tenure) halt(ctx context.Context, err error) error {
 	read, bad := newReader(r.host.Cluster, r.host.adm) // that of the recovery is closed
 	if bad != nil {
 		return errors.Join(err, bad)

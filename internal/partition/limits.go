@@ -10,11 +10,11 @@ import (
 	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
-// tooLarge is the end of a reign whose journal or changelog takes less than it did:
+// tooLarge is the end of a tenure whose journal or changelog takes less than it did:
 // the broker's limit was lowered. A batch is refused whole, however small its records
-// are; so the limit is found out, and the next reign has clients that heed it. What
+// are; so the limit is found out, and the next tenure has clients that heed it. What
 // it decides that does not fit is refused (J4).
-func (r *reign) tooLarge(ctx context.Context, err error) error {
+func (r *tenure) tooLarge(ctx context.Context, err error) error {
 	h := r.host
 	var txn *kafka.TxnError
 	if errors.As(err, &txn) {

@@ -38,7 +38,7 @@ func TestJ4ALowerLimitOfTheJournalRefusesOnlyWhatIsLarger(t *testing.T) {
 	})
 }
 
-// The same of the changelog: the next reign's checkpoints fit.
+// The same of the changelog: the next tenure's checkpoints fit.
 func TestC3ALowerLimitOfTheChangelogIsHeeded(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		s := r.start("a", 0)

@@ -84,7 +84,7 @@ func (r *rig) dieBeforeEffects(p int32, event string, send func()) *site {
 	return b
 }
 
-func TestAForwardedCommandSurvivesAReignThatEndsBeforeItServes(t *testing.T) {
+func TestAForwardedCommandSurvivesATenureThatEndsBeforeItServes(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")
 		wrong := (p + 1) % r.n
@@ -100,7 +100,7 @@ func TestAForwardedCommandSurvivesAReignThatEndsBeforeItServes(t *testing.T) {
 	})
 }
 
-func TestALetterSurvivesAReignThatEndsBeforeItServes(t *testing.T) {
+func TestALetterSurvivesATenureThatEndsBeforeItServes(t *testing.T) {
 	for event, c := range map[string]struct{ workflow, body string }{
 		"InputRejected":       {"cursed", `{no json`},
 		"WorkflowQuarantined": {"cursed", `{"input":7}`},

@@ -33,20 +33,20 @@ type Status struct {
 }
 
 // Owner is the claim of this process on one partition, from its assignment to
-// its end. It reigns, and after a fault recovers and reigns again.
+// its end. It has a tenure, and after a fault another one.
 type Owner struct {
 	host   *Host
 	p      int32
 	logger *slog.Logger
 	status atomic.Pointer[Status]
-	cause  atomic.Pointer[error] // why the last reign has ended; nil while it owns
+	cause  atomic.Pointer[error] // why the last tenure has ended; nil while it owns
 	turned atomic.Int64          // ns since the host began, when the loop has turned last
 
 	lost     context.CancelFunc // stop at once
 	revoke   chan struct{}      // closed: stop gracefully
 	revoked  atomic.Bool
 	mooring  atomic.Int32 // moored, adrift or sunk
-	panicked string       // where the last reign met a defect; "": it did not
+	panicked string       // where the last tenure met a defect; "": it did not
 	done     chan struct{}
 
 	said  string      // the reason that was logged last; empty: it was owned since
@@ -92,7 +92,7 @@ func (o *Owner) Drop() {
 // Ended is closed when the owner has ended.
 func (o *Owner) Ended() <-chan struct{} { return o.done }
 
-// Revoke ends the reign gracefully: inputs stop, appends finish, a checkpoint is
+// Revoke ends the tenure gracefully: inputs stop, appends finish, a checkpoint is
 // written and the lease released (O5). When ctx ends first, the owner is dropped.
 func (o *Owner) Revoke(ctx context.Context) {
 	if o.revoked.CompareAndSwap(false, true) {
@@ -119,7 +119,7 @@ func (o *Owner) set(state string, epoch uint64, why string) {
 	o.status.Store(&Status{Partition: o.p, State: state, Epoch: epoch, Why: why})
 }
 
-// run reigns until the partition is given up.
+// run has one tenure after another until the partition is given up.
 func (o *Owner) run(ctx context.Context) {
 	defer close(o.done)
 	defer o.host.exit(o)
@@ -127,12 +127,12 @@ func (o *Owner) run(ctx context.Context) {
 	defer o.set(Ended, 0, "")
 	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load() && !o.sink(); {
 		began := time.Now()
-		err := caught(o.logger, o.host.Stats, func() error { return o.reign(ctx) })
+		err := caught(o.logger, o.host.Stats, func() error { return o.hold(ctx) })
 		if err == nil || ctx.Err() != nil || o.revoked.Load() {
 			return
 		}
 		if o.sink() {
-			o.logger.Warn("the reign of an owner that the group does not know ends", "cause", err)
+			o.logger.Warn("the tenure of an owner that the group does not know ends", "cause", err)
 			return
 		}
 		if time.Since(began) > 10*time.Second || errors.Is(err, errGivenUp) {
@@ -187,9 +187,9 @@ type BlockedError struct{ Reason string }
 
 func (e *BlockedError) Error() string { return e.Reason }
 
-// reign is one recovery and what follows it, up to its end. Nil means that the
+// hold is one tenure: a recovery and what follows it, up to its end. Nil means that the
 // partition was given up in order.
-func (o *Owner) reign(ctx context.Context) error {
+func (o *Owner) hold(ctx context.Context) error {
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
 	// Until the partition is claimed there is nothing to end gracefully.
@@ -216,7 +216,7 @@ func (o *Owner) reign(ctx context.Context) error {
 
 // approach waits until the partition is free and takes it over. What is before that
 // ends with before.
-func (r *reign) approach(ctx, before context.Context) error {
+func (r *tenure) approach(ctx, before context.Context) error {
 	if err := r.compareCursor(before); err != nil {
 		return r.orGoOn(before, err)
 	}
@@ -230,8 +230,8 @@ func (r *reign) approach(ctx, before context.Context) error {
 	return r.claim(ctx)
 }
 
-// reign is the working state of one recovery and the reign after it.
-type reign struct {
+// tenure is the working state of one recovery and the ownership after it.
+type tenure struct {
 	o       *Owner
 	host    *Host
 	txn     Txn
@@ -240,14 +240,14 @@ type reign struct {
 	proc    *loop.Processor
 	box     *mailbox
 	log     *kafkaLog
-	end     context.CancelFunc // of what the reign sends
+	end     context.CancelFunc // of what the tenure sends
 	read    *reader
 	journal *journal.Reader // never closed: what it reads from is the host's
 	turn    *turn
 	id      identity
 	place   journal.Place // in the journal: what is replayed
 	covered int64         // below this offset the journal need have nothing behind what the store has
-	broken  func(error)   // ends the reign: the store is worth nothing
+	broken  func(error)   // ends the tenure: the store is worth nothing
 	span    span          // of the journal, as of the recovery
 	epochs  []epochRow
 	began   time.Time
@@ -262,14 +262,14 @@ type reign struct {
 	ends    [loop.Logs]int64 // of the inputs, as of the acquisition
 	notes   []string         // what an operator should know
 
-	suspects *suspects // the file that says that the reign has not ended in order
+	suspects *suspects // the file that says that the tenure has not ended in order
 
 	check  checkpointer
 	trim   trimmer
 	beside sync.WaitGroup // what runs beside the loop
 }
 
-func (r *reign) close() {
+func (r *tenure) close() {
 	r.end()
 	r.host.latest.forget(r.log)
 	r.host.queues.forget(r.log)

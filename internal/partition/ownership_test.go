@@ -96,10 +96,10 @@ func TestO2AnotherOwnersLeaseIsWaitedOut(t *testing.T) {
 
 // killOwnerAfter kills an owner that has renewed its lease in authority only, and
 // says when.
-func (r *rig) killOwnerAfter(p int32, reign time.Duration) time.Time {
+func (r *rig) killOwnerAfter(p int32, tenure time.Duration) time.Time {
 	a := r.start("a", p)
 	a.await(Owning)
-	<-time.After(reign)
+	<-time.After(tenure)
 	a.kill()
 	return time.Now()
 }

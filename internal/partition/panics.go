@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
-// PanicError is a defect outside of decisions: it ends a reign or a question, and no
+// PanicError is a defect outside of decisions: it ends a tenure or a question, and no
 // process.
 type PanicError struct {
 	Value string
@@ -56,8 +56,8 @@ func keep(ctx context.Context, logger *slog.Logger, stats *loop.Stats, run func(
 // keepPauseMost bounds how long what meets defects again and again rests.
 const keepPauseMost = 5 * time.Second
 
-// alongside runs f beside the loop of a reign. A defect that it meets ends the reign.
-func (r *reign) alongside(f func()) {
+// alongside runs f beside the loop of a tenure. A defect that it meets ends the tenure.
+func (r *tenure) alongside(f func()) {
 	r.beside.Go(func() {
 		if err := caught(r.o.logger, r.host.Stats, func() error { f(); return nil }); err != nil {
 			r.box.do(func(p *loop.Processor) { p.Fail(err) })
@@ -66,7 +66,7 @@ func (r *reign) alongside(f func()) {
 }
 
 // within runs what a client of the process or a timer calls. A defect that it meets
-// ends the reign that it is for.
+// ends the tenure that it is for.
 func (l *kafkaLog) within(f func()) {
 	if err := caught(l.host.logger, l.host.Stats, func() error { f(); return nil }); err != nil {
 		l.box.do(func(p *loop.Processor) { p.Fail(err) })
@@ -91,7 +91,7 @@ func panicPlace() string {
 	}
 }
 
-// blocking says of the end of a reign whether an operator has to decide, and
+// blocking says of the end of a tenure whether an operator has to decide, and
 // remembers the defect that it met.
 func (o *Owner) blocking(err error) *BlockedError {
 	blocked := o.blockedBy(err)
@@ -103,7 +103,7 @@ func (o *Owner) blocking(err error) *BlockedError {
 	return blocked
 }
 
-// blockedBy is what keeps the next reign from being any better than one that ended
+// blockedBy is what keeps the next tenure from being any better than one that ended
 // in this way; nil: it may be.
 func (o *Owner) blockedBy(err error) *BlockedError {
 	var blocked *BlockedError

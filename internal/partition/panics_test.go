@@ -43,9 +43,9 @@ func (c defectiveCluster) Txn(p int32) (Txn, error) {
 	return txn, err
 }
 
-// A panic outside of decisions ends a reign and nothing else. One that repeats at the
+// A panic outside of decisions ends a tenure and nothing else. One that repeats at the
 // same place blocks the partition, and is shown, until it does not.
-func TestAPanicEndsAReignAndBlocksWhenItRepeats(t *testing.T) {
+func TestAPanicEndsATenureAndBlocksWhenItRepeats(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")
 		other := (p + 1) % r.n
@@ -66,8 +66,8 @@ func TestAPanicEndsAReignAndBlocksWhenItRepeats(t *testing.T) {
 	})
 }
 
-// A checkpoint that meets a defect ends the reign, too.
-func TestAPanicOfACheckpointEndsAReign(t *testing.T) {
+// A checkpoint that meets a defect ends the tenure, too.
+func TestAPanicOfACheckpointEndsATenure(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")
 		falls := &atomic.Int32{}

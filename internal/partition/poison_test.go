@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// A record that the settings allow and the broker refuses poisons the reign. The
+// A record that the settings allow and the broker refuses poisons the tenure. The
 // next one has learnt, and refuses the command (J1, J4).
 func TestJ1ARefusedRecordIsNotTriedForEver(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -22,7 +22,7 @@ func TestJ1ARefusedRecordIsNotTriedForEver(t *testing.T) {
 			t.Errorf("the reply is %+v", got)
 		}
 		if at := s.owners[0].Status(); at.Epoch != 2 || s.Stats.Poisoned.Load() != 1 {
-			t.Errorf("the owner is %+v after %d poisoned reigns, want epoch 2 after one", at, s.Stats.Poisoned.Load())
+			t.Errorf("the owner is %+v after %d poisoned tenures, want epoch 2 after one", at, s.Stats.Poisoned.Load())
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // published is the partition's runtime record as the next checkpoint publishes
 // it.
-func (r *reign) published(lease runtime.Lease) runtime.Record {
+func (r *tenure) published(lease runtime.Lease) runtime.Record {
 	p := r.proc
 	_, dirty := r.store.Dirty()
 	rec := runtime.Record{
@@ -45,7 +45,7 @@ func (j *job) published(commit *kafka.Commit) runtime.Record {
 
 // unread counts the inputs below the ends seen at acquisition that are not
 // decided yet.
-func (r *reign) unread() uint64 {
+func (r *tenure) unread() uint64 {
 	n := uint64(r.pending.Load())
 	for _, s := range loop.Inputs {
 		if left := r.ends[s] - r.proc.Input(s).Next; left > 0 {

@@ -120,7 +120,7 @@ func (q *queueCounts) learn(topics map[string]int32) {
 	}
 }
 
-// forget drops a reign that has ended.
+// forget drops a tenure that has ended.
 func (q *queueCounts) forget(l *kafkaLog) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

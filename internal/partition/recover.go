@@ -15,8 +15,8 @@ const replayBatch = 512
 
 // recover fences older owners off (O1), loads the store or restores it (O4),
 // and replays the journal to its end.
-// The reign may send until ctx ends; the recovery itself ends with before.
-func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign, error) {
+// The tenure may send until ctx ends; the recovery itself ends with before.
+func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*tenure, error) {
 	if o.Status().State != Blocked { // it stays so until it is not
 		o.set(Recovering, 0, "")
 	}
@@ -39,7 +39,7 @@ func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*reign
 	return r, nil
 }
 
-func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
+func (o *Owner) begin(ctx, before context.Context) (*tenure, error) {
 	h := o.host
 	txn, err := h.Cluster.Txn(o.p)
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reign{o: o, host: h, txn: txn, read: read, turn: &turn{ctx: before, slots: h.recovering}, began: time.Now()}
+	r := &tenure{o: o, host: h, txn: txn, read: read, turn: &turn{ctx: before, slots: h.recovering}, began: time.Now()}
 	read.cl, r.journal = turnReader{read.cl, r.turn}, journal.Over(turnSource{h.source, r.turn}, h.names)
 	send, end := context.WithCancel(ctx)
 	r.end = end
@@ -67,7 +67,7 @@ func (o *Owner) begin(ctx, before context.Context) (*reign, error) {
 }
 
 // load brings the state up to the journal's end.
-func (r *reign) load(ctx context.Context) error {
+func (r *tenure) load(ctx context.Context) error {
 	var err error
 	if r.id, err = r.host.identify(ctx); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (r *reign) load(ctx context.Context) error {
 }
 
 // newProcessor makes the processor over the store as it is.
-func (r *reign) newProcessor() {
+func (r *tenure) newProcessor() {
 	h := r.host
 	m := r.store.Marks()
 	r.state = newStoreState(r.store, h.hot)
@@ -110,7 +110,7 @@ func (r *reign) newProcessor() {
 
 // RecallTime reads the time of the last applied record: later ones are not
 // before it (J2).
-func (r *reign) recallTime(ctx context.Context) error {
+func (r *tenure) recallTime(ctx context.Context) error {
 	last := r.store.Marks().Applied
 	if last.IsZero() || last.Offset < r.span.Start {
 		return nil
@@ -123,7 +123,7 @@ func (r *reign) recallTime(ctx context.Context) error {
 }
 
 // replay applies the journal from where the state is up to an offset.
-func (r *reign) replay(ctx context.Context, to int64) error {
+func (r *tenure) replay(ctx context.Context, to int64) error {
 	if to <= r.place.Offset {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (r *reign) replay(ctx context.Context, to int64) error {
 
 // replayed takes replayed records into the store, in batches.
 type replayed struct {
-	r *reign
+	r *tenure
 	n int
 }
 

@@ -13,7 +13,7 @@ import (
 
 // remakeOriginals gives the effects of replayed records their inputs' bytes, for
 // rerelease to find. Of an input that is gone its effect is refused for good (J4).
-func (r *reign) remakeOriginals(ctx context.Context) error {
+func (r *tenure) remakeOriginals(ctx context.Context) error {
 	waiting, err := r.proc.Originals()
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func near(some []*loop.Outgoing) int {
 
 // remakeSome reads the inputs of some effects, and puts these into the outbox as
 // they are to be sent.
-func (r *reign) remakeSome(ctx context.Context, s events.Source, some []*loop.Outgoing) error {
+func (r *tenure) remakeSome(ctx context.Context, s events.Source, some []*loop.Outgoing) error {
 	found, err := r.inputsOf(ctx, s, some)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (r *reign) remakeSome(ctx context.Context, s events.Source, some []*loop.Ou
 }
 
 // inputsOf reads what is still there of the inputs of some effects.
-func (r *reign) inputsOf(ctx context.Context, s events.Source, some []*loop.Outgoing) (map[int64]*kgo.Record, error) {
+func (r *tenure) inputsOf(ctx context.Context, s events.Source, some []*loop.Outgoing) (map[int64]*kgo.Record, error) {
 	topic := r.host.router.topic(s)
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {

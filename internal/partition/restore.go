@@ -15,7 +15,7 @@ import (
 
 // openStore opens a store that is proven, or makes one from the changelog (O4).
 // On a full disk that waits for room: what is there may be proven yet.
-func (r *reign) openStore(ctx context.Context) error {
+func (r *tenure) openStore(ctx context.Context) error {
 	opts := r.host.Store(r.o.p)
 	opts.Broken = r.broken
 	s, err := store.Open(opts)
@@ -75,7 +75,7 @@ func needsRoom(err error) error {
 
 // prove reads the journal from the store's last checkpoint to its last applied
 // record: anything void, missing or different says why it is not used (O4).
-func (r *reign) prove(ctx context.Context) (why string, err error) {
+func (r *tenure) prove(ctx context.Context) (why string, err error) {
 	m := r.store.Marks()
 	if r.host.Flaws.AnyStore.On() && m.Complete {
 		return "", nil
@@ -106,7 +106,7 @@ func (r *reign) prove(ctx context.Context) (why string, err error) {
 }
 
 // kept is what the store keeps about the last checkpoint.
-func (r *reign) kept() (*marker, error) {
+func (r *tenure) kept() (*marker, error) {
 	extra := r.store.Marks().Extra
 	if len(extra) == 0 {
 		return &marker{}, nil
@@ -116,7 +116,7 @@ func (r *reign) kept() (*marker, error) {
 
 // restore fills a new store from the changelog; without a checkpoint it is
 // empty and the whole journal is replayed.
-func (r *reign) restore(ctx context.Context) error {
+func (r *tenure) restore(ctx context.Context) error {
 	restorer := r.store.Restorer()
 	var chunks chunkCounts
 	m, err := r.changelog(ctx, func(key, value []byte) error {
@@ -145,7 +145,7 @@ func (r *reign) restore(ctx context.Context) error {
 }
 
 // skipStrays passes over a record of the changelog that no checkpoint has written.
-func (r *reign) skipStrays(err error) error {
+func (r *tenure) skipStrays(err error) error {
 	var stray *store.StrayKeyError
 	if !errors.As(err, &stray) {
 		return err
@@ -157,7 +157,7 @@ func (r *reign) skipStrays(err error) error {
 
 // changelog visits the rows of the changelog and returns the newest marker; nil if
 // there is none.
-func (r *reign) changelog(ctx context.Context, visit func(key, value []byte) error) (*marker, error) {
+func (r *tenure) changelog(ctx context.Context, visit func(key, value []byte) error) (*marker, error) {
 	topic := r.host.names.State()
 	s, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *reign) changelog(ctx context.Context, visit func(key, value []byte) err
 
 // fits reports whether the journal holds what the changelog rests on, by its newest
 // marker or none. What is missing is never made up: an operator decides.
-func (r *reign) fits(m *marker) error {
+func (r *tenure) fits(m *marker) error {
 	if m == nil {
 		if r.span.Start > 0 {
 			return r.journalLoss(0, r.span.End, fmt.Sprintf("begins at offset %d and there is no checkpoint of what was before", r.span.Start))
@@ -203,7 +203,7 @@ func (r *reign) fits(m *marker) error {
 }
 
 // journalReaches refuses a journal that ends before what a marker knows of it.
-func (r *reign) journalReaches(m *marker) error {
+func (r *tenure) journalReaches(m *marker) error {
 	if m.covered() <= r.span.End {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (r *reign) journalReaches(m *marker) error {
 // reuse goes on with a proven store. Another owner may have written checkpoints
 // since it was left: the newest one says how far inputs were read that left no
 // record, and what the journal need not have any more, as its owner trims it (O4).
-func (r *reign) reuse(ctx context.Context) error {
+func (r *tenure) reuse(ctx context.Context) error {
 	if err := r.adopt(); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (r *reign) reuse(ctx context.Context) error {
 // changelogReaches refuses a changelog that has lost the checkpoint that the store knows to
 // be committed. Later ones would lack the rows that are lost with it, and nobody who
 // restores from them would know.
-func (r *reign) changelogReaches(newest *marker) error {
+func (r *tenure) changelogReaches(newest *marker) error {
 	kept := r.check.at
 	if kept.IsZero() || newest != nil && !newest.Applied.Position.Before(kept) {
 		return nil
@@ -247,13 +247,13 @@ func (r *reign) changelogReaches(newest *marker) error {
 
 // newest is the marker of the last checkpoint in the changelog, which is among the
 // last records there; nil if there is none.
-func (r *reign) newest(ctx context.Context) (*marker, error) {
+func (r *tenure) newest(ctx context.Context) (*marker, error) {
 	m, _, err := r.stampedNewest(ctx)
 	return m, err
 }
 
 // stampedNewest also says when it was written; Unix ms, 0 if there is none.
-func (r *reign) stampedNewest(ctx context.Context) (*marker, int64, error) {
+func (r *tenure) stampedNewest(ctx context.Context) (*marker, int64, error) {
 	found, err := r.read.last(ctx, r.host.names.State(), r.o.p, markerKey.Append(nil))
 	if err != nil || found == nil {
 		return nil, 0, err
@@ -266,7 +266,7 @@ func (r *reign) stampedNewest(ctx context.Context) (*marker, int64, error) {
 }
 
 // adopt takes over what the store keeps about the last checkpoint.
-func (r *reign) adopt() error {
+func (r *tenure) adopt() error {
 	m, err := r.kept()
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (r *reign) adopt() error {
 
 // saveEpochs keeps the epoch chain with the store, before the record that began
 // the newest one is part of it.
-func (r *reign) saveEpochs() error {
+func (r *tenure) saveEpochs() error {
 	kept, err := r.kept()
 	if err != nil {
 		return err

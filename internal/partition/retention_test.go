@@ -123,7 +123,7 @@ func TestACheckpointFitsAJournalThatHasWhatItNeeds(t *testing.T) {
 		"a dirty workflow needs what expired":     {&marker{Applied: at(4, 5), ReplayFrom: at(2, 3), Covered: 8}, 5, 8, false},
 		"a dirty workflow needs the first record": {&marker{Applied: at(4, 5)}, 1, 8, false},
 	} {
-		r := &reign{o: &Owner{}, span: span{c.start, c.end}}
+		r := &tenure{o: &Owner{}, span: span{c.start, c.end}}
 		if err := r.fits(c.m); (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -90,7 +90,7 @@ func (r *router) poll(ctx context.Context) kgo.Fetches {
 	return r.cl.PollFetches(poll)
 }
 
-// interrupted ends the reigns of all who are read for, behind a defect: of what was
+// interrupted ends the tenures of all who are read for, behind a defect: of what was
 // fetched or changed then something may be missing. Who waits for a change that is
 // still to be made gets it.
 func (r *router) interrupted(err error) {

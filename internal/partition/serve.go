@@ -18,8 +18,8 @@ const lastEffects = time.Second
 const goodbye = 4 * time.Second
 
 // serve runs the loop of the lawful owner until the partition is given up or a
-// fault ends the reign.
-func (r *reign) serve(ctx context.Context) error {
+// fault ends the tenure.
+func (r *tenure) serve(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (r *reign) serve(ctx context.Context) error {
 	return err
 }
 
-// broken is why a reign ended by itself, or nil if it was ended.
+// broken is why a tenure ended by itself, or nil if it was ended.
 func broken(ctx context.Context) error {
 	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
 		return why
@@ -64,7 +64,7 @@ func broken(ctx context.Context) error {
 }
 
 // start seeks the inputs, releases what is not known to be out, and begins.
-func (r *reign) start(ctx context.Context) error {
+func (r *tenure) start(ctx context.Context) error {
 	p := r.proc
 	if p.Tick(); p.LeaseOver() {
 		return loop.ErrExpired
@@ -106,9 +106,9 @@ func (r *reign) start(ctx context.Context) error {
 	return p.Err()
 }
 
-// guard says on the disk that the reign has begun, and finds out whether the last one
+// guard says on the disk that the tenure has begun, and finds out whether the last one
 // there ended in order.
-func (r *reign) guard() (err error) {
+func (r *tenure) guard() (err error) {
 	var unclean bool
 	if r.suspects, unclean, err = findSuspects(r.host.Store(r.o.p)); err != nil {
 		return needsRoom(err)
@@ -120,9 +120,9 @@ func (r *reign) guard() (err error) {
 	return nil
 }
 
-// inOrder says on the disk that the process has outlived the reign. What was in flight
-// before and has not been decided yet may still end it: the next reign is wary too.
-func (r *reign) inOrder() {
+// inOrder says on the disk that the process has outlived the tenure. What was in flight
+// before and has not been decided yet may still end it: the next tenure is wary too.
+func (r *tenure) inOrder() {
 	end := func() error { return r.suspects.end(r.suspects.path) }
 	if r.proc.IsWary() {
 		end = r.suspects.leave
@@ -133,7 +133,7 @@ func (r *reign) inOrder() {
 }
 
 // learnNames reads the names of the workflows beside the loop.
-func (r *reign) learnNames() {
+func (r *tenure) learnNames() {
 	r.alongside(func() {
 		known, err := collectNames(r.log.ctx, r.store)
 		if err != nil {
@@ -146,7 +146,7 @@ func (r *reign) learnNames() {
 // seekInputs places the reading of the inputs where the journal says, or behind
 // dropped inputs where the last checkpoint says so and no later record has moved
 // the position by its word (J3): on this store, or on any before it.
-func (r *reign) seekInputs() {
+func (r *tenure) seekInputs() {
 	for _, s := range loop.Inputs {
 		l := r.proc.Input(s)
 		l.Next, l.Generation, l.Last = l.Row.Next, l.Row.Generation, 0
@@ -160,7 +160,7 @@ func (r *reign) seekInputs() {
 }
 
 // seekCommitted is the flaw CommittedPositions.
-func (r *reign) seekCommitted(ctx context.Context) error {
+func (r *tenure) seekCommitted(ctx context.Context) error {
 	committed, err := r.host.adm.FetchOffsets(ctx, r.host.names.PlannerGroup())
 	for _, s := range loop.Inputs {
 		l := r.proc.Input(s)
@@ -177,7 +177,7 @@ var (
 )
 
 // loop steps whenever something has arrived or is due.
-func (r *reign) loop(ctx context.Context) error {
+func (r *tenure) loop(ctx context.Context) error {
 	var batch loop.Batch
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -212,7 +212,7 @@ func (r *reign) loop(ctx context.Context) error {
 // the release too: nothing is left in the journal that could expire before it is
 // read. It commits only as long as no successor has fenced this owner, so that the
 // release costs it nothing.
-func (r *reign) leave(ctx context.Context) error {
+func (r *tenure) leave(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
 	r.host.router.stop(r.o.p, r.box)
@@ -230,7 +230,7 @@ func (r *reign) leave(ctx context.Context) error {
 
 // yield is the end of an owner that was fenced but is alive: its appends
 // finish, then it says that the successor need not wait (O2).
-func (r *reign) yield(ctx context.Context) {
+func (r *tenure) yield(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
 	r.proc.Pardon()
@@ -245,7 +245,7 @@ func (r *reign) yield(ctx context.Context) {
 }
 
 // drain steps without taking inputs until everything appended is written.
-func (r *reign) drain(ctx context.Context) error {
+func (r *tenure) drain(ctx context.Context) error {
 	r.proc.Close()
 	var batch loop.Batch
 	for {
@@ -267,7 +267,7 @@ func (r *reign) drain(ctx context.Context) error {
 
 // settleEffects gives the effects that are on their way a moment to arrive, so
 // that the successor has less to release again. What does not is in the outbox.
-func (r *reign) settleEffects(ctx context.Context) {
+func (r *tenure) settleEffects(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, lastEffects)
 	defer stop()
 	r.host.latest.flushAll()
@@ -287,7 +287,7 @@ func (r *reign) settleEffects(ctx context.Context) {
 
 // sayReleased appends AuthorityReleased and waits for it. From then on no effect
 // is released (E5). A lease that has run out needs no word.
-func (r *reign) sayReleased(ctx context.Context, why string) error {
+func (r *tenure) sayReleased(ctx context.Context, why string) error {
 	p := r.proc
 	if p.Tick(); p.LeaseOver() {
 		return loop.ErrExpired

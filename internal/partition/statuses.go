@@ -174,7 +174,7 @@ func (s *statuses) refused(w *summary) bool {
 	return true
 }
 
-// forget drops what is known of a reign that has ended: it sends nothing more.
+// forget drops what is known of a tenure that has ended: it sends nothing more.
 func (s *statuses) forget(l *kafkaLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

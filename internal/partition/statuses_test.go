@@ -228,8 +228,8 @@ func TestARefusedSummaryNeverComesBehindANewerOne(t *testing.T) {
 	}
 }
 
-// What a reign leaves behind is forgotten with it.
-func TestSummariesOfAReignAreForgottenWithIt(t *testing.T) {
+// What a tenure leaves behind is forgotten with it.
+func TestSummariesOfATenureAreForgottenWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		d.put(1)
@@ -239,7 +239,7 @@ func TestSummariesOfAReignAreForgottenWithIt(t *testing.T) {
 		}
 		d.s.forget(d.log)
 		if len(d.s.newest) != 0 {
-			t.Errorf("%d are remembered of a reign that ended", len(d.s.newest))
+			t.Errorf("%d are remembered of a tenure that ended", len(d.s.newest))
 		}
 	})
 }

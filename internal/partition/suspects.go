@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/store"
 )
 
-// suspects is a file beside a store, which is there while a reign lasts: whoever
+// suspects is a file beside a store, which is there while a tenure lasts: whoever
 // finds one follows an owner whose process did not end in order. Such an owner
 // notes in it which input it is about to decide, so that the next one knows at
 // which the process ended, and how often.
@@ -146,7 +146,7 @@ func (s *suspects) Rest() error {
 	return nil
 }
 
-// end removes the file: the reign ended, and the process goes on.
+// end removes the file: the tenure ended, and the process goes on.
 func (s *suspects) end(path string) error {
 	err := errors.Join(s.file.Close(), s.fs.Remove(path))
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *suspects) end(path string) error {
 	return nil
 }
 
-// leave leaves the file to the next reign, with nothing being decided.
+// leave leaves the file to the next tenure, with nothing being decided.
 func (s *suspects) leave() error {
 	if err := errors.Join(s.Rest(), s.file.Close()); err != nil {
 		return fmt.Errorf("leaving the file of the inputs that are being decided: %w", err)

@@ -107,7 +107,7 @@ func (r *rig) setAside(t *testing.T, repetitions int) {
 	}
 }
 
-// A reign that ends in order leaves nothing behind; one whose process ends leaves
+// A tenure that ends in order leaves nothing behind; one whose process ends leaves
 // what it was deciding, and a torn line says nothing.
 func TestSuspectsOutliveTheirProcessOnly(t *testing.T) {
 	fs := vfs.NewCrashableMem()
@@ -161,16 +161,16 @@ func TestSuspectsOutliveTheirProcessOnly(t *testing.T) {
 	begin(s, "a", 0)
 }
 
-// Whose reign ends before all that was in flight is decided has not outlived it: the next
-// reign of the same process is wary too.
-func TestWarinessOutlastsAReignThatEndsEarly(t *testing.T) {
+// Whose tenure ends before all that was in flight is decided has not outlived it: the next
+// tenure of the same process is wary too.
+func TestWarinessOutlastsATenureThatEndsEarly(t *testing.T) {
 	o := store.Options{Dir: "p0", FS: vfs.NewMem()}
-	reigns := func(wary bool) (unclean bool) {
+	tenures := func(wary bool) (unclean bool) {
 		s, unclean, err := findSuspects(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &reign{suspects: s, proc: &loop.Processor{}}
+		r := &tenure{suspects: s, proc: &loop.Processor{}}
 		if wary {
 			r.proc.Beware(s, [loop.Logs]int64{})
 		}
@@ -181,8 +181,8 @@ func TestWarinessOutlastsAReignThatEndsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range []struct{ wary, unclean bool }{{true, true}, {true, true}, {false, true}, {false, false}} {
-		if got := reigns(c.wary); got != c.unclean {
-			t.Errorf("reign %d finds an unclean end: %t, want %t", i, got, c.unclean)
+		if got := tenures(c.wary); got != c.unclean {
+			t.Errorf("tenure %d finds an unclean end: %t, want %t", i, got, c.unclean)
 		}
 	}
 }

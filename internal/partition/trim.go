@@ -34,7 +34,7 @@ type trim struct {
 }
 
 // consider looks for what may be deleted, now and then, behind a checkpoint.
-func (t *trimmer) consider(r *reign) {
+func (t *trimmer) consider(r *tenure) {
 	now := r.proc.Now()
 	if t.busy || now.Before(t.next) || !r.proc.Leased() {
 		return
@@ -45,7 +45,7 @@ func (t *trimmer) consider(r *reign) {
 }
 
 // trims are what the last checkpoint allows, which is committed.
-func (r *reign) trims(now time.Time) []trim {
+func (r *tenure) trims(now time.Time) []trim {
 	s := &r.host.Settings
 	all := []trim{{r.host.names.Journal(), 0, r.check.floor.Offset, now.Add(-s.History)}}
 	for _, c := range r.check.cursors {
@@ -66,8 +66,8 @@ func (r *reign) trims(now time.Time) []trim {
 	return all
 }
 
-// beside asks the cluster something, as long as the reign may send.
-func (t *trimmer) beside(r *reign, f func(ctx context.Context)) {
+// beside asks the cluster something, as long as the tenure may send.
+func (t *trimmer) beside(r *tenure, f func(ctx context.Context)) {
 	r.alongside(func() {
 		ctx, stop := context.WithTimeout(r.log.ctx, min(askTimeout, r.host.Settings.Margin))
 		defer stop()
@@ -77,7 +77,7 @@ func (t *trimmer) beside(r *reign, f func(ctx context.Context)) {
 
 // find lowers each place to the first record that is not old enough, and keeps
 // those where the log has anything below.
-func (t *trimmer) find(ctx context.Context, r *reign, wanted []trim) {
+func (t *trimmer) find(ctx context.Context, r *tenure, wanted []trim) {
 	var found []trim
 	var failed error
 	for _, w := range wanted {
@@ -101,7 +101,7 @@ func (t *trimmer) find(ctx context.Context, r *reign, wanted []trim) {
 // cut deletes what was found, in the owner's goroutine, if the lease still has its
 // margin: the request ends before another one can own. A log that was sought back
 // meanwhile is left alone.
-func (t *trimmer) cut(r *reign, found []trim, failed error) {
+func (t *trimmer) cut(r *tenure, found []trim, failed error) {
 	at := kadm.Offsets{}
 	for _, w := range found {
 		if w.source != 0 {
@@ -129,7 +129,7 @@ func (t *trimmer) cut(r *reign, found []trim, failed error) {
 }
 
 // end allows the next look; what failed is tried again by then.
-func (t *trimmer) end(r *reign, err error) {
+func (t *trimmer) end(r *tenure, err error) {
 	t.busy = false
 	if err != nil && r.log.ctx.Err() == nil {
 		r.o.logger.Warn("the partition's logs are not trimmed, a later checkpoint tries again", "error", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// stubborn is a disk that does not make the file of a reign, some times.
+// stubborn is a disk that does not make the file of a tenure, some times.
 type stubborn struct {
 	vfs.FS
 	fails atomic.Int32
@@ -51,7 +51,7 @@ func TestWhatTakersSaidInALostInboxIsPublishedAgainByWhoeverServes(t *testing.T)
 		defer b.leave()
 		b.await(Owning)
 		if disk.fails.Load() >= 0 {
-			t.Fatal("no reign has ended before it served")
+			t.Fatal("no tenure has ended before it served")
 		}
 		<-time.After(5 * time.Second)
 		if n := len(seen.tasks()); n < 2 {

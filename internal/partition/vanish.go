@@ -10,7 +10,7 @@ import (
 
 // inspectInputs finds out whether the input logs are still what was read, and
 // journals what is not (inputs that vanish).
-func (r *reign) inspectInputs(ctx context.Context) error {
+func (r *tenure) inspectInputs(ctx context.Context) error {
 	for _, s := range loop.Inputs {
 		event, next, err := r.inspect(ctx, s)
 		if err != nil {
@@ -36,7 +36,7 @@ func (r *reign) inspectInputs(ctx context.Context) error {
 
 // allowed refuses a loss that no operator has accepted. It was asked before the
 // takeover: this one has grown since, or is new.
-func (r *reign) allowed(e events.Event) error {
+func (r *tenure) allowed(e events.Event) error {
 	lost, ok := e.(*events.InputLost)
 	if !ok || r.host.Flaws.SilentLosses.On() {
 		return nil
@@ -51,7 +51,7 @@ func (r *reign) allowed(e events.Event) error {
 }
 
 // inspect compares an input log with what its position remembers.
-func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int64, error) {
+func (r *tenure) inspect(ctx context.Context, s events.Source) (events.Event, int64, error) {
 	l := r.proc.Input(s)
 	topic := r.host.router.topic(s)
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
@@ -87,7 +87,7 @@ func (r *reign) inspect(ctx context.Context, s events.Source) (events.Event, int
 
 // matches reports whether the record of a mark is still in its place. What cannot
 // be read any more, or was never known, is not doubted.
-func (r *reign) matches(ctx context.Context, s events.Source, m loop.Mark, log span) (bool, error) {
+func (r *tenure) matches(ctx context.Context, s events.Source, m loop.Mark, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
 		return true, nil
 	}
@@ -104,7 +104,7 @@ func (r *reign) matches(ctx context.Context, s events.Source, m loop.Mark, log s
 
 // isLast says the same of the last record that was read: by the checkpoint's cursor,
 // as that one may have left none in the journal, else by the row.
-func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, error) {
+func (r *tenure) isLast(ctx context.Context, s events.Source, log span) (bool, error) {
 	l := r.proc.Input(s)
 	switch {
 	case l.Last == 0:
@@ -121,7 +121,7 @@ func (r *reign) isLast(ctx context.Context, s events.Source, log span) (bool, er
 
 // trimmed reports whether a record that is not there any more has been deleted with all
 // before it, since the log was asked where it begins: then nothing else is in its place.
-func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err error) (bool, error) {
+func (r *tenure) trimmed(ctx context.Context, s events.Source, offset int64, err error) (bool, error) {
 	if err != nil || r.host.Flaws.TrimmedIsOther.On() {
 		return false, err
 	}
@@ -131,7 +131,7 @@ func (r *reign) trimmed(ctx context.Context, s events.Source, offset int64, err 
 
 // divergence is the earliest offset that may be new: behind the newest
 // remembered record that is still in its place.
-func (r *reign) divergence(ctx context.Context, s events.Source, log span) (int64, error) {
+func (r *tenure) divergence(ctx context.Context, s events.Source, log span) (int64, error) {
 	row := r.proc.Input(s).Row
 	marks := append(row.Older[:len(row.Older):len(row.Older)], loop.Mark{Offset: row.Next - 1, LeaderEpoch: row.LeaderEpoch, Digest: row.Digest})
 	for i := len(marks) - 1; i >= 0; i-- {

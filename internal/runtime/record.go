@@ -60,7 +60,7 @@ type Checkpoint struct {
 	DirtyBytes uint64 `json:"dirty_bytes"`
 }
 
-// Epoch is the first place of an owner's reign in the journal.
+// Epoch is the first place of an owner's tenure in the journal.
 type Epoch struct {
 	Epoch  uint64 `json:"epoch"`
 	Offset int64  `json:"offset"`

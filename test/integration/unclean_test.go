@@ -52,7 +52,7 @@ func TestAnUncleanElection(t *testing.T) {
 	}
 	stopped()
 
-	// The owner that finds it says so for as long as it reigns.
+	// The owner that finds it says so for as long as its tenure lasts.
 	eventually(t, takeoverLimit, "readiness warns of the input log", func() error {
 		var all runtime.Aggregate
 		err := d.api.get("/v1/readiness", &all)

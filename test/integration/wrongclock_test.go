@@ -49,7 +49,7 @@ func TestOneBrokersClock(t *testing.T) {
 	}
 }
 
-// instances are the owners without their epochs: a stamp that leaps ends a reign until
+// instances are the owners without their epochs: a stamp that leaps ends a tenure until
 // the clocks are compared.
 func instances(owners map[int32]string) map[int32]string {
 	for p, owner := range owners {

@@ -49,7 +49,7 @@ func (w *world) missCoordinator(rng *rand.Rand) {
 	if !w.peaceful() {
 		return
 	}
-	before, others, aborts := w.reigns(), w.others, w.aborts
+	before, others, aborts := w.tenures(), w.others, w.aborts
 	w.at(lasts, "the coordinator is back", func() {
 		if w.others == others && w.aborts == aborts {
 			w.auditAbsence(before, lasts)
@@ -64,25 +64,25 @@ func (w *world) peaceful() bool {
 		!slices.ContainsFunc(w.skews, func(d time.Duration) bool { return d != 0 })
 }
 
-// reign is what an absence finds of a partition.
-type reign struct {
+// tenure is what an absence finds of a partition.
+type tenure struct {
 	epoch    uint64
 	renewals int
 }
 
-// reigns are those of all partitions, by what their owners say.
-func (w *world) reigns() []reign {
-	all := make([]reign, len(w.owner))
+// tenures are those of all partitions, by what their owners say.
+func (w *world) tenures() []tenure {
+	all := make([]tenure, len(w.owner))
 	for p, slot := range w.owner {
-		all[p] = reign{w.nodes[slot].owners[int32(p)].Status().Epoch, w.c.absence.renewals[int32(p)]}
+		all[p] = tenure{w.nodes[slot].owners[int32(p)].Status().Epoch, w.c.absence.renewals[int32(p)]}
 	}
 	return all
 }
 
 // auditAbsence holds that owners in peace have renewed their leases while the group
 // had no coordinator, where that was long enough, and that none ran out.
-func (w *world) auditAbsence(before []reign, lasted time.Duration) {
-	for p, now := range w.reigns() {
+func (w *world) auditAbsence(before []tenure, lasted time.Duration) {
+	for p, now := range w.tenures() {
 		switch {
 		case now.renewals == before[p].renewals && lasted > 2*w.plan.Settings.Lease:
 			w.failAbout(ofPartition(int32(p)), "the group had no coordinator for %v, and the lease of partition %d was never renewed (C4)", lasted, p)

@@ -18,7 +18,7 @@ import (
 // anotherDay is how many seeds there are to one whose run has a second day.
 const anotherDay = 8
 
-// forgets is after how many records of a reign its ledger forgets what is older
+// forgets is after how many records of a tenure its ledger forgets what is older
 // than two windows, at most.
 const forgets = 64
 

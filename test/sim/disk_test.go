@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A disk that fills under a planner that runs ends reigns, not the planner, and
+// A disk that fills under a planner that runs ends tenures, not the planner, and
 // the run is decided by its seed all the same.
 func TestFullDisksAreOutlived(t *testing.T) {
 	var said text

@@ -1,5 +1,5 @@
 // Package sim runs whole planner clusters in a deterministic simulation: the
-// protocol code of package partition (owners, reigns, processors, checkpoints,
+// protocol code of package partition (owners, tenures, processors, checkpoints,
 // stores, the journal's reader) as it is, over a model of Kafka or the embedded
 // broker, and models of disks, of clocks, of takers and of clients, under one
 // scheduler that a seed drives.

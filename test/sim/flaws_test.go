@@ -19,7 +19,7 @@ type flaw struct {
 
 // flaws are the protections that are broken, one at a time, and within how many
 // seeds a run must fail for it, over the model of Kafka as over the embedded broker.
-// Where only some kinds of faults are named, others end most reigns before the flaw
+// Where only some kinds of faults are named, others end most tenures before the flaw
 // matters.
 var flaws = []flaw{
 	{"a ledger is not asked", 100, loop.Flaws{NoLedger: true}, nil, [2]uint64{6, 1}},

@@ -18,7 +18,7 @@ import (
 )
 
 // Whatever records stand on the input topics of a partition, none stops it: no
-// reign ends, nothing is quarantined (each would be a defect of ours), and a
+// tenure ends, nothing is quarantined (each would be a defect of ours), and a
 // good workflow behind them comes to what the oracle says. The state is audited
 // as after every simulation.
 //
@@ -65,13 +65,13 @@ func strange(script []byte) (err error) {
 	return err
 }
 
-// unharmed holds that no input ended a reign or met a defect.
+// unharmed holds that no input ended a tenure or met a defect.
 func (w *world) unharmed() {
 	if n := w.stats.Quarantined.Load(); n > 0 {
 		w.fail("%d workflows are quarantined", n)
 	}
 	if n := w.stats.Poisoned.Load(); n > 0 {
-		w.fail("%d reigns were poisoned", n)
+		w.fail("%d tenures were poisoned", n)
 	}
 	if n := w.stats.Recoveries.Load(); n != 1 {
 		w.fail("%d recoveries, want the first one alone", n)

@@ -67,7 +67,7 @@ func (w *world) forwarding(p int32) *node {
 	return nil
 }
 
-// stumble ends the next reigns of a partition between what they replay and what
+// stumble ends the next tenures of a partition between what they replay and what
 // they serve: their takeover fails, or what they read, or the group takes the
 // partition away while they wait for the lease.
 func (w *world) stumble(p int32, rng *rand.Rand) {
@@ -97,7 +97,7 @@ func (w *world) waits(p int32) bool {
 	return n != nil && n.owners[p] != nil && n.owners[p].Status().State == partition.Waiting
 }
 
-// stumbles are the reigns of a partition that are to end before they serve. The
+// stumbles are the tenures of a partition that are to end before they serve. The
 // cluster's lock guards them.
 type stumbles struct {
 	takeovers int // transactions of takeovers that fail

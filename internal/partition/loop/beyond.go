@@ -25,7 +25,7 @@ const (
 
 // beyondKey is where it stands which summary of a workflow is the newest one beyond
 // memory: an older one leaves the outbox, so that it holds one of each workflow. No
-// effect has such a key, as no record has epoch 0. They are of a reign.
+// effect has such a key, as no record has epoch 0. They are of a tenure.
 func beyondKey(workflow string) rows.Key {
 	return rows.Key{Table: rows.Outbox, Workflow: workflow}
 }
@@ -165,7 +165,7 @@ func (p *Processor) lessBeyond(l *lane, n int) {
 	p.Stats.Aside.Add(-int64(n))
 }
 
-// forgetNotes drops what an earlier reign has left under beyondKey: what is in
+// forgetNotes drops what an earlier tenure has left under beyondKey: what is in
 // the outbox is met again, and noted again where there is no room for it.
 func (p *Processor) forgetNotes() error {
 	for from := beyondKey(""); ; {

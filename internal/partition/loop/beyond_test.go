@@ -18,7 +18,7 @@ func (m *model) takenOver() {
 	old.Write()
 	old.LeaveAside()
 	if n := old.Stats.Aside.Load(); n != 0 {
-		m.t.Errorf("%d count as aside behind the reign", n)
+		m.t.Errorf("%d count as aside behind the tenure", n)
 	}
 	m.p = NewProcessor(old.Config)
 	m.p.epoch, m.p.inputs = old.epoch+1, old.inputs

@@ -46,5 +46,5 @@ type Flaws struct {
 	NoBudget           Flaw // decisions may cost what they will (J4): who makes the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
-	OriginalsInMemory  Flaw // which inputs replay has to read again is no row: it ends with the reign (E1)
+	OriginalsInMemory  Flaw // which inputs replay has to read again is no row: it ends with the tenure (E1)
 }

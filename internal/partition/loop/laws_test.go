@@ -73,7 +73,7 @@ func TestAnAcknowledgementWithoutAnOffsetCounts(t *testing.T) {
 
 // The same for several acknowledgements at once, in the first place of the queue
 // too, and for one that comes twice before it is heeded, or after: nothing is released twice, and
-// the reign goes on.
+// the tenure goes on.
 func TestADoubledAcknowledgementReleasesOnce(t *testing.T) {
 	m := newModel(t, Settings{})
 	m.command("a", "w", "start", `{"definition":"counter"}`)
@@ -100,7 +100,7 @@ func TestADoubledAcknowledgementReleasesOnce(t *testing.T) {
 
 // A record that is acknowledged no further on than its predecessor says that the
 // journal has lost what was behind: nothing more is released, whatever comes.
-func TestJ1AcknowledgementsThatDoNotAscendEndTheReign(t *testing.T) {
+func TestJ1AcknowledgementsThatDoNotAscendEndTheTenure(t *testing.T) {
 	for _, offsets := range [][]int64{{7, 7}, {7, 3}, {-1, 0}} {
 		m := newModel(t, Settings{})
 		m.command("a", "w", "start", `{"definition":"counter"}`)
@@ -114,7 +114,7 @@ func TestJ1AcknowledgementsThatDoNotAscendEndTheReign(t *testing.T) {
 		err := m.step()
 		var descent *DescentError
 		if !errors.As(err, &descent) || descent.Offset != offsets[1] {
-			t.Errorf("offsets %v end the reign with %v", offsets, err)
+			t.Errorf("offsets %v end the tenure with %v", offsets, err)
 		}
 		if n := len(m.of(machine.ReplyEffect)); n != 0 {
 			t.Errorf("offsets %v: %d replies were released of what may be lost", offsets, n)

@@ -42,7 +42,7 @@ func (p *Processor) Renew(r Renewed) {
 // may have jumped, and record time would never come back (J2).
 func (p *Processor) LeaseOver() bool { return !p.Flaws.NoLease.On() && p.lease.Expired(p.clock.now) }
 
-// CheckLease ends the reign of an owner that could not renew in time, or whose
+// CheckLease ends the tenure of an owner that could not renew in time, or whose
 // lease an operator released (O5).
 func (p *Processor) CheckLease() {
 	switch {
@@ -75,7 +75,7 @@ func (p *Processor) NextWake() time.Duration {
 	return time.Duration(max(0, next-p.clock.now)) * time.Millisecond
 }
 
-// WrongClock ends the reign: with such a clock nothing is decided (J2).
+// WrongClock ends the tenure: with such a clock nothing is decided (J2).
 func (p *Processor) WrongClock(e *ClockError) {
 	p.clock.wrong = true
 	p.Fail(e)

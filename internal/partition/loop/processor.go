@@ -36,7 +36,7 @@ type Config struct {
 type Processor struct {
 	Config
 	tx    *rows.Tx
-	fault error // ends the reign (J1)
+	fault error // ends the tenure (J1)
 
 	clock   clockState
 	epoch   uint64
@@ -171,10 +171,10 @@ func (p *Processor) engineInputs() bool {
 // Now is the reading of the clock at the begin of this step.
 func (p *Processor) Now() time.Time { return p.clock.at }
 
-// Err is what ends the reign; nil: nothing does.
+// Err is what ends the tenure; nil: nothing does.
 func (p *Processor) Err() error { return p.fault }
 
-// Pardon forgets what ended the reign, for an owner that has a last word to say.
+// Pardon forgets what ended the tenure, for an owner that has a last word to say.
 func (p *Processor) Pardon() { p.fault = nil }
 
 // Close ends the taking of inputs.

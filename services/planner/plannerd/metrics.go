@@ -75,7 +75,7 @@ func newCollector(s *loop.Stats, c *claims, a *partition.Attendance) *collector 
 			count("left_total", "Times that the planner left its group for a reason of its own.", &s.Left),
 			count("changelog_strays_total", "Records of the changelog that no checkpoint has written; they are skipped.", &s.Strays),
 			count("defects_total", "Panics outside of decisions, each of which is in the log with its stack; what they met began anew.", &s.Defects),
-			count("poisoned_total", "Reigns that ended with a failed append.", &s.Poisoned),
+			count("poisoned_total", "Tenures that ended with a failed append.", &s.Poisoned),
 		},
 	}
 }
