@@ -15,7 +15,7 @@ type progress struct {
 	out     io.Writer
 	began   time.Time          // of the first event
 	waiting map[string]*waiter // by runnable
-	unknown map[string]bool    // runnables whose task no taker knew, as was told
+	unknown map[string]bool    // runnables whose task no worker knew, as was told
 }
 
 // waiter is an attempt that nobody has taken yet.
@@ -66,7 +66,7 @@ func (p *progress) event(e client.Event) {
 	}
 }
 
-// track notes which attempts wait for a taker.
+// track notes which attempts wait for a worker.
 func (p *progress) track(event string, f eventFields) {
 	switch event {
 	case "RunnableDispatched":
@@ -80,7 +80,7 @@ func (p *progress) track(event string, f eventFields) {
 }
 
 // repeats reports whether an event says no more than that a task is still offered to
-// takers that do not know it, as it is every few seconds.
+// workers that do not know it, as it is every few seconds.
 func (p *progress) repeats(event, runnable string) bool {
 	told := p.unknown[runnable]
 	switch event {
@@ -117,7 +117,7 @@ func say(event string, f eventFields) string {
 	case "RunnableTimedOut":
 		return "timed out"
 	case "RunnableLost":
-		return "its taker vanished"
+		return "its worker vanished"
 	case "RunnableReturned":
 		return f.Reason + "; it is offered again until a worker of its queue takes it"
 	case "RetryScheduled":
@@ -136,7 +136,7 @@ func say(event string, f eventFields) string {
 	return ""
 }
 
-// hintAfter is how long a task may wait for a taker before that is said.
+// hintAfter is how long a task may wait for a worker before that is said.
 const hintAfter = 5 * time.Second
 
 // hint says what nobody has taken for a while, once for each.

@@ -37,9 +37,9 @@ func TestWhatNobodyTakesIsToldOnce(t *testing.T) {
 	}
 }
 
-// A task that no taker knows is offered every few seconds: that is told once, and again
+// A task that no worker knows is offered every few seconds: that is told once, and again
 // when something else has happened to it.
-func TestATaskThatNoTakerKnowsIsToldOnce(t *testing.T) {
+func TestATaskThatNoWorkerKnowsIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out)
 	say := func(types ...string) {

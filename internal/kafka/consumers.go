@@ -85,7 +85,7 @@ func memberPatience(key int16) time.Duration {
 	return 30 * time.Second // as kgo has it
 }
 
-// NewQueueConsumer makes a taker of one task queue: a member of the queue's
+// NewQueueConsumer makes a worker of one task queue: a member of the queue's
 // group that commits by hand (E3) and starts where the group has committed,
 // else at the start of the log.
 func NewQueueConsumer(c Config, queue string, serverSide bool, a Assignment) (*kgo.Client, error) {

@@ -51,7 +51,7 @@ var table = []entry{
 	{"internal/history", shell, "history out of the journal, graphs"},
 	{"internal/service", shell, "start and stop, health and metrics"},
 	{"internal/store", shell, "typed tables over Pebble"},
-	{"internal/taker", shell, "consumers of task queues"},
+	{"internal/worker", shell, "consumers of task queues"},
 
 	{"sdk", shell, "what programs outside import"},
 

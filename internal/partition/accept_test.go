@@ -121,7 +121,7 @@ func TestAWordAcceptsOneLoss(t *testing.T) {
 	})
 }
 
-// Of a lost inbox only workflows with open attempts are concerned; what their takers said
+// Of a lost inbox only workflows with open attempts are concerned; what their workers said
 // is asked for again.
 func TestALossOfTheInboxConcernsOpenAttemptsOnly(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -132,7 +132,7 @@ func TestALossOfTheInboxConcernsOpenAttemptsOnly(t *testing.T) {
 		r.counted("w", 1) // nobody runs its attempt
 		a.leave()
 		from := r.end(r.names.Inbox(), p)
-		r.must(r.producer.ProduceSync(context.Background(), kafka.Placed(r.names.Inbox(), p, []byte("w"), []byte("what a taker said"))).FirstErr())
+		r.must(r.producer.ProduceSync(context.Background(), kafka.Placed(r.names.Inbox(), p, []byte("w"), []byte("what a worker said"))).FirstErr())
 		r.purge(r.names.Inbox(), p, from+1)
 		b := r.start("b", p)
 		defer b.leave()

@@ -312,7 +312,7 @@ func (r *rig) query(workflow string) (sum, open int64) {
 	return body.Sum, body.Open
 }
 
-// adder is a taker that adds what it gets, until the test ends.
+// adder is a worker that adds what it gets, until the test ends.
 func (r *rig) adder() {
 	r.tail(r.names.Tasks("default"), func(k *kgo.Record) {
 		var task events.Task

@@ -74,7 +74,7 @@ func (c sickCluster) Txn(p int32) (Txn, error) {
 }
 
 // A partition without a leader is a matter of its owner: others recover, answer
-// queries, and lose attempts whose taker vanished.
+// queries, and lose attempts whose worker vanished.
 func TestAPartitionWithoutALeaderConcernsItsOwnerAlone(t *testing.T) {
 	for name, gone := range map[string]bool{"in error": false, "missing": true} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ type Tally struct {
 	oldest   int64 // Unix ms of the oldest pending dispatch; 0: none
 }
 
-// Add counts one open dispatch: since when (Unix ms), and whether a taker has it.
+// Add counts one open dispatch: since when (Unix ms), and whether a worker has it.
 func (t *Tally) Add(since int64, notified bool) {
 	if notified {
 		t.notified++

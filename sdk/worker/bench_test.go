@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	core "github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -28,7 +28,7 @@ func benchmarkHandler[T any](b *testing.B) {
 	}
 	Handle(w, task.Define[T, T]("task"), func(_ context.Context, v T) (T, error) { return v, nil })
 	h, _ := w.lookup("task")
-	a := &taker.Attempt{Workflow: "w", Spec: events.Task{Task: "task", Component: "c", Input: json.RawMessage(`{"item":"mug","count":2}`)}}
+	a := &core.Attempt{Workflow: "w", Spec: events.Task{Task: "task", Component: "c", Input: json.RawMessage(`{"item":"mug","count":2}`)}}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := h.Run(b.Context(), a); err != nil {

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	core "github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/scan"
@@ -43,15 +43,15 @@ type handler struct {
 	log *slog.Logger
 }
 
-// Run implements taker.Handler.
-func (h *handler) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+// Run implements core.Handler.
+func (h *handler) Run(ctx context.Context, a *core.Attempt) (json.RawMessage, error) {
 	input := a.Spec.Input
 	if len(input) == 0 {
 		input = json.RawMessage("null") // a fresh one: the function owns it
 	}
 	out, err := h.run(task.WithSource(ctx, &call{a, h.log}), input)
 	if errors.Is(err, task.ErrPending) {
-		return nil, taker.ErrPending
+		return nil, core.ErrPending
 	}
 	return out, err
 }
@@ -77,7 +77,7 @@ func (f function[I, O]) run(ctx context.Context, input json.RawMessage) (json.Ra
 
 // call is a call of a task's function: it tells of its attempt.
 type call struct {
-	attempt *taker.Attempt
+	attempt *core.Attempt
 	log     *slog.Logger
 }
 

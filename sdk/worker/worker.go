@@ -18,7 +18,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/taker"
+	core "github.com/heddle-run/heddle/internal/worker"
 )
 
 // Options say where a Worker takes its attempts from. Without Brokers a running
@@ -58,7 +58,7 @@ const slotsPerCPU = 16
 // Worker runs the tasks that Handle registers.
 type Worker struct {
 	options  Options
-	handlers map[string]taker.Handler
+	handlers map[string]core.Handler
 	queues   []string // of the registered tasks
 	running  bool
 	errs     []error // of registrations
@@ -85,7 +85,7 @@ func New(o Options) (*Worker, error) {
 	if o.Name == "" {
 		o.Name = defaultName()
 	}
-	return &Worker{options: o, handlers: map[string]taker.Handler{}}, nil
+	return &Worker{options: o, handlers: map[string]core.Handler{}}, nil
 }
 
 func defaultName() string {
@@ -96,7 +96,7 @@ func defaultName() string {
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
 
-func (w *Worker) register(name, queue string, h taker.Handler) {
+func (w *Worker) register(name, queue string, h core.Handler) {
 	switch {
 	case w.running:
 		w.errs = append(w.errs, fmt.Errorf("worker: the task %s was registered after Run", name))
@@ -110,7 +110,7 @@ func (w *Worker) register(name, queue string, h taker.Handler) {
 	}
 }
 
-func (w *Worker) lookup(name string) (taker.Handler, bool) {
+func (w *Worker) lookup(name string) (core.Handler, bool) {
 	h, ok := w.handlers[name]
 	return h, ok
 }
@@ -138,13 +138,13 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	o := w.options
-	t, err := taker.New(taker.Config{
+	t, err := core.New(core.Config{
 		Kafka: kafka.Config{
 			Brokers: o.Brokers, Prefix: o.Prefix, ClientID: "heddle-worker",
 			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Security: o.Security, Logger: o.Logger,
 		},
 		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger,
-		Pools: []taker.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup, Known: w.known}},
+		Pools: []core.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup, Known: w.known}},
 	})
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/taker/takertest"
+	"github.com/heddle-run/heddle/internal/worker/workertest"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/sdk/worker"
 	"github.com/heddle-run/heddle/shared/events"
@@ -36,9 +36,9 @@ var (
 )
 
 // inBubble runs fn with a worker that register fills and that has been started.
-func inBubble(t *testing.T, register func(*worker.Worker), fn func(t *testing.T, p *takertest.Planner)) {
+func inBubble(t *testing.T, register func(*worker.Worker), fn func(t *testing.T, p *workertest.Planner)) {
 	t.Helper()
-	takertest.InBubble(t, topics.Options{Partitions: 2, Queues: []string{"orders"}}, func(t *testing.T, p *takertest.Planner) {
+	workertest.InBubble(t, topics.Options{Partitions: 2, Queues: []string{"orders"}}, func(t *testing.T, p *workertest.Planner) {
 		w, err := worker.New(worker.Options{
 			Brokers: p.Config.Brokers, Dialer: p.Config.Dialer, Name: "w", Slots: 4, Logger: slog.New(slog.DiscardHandler),
 		})
@@ -60,7 +60,7 @@ func inBubble(t *testing.T, register func(*worker.Worker), fn func(t *testing.T,
 
 // What an interceptor panics with fails the attempt, not the program.
 func TestAPanicOfAnInterceptorFailsTheAttempt(t *testing.T) {
-	takertest.InBubble(t, topics.Options{Partitions: 1, Queues: []string{"orders"}}, func(t *testing.T, p *takertest.Planner) {
+	workertest.InBubble(t, topics.Options{Partitions: 1, Queues: []string{"orders"}}, func(t *testing.T, p *workertest.Planner) {
 		w, err := worker.New(worker.Options{
 			Brokers: p.Config.Brokers, Dialer: p.Config.Dialer, Name: "w", Logger: slog.New(slog.DiscardHandler),
 			Interceptors: []worker.Interceptor{func(worker.Handler) worker.Handler {
@@ -92,7 +92,7 @@ func TestTypedHandlerRuns(t *testing.T) {
 			return quote{Cents: 250 * o.Count}, nil
 		})
 		worker.Handle(w, plain, func(_ context.Context, v json.RawMessage) (json.RawMessage, error) { return v, nil })
-	}, func(t *testing.T, p *takertest.Planner) {
+	}, func(t *testing.T, p *workertest.Planner) {
 		p.Dispatch("orders", 0, "o-1", p.Task("o-1", "orders.price", order{"mug", 2}))
 		if o := p.Outcome(5 * time.Second); string(o.Result) != `{"cents":500}` || o.Executor != "w" {
 			t.Errorf("got %v %s by %q, want the price by w", o.Outcome, o.Result, o.Executor)
@@ -125,7 +125,7 @@ func TestErrorsSayHowTheAttemptFailed(t *testing.T) {
 			events.TaskError{Type: "panic", Message: "broken"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(w *worker.Worker) { worker.Handle(w, price, c.fn) }, func(t *testing.T, p *takertest.Planner) {
+			inBubble(t, func(w *worker.Worker) { worker.Handle(w, price, c.fn) }, func(t *testing.T, p *workertest.Planner) {
 				p.Dispatch("orders", 0, "o", p.Task("o", "orders.price", c.input))
 				o := p.Outcome(5 * time.Second)
 				if o.Outcome != events.OutcomeFailed || o.Error == nil {
@@ -161,7 +161,7 @@ func TestContextTellsOfTheAttempt(t *testing.T) {
 			end, _ := ctx.Deadline()
 			return told{task.Token(ctx), task.WorkflowID(ctx), task.IdempotencyKey(ctx), tenant, task.Number(ctx), last, time.Until(end)}, nil
 		})
-	}, func(t *testing.T, p *takertest.Planner) {
+	}, func(t *testing.T, p *workertest.Planner) {
 		spec := p.Task("o", "orders.ask", nil)
 		spec.Attempt, spec.Timeout = 3, 1500
 		spec.Context, spec.Heartbeat = json.RawMessage(`{"tenant":"acme"}`), json.RawMessage(`41`)
@@ -180,7 +180,7 @@ func TestContextTellsOfTheAttempt(t *testing.T) {
 func TestPendingAttemptIsDetached(t *testing.T) {
 	inBubble(t, func(w *worker.Worker) {
 		worker.Handle(w, price, func(context.Context, order) (quote, error) { return quote{}, task.ErrPending })
-	}, func(t *testing.T, p *takertest.Planner) {
+	}, func(t *testing.T, p *workertest.Planner) {
 		p.Dispatch("orders", 0, "o", p.Task("o", "orders.price", order{}))
 		n, ok := p.Next(5 * time.Second).(*events.TaskNotified)
 		if !ok || !n.Detached || n.Channel != "worker" || n.Executor != "w" {
@@ -240,7 +240,7 @@ func TestAWorkerFindsTheDevThatRuns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
-	p := takertest.New(t, c)
+	p := workertest.New(t, c)
 	p.Dispatch("default", 0, "w", p.Task("w", "plain", 1))
 	if o := p.Outcome(time.Minute); o.Outcome != events.OutcomeCompleted {
 		t.Errorf("got %v", o.Outcome)

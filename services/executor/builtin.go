@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
@@ -14,13 +14,13 @@ import (
 
 // builtins are the tasks that need no worker.
 type builtins struct {
-	tasks   map[string]taker.Handler
-	rest    taker.Handler // of all other tasks; nil: unknown
+	tasks   map[string]worker.Handler
+	rest    worker.Handler // of all other tasks; nil: unknown
 	closers []func()
 }
 
 func newBuiltins(c *Config) (*builtins, error) {
-	b := &builtins{tasks: map[string]taker.Handler{}}
+	b := &builtins{tasks: map[string]worker.Handler{}}
 	request, err := newHTTPRequest(c.HTTP)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func newBuiltins(c *Config) (*builtins, error) {
 	return b, nil
 }
 
-func (b *builtins) lookup(task string) (taker.Handler, bool) {
+func (b *builtins) lookup(task string) (worker.Handler, bool) {
 	if h, ok := b.tasks[task]; ok {
 		return h, true
 	}
@@ -59,13 +59,13 @@ func (b *builtins) close() {
 
 // refuse is a failure that no further attempt mends.
 func refuse(typ, format string, args ...any) error {
-	return &taker.TaskError{Type: typ, Message: fmt.Sprintf(format, args...), NonRetryable: true}
+	return &worker.TaskError{Type: typ, Message: fmt.Sprintf(format, args...), NonRetryable: true}
 }
 
 // parameters reads the parameters of a built-in task from its input, an object.
 // Where params are laid over the arriving value, further fields are that value's,
 // and params were checked with the definition; else a further field is a mistake.
-func parameters(a *taker.Attempt, into any) error {
+func parameters(a *worker.Attempt, into any) error {
 	if err := json.Unmarshal(a.Spec.Input, into); err != nil {
 		return refuse(events.ErrorInvalidInput, "%s: %v", a.Spec.Task, err)
 	}

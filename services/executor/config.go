@@ -14,7 +14,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 )
 
 // Config are the settings of an executor. Zero values mean the defaults.
@@ -76,7 +76,7 @@ func (c *Config) defaults() {
 	}
 }
 
-// Run takes and runs attempts until ctx ends, then drains as taker.Taker does.
+// Run takes and runs attempts until ctx ends, then drains as worker.Worker does.
 func Run(ctx context.Context, c Config) error {
 	c.defaults()
 	b, err := newBuiltins(&c)
@@ -89,7 +89,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	m := newMetrics(pools)
-	t, err := taker.New(taker.Config{
+	t, err := worker.New(worker.Config{
 		Kafka: c.Kafka, Name: c.Name, Channel: "executor", Pools: pools, DrainLimit: c.DrainLimit,
 		Ready: c.Ready, Logger: c.Logger, Observer: m,
 	})
@@ -108,8 +108,8 @@ func Run(ctx context.Context, c Config) error {
 
 // pools are the slots: one pool for the queue "default", one per service. A
 // service on "default" gets what is not built in.
-func pools(c *Config, b *builtins) ([]taker.Pool, error) {
-	out := []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: c.Slots, Lookup: b.lookup, Known: b.known}}
+func pools(c *Config, b *builtins) ([]worker.Pool, error) {
+	out := []worker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: c.Slots, Lookup: b.lookup, Known: b.known}}
 	for _, queue := range slices.Sorted(maps.Keys(c.Services)) {
 		s := c.Services[queue]
 		h, err := newHTTPService(queue, s, c.HTTP)
@@ -120,9 +120,9 @@ func pools(c *Config, b *builtins) ([]taker.Pool, error) {
 			b.rest = h
 			continue
 		}
-		out = append(out, taker.Pool{
+		out = append(out, worker.Pool{
 			Queues: []string{queue}, Slots: h.concurrency,
-			Lookup: func(string) (taker.Handler, bool) { return h, true },
+			Lookup: func(string) (worker.Handler, bool) { return h, true },
 		})
 	}
 	return out, nil

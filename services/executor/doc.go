@@ -2,7 +2,7 @@
 // worker of their own: the built-in tasks of the queue "default", and queues
 // that a setting binds to an HTTP service.
 //
-// Taking, slots, liveness, cancellation, offsets and drain are package taker's;
+// Taking, slots, liveness, cancellation, offsets and drain are package worker's;
 // here is what runs:
 //
 //	http.request    httprequest.go    a request to any host that the rules allow

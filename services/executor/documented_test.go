@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -24,7 +24,7 @@ func TestEachHeaderOfAnAttemptIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setAttempt(req, &taker.Attempt{Spec: events.Task{TraceParent: "00-1-1-01"}})
+	setAttempt(req, &worker.Attempt{Spec: events.Task{TraceParent: "00-1-1-01"}})
 	for name := range req.Header {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("the header %s is not documented", name)

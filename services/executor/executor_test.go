@@ -10,14 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/taker/takertest"
+	"github.com/heddle-run/heddle/internal/worker/workertest"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 // inBubble runs fn beside an executor in virtual time.
-func inBubble(t *testing.T, change func(*Config), fn func(t *testing.T, p *takertest.Planner)) {
+func inBubble(t *testing.T, change func(*Config), fn func(t *testing.T, p *workertest.Planner)) {
 	t.Helper()
-	takertest.InBubble(t, topics.Options{Partitions: 2}, func(t *testing.T, p *takertest.Planner) {
+	workertest.InBubble(t, topics.Options{Partitions: 2}, func(t *testing.T, p *workertest.Planner) {
 		joined := make(chan struct{})
 		c := Config{Kafka: p.Config, Name: "x", Slots: 4, Test: true, Ready: func() { close(joined) }}
 		if change != nil {
@@ -37,7 +37,7 @@ func inBubble(t *testing.T, change func(*Config), fn func(t *testing.T, p *taker
 }
 
 func TestTestTasks(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, p *takertest.Planner) {
+	inBubble(t, nil, func(t *testing.T, p *workertest.Planner) {
 		for _, c := range []struct {
 			task    string
 			attempt uint32
@@ -75,7 +75,7 @@ func TestTestTasks(t *testing.T) {
 }
 
 func TestTestTasksAreUnknownUnlessAllowed(t *testing.T) {
-	inBubble(t, func(c *Config) { c.Test = false }, func(t *testing.T, p *takertest.Planner) {
+	inBubble(t, func(c *Config) { c.Test = false }, func(t *testing.T, p *workertest.Planner) {
 		p.Dispatch("default", 0, "w", p.Task("w", "test.echo", 1))
 		if o := p.Outcome(5 * time.Second); o.Outcome != events.OutcomeUnknownTask {
 			t.Errorf("got %v, want unknown_task", o.Outcome)
@@ -84,7 +84,7 @@ func TestTestTasksAreUnknownUnlessAllowed(t *testing.T) {
 }
 
 func TestFlakyFailsTheGivenShare(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, p *takertest.Planner) {
+	inBubble(t, nil, func(t *testing.T, p *workertest.Planner) {
 		failed := 0
 		const attempts = 400
 		for i := range attempts {
@@ -103,7 +103,7 @@ func TestFlakyFailsTheGivenShare(t *testing.T) {
 
 func TestMetricsCountAttempts(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	inBubble(t, func(c *Config) { c.Registerer = registry }, func(t *testing.T, p *takertest.Planner) {
+	inBubble(t, func(c *Config) { c.Registerer = registry }, func(t *testing.T, p *workertest.Planner) {
 		p.Dispatch("default", 0, "w", p.Task("w", "test.echo", 1), p.Task("w", "test.sleep", map[string]int{"ms": 60000}))
 		p.Outcome(5 * time.Second)
 		time.Sleep(time.Second) // the other one runs

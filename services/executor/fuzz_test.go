@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 )
 
 // Whatever stands in the input of a built-in task, in the URL of a service and
@@ -52,10 +52,10 @@ func FuzzAnswer(f *testing.F) {
 
 // checkAnswer runs an attempt and holds that it comes to one of the ends that
 // an attempt has.
-func checkAnswer(t *testing.T, h taker.Handler, a *taker.Attempt) {
+func checkAnswer(t *testing.T, h worker.Handler, a *worker.Attempt) {
 	t.Helper()
 	result, err := h.Run(t.Context(), a)
-	switch own, failed := errors.AsType[taker.Failure](err); {
+	switch own, failed := errors.AsType[worker.Failure](err); {
 	case err == nil:
 		if len(result) > 0 && !json.Valid(result) {
 			t.Errorf("the result is %q", result)
@@ -65,7 +65,7 @@ func checkAnswer(t *testing.T, h taker.Handler, a *taker.Attempt) {
 		if e.Type == "" || e.Message == "" || e.RetryAfterMs < 0 || e.RetryAfterMs > maxRetryAfter.Milliseconds() || len(e.Details) > 0 && !json.Valid(e.Details) {
 			t.Errorf("the failure is %+v", e)
 		}
-	case !errors.Is(err, taker.ErrPending) && !errors.Is(err, taker.ErrUnknownTask) && !errors.Is(err, context.DeadlineExceeded):
+	case !errors.Is(err, worker.ErrPending) && !errors.Is(err, worker.ErrUnknownTask) && !errors.Is(err, context.DeadlineExceeded):
 		t.Errorf("it ends with %v, which says nothing to the workflow", err)
 	}
 }

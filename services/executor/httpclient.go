@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -83,7 +83,7 @@ func requestError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the request was ended: %w", context.Cause(ctx))
 	}
-	return &taker.TaskError{Type: events.ErrorRequestFailed, Message: err.Error()}
+	return &worker.TaskError{Type: events.ErrorRequestFailed, Message: err.Error()}
 }
 
 // readBody reads a response's body of at most limit bytes.

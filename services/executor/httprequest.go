@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -50,9 +50,9 @@ type requestParams struct {
 	TimeoutMs int64             `json:"timeout_ms"`
 }
 
-// Run implements taker.Handler. The result is {status, headers, body}, or what
+// Run implements worker.Handler. The result is {status, headers, body}, or what
 // map makes of it.
-func (h *httpRequest) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func (h *httpRequest) Run(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	var p requestParams
 	if err := parameters(a, &p); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (h *httpRequest) program(source string) (*expr.Program, error) {
 
 // request builds the request. Its idempotency key and trace context are the
 // attempt's, where the step gives none.
-func (h *httpRequest) request(ctx context.Context, a *taker.Attempt, p *requestParams) (*http.Request, error) {
+func (h *httpRequest) request(ctx context.Context, a *worker.Attempt, p *requestParams) (*http.Request, error) {
 	u, err := url.Parse(p.URL)
 	if err != nil {
 		return nil, refuse(events.ErrorInvalidInput, "url: %v", err)

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// attempt is an attempt as a taker gives it to a handler.
-func attempt(task string, input string) *taker.Attempt {
-	return &taker.Attempt{Workflow: "w-1", Queue: "default", Spec: events.Task{
+// attempt is an attempt as a worker gives it to a handler.
+func attempt(task string, input string) *worker.Attempt {
+	return &worker.Attempt{Workflow: "w-1", Queue: "default", Spec: events.Task{
 		Token: []byte("a sealed token of some length"), Task: task, Component: "call", Attempt: 2, Input: json.RawMessage(input),
 		IdempotencyKey: "w-1/r3", TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	}}
@@ -140,7 +140,7 @@ func TestResponsesBecomeResults(t *testing.T) {
 
 // failureType is the type of a task's failure, or "".
 func failureType(err error) string {
-	if f, ok := errors.AsType[taker.Failure](err); ok {
+	if f, ok := errors.AsType[worker.Failure](err); ok {
 		return f.TaskError().Type
 	}
 	if err != nil {
@@ -172,7 +172,7 @@ func TestRequestsGoOnlyWhereTheyMay(t *testing.T) {
 		{"other scheme", "file:///etc/passwd", local},
 	} {
 		_, err := newRequest(t, c.rules).Run(t.Context(), attempt("http.request", fmt.Sprintf(`{"url": %q}`, c.url)))
-		f, ok := errors.AsType[taker.Failure](err)
+		f, ok := errors.AsType[worker.Failure](err)
 		if !ok || f.TaskError().Type != "address_forbidden" || !f.TaskError().NonRetryable {
 			t.Errorf("%s: %v, want address_forbidden for good", c.name, err)
 		}
@@ -189,10 +189,10 @@ func TestARequestEndsWithItsContextOrItsTime(t *testing.T) {
 	if _, err := h.Run(t.Context(), attempt("http.request", input)); failureType(err) != "request_failed" {
 		t.Errorf("after the request's own time: %v, want request_failed", err)
 	}
-	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now().Add(20*time.Millisecond), taker.ErrTimeout)
+	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now().Add(20*time.Millisecond), worker.ErrTimeout)
 	defer cancel()
 	_, err := h.Run(ctx, attempt("http.request", fmt.Sprintf(`{"url": %q}`, server.URL)))
-	if !errors.Is(err, taker.ErrTimeout) {
+	if !errors.Is(err, worker.ErrTimeout) {
 		t.Errorf("after the attempt's time: %v, want its cause", err)
 	}
 }
@@ -204,7 +204,7 @@ func TestARefusedConnectionMayBeRetried(t *testing.T) {
 	}
 	l.Close()
 	_, err = newRequest(t, local).Run(t.Context(), attempt("http.request", fmt.Sprintf(`{"url": "http://%s"}`, l.Addr())))
-	f, ok := errors.AsType[taker.Failure](err)
+	f, ok := errors.AsType[worker.Failure](err)
 	if !ok || f.TaskError().Type != "request_failed" || f.TaskError().NonRetryable {
 		t.Errorf("got %v, want request_failed, retryable", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
 )
@@ -24,7 +24,7 @@ type response struct {
 }
 
 // answer makes the result of an expected response.
-func answer(a *taker.Attempt, resp *http.Response, body []byte, program *expr.Program) (json.RawMessage, error) {
+func answer(a *worker.Attempt, resp *http.Response, body []byte, program *expr.Program) (json.RawMessage, error) {
 	r := response{Status: resp.StatusCode, Headers: map[string]string{}}
 	for name, values := range resp.Header {
 		r.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
@@ -78,13 +78,13 @@ func isJSON(h http.Header) bool {
 const maxQuoted = 4 << 10
 
 // unexpected is the failure of a response whose status is not expected.
-func unexpected(resp *http.Response, body []byte) *taker.TaskError {
+func unexpected(resp *http.Response, body []byte) *worker.TaskError {
 	quoted := strings.ToValidUTF8(string(body[:min(len(body), maxQuoted)]), "�")
 	details, err := json.Marshal(map[string]any{"status": resp.StatusCode, "body": quoted})
 	if err != nil {
 		details = nil
 	}
-	return &taker.TaskError{
+	return &worker.TaskError{
 		Type:         events.ErrorHTTPStatus,
 		Message:      fmt.Sprintf("%s %s answered %s", resp.Request.Method, resp.Request.URL.Redacted(), resp.Status),
 		NonRetryable: !retryable(resp.StatusCode),

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -82,8 +82,8 @@ func (h *httpService) of(task string) string {
 	return strings.ReplaceAll(h.url, taskPlaceholder, url.PathEscape(task))
 }
 
-// Run implements taker.Handler.
-func (h *httpService) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+// Run implements worker.Handler.
+func (h *httpService) Run(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.of(a.Spec.Task), bytes.NewReader(a.Spec.Input))
 	if err != nil {
 		return nil, refuse(events.ErrorInvalidInput, "%v", err)
@@ -102,7 +102,7 @@ func (h *httpService) Run(ctx context.Context, a *taker.Attempt) (json.RawMessag
 }
 
 // setAttempt tells the service of the attempt.
-func setAttempt(req *http.Request, a *taker.Attempt) {
+func setAttempt(req *http.Request, a *worker.Attempt) {
 	h := req.Header
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json")
@@ -124,7 +124,7 @@ func setAttempt(req *http.Request, a *taker.Attempt) {
 func judge(resp *http.Response, body []byte) (json.RawMessage, error) {
 	switch {
 	case resp.StatusCode == http.StatusAccepted:
-		return nil, taker.ErrPending
+		return nil, worker.ErrPending
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		body = bytes.TrimSpace(body)
 		if len(body) > 0 && !json.Valid(body) {
@@ -137,7 +137,7 @@ func judge(resp *http.Response, body []byte) (json.RawMessage, error) {
 		given = errorBody{} // not every server speaks of errors in JSON
 	}
 	if resp.StatusCode == http.StatusNotFound && given.Type == events.ErrorUnknownTask {
-		return nil, fmt.Errorf("%w: the HTTP service does not know it", taker.ErrUnknownTask)
+		return nil, fmt.Errorf("%w: the HTTP service does not know it", worker.ErrUnknownTask)
 	}
 	return nil, given.over(unexpected(resp, body))
 }
@@ -151,7 +151,7 @@ type errorBody struct {
 }
 
 // over lays the service's words over what the status alone means.
-func (b *errorBody) over(e *taker.TaskError) *taker.TaskError {
+func (b *errorBody) over(e *worker.TaskError) *worker.TaskError {
 	if b.Type != "" {
 		e.Type = b.Type
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -72,13 +72,13 @@ func TestEachAnswerOfAServiceHasItsMeaning(t *testing.T) {
 		{name: "created", status: 201, body: `7`, result: `7`},
 		{name: "empty", status: 200, result: ``},
 		{name: "no content", status: 204, result: ``},
-		{name: "later", status: 202, body: `{"ignored": true}`, err: taker.ErrPending},
+		{name: "later", status: 202, body: `{"ignored": true}`, err: worker.ErrPending},
 		{name: "no JSON", status: 200, body: `<html>`, failure: events.TaskError{Type: "invalid_result", NonRetryable: true, Message: "not JSON"}},
 		{name: "too large", status: 200, body: strings.Repeat("1", 1<<10+1), failure: events.TaskError{Type: "result_too_large", NonRetryable: true, Message: "1024"}},
 		{name: "redirect", status: 302, failure: events.TaskError{Type: "http_status", NonRetryable: true, Message: "302"}},
 		{name: "bad request", status: 400, body: `nope`, failure: events.TaskError{Type: "http_status", NonRetryable: true, Message: "400 Bad Request"}},
 		{name: "not found", status: 404, body: `{"type": "no_such_order"}`, failure: events.TaskError{Type: "no_such_order", NonRetryable: true, Message: "404"}},
-		{name: "unknown task", status: 404, body: `{"type": "unknown_task"}`, err: taker.ErrUnknownTask},
+		{name: "unknown task", status: 404, body: `{"type": "unknown_task"}`, err: worker.ErrUnknownTask},
 		{name: "busy", status: 429, header: "7", failure: events.TaskError{Type: "http_status", RetryAfterMs: 7000, Message: "429"}},
 		{name: "away", status: 503, header: "1", body: `{"type": "closed", "message": "come back"}`,
 			failure: events.TaskError{Type: "closed", RetryAfterMs: 1000, Message: "come back"}},
@@ -112,7 +112,7 @@ func TestEachAnswerOfAServiceHasItsMeaning(t *testing.T) {
 				}
 				return
 			}
-			f, ok := errors.AsType[taker.Failure](err)
+			f, ok := errors.AsType[worker.Failure](err)
 			if !ok {
 				t.Fatalf("got %s, %v; want a failure", result, err)
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -64,8 +64,8 @@ type produceParams struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// Run implements taker.Handler. The result is {topic, partition, offset}.
-func (k *kafkaProduce) Run(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+// Run implements worker.Handler. The result is {topic, partition, offset}.
+func (k *kafkaProduce) Run(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	var p produceParams
 	if err := parameters(a, &p); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (k *kafkaProduce) check(topic string) error {
 
 const errorTopicForbidden = "topic_forbidden"
 
-func (p *produceParams) record(a *taker.Attempt) *kgo.Record {
+func (p *produceParams) record(a *worker.Attempt) *kgo.Record {
 	key := a.Workflow
 	if p.Key != nil {
 		key = *p.Key

@@ -10,12 +10,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
-	"github.com/heddle-run/heddle/internal/taker/takertest"
+	"github.com/heddle-run/heddle/internal/worker/workertest"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 func TestProduceWritesARecord(t *testing.T) {
-	inBubble(t, func(c *Config) { c.Topics = []string{"shop.*", "audit"} }, func(t *testing.T, p *takertest.Planner) {
+	inBubble(t, func(c *Config) { c.Topics = []string{"shop.*", "audit"} }, func(t *testing.T, p *workertest.Planner) {
 		ctx := context.Background()
 		if _, err := kadm.NewClient(p.Admin(t)).CreateTopics(ctx, 3, 1, nil, "shop.orders", "audit"); err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func next(t *testing.T, reader *kgo.Client) *kgo.Record {
 
 func TestProduceRefusesOtherTopics(t *testing.T) {
 	for _, allowed := range [][]string{nil, {"shop.*"}, {"*"}} {
-		inBubble(t, func(c *Config) { c.Topics = allowed }, func(t *testing.T, p *takertest.Planner) {
+		inBubble(t, func(c *Config) { c.Topics = allowed }, func(t *testing.T, p *workertest.Planner) {
 			for _, topic := range []string{"", "heddle.inbox", "heddle.tasks.default", "heddle.own", "bank.payments"} {
 				if len(allowed) > 0 && allowed[0] == "*" && topic == "bank.payments" {
 					continue

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -18,7 +18,7 @@ type metrics struct {
 	waited   *prometheus.HistogramVec
 	ran      *prometheus.HistogramVec
 	queues   map[string]queueMetrics // read only
-	stats    func() []taker.PoolStats
+	stats    func() []worker.PoolStats
 }
 
 // queueMetrics are those of one queue: an attempt looks no labels up.
@@ -28,7 +28,7 @@ type queueMetrics struct {
 	waited, ran prometheus.Observer
 }
 
-// outcomes are what taker.Observer is told.
+// outcomes are what worker.Observer is told.
 var outcomes = []string{
 	"pending", events.OutcomeCompleted.String(), events.OutcomeFailed.String(), events.OutcomeTimedOut.String(),
 	events.OutcomeCancelled.String(), events.OutcomeUnknownTask.String(), events.OutcomeAbandoned.String(),
@@ -42,7 +42,7 @@ var (
 	latencies = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 )
 
-func newMetrics(pools []taker.Pool) *metrics {
+func newMetrics(pools []worker.Pool) *metrics {
 	histogram := func(name, help string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: latencies}, []string{"queue"})
 	}
@@ -74,19 +74,19 @@ func (m *metrics) of(queue string) queueMetrics {
 	return q
 }
 
-// Began implements taker.Observer.
+// Began implements worker.Observer.
 func (m *metrics) Began(queue string, waited time.Duration) {
 	m.queues[queue].waited.Observe(max(0, waited.Seconds()))
 }
 
-// Ended implements taker.Observer.
+// Ended implements worker.Observer.
 func (m *metrics) Ended(queue, outcome string, ran time.Duration) {
 	q := m.queues[queue]
 	q.attempts[outcome].Inc()
 	q.ran.Observe(ran.Seconds())
 }
 
-// Dropped implements taker.Observer.
+// Dropped implements worker.Observer.
 func (m *metrics) Dropped(queue string) { m.queues[queue].dropped.Inc() }
 
 // Describe implements prometheus.Collector.

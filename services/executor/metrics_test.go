@@ -6,13 +6,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 func observed() (*metrics, *prometheus.Registry) {
-	m := newMetrics([]taker.Pool{{Queues: []string{"default"}}, {Queues: []string{"orders"}}})
-	m.stats = func() []taker.PoolStats { return nil }
+	m := newMetrics([]worker.Pool{{Queues: []string{"default"}}, {Queues: []string{"orders"}}})
+	m.stats = func() []worker.PoolStats { return nil }
 	r := prometheus.NewRegistry()
 	r.MustRegister(m)
 	return m, r

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -47,7 +47,7 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 			}
 			continue
 		}
-		e, ok := errors.AsType[*taker.TaskError](err)
+		e, ok := errors.AsType[*worker.TaskError](err)
 		if !ok || e.Type != events.ErrorInvalidInput || !e.NonRetryable || !strings.Contains(e.Message, c.want) {
 			t.Errorf("%s %s: %v, want %q, not retryable", c.task, c.input, err, c.want)
 		}
@@ -62,6 +62,6 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	}
 }
 
-func attemptOf(task, input string, laid bool) *taker.Attempt {
-	return &taker.Attempt{Spec: events.Task{Task: task, Input: json.RawMessage(input), Attempt: 1, Laid: laid}}
+func attemptOf(task, input string, laid bool) *worker.Attempt {
+	return &worker.Attempt{Spec: events.Task{Task: task, Input: json.RawMessage(input), Attempt: 1, Laid: laid}}
 }

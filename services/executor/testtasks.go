@@ -9,7 +9,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -17,20 +17,22 @@ import (
 const errorTest = "test_failure"
 
 // testTasks are for trying out definitions and policies.
-func testTasks() map[string]taker.Handler {
-	return map[string]taker.Handler{
-		"test.echo":  taker.HandlerFunc(testEcho),
-		"test.sleep": taker.HandlerFunc(testSleep),
-		"test.fail":  taker.HandlerFunc(testFail),
-		"test.flaky": taker.HandlerFunc(testFlaky),
+func testTasks() map[string]worker.Handler {
+	return map[string]worker.Handler{
+		"test.echo":  worker.HandlerFunc(testEcho),
+		"test.sleep": worker.HandlerFunc(testSleep),
+		"test.fail":  worker.HandlerFunc(testFail),
+		"test.flaky": worker.HandlerFunc(testFlaky),
 	}
 }
 
 // testEcho returns its input.
-func testEcho(_ context.Context, a *taker.Attempt) (json.RawMessage, error) { return a.Spec.Input, nil }
+func testEcho(_ context.Context, a *worker.Attempt) (json.RawMessage, error) {
+	return a.Spec.Input, nil
+}
 
 // testSleep {ms} returns its input after a time.
-func testSleep(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func testSleep(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	var p struct {
 		Ms int64 `json:"ms"`
 	}
@@ -52,7 +54,7 @@ func testSleep(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
 
 // testFail {n, then} fails the first n attempts of a runnable, then returns
 // then, or its input.
-func testFail(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func testFail(_ context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	var p struct {
 		N    uint32          `json:"n"`
 		Then json.RawMessage `json:"then"`
@@ -61,7 +63,7 @@ func testFail(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
 		return nil, err
 	}
 	if a.Spec.Attempt <= p.N {
-		return nil, &taker.TaskError{Type: errorTest, Message: fmt.Sprintf("attempt %d of %d that fail", a.Spec.Attempt, p.N)}
+		return nil, &worker.TaskError{Type: errorTest, Message: fmt.Sprintf("attempt %d of %d that fail", a.Spec.Attempt, p.N)}
 	}
 	if len(p.Then) > 0 {
 		return p.Then, nil
@@ -71,7 +73,7 @@ func testFail(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
 
 // testFlaky {rate} fails that share of all attempts and returns its input
 // otherwise. Which ones fail depends on the runnable and the attempt only.
-func testFlaky(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func testFlaky(_ context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	var p struct {
 		Rate float64 `json:"rate"`
 	}
@@ -85,7 +87,7 @@ func testFlaky(_ context.Context, a *taker.Attempt) (json.RawMessage, error) {
 	h.Write([]byte(a.Spec.IdempotencyKey))
 	h.Write(binary.BigEndian.AppendUint32(nil, a.Spec.Attempt))
 	if share := float64(mix(h.Sum64())) / math.MaxUint64; share < p.Rate {
-		return nil, &taker.TaskError{Type: errorTest, Message: fmt.Sprintf("attempt %d failed, as a share of %v does", a.Spec.Attempt, p.Rate)}
+		return nil, &worker.TaskError{Type: errorTest, Message: fmt.Sprintf("attempt %d failed, as a share of %v does", a.Spec.Attempt, p.Rate)}
 	}
 	return a.Spec.Input, nil
 }

@@ -165,10 +165,10 @@ func BenchmarkEnd(b *testing.B) {
 	}
 }
 
-// A forced deletion cancels first: takers of what is open hear of it with the
+// A forced deletion cancels first: workers of what is open hear of it with the
 // token that they have, although no row is left. Attempts that nobody takes
 // (external ones) have nobody to tell.
-func TestAForcedDeletionStopsItsTakers(t *testing.T) {
+func TestAForcedDeletionStopsItsWorkers(t *testing.T) {
 	w := newWorld(t, setting{restart: true})
 	w.defs["two"] = `{"name":"two","components":{"a":{"step":"f.id"},"b":{"step":"f.id","policy":{"execution_mode":"external"}}}}`
 	w.command("w", "start", `{"definition":"two","input":1}`)

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-run/heddle/shared/machine"
 )
 
-// notified takes a taker's word that it has an attempt.
+// notified takes a worker's word that it has an attempt.
 func (en *ends) notified(m *events.TaskNotified) {
 	id, r := en.open(m.Token)
 	executor := events.Cut(m.Executor, events.MaxExecutor)

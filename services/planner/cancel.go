@@ -2,7 +2,7 @@ package planner
 
 import "github.com/heddle-run/heddle/shared/events"
 
-// cancel ends the run; takers of open attempts are told.
+// cancel ends the run; workers of open attempts are told.
 func (t *turn) cancel(b *events.CancelWorkflow) {
 	if !t.known() {
 		return

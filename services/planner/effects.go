@@ -152,7 +152,7 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 
 // spread is where the task goes among the partitions of its queue, counted from
 // the workflow's home (E2): attempts that are open together are spread, so that
-// all takers run a fan-out; steps one after the other stay together, so that
+// all workers run a fan-out; steps one after the other stay together, so that
 // the tasks of many workflows share batches.
 func (r *runnable) spread(id events.RunnableID) uint64 {
 	if r.Beside {
@@ -175,7 +175,7 @@ func (w *workflow) token(id events.RunnableID, attempt uint32, decided events.Po
 	return w.p.sealer.Seal(events.Token{Workflow: w.id, Run: w.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
 }
 
-// cancelOf tells takers that an attempt is not wanted any more. An attempt that
+// cancelOf tells workers that an attempt is not wanted any more. An attempt that
 // was not open, or whose task was never published, has nobody to tell; those of
 // a run that the same record deletes are told by stopGone.
 func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
@@ -186,7 +186,7 @@ func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
 	return []machine.Effect{fx.cancelling(id, fx.token(id, r.Attempt, r.Decided))}
 }
 
-// stopGone tells the takers of a run that was deleted while it was open.
+// stopGone tells the workers of a run that was deleted while it was open.
 func (fx *effects) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
 	for _, o := range e.Open {
 		token := events.Token{Workflow: fx.id, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}

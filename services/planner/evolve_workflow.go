@@ -97,7 +97,7 @@ func (w *workflow) stopped() {
 	h.DrainUntil = 0
 }
 
-// cancelled closes whatever is open. Attempts that takers have
+// cancelled closes whatever is open. Attempts that workers have
 // were closed before, one by one, so that these are told.
 func (w *workflow) cancelled() {
 	h := w.h()

@@ -52,7 +52,7 @@ type runnable struct {
 	Attempt   uint32 // the number of the current or last attempt
 	Failures  uint32 // failed attempts that count for retries
 	Losses    uint32
-	Returns   uint32 // times handed back by takers that did not know the task, or had not begun
+	Returns   uint32 // times handed back by workers that did not know the task, or had not begun
 	Returned  string // what the last of them said; empty: nothing
 	Decided   events.Position
 	Created   int64

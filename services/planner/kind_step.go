@@ -2,7 +2,7 @@ package planner
 
 import "github.com/heddle-run/heddle/shared/definition"
 
-// stepKind runs a task: its runnables are attempted by takers.
+// stepKind runs a task: its runnables are attempted by workers.
 type stepKind struct{}
 
 func (stepKind) traits() traits { return traits{queued: true} }

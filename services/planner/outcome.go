@@ -39,24 +39,24 @@ func (en *ends) outcome(m *events.TaskOutcome) {
 	case events.OutcomeAbandoned:
 		en.abandoned(id, r, m)
 	case events.OutcomeCancelled:
-		en.failFor(id, events.TaskError{Type: events.ErrorCancelled, Message: "the taker cancelled the attempt"}, m.Executor, failedAttempt)
+		en.failFor(id, events.TaskError{Type: events.ErrorCancelled, Message: "the worker cancelled the attempt"}, m.Executor, failedAttempt)
 	default:
 		err := events.TaskError{Type: events.ErrorTaskFailed, Message: "the attempt failed"}
 		if m.Error != nil {
 			err = *m.Error
 			err.Details = asJSON(err.Details)
-			err = err.Bounded() // not every taker is ours
+			err = err.Bounded() // not every worker is ours
 		}
 		en.failFor(id, err, m.Executor, failedAttempt)
 	}
 }
 
-// abandoned takes back an attempt that its taker gave up: one that had not
+// abandoned takes back an attempt that its worker gave up: one that had not
 // begun counts for nothing, of one that had the outcome is unknown.
 func (en *ends) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
 	if m.Started != 0 {
 		en.failFor(id, events.TaskError{
-			Type: events.ErrorLost, Message: "its taker gave it up while it ran; whether it had effects is unknown",
+			Type: events.ErrorLost, Message: "its worker gave it up while it ran; whether it had effects is unknown",
 		}, m.Executor, lostAttempt)
 		return
 	}
@@ -184,13 +184,13 @@ func (en *ends) timedOut(id events.RunnableID, r *runnable) {
 	}, "", timedOutAttempt)
 }
 
-// Why an attempt was handed back, where its taker has not said more.
+// Why an attempt was handed back, where its worker has not said more.
 const (
 	neverBegan = "abandoned before it began"
 	nobodyKnew = "no worker knew the task"
 )
 
-// said is what a taker said as it handed an attempt back; empty: nothing.
+// said is what a worker said as it handed an attempt back; empty: nothing.
 func said(e *events.RunnableReturned) string {
 	if e.Reason == neverBegan || e.Reason == nobodyKnew {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// A taker may report anything as details; whoever shows the failure needs JSON.
+// A worker may report anything as details; whoever shows the failure needs JSON.
 func TestDetailsThatAreNoJSONBecomeAString(t *testing.T) {
 	w := newWorld(t, setting{})
 	start := []byte(`{"command":"start","input":1,"definition":{"name":"d","components":{"a":{"step":"f.id"}}}}`)

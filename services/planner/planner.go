@@ -31,7 +31,7 @@ const (
 	maxPastAttempts  = 20       // closed attempts that a runnable remembers in detail
 	maxGraphs        = 256      // compiled definitions and parsed rules kept at hand
 	maxRemembered    = 64 << 10 // bytes of a source that is kept as a key of them
-	BackstopMargin   = 1000     // ms that a taker has to report its own timeout
+	BackstopMargin   = 1000     // ms that a worker has to report its own timeout
 	maxQueryItems    = 1000
 )
 

@@ -50,7 +50,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 }
 
 // notified arms the planner's own timer of the attempt: the backstop when
-// a taker runs it, the only one when somebody completes it by its token.
+// a worker runs it, the only one when somebody completes it by its token.
 func (rs *runnables) notified(e *events.RunnableNotified) {
 	r := rs.change(e.Runnable)
 	rs.disarm(e.Runnable, r)
@@ -256,7 +256,7 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	rs.scopes.closed(r.Scope)
 }
 
-// othersEnd reports whether an attempt is open that its taker ends, or will be lost. One
+// othersEnd reports whether an attempt is open that its worker ends, or will be lost. One
 // that is completed by its token may last for ever, and nobody waits for it.
 func (rs *runnables) othersEnd() (found bool) {
 	if rs.head.Slots == 0 {
@@ -279,7 +279,7 @@ func (rs *runnables) attempts() []events.OpenAttempt {
 	return all
 }
 
-// active are the runnables whose attempts a taker has or may get.
+// active are the runnables whose attempts a worker has or may get.
 func (rs *runnables) active() []events.RunnableID {
 	var ids []events.RunnableID
 	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {

@@ -41,7 +41,7 @@ func closedAttempt(r *runnable) bool {
 	return len(r.Past) > 0 && r.Past[len(r.Past)-1].Attempt == r.Attempt
 }
 
-// unknownYet is what an attempt waits for that takers have handed back.
+// unknownYet is what an attempt waits for that workers have handed back.
 func unknownYet(c *definition.Component, r *runnable) string {
 	s := fmt.Sprintf("a worker of the queue %q that knows %s", queueOf(c, r.policy()), c.Task)
 	if r.Returned != "" {

@@ -31,7 +31,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// world drives a planner as the partition log and takers do, in memory.
+// world drives a planner as the partition log and workers do, in memory.
 type world struct {
 	t       failer
 	set     setting
@@ -214,7 +214,7 @@ func (w *world) effect(e machine.Effect) {
 }
 
 // remakesTask checks that the task of an open attempt can be made again, as it
-// was at first (E1). What takers say of an attempt may be in it since.
+// was at first (E1). What workers say of an attempt may be in it since.
 func (w *world) remakesTask(wf string, id events.RunnableID) {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)

@@ -9,11 +9,11 @@ import (
 
 // Limits are what a partition is warned about beyond.
 type Limits struct {
-	OldestPending time.Duration // an attempt without a taker; 0: DefaultOldestPending
+	OldestPending time.Duration // an attempt without a worker; 0: DefaultOldestPending
 }
 
 const (
-	// DefaultOldestPending is how long an attempt may wait for a taker.
+	// DefaultOldestPending is how long an attempt may wait for a worker.
 	DefaultOldestPending = time.Minute
 
 	// lateCheckpoints is how many intervals a checkpoint may be old.

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Outcome says how an attempt ended, as its taker saw it.
+// Outcome says how an attempt ended, as its worker saw it.
 type Outcome uint8
 
 // Outcomes of an attempt.
@@ -15,8 +15,8 @@ const (
 	OutcomeCompleted   Outcome = 1
 	OutcomeFailed      Outcome = 2
 	OutcomeTimedOut    Outcome = 3
-	OutcomeCancelled   Outcome = 4 // the taker obeyed a TaskCancel
-	OutcomeUnknownTask Outcome = 5 // handed back: this taker does not know the task
+	OutcomeCancelled   Outcome = 4 // the worker obeyed a TaskCancel
+	OutcomeUnknownTask Outcome = 5 // handed back: this worker does not know the task
 	OutcomeAbandoned   Outcome = 6 // handed back before it began: drain, eviction
 )
 
@@ -48,7 +48,7 @@ type TaskOutcome struct {
 	Executor string          // who ran it
 }
 
-// TaskNotified reports that a taker has an attempt that runs longer than the
+// TaskNotified reports that a worker has an attempt that runs longer than the
 // grace; heartbeats guard it from then on, unless it is Detached: then somebody
 // completes it by its token.
 type TaskNotified struct {

@@ -65,7 +65,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.String(c, 3, "queue", &e.Queue)
 }
 
-// RunnableNotified says that a taker has the attempt.
+// RunnableNotified says that a worker has the attempt.
 type RunnableNotified struct {
 	Runnable RunnableID
 	Channel  string
@@ -154,7 +154,7 @@ func (e *RunnableTimedOut) Fields(c *wire.Codec) {
 	wire.Int(c, 3, "action", &e.Action)
 }
 
-// RunnableLost closes an attempt whose taker vanished; whether it had effects
+// RunnableLost closes an attempt whose worker vanished; whether it had effects
 // is unknown.
 type RunnableLost struct {
 	Runnable RunnableID
@@ -171,7 +171,7 @@ func (e *RunnableLost) Fields(c *wire.Codec) {
 	wire.Int(c, 3, "action", &e.Action)
 }
 
-// RunnableReturned hands an attempt back that no taker has begun: it counts
+// RunnableReturned hands an attempt back that no worker has begun: it counts
 // for nothing and is dispatched again when it is due.
 type RunnableReturned struct {
 	Runnable RunnableID

@@ -113,7 +113,7 @@ func (t *Task) Fields(c *wire.Codec) {
 	c.Bool(12, "laid", &t.Laid)
 }
 
-// TaskCancel asks every taker to cancel a running attempt (topic task-control).
+// TaskCancel asks every worker to cancel a running attempt (topic task-control).
 type TaskCancel struct {
 	Token  []byte
 	Reason string

@@ -45,7 +45,7 @@ func TestATokenOpensToWhatWasSealed(t *testing.T) {
 	})
 }
 
-// Takers hold tokens while their planners are replaced by later versions.
+// Workers hold tokens while their planners are replaced by later versions.
 func TestTheFormOfATokenStays(t *testing.T) {
 	const sealed = "634ac32226a204af93bb4ccdea51306f03ac02070204f0a2046f726465722d3432"
 	tok := events.Token{Workflow: "order-42", Run: events.RunID{Epoch: 3, Seq: 300}, Runnable: 7, Attempt: 2, Decided: events.Position{Epoch: 4, Seq: 70000}}

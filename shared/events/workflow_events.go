@@ -214,8 +214,8 @@ func (e *WorkflowDeleted) Fields(c *wire.Codec) {
 	wire.Repeated(c, 4, "open", &e.Open)
 }
 
-// OpenAttempt is an attempt that a taker had, or was to get, when its run was
-// deleted: what of its token no row says any more, so that the taker can be
+// OpenAttempt is an attempt that a worker had, or was to get, when its run was
+// deleted: what of its token no row says any more, so that the worker can be
 // told to stop. A workflow has as many as it has active attempts at most.
 type OpenAttempt struct {
 	Runnable RunnableID

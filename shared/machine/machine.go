@@ -22,7 +22,7 @@ type Machine interface {
 	Apply(tx *rows.Tx, rec *events.Record, guarded bool) Outcome
 
 	// Task makes the task record of an open attempt again (E1): the one that its
-	// dispatch came to, whatever has changed since, but with what takers said of it
+	// dispatch came to, whatever has changed since, but with what workers said of it
 	// meanwhile. There is none if the attempt that a names is not open in tx.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
 
@@ -65,7 +65,7 @@ type Input struct {
 	Inbox   events.InboxMessage // from inbox
 	Late    bool                // a message so old that one like it may have been decided, and forgotten (E4)
 	Timer   *rows.Key           // of table Timer, due
-	Lost    *Lost               // an open attempt whose taker vanished
+	Lost    *Lost               // an open attempt whose worker vanished
 
 	Quarantine *Quarantine // records are gone that may have concerned it
 }
@@ -76,7 +76,7 @@ type Quarantine struct {
 	Active bool   // it concerns workflows with active attempts only
 }
 
-// Lost reports that the taker of an open attempt vanished, or that its record
+// Lost reports that the worker of an open attempt vanished, or that its record
 // can never be delivered.
 type Lost struct {
 	Runnable events.RunnableID

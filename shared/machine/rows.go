@@ -25,14 +25,14 @@ type Timer struct {
 // Fields implements wire.Message.
 func (t *Timer) Fields(c *wire.Codec) { wire.Int(c, 1, "attempt", &t.Attempt) }
 
-// Attempt is an open attempt that a taker has or should get (external ones are
+// Attempt is an open attempt that a worker has or should get (external ones are
 // none). The partition guards its delivery (E3) and liveness.
 type Attempt struct {
 	Attempt  uint32
 	Decided  events.Position
 	Queue    string
 	Since    int64 // Unix ms of the dispatch
-	Notified bool  // a taker has it: heartbeats guard it
+	Notified bool  // a worker has it: heartbeats guard it
 	Detached bool  // completed by its token: nothing guards it
 }
 

@@ -58,13 +58,13 @@ func mix(x uint64) uint64 {
 	return x ^ (x >> 31)
 }
 
-// Waits of an attempt that was handed back because its taker does not know the task.
+// Waits of an attempt that was handed back because its worker does not know the task.
 const (
 	unknownTaskFirst = 250 * time.Millisecond
 	unknownTaskMost  = 10 * time.Second
 )
 
-// UnknownTaskDelay is the wait before an attempt is offered again that was handed back handedBack times (≥ 1) by takers
+// UnknownTaskDelay is the wait before an attempt is offered again that was handed back handedBack times (≥ 1) by workers
 // that do not know its task: doubling from 250 ms to 10 s. The total is limited by Policy.StartTimeout, not here.
 func UnknownTaskDelay(handedBack int) time.Duration {
 	d := unknownTaskFirst

@@ -27,7 +27,7 @@ const (
 	Skip OnFailure = 1 // what depends on it is suppressed, the rest goes on
 )
 
-// OnLost is what follows when the taker of an attempt vanished and the outcome is unknown.
+// OnLost is what follows when the worker of an attempt vanished and the outcome is unknown.
 type OnLost uint8
 
 // The reactions to a loss. Values are recorded.
@@ -76,7 +76,7 @@ type Policy struct {
 	BaseDelay    time.Duration
 	MaxDelay     time.Duration
 	Timeout      time.Duration // of one attempt, start to close; 0 = none
-	StartTimeout time.Duration // waiting for a taker that knows the task; 0 = none
+	StartTimeout time.Duration // waiting for a worker that knows the task; 0 = none
 	Backoff      Backoff
 	OnFailure    OnFailure
 	OnLost       OnLost

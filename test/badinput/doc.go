@@ -1,5 +1,5 @@
 // Package badinput feeds a whole deployment over the embedded broker (planner,
-// taker, gateway) what no client should send: records that cannot be decoded,
+// worker, gateway) what no client should send: records that cannot be decoded,
 // commands nobody knows, wrong keys, states, ids and tokens, values that are too
 // large, and a machine that panics. Each test shows the typed error that comes
 // back, and that the partition goes on: a good workflow that is started on it

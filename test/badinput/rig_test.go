@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/services/gateway"
@@ -37,7 +37,7 @@ type rig struct {
 // of is the rig in the hands of a subtest.
 func (r *rig) of(t *testing.T) *rig { return &rig{t, r.deployment} }
 
-// deployment is a planner, a taker and a gateway over an embedded broker, with
+// deployment is a planner, a worker and a gateway over an embedded broker, with
 // what goes in and out of them.
 type deployment struct {
 	ctx      context.Context
@@ -87,7 +87,7 @@ func start(t *testing.T, change ...func(*plannerd.Config)) *rig {
 	r.tail(r.names.Replies(), r.reply)
 	r.tail(r.names.DLQ(), r.letter)
 	r.planner(change)
-	r.taker()
+	r.worker()
 	r.gateway()
 	r.client, err = kafkaclient.New(r.ctx, kafkaclient.Options{Brokers: r.cluster.Config.Brokers, Prefix: r.cluster.Config.Prefix, Dialer: r.cluster.Config.Dialer})
 	r.must(err)
@@ -131,25 +131,25 @@ func (r *rig) planner(change []func(*plannerd.Config)) {
 	}
 }
 
-// taker serves the tasks of the tests.
-func (r *rig) taker() {
+// worker serves the tasks of the tests.
+func (r *rig) worker() {
 	r.Helper()
 	joined := make(chan struct{})
-	tasks := map[string]taker.HandlerFunc{
-		"echo": func(_ context.Context, a *taker.Attempt) (json.RawMessage, error) { return a.Spec.Input, nil },
-		"huge": func(context.Context, *taker.Attempt) (json.RawMessage, error) { return text(3 << 20), nil },
-		"half": func(context.Context, *taker.Attempt) (json.RawMessage, error) { return text(1500 << 10), nil },
+	tasks := map[string]worker.HandlerFunc{
+		"echo": func(_ context.Context, a *worker.Attempt) (json.RawMessage, error) { return a.Spec.Input, nil },
+		"huge": func(context.Context, *worker.Attempt) (json.RawMessage, error) { return text(3 << 20), nil },
+		"half": func(context.Context, *worker.Attempt) (json.RawMessage, error) { return text(1500 << 10), nil },
 		"wait": r.wait,
 	}
-	t, err := taker.New(taker.Config{
+	t, err := worker.New(worker.Config{
 		Kafka: r.cluster.Config, Name: "t", Channel: "test", DrainLimit: time.Millisecond, Ready: func() { close(joined) },
-		Pools: []taker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: 8, Lookup: func(task string) (taker.Handler, bool) {
+		Pools: []worker.Pool{{Queues: []string{topics.DefaultQueue}, Slots: 8, Lookup: func(task string) (worker.Handler, bool) {
 			h, ok := tasks[task]
 			return h, ok
 		}}},
 	})
 	r.must(err)
-	r.service("taker", t.Run)
+	r.service("worker", t.Run)
 	<-joined
 }
 
@@ -157,7 +157,7 @@ func (r *rig) taker() {
 func text(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n) + `"`) }
 
 // wait tells its token and waits until it is cancelled.
-func (r *rig) wait(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func (r *rig) wait(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 	r.mu.Lock()
 	r.tokens[a.Workflow] = a.Token()
 	r.changed.Broadcast()

@@ -79,7 +79,7 @@ func (r *rig) run(definition string) (*client.Workflow, error) {
 	return run.Wait(r.ctx)
 }
 
-// TestResultsThatFitNoRecordFailTheAttempt: of a taker, and by token.
+// TestResultsThatFitNoRecordFailTheAttempt: of a worker, and by token.
 func TestResultsThatFitNoRecordFailTheAttempt(t *testing.T) {
 	r := start(t)
 	w, err := r.run(`{"name":"huge","components":{"a":{"step":"huge"}}}`)

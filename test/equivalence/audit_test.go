@@ -40,8 +40,8 @@ func (w *world) audit() occurred {
 	covered := w.covered(journals)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.t.Logf("%v of virtual time; killed: %d planners, %d takers; faults: %v; occurred: %v",
-		time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedTakers, w.faulted, covered)
+	w.t.Logf("%v of virtual time; killed: %d planners, %d workers; faults: %v; occurred: %v",
+		time.Since(w.began).Round(time.Second), w.killedPlanners, w.killedWorkers, w.faulted, covered)
 	return occurred{covered, w.faulted}
 }
 

@@ -67,7 +67,7 @@ var unreached = func() map[string]string {
 		"operators have no part in it":               {"force_release", "mark_stale", "request_replay", "ReplayRequested"},
 		"only where planners are killed":             {"AuthorityMarkedStale"},
 		"its clients neither skip nor heartbeat":     {"skip", "heartbeat", "RunnableSkipped", "RunnableHeartbeat", "nothing_to_skip"},
-		"only where takers are killed or drain":      {"RunnableLost", "RunnableReturned"},
+		"only where workers are killed or drain":     {"RunnableLost", "RunnableReturned"},
 		"only where a command comes again or late":   {"CommandIgnored", "attempt_closed"},
 		"its journals lose nothing":                  {"JournalLost"},
 		"its input logs lose and misplace nothing":   {"InputLogTruncated", "InputLost", "InputForwarded", "wrong_partition"},

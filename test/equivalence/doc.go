@@ -1,5 +1,5 @@
 // Package equivalence holds the proof of crash equivalence: random workflows on
-// the real planner service, takers and clients, over the embedded broker in one
+// the real planner service, workers and clients, over the embedded broker in one
 // bubble of virtual time, with processes that are killed anywhere. What comes
 // out must be what an oracle computes and what the undisturbed run gave; the
 // journal must hold every acknowledged command once and every end of a runnable
@@ -14,7 +14,7 @@
 // others, and the dlq must have exactly those (strangers_test.go); requests and
 // answers are lost or late (weather_test.go); the clocks of planners jump, ahead
 // and back, within what the lease allows and beyond it (clocks_test.go). What
-// faults have done is counted, and has to occur over the seeds. Clocks of takers,
+// faults have done is counted, and has to occur over the seeds. Clocks of workers,
 // of clients and of the broker are the bubble's.
 //
 // A failing seed is printed; go test ./test/equivalence -seed N runs it again

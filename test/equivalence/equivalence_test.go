@@ -81,19 +81,19 @@ func TestKilledPlannersChangeNothing(t *testing.T) {
 	})
 }
 
-func TestKilledTakersChangeNothing(t *testing.T) {
+func TestKilledWorkersChangeNothing(t *testing.T) {
 	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{takers: [][]fate{takerFates(d, d.Between(1, workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))}})
+		return equivalent(t, workload.NewPlan(seed), faults{workers: [][]fate{workerFates(d, d.Between(1, workload.MaxKills/2)), workerFates(d, d.IntN(workload.MaxKills/2))}})
 	})
 }
 
-func TestKilledPlannersAndTakersChangeNothing(t *testing.T) {
+func TestKilledPlannersAndWorkersChangeNothing(t *testing.T) {
 	eachSeed(t, 12, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
-			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2)), takerFates(d, d.IntN(workload.MaxKills/2))},
+			workers:  [][]fate{workerFates(d, d.IntN(workload.MaxKills/2)), workerFates(d, d.IntN(workload.MaxKills/2))},
 		})
 	})
 }
@@ -103,7 +103,7 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.IntN(3))},
-			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2))},
+			workers:  [][]fate{workerFates(d, d.IntN(workload.MaxKills/2))},
 			repeats:  true,
 		})
 	})
@@ -114,7 +114,7 @@ func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
-			takers:   [][]fate{takerFates(d, d.IntN(workload.MaxKills/2))},
+			workers:  [][]fate{workerFates(d, d.IntN(workload.MaxKills/2))},
 		})
 	})
 }
@@ -141,7 +141,7 @@ func TestRecordsOfStrangersChangeNothing(t *testing.T) {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners:  [][]fate{plannerFates(d, d.IntN(3))},
-			takers:    [][]fate{takerFates(d, d.IntN(2))},
+			workers:   [][]fate{workerFates(d, d.IntN(2))},
 			strangers: true,
 		})
 	})
@@ -173,7 +173,7 @@ func TestAllFaultsTogetherChangeNothing(t *testing.T) {
 		d := workload.NewDice(seed)
 		return equivalent(t, workload.NewPlan(seed), faults{
 			planners: [][]fate{diskFates(d, d.IntN(3)), lossyFates(d, d.IntN(3))},
-			takers:   [][]fate{takerFates(d, d.IntN(2))},
+			workers:  [][]fate{workerFates(d, d.IntN(2))},
 			repeats:  true, losses: true, strangers: true, clocks: near, network: 40 << d.IntN(3),
 		})
 	})

@@ -38,7 +38,7 @@ const (
 // faults says what is done to a deployment; the zero value: nothing.
 type faults struct {
 	planners  [][]fate // by slot: its incarnations before the last one
-	takers    [][]fate
+	workers   [][]fate
 	repeats   bool  // deliveries come again, and late
 	losses    bool  // the input logs lose their oldest records, read or not
 	strangers bool  // records are in the input logs that nobody understands
@@ -46,12 +46,12 @@ type faults struct {
 	network   int   // one of so many requests meets with a bad network; 0: none
 }
 
-// steady reports whether no taker is disturbed, nothing that it says is lost, and an
-// owner's time passes as a taker's does. What waits by record time, as timeouts
-// and the silence of takers do, is over early where a clock has jumped ahead or
+// steady reports whether no worker is disturbed, nothing that it says is lost, and an
+// owner's time passes as a worker's does. What waits by record time, as timeouts
+// and the silence of workers do, is over early where a clock has jumped ahead or
 // was set right from behind: J2 bounds how far clocks differ, not that they jump.
 func (f *faults) steady() bool {
-	return len(f.takers) == 0 && !f.losses && f.network == 0 && f.clocks == exact
+	return len(f.workers) == 0 && !f.losses && f.network == 0 && f.clocks == exact
 }
 
 // plannerFates draws how planners end.
@@ -106,7 +106,7 @@ func clockFates(d workload.Dice, how drift, n int) []fate {
 	return all
 }
 
-func takerFates(d workload.Dice, n int) []fate {
+func workerFates(d workload.Dice, n int) []fate {
 	var all []fate
 	for range n {
 		f := fate{how: workload.Pick(d, atRequest, atTime, atTime, inOrder, cutOff), after: d.One(2)}

@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/heddle-run/heddle/internal/taker"
+	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 var errTemporary = errors.New("it may work the next time")
 
 // work is the one task: it finds its component and does what that one does.
-func work(p *workload.Plan, l *workload.Ledger, executor string) taker.HandlerFunc {
-	return func(ctx context.Context, a *taker.Attempt) (json.RawMessage, error) {
+func work(p *workload.Plan, l *workload.Ledger, executor string) worker.HandlerFunc {
+	return func(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 		c := p.Component(a.Workflow, a.Spec.Component)
 		before, err := l.Begin(a.Workflow, &a.Spec, executor)
 		if c == nil || err != nil {

@@ -50,7 +50,7 @@ type world struct {
 
 	faulted map[string]int // what faults have done
 
-	killedPlanners, killedTakers int
+	killedPlanners, killedWorkers int
 }
 
 func newWorld(t *testing.T, p *workload.Plan) *world {
@@ -83,7 +83,7 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 	return w
 }
 
-// start starts planners and takers; at least one of each.
+// start starts planners and workers; at least one of each.
 func (w *world) start(f faults) {
 	w.faults = f
 	for range max(1, len(f.planners)) {
@@ -96,12 +96,12 @@ func (w *world) start(f faults) {
 		}
 		w.wg.Go(func() { w.planners(slot, fates) })
 	}
-	for slot := range w.plan.Takers {
+	for slot := range w.plan.Workers {
 		var fates []fate
-		if slot < len(f.takers) {
-			fates = f.takers[slot]
+		if slot < len(f.workers) {
+			fates = f.workers[slot]
 		}
-		w.wg.Go(func() { w.takers(slot, fates) })
+		w.wg.Go(func() { w.workers(slot, fates) })
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	task := strings.TrimPrefix(r.URL.Path, "/")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the taker went away
+		return // the worker went away
 	}
 	nth := s.record(task, call{r.Header.Get("Heddle-Token"), r.Header.Get("Heddle-Attempt"), r.Header.Get("Idempotency-Key"), body})
 	switch task {
@@ -102,5 +102,5 @@ func (s *shop) answer(w http.ResponseWriter, body []byte) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(n + 1) // a taker that went away shows in the workflow
+	_ = json.NewEncoder(w).Encode(n + 1) // a worker that went away shows in the workflow
 }

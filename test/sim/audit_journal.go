@@ -12,7 +12,7 @@ import (
 )
 
 // auditJournals holds the lawful records against the conduct of workflows, what
-// callers were told, and what takers met.
+// callers were told, and what workers met.
 func (w *world) auditJournals(journals [][]*events.Record) {
 	decided := map[string][]*events.Record{}
 	positions := map[string]bool{}

@@ -34,7 +34,7 @@ type cluster struct {
 
 	wrote   func(rec *kgo.Record, p int32, offset int64) // is told of every record
 	looked  func(topic string)                           // is told, if not nil, when somebody has been told where the logs of a topic begin
-	takers  map[string]string                            // the groups of queues' takers, by topic
+	workers map[string]string                            // the groups of queues' workers, by topic
 	trimmed map[place][]*kgo.Record                      // what was deleted because nobody needs it, as far as it was visible
 }
 
@@ -82,7 +82,7 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	c := &cluster{
 		names: names, partitions: partitions, rng: rng, topics: map[string]*topic{}, commits: map[string]int{},
 		absence: absence{renewals: map[int32]int{}}, clocks: brokerClocks{strays: map[int32]bool{}},
-		group: group{members: map[string]bool{}}, streams: map[string]*stream{}, takers: map[string]string{}, trimmed: map[place][]*kgo.Record{},
+		group: group{members: map[string]bool{}}, streams: map[string]*stream{}, workers: map[string]string{}, trimmed: map[place][]*kgo.Record{},
 	}
 	for _, name := range []string{names.Status(), names.TaskControl(), names.DLQ(), names.Queries(), names.Authority()} {
 		c.topic(name, partitions, smallRecord)
@@ -95,7 +95,7 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	c.topic(names.Replies(), repliesPartitions, largeRecord)
 	for _, q := range queues {
 		c.topic(names.Tasks(q), queuePartitions, smallRecord)
-		c.takers[names.Tasks(q)] = names.QueueGroup(q)
+		c.workers[names.Tasks(q)] = names.QueueGroup(q)
 	}
 	return c
 }

@@ -1,14 +1,14 @@
 // Package sim runs whole planner clusters in a deterministic simulation: the
 // protocol code of package partition (owners, tenures, processors, checkpoints,
 // stores, the journal's reader) as it is, over a model of Kafka or the embedded
-// broker, and models of disks, of clocks, of takers and of clients, under one
+// broker, and models of disks, of clocks, of workers and of clients, under one
 // scheduler that a seed drives.
 //
 // A run lives in a bubble of virtual time (testing/synctest). Everything that a
 // process asks of the cluster becomes an operation of a stream, whose name says
 // who asks for what. When nothing in the bubble can go on by itself, the
 // scheduler picks by the seed what comes next: one operation happens at the
-// cluster, one answer arrives, a taker moves, or time passes. As every stream has
+// cluster, one answer arrives, a worker moves, or time passes. As every stream has
 // a stable name and one thing happens at a time, the same seed gives the same
 // history.
 //
@@ -28,7 +28,7 @@
 // time, so that its real logs and transactions replay exactly too. cluster.go is
 // what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
-// disk; taker.go, caller.go, user.go and meddle.go who works with planners;
+// disk; worker.go, caller.go, user.go and meddle.go who works with planners;
 // schedule.go, fault.go, faults_node.go, faults_log.go, absent.go, stamps.go,
 // membership.go, attend.go and calm.go what happens.
 package sim

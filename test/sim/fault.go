@@ -48,7 +48,7 @@ var faultKinds = []faultKind{
 	{"abort", 3, (*world).abortTxn, false},
 	{"poison", 4, (*world).poisonInput, false},
 	{"stray", 4, (*world).strayInput, false},
-	{"taker", 3, (*world).killTaker, false},
+	{"worker", 3, (*world).killWorker, false},
 	{"swap", 2, (*world).swapDisk, false},
 	{"rot", 2, (*world).rotDisk, false},
 	{"full", 1, (*world).fillDisk, false},

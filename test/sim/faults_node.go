@@ -255,18 +255,18 @@ func (w *world) leapClock(rng *rand.Rand) {
 	})
 }
 
-// killTaker kills a taker; what it ran is forgotten. Sometimes it dies when only
+// killWorker kills a worker; what it ran is forgotten. Sometimes it dies when only
 // it knows of what it runs: no other will be given that.
-func (w *world) killTaker(rng *rand.Rand) {
+func (w *world) killWorker(rng *rand.Rand) {
 	if w.kills++; w.kills > 3 {
 		return
 	}
-	slot := rng.IntN(len(w.takers))
+	slot := rng.IntN(len(w.workers))
 	if rng.IntN(2) == 0 {
-		w.startTaker(slot)
+		w.startWorker(slot)
 		return
 	}
-	w.when(func() bool { return w.takers[slot].guards() }, 5*time.Second, "a taker dies at its work", func() { w.startTaker(slot) })
+	w.when(func() bool { return w.workers[slot].guards() }, 5*time.Second, "a worker dies at its work", func() { w.startWorker(slot) })
 }
 
 // swapDisk kills a planner and starts it on an older state of its disk.

@@ -12,7 +12,7 @@ import (
 
 // needless knows what was asked to run again, though it needed not: who publishes a
 // task again has read the inbox as far as it went when he took the partition over,
-// and when he asked how far the takers are (E1, E3). Times are counted in what was
+// and when he asked how far the workers are (E1, E3). Times are counted in what was
 // noted. The world's mu guards it.
 type needless struct {
 	now      int64

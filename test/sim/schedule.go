@@ -19,7 +19,7 @@ type move struct {
 }
 
 // advance lets one thing happen: an operation at the cluster or its answer, a
-// step of a taker, or time.
+// step of a worker, or time.
 func (w *world) advance() {
 	settle()
 	w.buryAborted()
@@ -92,7 +92,7 @@ func (w *world) moves() []move {
 		all = w.streamMoves(all, s)
 	}
 	now := time.Now()
-	for _, t := range w.takers {
+	for _, t := range w.workers {
 		if t != nil {
 			all = t.moves(all, now)
 		}

@@ -83,7 +83,7 @@ func strangersPlan(script []byte) *workload.Plan {
 	id := fnv.New64a()
 	id.Write(script)
 	return &workload.Plan{
-		Seed: 1, Partitions: 1, Takers: 1, Slots: 1 << 20,
+		Seed: 1, Partitions: 1, Workers: 1, Slots: 1 << 20,
 		Settings: loop.Settings{
 			Lease: 10 * time.Second, CheckpointInterval: 200 * time.Millisecond, Silence: 12 * time.Second, Pending: 8 * time.Second,
 			InflightRecords: 16, // what nothing takes would fill it

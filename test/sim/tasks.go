@@ -7,10 +7,10 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// onceSeen are the tasks that takers met, by token.
+// onceSeen are the tasks that workers met, by token.
 type onceSeen map[string][]byte
 
-// same holds that all tasks of one token are the same (E1). Only what takers have
+// same holds that all tasks of one token are the same (E1). Only what workers have
 // said of the attempt since may be another. It returns what was met first when
 // that differs.
 func (s onceSeen) same(task *events.Task) (first, now []byte) {

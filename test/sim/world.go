@@ -25,7 +25,7 @@ import (
 
 var secret = events.Key("simulation-secret")
 
-// world is one run: a cluster, planners, takers and users under one scheduler.
+// world is one run: a cluster, planners, workers and users under one scheduler.
 type world struct {
 	o      Options
 	plan   *workload.Plan
@@ -41,13 +41,13 @@ type world struct {
 	disks      []*disk.Disk
 	filled     []*disk.Disk // all that ever were
 	skews      []time.Duration
-	takers     []*taker
+	workers    []*worker
 	owner      []int // of partitions: the slot that the group gave it to; -1: none
 	starts     int
 	orders     int                          // of operators
 	aborts     int                          // processes that ended by themselves
-	kills      int                          // of takers
-	noted      map[place]map[int64]bool     // what takers have committed to be done, behind an offset
+	kills      int                          // of workers
+	noted      map[place]map[int64]bool     // what workers have committed to be done, behind an offset
 	doubtful   map[int32]int64              // partitions whose lease may not have excluded another, and since which tick
 	decided    map[inLog]int64              // the ticks at which records of journals were written
 	commanded  map[inLog][]int64            // and commands, one after the other in the same place
@@ -112,7 +112,7 @@ func (d *due) now(now time.Time) bool {
 	return !now.Before(d.at) || d.moment != nil && d.moment()
 }
 
-// taskSeen is a task record as a taker met it.
+// taskSeen is a task record as a worker met it.
 type taskSeen struct {
 	workflow string
 	token    events.Token
@@ -151,7 +151,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 		w.owner = append(w.owner, -1)
 		w.stumbles = append(w.stumbles, stumbles{})
 	}
-	w.takers = make([]*taker, w.plan.Takers)
+	w.workers = make([]*worker, w.plan.Workers)
 	for _, wf := range w.plan.Workflows {
 		d, err := definition.Parse([]byte(wf.Graph.Source()))
 		if err != nil {
@@ -235,13 +235,13 @@ const meddling = "meddling"
 // nothing in what the seed decides about one: its plan, and what its faults are.
 func (w *world) comes(workflow string) bool { return !slices.Contains(w.o.Absent, workflow) }
 
-// startServices starts planners and takers.
+// startServices starts planners and workers.
 func (w *world) startServices() {
 	for slot := range w.nodes {
 		w.startNode(slot, w.disks[slot])
 	}
-	for slot := range w.takers {
-		w.startTaker(slot)
+	for slot := range w.workers {
+		w.startWorker(slot)
 	}
 	for p := range w.owner {
 		w.assign(int32(p), w.rng.IntN(len(w.nodes)))
@@ -308,7 +308,7 @@ func (w *world) busy() bool {
 	return w.running > 0
 }
 
-// published notes a task that a taker met.
+// published notes a task that a worker met.
 func (w *world) published(rec *kgo.Record, task *events.Task) {
 	t, err := secret.Open(task.Token)
 	if err != nil || t.Workflow != string(rec.Key) {

@@ -127,7 +127,7 @@ func (n Names) Queue(topic string) (string, bool) {
 // the durable cursors of checkpoints.
 func (n Names) PlannerGroup() string { return n.prefix + plannerGroup }
 
-// QueueGroup is the consumer group of the takers of one queue.
+// QueueGroup is the consumer group of the workers of one queue.
 func (n Names) QueueGroup(queue string) string { return n.prefix + "queue." + queue }
 
 // PlannerTxn is the transactional id PREFIX-planner-p, with the prefix's

@@ -4,7 +4,7 @@ import "github.com/heddle-run/heddle/shared/events"
 
 // again are attempts whose task records are to be published again, should they
 // still be open once the inbox is read to an end seen after it was found out:
-// what a taker has passed, or was given before a takeover, it may have reported.
+// what a worker has passed, or was given before a takeover, it may have reported.
 type again struct {
 	keys     []attemptKey
 	notified bool  // also those that somebody had: outcomes may have been lost
@@ -84,13 +84,13 @@ func (p *Processor) giveAgain(a *again) {
 }
 
 // lookedUp lets be published again, with the same token, what is gone from its
-// queue's log or was passed by its takers (E3).
+// queue's log or was passed by its workers (E3).
 func (p *Processor) lookedUp(q *QueueOffsets) {
 	asked := p.watch.asked[q.Queue]
 	delete(p.watch.asked, q.Queue)
 	if q.Err != nil {
 		if !p.watch.unknown[q.Queue] {
-			p.Logger.Warn("where a queue's takers are is not known; it is asked again", "queue", q.Queue, "error", q.Err)
+			p.Logger.Warn("where a queue's workers are is not known; it is asked again", "queue", q.Queue, "error", q.Err)
 		}
 		p.watch.unknown[q.Queue] = true
 		return // asked again after the same while

@@ -108,7 +108,7 @@ func TestE1WhatNothingTakesIsSetAside(t *testing.T) {
 }
 
 // A task that is aside is not published for an attempt that is over, or that its
-// taker has: it was written all the same.
+// worker has: it was written all the same.
 func TestE3ATaskThatIsAsideGoesOutOnlyWhileItIsWanted(t *testing.T) {
 	for name, say := range map[string]func(token []byte) events.InboxMessage{
 		"over": func(token []byte) events.InboxMessage {

@@ -163,7 +163,7 @@ func (p *Processor) foldPosition(e events.Event, at events.Position) error {
 		return p.truncated(e, at)
 	case *events.InputLost:
 		return p.lostInputs(e, at)
-	case *events.JournalLost: // what takers have said may be lost with it (E3)
+	case *events.JournalLost: // what workers have said may be lost with it (E3)
 		l := &p.inputs[events.FromInbox]
 		l.jump(at, l.Row.Generation, l.Row.Next)
 	case *events.ReplayRequested:

@@ -113,7 +113,7 @@ func TestE1WhatIsOutBeforeTheStoreIsWrittenNeedsNoOutbox(t *testing.T) {
 	}
 }
 
-func TestE3ASilentTakerLosesItsAttempt(t *testing.T) {
+func TestE3ASilentWorkerLosesItsAttempt(t *testing.T) {
 	m := newModel(t, Settings{Lease: time.Hour})
 	task := m.running("w")
 	m.report(task, func(token []byte) events.InboxMessage { return &events.TaskNotified{Token: token, Channel: "x"} })

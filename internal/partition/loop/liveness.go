@@ -106,7 +106,7 @@ func (w *watch) close(k attemptKey, at *watched) {
 }
 
 // out tells where the task record of an attempt is. One whose place is not known, as
-// its acknowledgement was lost, counts as the oldest: takers drop what they have.
+// its acknowledgement was lost, counts as the oldest: workers drop what they have.
 func (w *watch) out(o *Outgoing, now int64) {
 	at := w.open[attemptKey{o.Key, o.Runnable}]
 	if at != nil && at.row.Decided == o.Decided {
@@ -127,7 +127,7 @@ func (p *Processor) heard(workflow string, token []byte) {
 	}
 }
 
-// sweep looks, about once a second, for attempts whose taker is silent or whose
+// sweep looks, about once a second, for attempts whose worker is silent or whose
 // record may be gone. It decides in the order of their keys.
 func (p *Processor) sweep() bool {
 	if p.clock.now < p.watch.next {
@@ -175,7 +175,7 @@ func (p *Processor) silent(k attemptKey) bool {
 		p.wantEnds()
 		return false
 	}
-	return p.lost(k, at.row.Attempt, "its taker fell silent")
+	return p.lost(k, at.row.Attempt, "its worker fell silent")
 }
 
 // lookAfter asks whether a pending attempt's record is still to be taken, if it
@@ -204,7 +204,7 @@ func (w *watch) keys() []attemptKey {
 	return keys
 }
 
-// unheard are the attempts, in the order of their keys, of which takers may have said
+// unheard are the attempts, in the order of their keys, of which workers may have said
 // something that is lost: those that were decided before the inbox jumped.
 func (w *watch) unheard(jumped events.Position) []attemptKey {
 	return slices.DeleteFunc(w.keys(), func(k attemptKey) bool {

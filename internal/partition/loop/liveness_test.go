@@ -14,7 +14,7 @@ import (
 // givenUp are ways in which an open attempt is found to be lost, of a workflow
 // whose one attempt is out at offset 5 of its queue.
 var givenUp = map[string]func(m *model, task *Outgoing){
-	"its taker fell silent": func(m *model, task *Outgoing) {
+	"its worker fell silent": func(m *model, task *Outgoing) {
 		m.report(task, func(token []byte) events.InboxMessage { return &events.TaskNotified{Token: token, Channel: "x"} })
 		m.mustStep()
 		m.ack()
@@ -36,7 +36,7 @@ var givenUp = map[string]func(m *model, task *Outgoing){
 	},
 }
 
-// silence lets the time of a silent taker pass, and the inputs be read to its end.
+// silence lets the time of a silent worker pass, and the inputs be read to its end.
 func (m *model) silence() {
 	m.t.Helper()
 	m.now = m.now.Add(16 * time.Second)

@@ -11,7 +11,7 @@ import (
 // its loss ends it long before; a decision that met a defect leaves it open.
 const lossPause = 10 * time.Minute
 
-// lost decides that an attempt's taker vanished.
+// lost decides that an attempt's worker vanished.
 func (p *Processor) lost(k attemptKey, attempt uint32, reason string) bool {
 	at := p.watch.open[k]
 	if at == nil || at.row.Attempt != attempt {

@@ -257,7 +257,7 @@ func (m *model) outcome(task *Outgoing, result string) {
 	})
 }
 
-// report puts what a taker says of a released task into the inbox.
+// report puts what a worker says of a released task into the inbox.
 func (m *model) report(task *Outgoing, msg func(token []byte) events.InboxMessage) {
 	var t events.Task
 	if err := wire.Unmarshal(task.Value, &t); err != nil {

@@ -180,7 +180,7 @@ func scanOutbox(s rowScanner, visit func(rows.Key, *outboxRow)) error {
 
 // rewatch makes the list of open attempts again. The tasks of those that nobody
 // is known to have are published again once the inbox is read. So are all that were
-// decided before the inbox last jumped, as what takers have said of them may be lost:
+// decided before the inbox last jumped, as what workers have said of them may be lost:
 // the journal says so, whichever tenure found it out, and however that one ended.
 func (p *Processor) rewatch() error {
 	var bad error

@@ -14,13 +14,13 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// passed answers the look-up of a queue whose takers have passed everything.
+// passed answers the look-up of a queue whose workers have passed everything.
 func (m *model) passed() {
 	m.batch.Queues = []QueueOffsets{{Queue: "default", Partitions: []QueuePartition{{Start: 0, End: 9, Committed: 9}}}}
 	m.mustStep()
 }
 
-// What takers have passed, they have reported: it is published again only if that
+// What workers have passed, they have reported: it is published again only if that
 // report is not in the inbox up to an end seen after the look-up (E3).
 func TestE3ALookUpWaitsForTheInboxToBeRead(t *testing.T) {
 	for _, reported := range []bool{true, false} {
@@ -154,7 +154,7 @@ func TestE3ALookUpIsOfTheAttemptThatItWasAskedFor(t *testing.T) {
 	}
 }
 
-// A queue whose takers are not known is told of once, until they are.
+// A queue whose workers are not known is told of once, until they are.
 func TestAQueueThatCannotBeLookedUpIsToldOnce(t *testing.T) {
 	m := newModel(t, Settings{Lease: time.Hour})
 	var said bytes.Buffer

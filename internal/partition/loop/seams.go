@@ -26,7 +26,7 @@ type Log interface {
 	// call of DecidedTo.
 	AskDecided()
 	// AskQueue asks where the log of a queue begins and ends and what its
-	// takers have committed.
+	// workers have committed.
 	AskQueue(queue string)
 	// Took says that records of an input log have been decided or dropped.
 	Took(source events.Source, records, bytes int)

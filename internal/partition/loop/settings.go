@@ -19,7 +19,7 @@ type Settings struct {
 	DirtyBytes         int           // of rows that no checkpoint has written: above, no input is taken until a part of one is out (C3)
 	LagRecords         uint64        // a dirty workflow is due once the journal is so many records ahead of replay-from (C1)
 
-	Silence time.Duration // of a notified attempt's taker, after which it is lost (E3)
+	Silence time.Duration // of a notified attempt's worker, after which it is lost (E3)
 	Pending time.Duration // of an attempt that nobody notified, after which its record is looked up (E3)
 	Sweep   time.Duration // between two looks at the open attempts
 

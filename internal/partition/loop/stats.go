@@ -16,7 +16,7 @@ type Stats struct {
 	Quarantined atomic.Uint64
 	Released    atomic.Uint64 // effects produced
 	Failed      atomic.Uint64 // effects that the broker refused for good
-	Lost        atomic.Uint64 // attempts whose taker vanished
+	Lost        atomic.Uint64 // attempts whose worker vanished
 	Republished atomic.Uint64 // task records made again
 	Queries     atomic.Uint64
 	Expired     atomic.Uint64 // queries dropped unanswered

@@ -21,7 +21,7 @@ import (
 )
 
 // BenchmarkChain10 runs workflows of ten steps through planner, broker and an
-// echoing taker in one process; an iteration is one workflow.
+// echoing worker in one process; an iteration is one workflow.
 func BenchmarkChain10(b *testing.B) {
 	for _, concurrency := range []int{1, 128, 512} {
 		b.Run(fmt.Sprintf("c=%d", concurrency), func(b *testing.B) { chain10(b, concurrency) })
@@ -47,9 +47,9 @@ func chain10(b *testing.B, concurrency int) {
 
 	client, err := kafka.NewEffectsProducer(cfg)
 	check(b, err)
-	taker, err := kafka.NewTail(cfg, kafka.FromEnd, set.Tasks("default"))
+	worker, err := kafka.NewTail(cfg, kafka.FromEnd, set.Tasks("default"))
 	check(b, err)
-	wg.Go(func() { poll(ctx, taker, func(k *kgo.Record) { echoed(client, set, k) }) })
+	wg.Go(func() { poll(ctx, worker, func(k *kgo.Record) { echoed(client, set, k) }) })
 	replies, err := kafka.NewTail(cfg, kafka.FromEnd, set.Replies())
 	check(b, err)
 	slots := make(chan struct{}, concurrency)
@@ -92,7 +92,7 @@ func chain10(b *testing.B, concurrency int) {
 	b.ReportMetric(float64(mid.Microseconds())/1000, "ms-mid")
 	stop()
 	wg.Wait()
-	for _, cl := range []*kgo.Client{client, taker, replies, admin} {
+	for _, cl := range []*kgo.Client{client, worker, replies, admin} {
 		cl.Close()
 	}
 	check(b, broke.Close())

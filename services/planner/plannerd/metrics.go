@@ -61,7 +61,7 @@ func newCollector(s *loop.Stats, c *claims, a *partition.Attendance) *collector 
 			count("decisions_oversize_total", "Decisions replaced because they fit no record.", &s.Oversize),
 			count("effects_released_total", "Effects produced.", &s.Released),
 			count("effects_failed_total", "Effects that the broker refused for good.", &s.Failed),
-			count("attempts_lost_total", "Attempts whose taker vanished.", &s.Lost),
+			count("attempts_lost_total", "Attempts whose worker vanished.", &s.Lost),
 			count("attempts_republished_total", "Task records published again.", &s.Republished),
 			count("queries_total", "Queries answered.", &s.Queries),
 			count("queries_expired_total", "Queries that nobody waited for any more.", &s.Expired),

@@ -24,7 +24,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// world is a broker with a client that waits for replies, and a taker.
+// world is a broker with a client that waits for replies, and a worker.
 type world struct {
 	t       *testing.T
 	cluster *brokertest.Cluster

@@ -17,7 +17,7 @@ import (
 type conduct struct {
 	Plan   *Plan
 	ledger *Ledger
-	steady bool // takers and clocks: nothing is lost, nothing runs out of time that does not hang
+	steady bool // workers and clocks: nothing is lost, nothing runs out of time that does not hang
 	told   Reports
 	runs   map[string]*run
 	time   int64
@@ -69,7 +69,7 @@ func (r Reports) Note(token []byte, at int64) {
 }
 
 // CheckConduct holds the records of a partition against the plan. steady: no
-// taker was ever disturbed, and no clock ran ahead of the takers' work. told are
+// worker was ever disturbed, and no clock ran ahead of the workers' work. told are
 // the outcomes that no timeout may overtake, as far as they are known.
 func CheckConduct(p *Plan, l *Ledger, steady bool, told Reports, records []*events.Record) error {
 	c := &conduct{Plan: p, ledger: l, steady: steady, told: told, runs: map[string]*run{}}
@@ -178,7 +178,7 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 		c.failed(rec, r, e.Runnable, e.Action, e.Error, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
-		if rec.Input.Source == events.FromTimer { // a taker has a timer too, and another clock
+		if rec.Input.Source == events.FromTimer { // a worker has a timer too, and another clock
 			c.timer(rec, r, e.Runnable)
 		}
 		if a.late++; c.steady && a.late > a.Component.Acts.Hangs && !a.Component.Acts.External {

@@ -161,7 +161,7 @@ func (d Dice) behave(c *Component, halting bool) {
 		b.Halts, b.Fails = true, d.Between(1, 4)
 		c.needs["max_retries"] = d.IntN(b.Fails)
 		c.needs["on_lost"], c.needs["start_timeout_ms"] = "fail", 200 // these halt too
-	case b.Takes >= time.Second: // in time, but for killed takers
+	case b.Takes >= time.Second: // in time, but for killed workers
 		c.needs["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
 		c.needs["max_retries"] = MaxKills + 2
 	}
@@ -174,7 +174,7 @@ func (d Dice) flaky(c *Component) {
 	c.needs["base_delay_ms"] = d.Between(10, 900)
 }
 
-// hanging leaves room for timeouts that a killed taker causes.
+// hanging leaves room for timeouts that a killed worker causes.
 func (d Dice) hanging(c *Component) {
 	c.Acts.Hangs, c.Acts.Takes = d.Between(1, 2), d.Millis(0, 100)
 	c.needs["timeout_ms"] = d.Between(500, 3000)

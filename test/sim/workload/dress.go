@@ -72,7 +72,7 @@ func (w *Workflow) lists() []Rules {
 func (d Dice) detail(c *Component, halting bool) {
 	c.computed, c.gives = d.One(3), d.One(5)
 	b := &c.Acts
-	if b.Hangs == 0 && d.One(2) { // then it is lost with its taker
+	if b.Hangs == 0 && d.One(2) { // then it is lost with its worker
 		delete(c.needs, "timeout_ms")
 	}
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
-// MaxKills bounds how often takers may be killed in one run: the policies of a
+// MaxKills bounds how often workers may be killed in one run: the policies of a
 // plan leave room for as many losses.
 const MaxKills = 4
 
@@ -19,7 +19,7 @@ type Plan struct {
 	Partitions int32
 	Settings   loop.Settings
 	Rate       int // bytes of the changelog that a checkpoint writes in a second; 0: any number
-	Takers     int
+	Workers    int
 	Slots      int
 	Workflows  []*Workflow
 }
@@ -111,7 +111,7 @@ func (p *Plan) Component(workflowID, component string) *Component {
 // NewPlan draws what runs; faults draws what is done to it.
 func NewPlan(seed uint64) *Plan {
 	d := NewDice(seed)
-	p := &Plan{Seed: seed, Partitions: int32(d.Between(1, 3)), Takers: d.Between(1, 2), Slots: Pick(d, 1, 2, 2, 3, 6)}
+	p := &Plan{Seed: seed, Partitions: int32(d.Between(1, 3)), Workers: d.Between(1, 2), Slots: Pick(d, 1, 2, 2, 3, 6)}
 	p.Settings = loop.Settings{
 		Lease:              Pick(d, 2*time.Second, 3*time.Second, 10*time.Second),
 		CheckpointInterval: Pick(d, 50*time.Millisecond, 200*time.Millisecond, time.Second),
