@@ -86,7 +86,7 @@ func (n *Names) field(o *object, name string, v reflect.Value) {
 		o.add(key, x.String())
 	case []events.FactID:
 		o.add(key, facts(x))
-	case []events.ReplyTo: // addresses of askers, which mean something to planners only
+	case []events.ReplyTo: // addresses of callers, which mean something to planners only
 	case events.Action:
 		o.add(key, x.String())
 	case events.Source:

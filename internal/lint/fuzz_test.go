@@ -20,7 +20,7 @@ var unfuzzed = map[string]string{
 	"services/gateway.ParseRole":   "one of three words, of an operator",
 	"services/gateway.ParseAPIKey": "a flag of an operator",
 	"shared/events.ScanStatus":     "FuzzScannedRowIsTheRow of the gateway's view, FuzzScannedEndIsTheEnd of the client",
-	"shared/events.ScanDrained":    "FuzzReply of internal/ask",
+	"shared/events.ScanDrained":    "FuzzReply of internal/request",
 }
 
 // raw are the calls that take bytes or texts apart.

@@ -40,7 +40,7 @@ var table = []entry{
 	{"internal/faults", pure, "whether a program has the switches that break it on purpose"},
 	{"internal/runtime", pure, "the runtime record of a partition: its lease, backlog, replay, readiness"},
 
-	{"internal/ask", shell, "commands and queries, matched with their replies"},
+	{"internal/request", shell, "commands and queries, matched with their replies"},
 	{"internal/broker", shell, "the embedded broker"},
 	{"internal/definitions", shell, "the definitions topic, followed"},
 	{"internal/journal", shell, "the one journal reader"},

@@ -204,7 +204,7 @@ func (r *rig) workflowOf(p int32) string {
 
 // A defect of who asks for the partitions of a process is a question that failed: it
 // is asked again.
-func TestAPanicOfAnAskerIsAQuestionThatFailed(t *testing.T) {
+func TestAPanicOfALookUpIsAQuestionThatFailed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		call func(r *rig) string

@@ -64,7 +64,7 @@ type Host struct {
 	source  journal.Source
 	adm     Admin
 	router  *router
-	ends    *endsAsker
+	ends    *endLookup
 	queues  *queueCounts
 	clock   *clockWatch
 	latest  *statuses
@@ -145,7 +145,7 @@ func (h *Host) connect() (err error) {
 	}
 	h.router.oldTopics = h.Flaws.OldTopics.On()
 	h.hot = store.NewBudget(int64(h.Settings.HotBytes))
-	h.ends, h.queues, h.clock = newEndsAsker(h), newQueueCounts(h), newClockWatch(h)
+	h.ends, h.queues, h.clock = newEndLookup(h), newQueueCounts(h), newClockWatch(h)
 	h.latest, h.pace = newStatuses(&h.Settings), newPace(&h.Settings)
 	return nil
 }

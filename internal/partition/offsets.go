@@ -17,20 +17,20 @@ import (
 // askTimeout bounds one question about offsets; who asked asks again.
 const askTimeout = 5 * time.Second
 
-// endsAsker asks for the ends of the input logs for all owners of a process:
+// endLookup looks up the ends of the input logs for all owners of a process:
 // one question at a time serves all that have come before it (E6).
-type endsAsker struct {
+type endLookup struct {
 	host *Host
 	mu   sync.Mutex
 	want map[int32]*mailbox
 	wake chan struct{}
 }
 
-func newEndsAsker(h *Host) *endsAsker {
-	return &endsAsker{host: h, want: map[int32]*mailbox{}, wake: make(chan struct{}, 1)}
+func newEndLookup(h *Host) *endLookup {
+	return &endLookup{host: h, want: map[int32]*mailbox{}, wake: make(chan struct{}, 1)}
 }
 
-func (a *endsAsker) ask(p int32, box *mailbox) {
+func (a *endLookup) ask(p int32, box *mailbox) {
 	a.mu.Lock()
 	a.want[p] = box
 	a.mu.Unlock()
@@ -40,7 +40,7 @@ func (a *endsAsker) ask(p int32, box *mailbox) {
 	}
 }
 
-func (a *endsAsker) run(ctx context.Context) {
+func (a *endLookup) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,7 +55,7 @@ func (a *endsAsker) run(ctx context.Context) {
 	}
 }
 
-func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
+func (a *endLookup) answer(ctx context.Context, want map[int32]*mailbox) {
 	ends, err := a.list(ctx)
 	if ctx.Err() != nil {
 		return
@@ -75,9 +75,9 @@ func (a *endsAsker) answer(ctx context.Context, want map[int32]*mailbox) {
 
 // list asks for the ends of what is acknowledged; with an error there may still be
 // some. Transactions that are open do not matter: what is written behind them was
-// acknowledged all the same, and the owner reads it once they have ended. After a failure it pauses, so that askers who ask again at once
+// acknowledged all the same, and the owner reads it once they have ended. After a failure it pauses, so that callers who ask again at once
 // are no busy loop.
-func (a *endsAsker) list(ctx context.Context) (kadm.ListedOffsets, error) {
+func (a *endLookup) list(ctx context.Context) (kadm.ListedOffsets, error) {
 	ask, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
 	r := a.host.router

@@ -38,7 +38,7 @@ func (t *transport) Define(ctx context.Context, name string, source []byte) (*cl
 		return nil, err
 	}
 	for _, r := range definitions.Records(d) {
-		if err := t.asker.Produce(ctx, names.Definitions(), r.Key, r.Value); err != nil {
+		if err := t.requests.Produce(ctx, names.Definitions(), r.Key, r.Value); err != nil {
 			return nil, fault(err)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/kafkaclient"
 )
@@ -84,7 +84,7 @@ func TestWhereTopicsMayNotBeCreatedAnUnknownQueueIsRefused(t *testing.T) {
 // first time.
 func TestStartingAnInlineDefinitionOverKafkaCreatesItsQueues(t *testing.T) {
 	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
-	asktest.Start(t, c.Config, asktest.Echo)
+	requesttest.Start(t, c.Config, requesttest.Echo)
 	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
 	if err != nil {
 		t.Fatal(err)

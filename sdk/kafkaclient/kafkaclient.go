@@ -20,9 +20,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 
-	"github.com/heddle-run/heddle/internal/ask"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
@@ -81,7 +81,7 @@ func open(ctx context.Context, o Options) (*transport, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	a, err := ask.Open(ctx, ask.Options{Kafka: config, Source: cmp.Or(o.Source, "client"), MaxWaiting: o.MaxWaiting, Logger: o.Logger})
+	a, err := request.Open(ctx, request.Options{Kafka: config, Source: cmp.Or(o.Source, "client"), MaxWaiting: o.MaxWaiting, Logger: o.Logger})
 	if kafka.IsMissing(err) {
 		return nil, fmt.Errorf("%w; there is no deployment of the prefix %q: heddle topics apply makes one", err, o.Prefix)
 	}
@@ -91,5 +91,5 @@ func open(ctx context.Context, o Options) (*transport, error) {
 	case err != nil:
 		return nil, config.Unreached(err)
 	}
-	return &transport{config: config, asker: a, own: map[string]ownDefinition{}, prepared: map[[sha256.Size]byte]bool{}}, nil
+	return &transport{config: config, requests: a, own: map[string]ownDefinition{}, prepared: map[[sha256.Size]byte]bool{}}, nil
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/kafkaclient"
 	"github.com/heddle-run/heddle/sdk/task"
@@ -21,10 +21,10 @@ import (
 )
 
 // overKafka is a client whose questions script answers.
-func overKafka(t testing.TB, script asktest.Script) *client.Client {
+func overKafka(t testing.TB, script requesttest.Script) *client.Client {
 	t.Helper()
 	c := brokertest.Start(t, topics.Options{})
-	asktest.Start(t, c.Config, script)
+	requesttest.Start(t, c.Config, script)
 	cl, err := kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer})
 	if err != nil {
 		t.Fatal(err)
@@ -47,15 +47,15 @@ func status(id, status string) string {
 }
 
 // doubling answers starts as a workflow does that doubles its input.
-func doubling(q asktest.Question) []events.Reply {
+func doubling(q requesttest.Request) []events.Reply {
 	if q.Query != nil {
 		switch q.Query.Kind {
 		case "workflow":
-			return []events.Reply{asktest.Answer(status(q.Query.Workflow, "idle"))}
+			return []events.Reply{requesttest.Answer(status(q.Query.Workflow, "idle"))}
 		case "results":
-			return []events.Reply{asktest.Answer(`{"status":"idle","results":{"out":42}}`)}
+			return []events.Reply{requesttest.Answer(`{"status":"idle","results":{"out":42}}`)}
 		}
-		return []events.Reply{asktest.Refuse("not_found", "there is none", "")}
+		return []events.Reply{requesttest.Refuse("not_found", "there is none", "")}
 	}
 	start, ok := q.Command.Body.(*events.StartWorkflow)
 	if !ok {
@@ -63,7 +63,7 @@ func doubling(q asktest.Question) []events.Reply {
 	}
 	var in int
 	if err := json.Unmarshal(start.Input, &in); err != nil {
-		return []events.Reply{asktest.Refuse("invalid_input", err.Error(), "input")}
+		return []events.Reply{requesttest.Refuse("invalid_input", err.Error(), "input")}
 	}
 	body := status(q.Command.Workflow, "running")
 	list := []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone, Body: json.RawMessage(body)}}
@@ -115,13 +115,13 @@ func TestStartReturnsWhenDecidedAndWaitLooksUntilDrained(t *testing.T) {
 }
 
 func TestRefusalsAreTyped(t *testing.T) {
-	cl := overKafka(t, func(q asktest.Question) []events.Reply {
+	cl := overKafka(t, func(q requesttest.Request) []events.Reply {
 		if q.Command.Name == "start" {
-			r := asktest.Refuse("already_started", "it exists", "")
+			r := requesttest.Refuse("already_started", "it exists", "")
 			r.Body = json.RawMessage(status(q.Command.Workflow, "paused"))
 			return []events.Reply{r}
 		}
-		return []events.Reply{asktest.Refuse("not_found", "there is none", "runnable")}
+		return []events.Reply{requesttest.Refuse("not_found", "there is none", "runnable")}
 	})
 	ctx := within(t)
 	_, err := cl.Start(ctx, "d", 1, client.StartOptions{ID: "w"})
@@ -144,7 +144,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 
 func TestStopSendsWhatItWasGiven(t *testing.T) {
 	var got atomic.Pointer[events.StopWorkflow]
-	cl := overKafka(t, func(q asktest.Question) []events.Reply {
+	cl := overKafka(t, func(q requesttest.Request) []events.Reply {
 		got.Store(q.Command.Body.(*events.StopWorkflow))
 		return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 	})
@@ -160,7 +160,7 @@ func TestStopSendsWhatItWasGiven(t *testing.T) {
 
 func TestCompletionGoesToTheWorkflowOfItsToken(t *testing.T) {
 	var got atomic.Pointer[events.Command]
-	cl := overKafka(t, func(q asktest.Question) []events.Reply {
+	cl := overKafka(t, func(q requesttest.Request) []events.Reply {
 		got.Store(q.Command)
 		return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 	})
@@ -184,11 +184,11 @@ func TestCompletionGoesToTheWorkflowOfItsToken(t *testing.T) {
 
 func TestOwnDefinitionStartsThoughThePlannerHasNotSeenIt(t *testing.T) {
 	var seen []string
-	cl := overKafka(t, func(q asktest.Question) []events.Reply {
+	cl := overKafka(t, func(q requesttest.Request) []events.Reply {
 		b := q.Command.Body.(*events.StartWorkflow)
 		seen = append(seen, string(b.Definition))
 		if b.Definition[0] == '"' {
-			return []events.Reply{asktest.Refuse("unknown_definition", "never heard of it", "definition")}
+			return []events.Reply{requesttest.Refuse("unknown_definition", "never heard of it", "definition")}
 		}
 		return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 	})
@@ -209,7 +209,7 @@ func TestOwnDefinitionStartsThoughThePlannerHasNotSeenIt(t *testing.T) {
 }
 
 func TestInvalidDefinitionNamesEachFieldAtFault(t *testing.T) {
-	cl := overKafka(t, asktest.Echo)
+	cl := overKafka(t, requesttest.Echo)
 	_, err := cl.Define(within(t), "d", []byte(`{"name":"d","components":{"a":{"expr":"input +"},"b":{"step":"t","after":"nobody"}}}`))
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Code != "invalid_definition" || len(refused.Errors) < 2 {

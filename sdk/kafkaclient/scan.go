@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // endForm reads the end of a workflow as encoding/json would, in one pass.
-var endForm = ask.Form[*client.Workflow, map[string]json.RawMessage]{Workflow: scanWorkflow, Results: scanResults}
+var endForm = request.Form[*client.Workflow, map[string]json.RawMessage]{Workflow: scanWorkflow, Results: scanResults}
 
 func scanWorkflow(s *scan.Scan) *client.Workflow {
 	t := events.ScanStatus(s)

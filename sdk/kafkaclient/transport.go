@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -22,8 +22,8 @@ const (
 
 // transport talks to planners directly.
 type transport struct {
-	config kafka.Config
-	asker  *ask.Asker
+	config   kafka.Config
+	requests *request.Client
 
 	mu  sync.Mutex
 	own map[string]ownDefinition // by name: what this client registered
@@ -36,10 +36,10 @@ type ownDefinition struct {
 	canonical []byte
 }
 
-func (t *transport) Close() error { return t.asker.Close() }
+func (t *transport) Close() error { return t.requests.Close() }
 
 func (t *transport) Command(ctx context.Context, c client.Command) (client.Answer, error) {
-	out := ask.Command{Name: c.Name, Workflow: c.Workflow, ID: c.ID, Body: c.Body}
+	out := request.Command{Name: c.Name, Workflow: c.Workflow, ID: c.ID, Body: c.Body}
 	if c.Token != "" {
 		out.Body = withToken(c.Token, c.Body)
 	}
@@ -50,13 +50,13 @@ func (t *transport) Command(ctx context.Context, c client.Command) (client.Answe
 	if c.Wait == client.UntilWritten {
 		ctx, cancel := bounded(ctx, sendTimeout)
 		defer cancel()
-		_, err := t.asker.Send(ctx, out)
+		_, err := t.requests.Send(ctx, out)
 		return client.Answer{}, fault(err)
 	}
 	if c.Wait == client.UntilDrained {
 		return t.untilDrained(ctx, out)
 	}
-	call, err := t.asker.Ask(ctx, out, false)
+	call, err := t.requests.Call(ctx, out, false)
 	if err != nil {
 		return client.Answer{}, fault(err)
 	}
@@ -70,13 +70,13 @@ func (t *transport) Command(ctx context.Context, c client.Command) (client.Answe
 	return decided(r)
 }
 
-func (t *transport) untilDrained(ctx context.Context, c ask.Command) (client.Answer, error) {
-	call, err := t.asker.AskEnd(ctx, c)
+func (t *transport) untilDrained(ctx context.Context, c request.Command) (client.Answer, error) {
+	call, err := t.requests.CallEnd(ctx, c)
 	if err != nil {
 		return client.Answer{}, fault(err)
 	}
 	defer call.Close()
-	end, err := ask.WaitEnd(ctx, call, c.Workflow, endForm)
+	end, err := request.WaitEnd(ctx, call, c.Workflow, endForm)
 	if err == nil && end.Workflow == nil {
 		err = fmt.Errorf("the end of %s was told without its summary", c.Workflow)
 	}
@@ -98,7 +98,7 @@ func withToken(token string, body []byte) []byte {
 
 // await looks until the workflow has drained.
 func (t *transport) Await(ctx context.Context, workflow string) (client.Answer, error) {
-	d, err := t.asker.Await(ctx, workflow)
+	d, err := t.requests.Await(ctx, workflow)
 	if err != nil {
 		return client.Answer{}, fault(err)
 	}
@@ -108,7 +108,7 @@ func (t *transport) Await(ctx context.Context, workflow string) (client.Answer, 
 func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage, error) {
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
-	body, err := t.asker.Read(ctx, events.Query{
+	body, err := t.requests.Read(ctx, events.Query{
 		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: q.Status,
 	})
 	return body, fault(err)
@@ -123,11 +123,11 @@ func bounded(ctx context.Context, d time.Duration) (context.Context, context.Can
 }
 
 func fault(err error) error {
-	if refused, ok := errors.AsType[*ask.RefusedError](err); ok {
+	if refused, ok := errors.AsType[*request.RefusedError](err); ok {
 		_, err := decided(refused.Reply)
 		return err
 	}
-	if errors.Is(err, ask.ErrUnavailable) {
+	if errors.Is(err, request.ErrUnavailable) {
 		return &client.Error{Code: client.ErrUnavailable.Code, Message: err.Error()}
 	}
 	return err
@@ -148,7 +148,7 @@ func decided(r events.Reply) (client.Answer, error) {
 	return client.Answer{Workflow: w}, nil
 }
 
-func drained(d ask.Drained) (client.Answer, error) {
+func drained(d request.Drained) (client.Answer, error) {
 	a := client.Answer{Drained: true}
 	if err := json.Unmarshal(d.Workflow, &a.Workflow); err != nil {
 		return client.Answer{}, fmt.Errorf("decode the workflow: %w", err)

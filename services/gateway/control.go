@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -60,17 +60,17 @@ func (g *Gateway) acceptLoss(w http.ResponseWriter, r *http.Request) error {
 }
 
 // commandOf makes a command of the body, for the workflow of the path.
-func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string, body any) (ask.Command, error) {
+func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string, body any) (request.Command, error) {
 	id, err := pathValue(r, "id")
 	if err != nil {
-		return ask.Command{}, err
+		return request.Command{}, err
 	}
 	if _, ok := events.PartitionOf(id); ok { // it has routes of its own, and another role
-		return ask.Command{}, refuseField("invalid_workflow_id", "id", "this is a partition and no workflow")
+		return request.Command{}, refuseField("invalid_workflow_id", "id", "this is a partition and no workflow")
 	}
 	raw, err := g.readObject(w, r, body)
 	if err != nil {
-		return ask.Command{}, err
+		return request.Command{}, err
 	}
 	c, err := newCommand(r, name, id, raw)
 	if err == nil {

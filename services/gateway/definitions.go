@@ -70,7 +70,7 @@ func (g *Gateway) register(ctx context.Context, d *definition.Definition) (befor
 		return "", refuse("too_many_definitions", fmt.Sprintf("all definitions together would be larger than the limit of %d bytes", g.limits.Definitions))
 	}
 	for _, rec := range definitions.Records(d) {
-		if err := g.asker.Produce(ctx, g.names.Definitions(), rec.Key, rec.Value); err != nil {
+		if err := g.requests.Produce(ctx, g.names.Definitions(), rec.Key, rec.Value); err != nil {
 			return "", err
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/heddle-run/heddle/internal/ask"
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/services/gateway/view"
 )
@@ -42,16 +42,16 @@ type Gateway struct {
 	logger *slog.Logger
 	names  topics.Names
 
-	admin   *kgo.Client
-	asker   *ask.Asker
-	book    *definitions.Book
-	follow  *follower
-	view    *view.View
-	queues  *definitions.Queues
-	health  service.Health
-	metrics *metrics
-	mux     *chi.Mux
-	handler http.Handler
+	admin    *kgo.Client
+	requests *request.Client
+	book     *definitions.Book
+	follow   *follower
+	view     *view.View
+	queues   *definitions.Queues
+	health   service.Health
+	metrics  *metrics
+	mux      *chi.Mux
+	handler  http.Handler
 
 	closed   atomic.Bool
 	ending   sync.Once
@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (_ *Gateway, err error) {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g.metrics = newMetrics(g)
-	g.health.Ready("kafka", g.asker.Ping)
+	g.health.Ready("kafka", g.requests.Ping)
 	g.health.Live("view", g.view.Alive)
 	g.mux = g.router()
 	g.handler = g.limited(g.guarded(g.mux))
@@ -105,7 +105,7 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 		return err
 	}
 	g.queues = definitions.NewQueues(set, g.admin, g.cfg.CreateQueues)
-	g.asker, err = ask.Open(ctx, ask.Options{
+	g.requests, err = request.Open(ctx, request.Options{
 		Kafka: g.cfg.Kafka, Source: source, Logger: g.logger, ProduceTimeout: g.limits.Produce,
 	})
 	if err != nil {
@@ -150,8 +150,8 @@ func (g *Gateway) closeClients() error {
 	if g.book != nil {
 		g.book.Close()
 	}
-	if g.asker != nil {
-		errs = append(errs, g.asker.Close())
+	if g.requests != nil {
+		errs = append(errs, g.requests.Close())
 	}
 	if g.admin != nil {
 		g.admin.Close()

@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 // historian answers queries about w as of its last written record.
-func historian(q asktest.Question) []events.Reply {
+func historian(q requesttest.Request) []events.Reply {
 	if q.Query != nil && q.Query.Kind == "workflow" && q.Query.Workflow != "missing" {
 		created := time.UnixMilli(begin).UTC().Format(time.RFC3339Nano)
-		return []events.Reply{asktest.Answer(strings.Replace(summary("w", "idle"), "2026-01-02T03:04:05.000Z", created, 1))}
+		return []events.Reply{requesttest.Answer(strings.Replace(summary("w", "idle"), "2026-01-02T03:04:05.000Z", created, 1))}
 	}
 	return planner(q)
 }
@@ -182,7 +182,7 @@ func TestStreamsEndWithTheWorkflowAndWithTheGateway(t *testing.T) {
 // workflow that is closed already; behind the end there is nothing to come for.
 func TestStreamsOfClosedWorkflowsEnd(t *testing.T) {
 	var closed atomic.Bool
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		list := historian(q)
 		if q.Query != nil && q.Query.Kind == "workflow" && closed.Load() {
 			list[0].Body = json.RawMessage(strings.NewReplacer(`"idle"`, `"cancelled"`, `"1.4"`, `"1.6"`).Replace(string(list[0].Body)))

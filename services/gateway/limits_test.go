@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -91,7 +91,7 @@ func TestRateIsPerClient(t *testing.T) {
 
 func TestRequestsAtOnceAreBounded(t *testing.T) {
 	arrived, release := make(chan struct{}, 1), make(chan struct{})
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		arrived <- struct{}{}
 		<-release
 		return planner(q)

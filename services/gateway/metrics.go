@@ -35,7 +35,7 @@ func newMetrics(g *Gateway) *metrics {
 	m.all = []prometheus.Collector{m.requests, m.seconds, m.inFlight, m.refused,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "heddle_gateway_replies_waiting", Help: "Questions that wait for a planner's reply.",
-		}, func() float64 { return float64(g.asker.Waiting()) }),
+		}, func() float64 { return float64(g.requests.Waiting()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "heddle_gateway_event_streams", Help: "Open event streams.",
 		}, func() float64 { return float64(len(g.watchers)) }),

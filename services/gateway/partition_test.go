@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -13,13 +13,13 @@ import (
 // range, or of nobody, is refused before any planner is asked.
 func TestALossIsAcceptedForOnePartition(t *testing.T) {
 	var mu sync.Mutex
-	var asked []asktest.Question
-	r := start(t, func(q asktest.Question) []events.Reply {
+	var asked []requesttest.Request
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		asked = append(asked, q)
 		if q.Command.Workflow == events.PartitionWorkflow(0) {
-			return []events.Reply{asktest.Refuse("no_loss", "nothing is gone", "")}
+			return []events.Reply{requesttest.Refuse("no_loss", "nothing is gone", "")}
 		}
 		return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 	})

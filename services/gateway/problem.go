@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heddle-run/heddle/internal/ask"
 	"github.com/heddle-run/heddle/internal/history"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -129,17 +129,17 @@ func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	if r, ok := errors.AsType[*ask.RefusedError](err); ok {
+	if r, ok := errors.AsType[*request.RefusedError](err); ok {
 		return refused(r.Reply)
 	}
 	switch {
-	case errors.Is(err, ask.ErrBusy):
+	case errors.Is(err, request.ErrBusy):
 		return retry(refuse("too_many_in_flight", err.Error()), 1)
-	case errors.Is(err, ask.ErrUnavailable), errors.Is(err, ask.ErrClosed):
+	case errors.Is(err, request.ErrUnavailable), errors.Is(err, request.ErrClosed):
 		return retry(refuse("unavailable", "Kafka did not acknowledge the request in time. Repeat it under the same Idempotency-Key."), 2)
 	case errors.Is(err, history.ErrGone):
 		return refuse("gone", "the journal does not hold this part of the history any more")
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ask.ErrRepliesLost):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, request.ErrRepliesLost):
 		return retry(refuse("no_answer", "the planner that owns the workflow did not answer in time; /v1/readiness says which partitions have none"), 2)
 	}
 	return refuse("internal", "the gateway failed; its log says why")

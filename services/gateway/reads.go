@@ -45,7 +45,7 @@ func (g *Gateway) query(r *http.Request, q events.Query) (json.RawMessage, error
 	q.Workflow = id
 	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
 	defer cancel()
-	return g.asker.Read(ctx, q)
+	return g.requests.Read(ctx, q)
 }
 
 // reading answers with a planner's answer as it is.
@@ -112,7 +112,7 @@ func (g *Gateway) await(r *http.Request, text string) (json.RawMessage, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	d, err := g.asker.Await(ctx, id)
+	d, err := g.requests.Await(ctx, id)
 	if errors.Is(err, context.DeadlineExceeded) && len(d.Workflow) > 0 {
 		return d.Workflow, nil
 	}

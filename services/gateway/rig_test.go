@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -28,14 +28,14 @@ type rig struct {
 }
 
 // start runs a gateway; change alters its configuration.
-func start(t testing.TB, script asktest.Script, change ...func(*gateway.Config)) *rig {
+func start(t testing.TB, script requesttest.Script, change ...func(*gateway.Config)) *rig {
 	t.Helper()
 	r := &rig{Cluster: brokertest.Start(t, topics.Options{Partitions: 2})}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	r.ctx = ctx
 	if script != nil {
-		asktest.Start(t, r.Config, script)
+		requesttest.Start(t, r.Config, script)
 	}
 	cfg := gateway.Config{Kafka: r.Config}
 	for _, f := range change {
@@ -121,17 +121,17 @@ func summary(id, status string) string {
 const double = `{"name":"double","version":"1","components":{"a":{"expr":"input * 2"}}}`
 
 // planner is a script of a planner that knows one workflow, w, and starts all.
-func planner(q asktest.Question) []events.Reply {
+func planner(q requesttest.Request) []events.Reply {
 	if q.Query != nil {
 		return queried(q.Query)
 	}
 	if q.Command.Workflow == "taken" && q.Command.Name == "start" {
-		r := asktest.Refuse("already_started", `the workflow "taken" exists and is idle`, "")
+		r := requesttest.Refuse("already_started", `the workflow "taken" exists and is idle`, "")
 		r.Body = json.RawMessage(summary("taken", "idle"))
 		return []events.Reply{r}
 	}
 	if q.Command.Workflow == "missing" {
-		return []events.Reply{asktest.Refuse("not_found", `there is no workflow "missing"`, "")}
+		return []events.Reply{requesttest.Refuse("not_found", `there is no workflow "missing"`, "")}
 	}
 	list := []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone, Body: json.RawMessage(summary(q.Command.Workflow, "running"))}}
 	if q.Command.ReplyTo.Wait {
@@ -155,7 +155,7 @@ func queried(q *events.Query) []events.Reply {
 		"graph":       `{"digest":"sha256:0","definition":` + double + `,"states":{"a":"completed"}}`,
 	}
 	if q.Kind == "results" && q.All {
-		return []events.Reply{asktest.Answer(`{"status":"idle","results":{"a":[42]}}`)}
+		return []events.Reply{requesttest.Answer(`{"status":"idle","results":{"a":[42]}}`)}
 	}
-	return []events.Reply{asktest.Answer(bodies[q.Kind])}
+	return []events.Reply{requesttest.Answer(bodies[q.Kind])}
 }

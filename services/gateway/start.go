@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -121,17 +121,17 @@ var started = outcome{http.StatusCreated, func(_ string, workflow json.RawMessag
 
 // sendStart sends the start by digest, and once more with the definition itself
 // should the planner not have read it yet.
-func (g *Gateway) sendStart(w http.ResponseWriter, r *http.Request, c ask.Command, body startBody, known resolved, wait waiting) error {
+func (g *Gateway) sendStart(w http.ResponseWriter, r *http.Request, c request.Command, body startBody, known resolved, wait waiting) error {
 	if wait.drained > 0 || !wait.waits() && !known.young {
 		err := g.command(w, r, c, wait, started)
-		if refused, ok := errors.AsType[*ask.RefusedError](err); ok && known.lacking(refused.Reply) {
+		if refused, ok := errors.AsType[*request.RefusedError](err); ok && known.lacking(refused.Reply) {
 			return g.startInline(w, r, c, body, known.canonical, wait)
 		}
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.patience(wait))
 	defer cancel()
-	call, err := g.asker.Ask(ctx, c, false)
+	call, err := g.requests.Call(ctx, c, false)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (d resolved) lacking(r events.Reply) bool {
 
 // startInline brings the definition along. It is another command, since its
 // content is another.
-func (g *Gateway) startInline(w http.ResponseWriter, r *http.Request, c ask.Command, body startBody, canonical []byte, wait waiting) error {
+func (g *Gateway) startInline(w http.ResponseWriter, r *http.Request, c request.Command, body startBody, canonical []byte, wait waiting) error {
 	body.Definition = canonical
 	var err error
 	if c.Body, err = json.Marshal(body); err != nil {

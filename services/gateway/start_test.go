@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask/asktest"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -40,9 +40,9 @@ func TestStartAnswersAsTheWaitSays(t *testing.T) {
 }
 
 func TestWaitThatEndsFirstSaysWhereToLook(t *testing.T) {
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		if q.Query != nil {
-			return []events.Reply{asktest.Answer(summary("a/b", "running"))}
+			return []events.Reply{requesttest.Answer(summary("a/b", "running"))}
 		}
 		return planner(q)[:1]
 	})
@@ -64,7 +64,7 @@ func TestStartOfAnIDThatExistsShowsTheRunThatDoes(t *testing.T) {
 func TestIdempotencyKeyIsTheCommandsID(t *testing.T) {
 	var mu sync.Mutex
 	var ids, workflows []string
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		ids, workflows = append(ids, q.Command.Source+":"+q.Command.ID), append(workflows, q.Command.Workflow)
@@ -93,7 +93,7 @@ func TestRegisteredDefinitionStartsAtOnceThoughPlannersLag(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			var mu sync.Mutex
 			var sent []string
-			r := start(t, func(q asktest.Question) []events.Reply {
+			r := start(t, func(q requesttest.Request) []events.Reply {
 				mu.Lock()
 				defer mu.Unlock()
 				if q.Command == nil {
@@ -102,7 +102,7 @@ func TestRegisteredDefinitionStartsAtOnceThoughPlannersLag(t *testing.T) {
 				def := string(q.Command.Body.(*events.StartWorkflow).Definition)
 				sent = append(sent, q.Command.ID+" "+def[:8])
 				if def[0] == '"' {
-					return []events.Reply{asktest.Refuse("unknown_definition", "not read yet", "definition")}
+					return []events.Reply{requesttest.Refuse("unknown_definition", "not read yet", "definition")}
 				}
 				return planner(q)
 			})
@@ -127,7 +127,7 @@ func TestWhoWaitsForTheEndAsksForTheEndAlone(t *testing.T) {
 		"?wait=5s": {Wait: true, End: true}, "?wait=accepted": {},
 	} {
 		asked := make(chan events.ReplyTo, 1)
-		r := start(t, func(q asktest.Question) []events.Reply {
+		r := start(t, func(q requesttest.Request) []events.Reply {
 			asked <- events.ReplyTo{Wait: q.Command.ReplyTo.Wait, End: q.Command.ReplyTo.End}
 			return planner(q)
 		})
@@ -157,7 +157,7 @@ func awaitTrue(t *testing.T, ctx context.Context, cond func() bool) {
 func TestBadStartsAreRefusedBeforeKafka(t *testing.T) {
 	var mu sync.Mutex
 	asked := 0
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		asked++
@@ -205,7 +205,7 @@ func TestBadStartsAreRefusedBeforeKafka(t *testing.T) {
 func TestControlCommandsCarryWhoAndWhy(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]json.RawMessage{}
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		got[q.Command.Name] = q.Record.Value
@@ -238,7 +238,7 @@ func TestControlCommandsCarryWhoAndWhy(t *testing.T) {
 func TestCompletionGoesByTheToken(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]string{}
-	r := start(t, func(q asktest.Question) []events.Reply {
+	r := start(t, func(q requesttest.Request) []events.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		got[q.Command.Name] = q.Command.Workflow + " " + string(q.Record.Value)

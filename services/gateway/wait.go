@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -62,8 +62,8 @@ var (
 )
 
 // newCommand makes a command of a request: its Idempotency-Key is the id.
-func newCommand(r *http.Request, name, workflow string, body []byte) (ask.Command, error) {
-	c := ask.Command{Name: name, Workflow: workflow, ID: r.Header.Get("Idempotency-Key"), Body: body}
+func newCommand(r *http.Request, name, workflow string, body []byte) (request.Command, error) {
+	c := request.Command{Name: name, Workflow: workflow, ID: r.Header.Get("Idempotency-Key"), Body: body}
 	if c.ID != "" && (len(c.ID) > maxKey || !keyPattern.MatchString(c.ID)) {
 		return c, refuseField("invalid_parameter", "Idempotency-Key", fmt.Sprintf("want at most %d visible ASCII characters", maxKey))
 	}
@@ -74,7 +74,7 @@ func newCommand(r *http.Request, name, workflow string, body []byte) (ask.Comman
 }
 
 // checkCommand refuses here what a planner could not understand.
-func checkCommand(c ask.Command) error {
+func checkCommand(c request.Command) error {
 	typ := []events.Header{{Key: events.HeaderType, Value: []byte(events.CommandType(c.Name))}}
 	_, err := events.ParseCommand([]byte(c.Workflow), typ, c.Body, "")
 	if err == nil {
@@ -87,9 +87,9 @@ func checkCommand(c ask.Command) error {
 }
 
 // command sends a command, waits as asked, and answers.
-func (g *Gateway) command(w http.ResponseWriter, r *http.Request, c ask.Command, wait waiting, o outcome) error {
+func (g *Gateway) command(w http.ResponseWriter, r *http.Request, c request.Command, wait waiting, o outcome) error {
 	if !wait.waits() {
-		id, err := g.asker.Send(r.Context(), c)
+		id, err := g.requests.Send(r.Context(), c)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (g *Gateway) command(w http.ResponseWriter, r *http.Request, c ask.Command,
 	if wait.drained > 0 {
 		return g.untilDrained(ctx, w, r, c)
 	}
-	call, err := g.asker.Ask(ctx, c, false)
+	call, err := g.requests.Call(ctx, c, false)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ type outcome struct {
 // decided answers with a decision. A planner that does not answer is no reason
 // to refuse what Kafka has.
 func (g *Gateway) decided(w http.ResponseWriter, r *http.Request, workflow, command string, reply events.Reply, err error, o outcome) error {
-	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ask.ErrUnavailable) {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, request.ErrUnavailable) {
 		return g.accepted(w, r, workflow, command, nil)
 	}
 	if err != nil {
@@ -145,15 +145,15 @@ func (g *Gateway) summary(workflow json.RawMessage) (json.RawMessage, error) {
 
 // untilDrained sends a command and answers when the work is done, or with where
 // to look. Of the decision only a refusal matters.
-func (g *Gateway) untilDrained(ctx context.Context, w http.ResponseWriter, r *http.Request, c ask.Command) error {
-	call, err := g.asker.AskEnd(ctx, c)
+func (g *Gateway) untilDrained(ctx context.Context, w http.ResponseWriter, r *http.Request, c request.Command) error {
+	call, err := g.requests.CallEnd(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
 	d, err := call.Drained(ctx, c.Workflow)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ask.ErrUnavailable):
+	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, request.ErrUnavailable):
 		return g.accepted(w, r, c.Workflow, call.ID, d.Workflow)
 	case err != nil:
 		return err

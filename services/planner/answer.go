@@ -28,7 +28,7 @@ func (fx *effects) reply(list []events.Event) events.Reply {
 	return r
 }
 
-// waits reports whether an asker is, or was by this very record, among those who
+// waits reports whether a caller is, or was by this very record, among those who
 // are told when the workflow has drained.
 func (fx *effects) waits(to events.ReplyTo) bool {
 	w := waiter{to.Address, to.ID}

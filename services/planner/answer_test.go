@@ -114,7 +114,7 @@ func TestTheEndMayComeWithTheDecision(t *testing.T) {
 	}
 }
 
-// What askers are told at the end is what a query shows then, whether the
+// What callers are told at the end is what a query shows then, whether the
 // record publishes a status or not.
 func TestTheEndIsWhatAQueryShows(t *testing.T) {
 	w := newWorld(t, setting{})
@@ -148,7 +148,7 @@ func TestTheEndIsWhatAQueryShows(t *testing.T) {
 }
 
 // BenchmarkEnd is what the last record of a workflow costs besides its
-// decision: the status is published, one asker is told.
+// decision: the status is published, one caller is told.
 func BenchmarkEnd(b *testing.B) {
 	w := newWorld(b, setting{})
 	w.defs["one"] = `{"name":"one","components":{"a":{"step":"f.id"}}}`

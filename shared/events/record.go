@@ -86,7 +86,7 @@ func DecodeRecord(b []byte) (*Record, error) {
 }
 
 // ReplyTo says who waits for the answer to an input. Address is the key of a
-// record on the replies topic, ID what the asker knows its question by.
+// record on the replies topic, ID what the caller knows its question by.
 type ReplyTo struct {
 	Address string
 	ID      string

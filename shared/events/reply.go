@@ -35,7 +35,7 @@ type Refusal struct {
 // Reply answers a command or query: the JSON value of a record on the replies
 // topic, whose key is the address that asked.
 type Reply struct {
-	ID       string          `json:"id"` // what the asker knows its question by
+	ID       string          `json:"id"` // what the caller knows its question by
 	Kind     string          `json:"kind"`
 	Workflow string          `json:"workflow,omitempty"`
 	Command  string          `json:"command,omitempty"`
@@ -46,7 +46,7 @@ type Reply struct {
 	// Summary, when it is set, is the body, not encoded: of Workflow.
 	Summary *Summary `json:"-"`
 
-	// Followed says that a reply ReplyDrained to the same asker will follow.
+	// Followed says that a reply ReplyDrained to the same caller will follow.
 	Followed bool `json:"-"`
 }
 

@@ -200,7 +200,7 @@ func (p *Processor) refuseAnswer(o *Outgoing, reason string) {
 	}
 }
 
-// refusedReply is what an asker gets whose answer does not fit.
+// refusedReply is what a caller gets whose answer does not fit.
 func refusedReply(value []byte, reason string) []byte {
 	var r events.Reply
 	if json.Unmarshal(value, &r) != nil || r.Body == nil {

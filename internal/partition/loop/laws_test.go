@@ -211,7 +211,7 @@ func TestJ3UndecodableInputIsRejectedWithItsBytesInTheDLQ(t *testing.T) {
 	}
 	for i := range m.of(machine.ReplyEffect) {
 		if r := m.reply(i); r.ID == "q" && r.Refusal.Code != "not_json" {
-			t.Errorf("the asker got %+v", r)
+			t.Errorf("the caller got %+v", r)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func TestJ4WhatIsTooLargeToForwardIsRejected(t *testing.T) {
 				return
 			}
 			if reply := m.reply(0); reply.Refusal == nil || reply.Refusal.Code != "too_large" {
-				t.Errorf("the asker got %+v", reply)
+				t.Errorf("the caller got %+v", reply)
 			}
 		})
 	}
@@ -393,6 +393,6 @@ func TestJ6ADefectIsContained(t *testing.T) {
 		t.Errorf("%d dead letters, want the input", n)
 	}
 	if r := m.reply(0); r.Refusal == nil || r.Refusal.Code != "quarantined" {
-		t.Errorf("the asker got %+v", r)
+		t.Errorf("the caller got %+v", r)
 	}
 }

@@ -244,7 +244,7 @@ func (m *model) input(s events.Source, key, value string, headers ...kgo.RecordH
 	return rec
 }
 
-// command puts a command with an id and an asker into the log.
+// command puts a command with an id and a caller into the log.
 func (m *model) command(id, workflow, name, body string) *kgo.Record {
 	return m.input(events.FromCommands, workflow, body, kafka.Header(events.HeaderID, []byte(id)),
 		kafka.Header(events.HeaderType, []byte(events.CommandType(name))), kafka.Header(events.HeaderReplyTo, []byte("tester")))

@@ -155,7 +155,7 @@ func (p *Processor) ask(q *events.Query) {
 }
 
 // expired reports whether nobody waits for an answer any more: by the clock of the
-// day, which the asker has too. Record time may be ahead of it for ever, after a
+// day, which the caller has too. Record time may be ahead of it for ever, after a
 // clock was once (J2).
 func (p *Processor) expired(q *events.Query) bool {
 	return q.Deadline > 0 && q.Deadline <= p.clock.at.UnixMilli()

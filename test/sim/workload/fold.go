@@ -60,7 +60,7 @@ func Answers(key events.Key, p int32, records []*events.Record, asked map[events
 }
 
 // States folds a journal and shows each record what queries are answered right
-// behind it, as their askers get it.
+// behind it, as their callers get it.
 func States(key events.Key, p int32, records []*events.Record, see func(i int, answer func(*events.Query) events.Reply)) error {
 	i := 0
 	var unread error

@@ -1,4 +1,4 @@
-package ask
+package request
 
 import (
 	"context"
@@ -59,9 +59,9 @@ func (e *RefusedError) Error() string {
 const (
 	// firstLook is how long the reply to a new command is trusted; a command
 	// under an id of the caller's may be a repetition, whose work is long done.
-	firstLook       = 2 * time.Second
-	firstLookAgain  = 250 * time.Millisecond
-	mostBetweenLook = 4 * time.Second
+	firstLook      = 2 * time.Second
+	firstLookAgain = 250 * time.Millisecond
+	maxLookPause   = 4 * time.Second
 
 	// lookTimeout bounds one look at a workflow.
 	lookTimeout = 10 * time.Second
@@ -76,14 +76,14 @@ func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
 // ctx ends. It trusts the reply, and looks for itself now and then: a reply can
 // be lost, and a repeated command has none but its first answer. What it finds at
 // rest may be the work of others, as long as nothing tells that this command was
-// not refused: so it asks again under the command's id.
+// not refused: so it sends the command again under the command's id.
 func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[W, R]) (End[W, R], error) {
 	var none End[W, R]
 	pause := firstLook
 	if c.repeatable {
 		pause = firstLookAgain
 	}
-	for ; ; pause = min(2*pause, mostBetweenLook) {
+	for ; ; pause = min(2*pause, maxLookPause) {
 		some, enough := context.WithTimeout(ctx, pause)
 		end, err := endReply(some, c, workflow, form)
 		enough()
@@ -95,7 +95,7 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 		case !late(err):
 			return none, err
 		}
-		d, done, err := c.asker.Look(ctx, workflow)
+		d, done, err := c.client.Look(ctx, workflow)
 		if !done || err != nil {
 			continue // the command is not decided yet, or nobody answers: go on waiting
 		}
@@ -109,7 +109,7 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 		case c.accepted:
 			return decodeEnd[W, R](d, workflow)
 		}
-		c.askAgain(ctx)
+		c.resend(ctx)
 	}
 }
 
@@ -164,10 +164,10 @@ func decodeEnd[W, R any](d Drained, workflow string) (end End[W, R], err error) 
 
 // Look reads a workflow, and its results if it has drained. Workflow is set in
 // any case.
-func (a *Asker) Look(ctx context.Context, workflow string) (d Drained, drained bool, err error) {
+func (cl *Client) Look(ctx context.Context, workflow string) (d Drained, drained bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	if d.Workflow, err = a.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow}); err != nil {
+	if d.Workflow, err = cl.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow}); err != nil {
 		return d, false, err
 	}
 	var head struct {
@@ -182,7 +182,7 @@ func (a *Asker) Look(ctx context.Context, workflow string) (d Drained, drained b
 	if !Rests(head.Status, head.Counts.Active) {
 		return d, false, nil
 	}
-	raw, err := a.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
+	raw, err := cl.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
 	if err != nil {
 		return d, false, err
 	}
@@ -211,11 +211,11 @@ func Rests(status string, active uint64) bool {
 // Await looks until the workflow has drained, or ctx ends; then the error is
 // ctx's and Workflow is as of the last look. A look that nobody answers, as while
 // a partition changes its owner, is followed by the next one.
-func (a *Asker) Await(ctx context.Context, workflow string) (Drained, error) {
+func (cl *Client) Await(ctx context.Context, workflow string) (Drained, error) {
 	const first, most = 20 * time.Millisecond, time.Second
 	var last Drained
 	for wait := first; ; wait = min(2*wait, most) {
-		d, done, err := a.Look(ctx, workflow)
+		d, done, err := cl.Look(ctx, workflow)
 		if ctx.Err() != nil {
 			return last, ctx.Err()
 		}
@@ -236,8 +236,8 @@ func (a *Asker) Await(ctx context.Context, workflow string) (Drained, error) {
 }
 
 // Read is Query for the body alone; a refusal is a *RefusedError.
-func (a *Asker) Read(ctx context.Context, q events.Query) (json.RawMessage, error) {
-	r, err := a.Query(ctx, q)
+func (cl *Client) Read(ctx context.Context, q events.Query) (json.RawMessage, error) {
+	r, err := cl.Query(ctx, q)
 	if err != nil {
 		return nil, err
 	}

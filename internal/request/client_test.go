@@ -1,4 +1,4 @@
-package ask_test
+package request_test
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask"
-	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-func open(t *testing.T, c *brokertest.Cluster, max int) *ask.Asker {
+func open(t *testing.T, c *brokertest.Cluster, max int) *request.Client {
 	t.Helper()
-	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", MaxWaiting: max})
+	a, err := request.Open(t.Context(), request.Options{Kafka: c.Config, Source: "test", MaxWaiting: max})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +31,9 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestEachOfManyAskersGetsItsOwnReplies(t *testing.T) {
+func TestEachOfManyClientsGetsItsOwnReplies(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
-	asktest.Start(t, c.Config, asktest.Echo)
+	requesttest.Start(t, c.Config, requesttest.Echo)
 	ctx := within(t)
 	var wg sync.WaitGroup
 	for n := range 3 {
@@ -41,7 +41,7 @@ func TestEachOfManyAskersGetsItsOwnReplies(t *testing.T) {
 		for i := range 50 {
 			wg.Go(func() {
 				id := fmt.Sprintf("w-%d-%d", n, i)
-				call, err := a.Ask(ctx, ask.Command{Name: "start", Workflow: id, Body: []byte(`{"definition":"d"}`)}, true)
+				call, err := a.Call(ctx, request.Command{Name: "start", Workflow: id, Body: []byte(`{"definition":"d"}`)}, true)
 				if err != nil {
 					t.Error(err)
 					return
@@ -68,7 +68,7 @@ func TestEachOfManyAskersGetsItsOwnReplies(t *testing.T) {
 
 func TestQueryIsAnswered(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
-	asktest.Start(t, c.Config, asktest.Echo)
+	requesttest.Start(t, c.Config, requesttest.Echo)
 	r, err := open(t, c, 0).Query(within(t), events.Query{Kind: "workflow", Workflow: "w"})
 	if err != nil || r.Kind != events.ReplyAnswer || string(r.Body) != `{"kind":"workflow"}` {
 		t.Fatalf("got %+v, %v", r, err)
@@ -77,17 +77,17 @@ func TestQueryIsAnswered(t *testing.T) {
 
 func TestDrainedLooksForItselfWhenNoReplyComes(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
-	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+	requesttest.Start(t, c.Config, func(q requesttest.Request) []events.Reply {
 		switch {
 		case q.Command != nil:
 			return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
 		case q.Query.Kind == "workflow":
-			return []events.Reply{asktest.Answer(`{"id":"w","status":"idle"}`)}
+			return []events.Reply{requesttest.Answer(`{"id":"w","status":"idle"}`)}
 		}
-		return []events.Reply{asktest.Answer(`{"status":"idle","results":{"out":7}}`)}
+		return []events.Reply{requesttest.Answer(`{"status":"idle","results":{"out":7}}`)}
 	})
 	a := open(t, c, 0)
-	call, err := a.Ask(within(t), ask.Command{Name: "start", Workflow: "w", ID: "k", Body: []byte(`{"definition":"d"}`)}, true)
+	call, err := a.Call(within(t), request.Command{Name: "start", Workflow: "w", ID: "k", Body: []byte(`{"definition":"d"}`)}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +101,9 @@ func TestDrainedLooksForItselfWhenNoReplyComes(t *testing.T) {
 // atRest answers queries for a workflow whose work was done long ago.
 func atRest(q *events.Query) events.Reply {
 	if q.Kind == "workflow" {
-		return asktest.Answer(`{"id":"w","status":"idle"}`)
+		return requesttest.Answer(`{"id":"w","status":"idle"}`)
 	}
-	return asktest.Answer(`{"status":"idle","results":{"out":7}}`)
+	return requesttest.Answer(`{"status":"idle","results":{"out":7}}`)
 }
 
 // A refusal that comes before the answer to a look is the answer: the work that
@@ -113,23 +113,23 @@ func TestARefusalThatComesDuringALookIsHeeded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := brokertest.Start(t, topics.Options{})
 			var asked string
-			asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+			requesttest.Start(t, c.Config, func(q requesttest.Request) []events.Reply {
 				if q.Command != nil {
 					asked = q.Command.ReplyTo.ID
 					return nil
 				}
-				late := asktest.Refuse("closed", "it takes no input any more", "")
+				late := requesttest.Refuse("closed", "it takes no input any more", "")
 				late.ID = asked
 				return []events.Reply{late, atRest(q.Query)}
 			})
 			a := open(t, c, 0)
-			call, err := a.AskEnd(within(t), ask.Command{Name: "input", Workflow: "w", ID: id, Body: []byte(`{"input":1}`)})
+			call, err := a.CallEnd(within(t), request.Command{Name: "input", Workflow: "w", ID: id, Body: []byte(`{"input":1}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer call.Close()
 			d, err := call.Drained(within(t), "w")
-			if refused, is := errors.AsType[*ask.RefusedError](err); !is || refused.Reply.Refusal.Code != "closed" {
+			if refused, is := errors.AsType[*request.RefusedError](err); !is || refused.Reply.Refusal.Code != "closed" {
 				t.Errorf("got %+v, %v; want the refusal", d, err)
 			}
 		})
@@ -142,12 +142,12 @@ func TestARefusalThatComesDuringALookIsHeeded(t *testing.T) {
 func TestALostAnswerToARepetitionIsAskedForAgain(t *testing.T) {
 	for name, second := range map[string]events.Reply{
 		"done":    {Kind: events.ReplyDecided, Result: events.ResultDone},
-		"refused": asktest.Refuse("closed", "it takes no input any more", ""),
+		"refused": requesttest.Refuse("closed", "it takes no input any more", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := brokertest.Start(t, topics.Options{})
 			asked := 0 // the script runs in one goroutine
-			asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+			requesttest.Start(t, c.Config, func(q requesttest.Request) []events.Reply {
 				if q.Command == nil {
 					return []events.Reply{atRest(q.Query)}
 				}
@@ -157,13 +157,13 @@ func TestALostAnswerToARepetitionIsAskedForAgain(t *testing.T) {
 				return []events.Reply{second}
 			})
 			a := open(t, c, 0)
-			call, err := a.AskEnd(within(t), ask.Command{Name: "input", Workflow: "w", ID: "k", Body: []byte(`{"input":1}`)})
+			call, err := a.CallEnd(within(t), request.Command{Name: "input", Workflow: "w", ID: "k", Body: []byte(`{"input":1}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer call.Close()
 			d, err := call.Drained(within(t), "w")
-			if _, refused := errors.AsType[*ask.RefusedError](err); refused != (second.Refusal != nil) {
+			if _, refused := errors.AsType[*request.RefusedError](err); refused != (second.Refusal != nil) {
 				t.Errorf("got %+v, %v", d, err)
 			}
 			if err == nil && string(d.Results) != `{"out":7}` {
@@ -177,11 +177,11 @@ func TestFailedWorkflowRestsOnlyWhenNothingIsActive(t *testing.T) {
 	for status, want := range map[string]bool{
 		"running": false, "paused": false, "stopping": false, "idle": true, "stopped": true, "completed": true, "cancelled": true, "failed": true,
 	} {
-		if ask.Rests(status, 0) != want {
+		if request.Rests(status, 0) != want {
 			t.Errorf("%s rests: want %v", status, want)
 		}
 	}
-	if ask.Rests("failed", 1) {
+	if request.Rests("failed", 1) {
 		t.Error("failed with an active attempt rests")
 	}
 }
@@ -190,16 +190,16 @@ func TestWaitingIsBounded(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
 	a := open(t, c, 1)
 	ctx := within(t)
-	cmd := ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}
-	call, err := a.Ask(ctx, cmd, false)
+	cmd := request.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}
+	call, err := a.Call(ctx, cmd, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Ask(ctx, cmd, false); !errors.Is(err, ask.ErrBusy) {
+	if _, err := a.Call(ctx, cmd, false); !errors.Is(err, request.ErrBusy) {
 		t.Fatalf("got %v, want ErrBusy", err)
 	}
 	call.Close()
-	if _, err := a.Ask(ctx, cmd, false); err != nil {
+	if _, err := a.Call(ctx, cmd, false); err != nil {
 		t.Fatalf("after a call was closed: %v", err)
 	}
 }
@@ -222,7 +222,7 @@ func TestSendToADeadBrokerIsUnavailable(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := a.Send(ctx, ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}); !errors.Is(err, ask.ErrUnavailable) {
+	if _, err := a.Send(ctx, request.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}); !errors.Is(err, request.ErrUnavailable) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
 }
@@ -230,12 +230,12 @@ func TestSendToADeadBrokerIsUnavailable(t *testing.T) {
 func TestCloseEndsTheWaits(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
 	a := open(t, c, 0)
-	call, err := a.Ask(within(t), ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}, false)
+	call, err := a.Call(within(t), request.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Close()
-	if _, err := call.Next(within(t)); !errors.Is(err, ask.ErrClosed) {
+	if _, err := call.Next(within(t)); !errors.Is(err, request.ErrClosed) {
 		t.Fatalf("got %v, want ErrClosed", err)
 	}
 }
@@ -243,19 +243,19 @@ func TestCloseEndsTheWaits(t *testing.T) {
 func TestALostDecisionIsAskedForAgain(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
 	asked := map[string]int{} // by id; the script runs in one goroutine
-	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+	requesttest.Start(t, c.Config, func(q requesttest.Request) []events.Reply {
 		if asked[q.Command.ID]++; asked[q.Command.ID] < 3 {
 			return nil
 		}
-		return asktest.Echo(q)
+		return requesttest.Echo(q)
 	})
-	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", AskAgain: time.Millisecond})
+	a, err := request.Open(t.Context(), request.Options{Kafka: c.Config, Source: "test", ResendAfter: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
 	for _, id := range []string{"", "the caller's"} {
-		call, err := a.Ask(within(t), ask.Command{Name: "pause", Workflow: "w", ID: id, Body: []byte(`{}`)}, false)
+		call, err := a.Call(within(t), request.Command{Name: "pause", Workflow: "w", ID: id, Body: []byte(`{}`)}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,26 +268,26 @@ func TestALostDecisionIsAskedForAgain(t *testing.T) {
 
 func TestAskEndTellsTheEndOrTheRefusal(t *testing.T) {
 	c := brokertest.Start(t, topics.Options{})
-	asktest.Start(t, c.Config, func(q asktest.Question) []events.Reply {
+	requesttest.Start(t, c.Config, func(q requesttest.Request) []events.Reply {
 		if to := q.Command.ReplyTo; !to.Wait || !to.End {
 			t.Errorf("the command says %+v", to)
 		}
 		if q.Command.Workflow == "refused" {
-			r := asktest.Refuse("closed", `it says "result":"done" and ,"body":`, "")
+			r := requesttest.Refuse("closed", `it says "result":"done" and ,"body":`, "")
 			r.Body = []byte(`{"result":"done"}`)
 			return []events.Reply{r}
 		}
-		return asktest.Echo(q)
+		return requesttest.Echo(q)
 	})
 	a := open(t, c, 0)
 	for workflow, refused := range map[string]bool{"w": false, "refused": true} {
-		call, err := a.AskEnd(within(t), ask.Command{Name: "start", Workflow: workflow, Body: []byte(`{"definition":"d"}`)})
+		call, err := a.CallEnd(within(t), request.Command{Name: "start", Workflow: workflow, Body: []byte(`{"definition":"d"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = call.Drained(within(t), workflow)
 		call.Close()
-		if _, is := errors.AsType[*ask.RefusedError](err); is != refused || !refused && err != nil {
+		if _, is := errors.AsType[*request.RefusedError](err); is != refused || !refused && err != nil {
 			t.Errorf("%s: %v", workflow, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package ask
+package request
 
 import (
 	"cmp"
@@ -23,75 +23,75 @@ type Command struct {
 
 // Send produces a command and returns its id once Kafka has acknowledged it.
 // Nobody answers it. ctx bounds the wait for the acknowledgement.
-func (a *Asker) Send(ctx context.Context, cmd Command) (string, error) {
+func (cl *Client) Send(ctx context.Context, cmd Command) (string, error) {
 	if cmd.ID == "" {
-		cmd.ID = a.nextID()
+		cmd.ID = cl.nextID()
 	}
-	return cmd.ID, a.acknowledged(ctx, a.record(cmd, "", ""))
+	return cmd.ID, cl.acknowledged(ctx, cl.record(cmd, "", ""))
 }
 
-// Ask produces a command whose decision is told; with drained, so is the end of
+// Call produces a command whose decision is told; with drained, so is the end of
 // the work that it causes. It does not wait for Kafka. The record is not
 // taken back when ctx ends.
-func (a *Asker) Ask(ctx context.Context, cmd Command, drained bool) (*Call, error) {
+func (cl *Client) Call(ctx context.Context, cmd Command, drained bool) (*Call, error) {
 	wait := ""
 	if drained {
 		wait = events.WaitDrained
 	}
-	return a.ask(ctx, cmd, wait)
+	return cl.call(ctx, cmd, wait)
 }
 
-// AskEnd is Ask for those who want the end of the work alone: the decision is
+// CallEnd is Call for those who want the end of the work alone: the decision is
 // told only if it does not lead there. It costs one reply less.
-func (a *Asker) AskEnd(ctx context.Context, cmd Command) (*Call, error) {
-	return a.ask(ctx, cmd, events.WaitEnd)
+func (cl *Client) CallEnd(ctx context.Context, cmd Command) (*Call, error) {
+	return cl.call(ctx, cmd, events.WaitEnd)
 }
 
-func (a *Asker) ask(ctx context.Context, cmd Command, wait string) (*Call, error) {
-	replyID := a.nextID()
+func (cl *Client) call(ctx context.Context, cmd Command, wait string) (*Call, error) {
+	replyID := cl.nextID()
 	repeatable := cmd.ID != ""
 	if !repeatable {
 		cmd.ID = replyID
 	}
-	c, err := a.register(&Call{ID: cmd.ID, replyID: replyID, repeatable: repeatable, command: cmd, wait: wait})
+	c, err := cl.register(&Call{ID: cmd.ID, replyID: replyID, repeatable: repeatable, command: cmd, wait: wait})
 	if err != nil {
 		return nil, err
 	}
-	a.produce(ctx, c, a.record(cmd, replyID, wait))
+	cl.produce(ctx, c, cl.record(cmd, replyID, wait))
 	return c, nil
 }
 
 // Query asks for a consistent read (E6) and waits for the answer, at most until
 // ctx ends; it needs a deadline.
-func (a *Asker) Query(ctx context.Context, q events.Query) (events.Reply, error) {
+func (cl *Client) Query(ctx context.Context, q events.Query) (events.Reply, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return events.Reply{}, fmt.Errorf("query %s of %s: the context has no deadline", q.Kind, q.Workflow)
 	}
-	replyID := a.nextID()
-	c, err := a.register(&Call{ID: replyID, replyID: replyID})
+	replyID := cl.nextID()
+	c, err := cl.register(&Call{ID: replyID, replyID: replyID})
 	if err != nil {
 		return events.Reply{}, err
 	}
 	defer c.Close()
 	q.Deadline = deadline.UnixMilli()
-	q.ReplyTo = events.ReplyTo{Address: string(a.address), ID: replyID}
-	a.produce(ctx, c, kafka.Keyed(a.names.Queries(), []byte(q.Workflow), wire.Marshal(&q)))
+	q.ReplyTo = events.ReplyTo{Address: string(cl.address), ID: replyID}
+	cl.produce(ctx, c, kafka.Keyed(cl.names.Queries(), []byte(q.Workflow), wire.Marshal(&q)))
 	return c.Next(ctx)
 }
 
 // Produce writes a record of another kind (a definition) and waits for the
 // acknowledgement.
-func (a *Asker) Produce(ctx context.Context, topic string, key, value []byte) error {
-	return a.acknowledged(ctx, kafka.Keyed(topic, key, value))
+func (cl *Client) Produce(ctx context.Context, topic string, key, value []byte) error {
+	return cl.acknowledged(ctx, kafka.Keyed(topic, key, value))
 }
 
 // acknowledged produces r and waits, for a record in flight too, at most until
 // ctx ends: what became of it is unknown then.
-func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
-	sending, cancel := a.bounded(ctx)
+func (cl *Client) acknowledged(ctx context.Context, r *kgo.Record) error {
+	sending, cancel := cl.bounded(ctx)
 	acked := make(chan error, 1)
-	a.producer.Produce(sending, r, func(_ *kgo.Record, err error) { acked <- err; cancel() })
+	cl.producer.Produce(sending, r, func(_ *kgo.Record, err error) { acked <- err; cancel() })
 	select {
 	case <-ctx.Done():
 	case <-sending.Done():
@@ -110,13 +110,13 @@ func (a *Asker) acknowledged(ctx context.Context, r *kgo.Record) error {
 // bounded bounds the time that a record may wait for Kafka, the same for all.
 // Nothing else ends it, whoever hangs up: with a record kgo fails all that stand
 // behind it for its partition, and those are of others who ask.
-func (a *Asker) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), a.produceTimeout)
+func (cl *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cl.produceTimeout)
 }
 
-func (a *Asker) produce(ctx context.Context, c *Call, r *kgo.Record) {
-	ctx, cancel := a.bounded(ctx)
-	a.producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
+func (cl *Client) produce(ctx context.Context, c *Call, r *kgo.Record) {
+	ctx, cancel := cl.bounded(ctx)
+	cl.producer.Produce(ctx, r, func(_ *kgo.Record, err error) {
 		cancel()
 		if err != nil {
 			c.fail(unavailable(err))
@@ -127,11 +127,11 @@ func (a *Asker) produce(ctx context.Context, c *Call, r *kgo.Record) {
 func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
 
 // record makes the record of a command: CloudEvents, binary mode.
-func (a *Asker) record(cmd Command, replyID, wait string) *kgo.Record {
+func (cl *Client) record(cmd Command, replyID, wait string) *kgo.Record {
 	headers := make([]kgo.RecordHeader, 0, 8)
 	headers = append(headers,
 		kafka.Header(events.HeaderID, []byte(cmd.ID)),
-		kafka.Header(events.HeaderSource, a.source),
+		kafka.Header(events.HeaderSource, cl.source),
 		kafka.Header(events.HeaderType, []byte(events.CommandType(cmd.Name))),
 	)
 	if cmd.Trace != "" {
@@ -139,14 +139,14 @@ func (a *Asker) record(cmd Command, replyID, wait string) *kgo.Record {
 	}
 	if replyID != "" {
 		headers = append(headers,
-			kafka.Header(events.HeaderReplyTo, a.address),
+			kafka.Header(events.HeaderReplyTo, cl.address),
 			kafka.Header(events.HeaderReplyID, []byte(replyID)))
 	}
 	if wait != "" {
 		headers = append(headers, kafka.Header(events.HeaderReplyWait, []byte(wait)))
 	}
 	if p, ok := events.PartitionOf(cmd.Workflow); ok { // whatever its hash
-		return kafka.Placed(a.names.Commands(), p, []byte(cmd.Workflow), cmd.Body, headers...)
+		return kafka.Placed(cl.names.Commands(), p, []byte(cmd.Workflow), cmd.Body, headers...)
 	}
-	return kafka.Keyed(a.names.Commands(), []byte(cmd.Workflow), cmd.Body, headers...)
+	return kafka.Keyed(cl.names.Commands(), []byte(cmd.Workflow), cmd.Body, headers...)
 }

@@ -1,4 +1,4 @@
-package ask
+package request
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 )
 
-// settleIn finds the place of the address, and waits for the topic if it is not there
+// locate finds the partition of the address, and waits for the topic if it is not there
 // yet.
-func (a *Asker) settleIn(ctx context.Context) error {
+func (cl *Client) locate(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, topicWait)
 	defer stop()
 	var missing error
 	for {
-		err := a.seekEnd(ctx)
+		err := cl.seekEnd(ctx)
 		switch {
 		case kafka.IsMissing(err):
 			missing = err
@@ -34,75 +34,75 @@ func (a *Asker) settleIn(ctx context.Context) error {
 }
 
 // seekEnd puts the reader behind the last record of the address's partition.
-func (a *Asker) seekEnd(ctx context.Context) error {
-	topic := a.names.Replies()
-	ends, err := kadm.NewClient(a.replies).ListEndOffsets(ctx, topic)
+func (cl *Client) seekEnd(ctx context.Context) error {
+	topic := cl.names.Replies()
+	ends, err := kadm.NewClient(cl.replies).ListEndOffsets(ctx, topic)
 	if err == nil {
 		err = ends.Error()
 	}
 	if err != nil {
 		return err
 	}
-	a.place = kafka.PartitionFor(a.address, int32(len(ends[topic])))
-	end, ok := ends.Lookup(topic, a.place)
+	cl.partition = kafka.PartitionFor(cl.address, int32(len(ends[topic])))
+	end, ok := ends.Lookup(topic, cl.partition)
 	if !ok {
-		return fmt.Errorf("partition %d is not there", a.place)
+		return fmt.Errorf("partition %d is not there", cl.partition)
 	}
-	a.replies.RemoveConsumePartitions(map[string][]int32{topic: {a.place}})
-	a.replies.AddConsumePartitions(map[string]map[int32]kgo.Offset{
-		topic: {a.place: kgo.NewOffset().At(end.Offset).WithEpoch(end.LeaderEpoch)},
+	cl.replies.RemoveConsumePartitions(map[string][]int32{topic: {cl.partition}})
+	cl.replies.AddConsumePartitions(map[string]map[int32]kgo.Offset{
+		topic: {cl.partition: kgo.NewOffset().At(end.Offset).WithEpoch(end.LeaderEpoch)},
 	})
 	return nil
 }
 
 // read hands replies to those who wait, until ctx ends.
-func (a *Asker) read(ctx context.Context) {
-	defer close(a.done)
+func (cl *Client) read(ctx context.Context) {
+	defer close(cl.done)
 	for ctx.Err() == nil {
-		fetches := a.replies.PollFetches(ctx)
-		fetches.EachRecord(a.deliver)
+		fetches := cl.replies.PollFetches(ctx)
+		fetches.EachRecord(cl.deliver)
 		if fetches.NumRecords() > 0 {
-			a.said = ""
+			cl.said = ""
 		}
 		for _, f := range fetches.Errors() {
 			if ctx.Err() != nil {
 				return
 			}
-			a.recover(ctx, f.Err)
+			cl.recover(ctx, f.Err)
 		}
 	}
 }
 
 // recover goes on after a fetch error that kgo does not mend by itself.
-func (a *Asker) recover(ctx context.Context, err error) {
+func (cl *Client) recover(ctx context.Context, err error) {
 	remade := kafka.IsRemade(err)
 	if !remade && !kafka.IsDataLoss(err) {
-		a.trouble(err)
+		cl.trouble(err)
 		pause(ctx, time.Second)
 		return
 	}
-	a.trouble(err)
+	cl.trouble(err)
 	if remade { // kgo takes no other topic of this name before that
-		a.replies.PurgeTopicsFromConsuming(a.names.Replies())
+		cl.replies.PurgeTopicsFromConsuming(cl.names.Replies())
 	}
-	a.failAll(ErrRepliesLost)
+	cl.failAll(ErrRepliesLost)
 	for ctx.Err() == nil {
-		err := a.seekEnd(ctx)
+		err := cl.seekEnd(ctx)
 		if err == nil {
 			return
 		}
 		if ctx.Err() == nil {
-			a.trouble(err)
+			cl.trouble(err)
 		}
 		pause(ctx, time.Second)
 	}
 }
 
 // trouble says once what keeps replies from being read.
-func (a *Asker) trouble(err error) {
-	if a.said != err.Error() {
-		a.said = err.Error()
-		a.logger.Warn("replies cannot be read; it is tried again", "error", err)
+func (cl *Client) trouble(err error) {
+	if cl.said != err.Error() {
+		cl.said = err.Error()
+		cl.logger.Warn("replies cannot be read; it is tried again", "error", err)
 	}
 }
 
@@ -115,18 +115,18 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (a *Asker) deliver(r *kgo.Record) {
-	if !bytes.Equal(r.Key, a.address) {
-		return // another asker's, in the same partition
+func (cl *Client) deliver(r *kgo.Record) {
+	if !bytes.Equal(r.Key, cl.address) {
+		return // another client's, in the same partition
 	}
 	id, ok := replyID(r.Value)
 	if !ok {
-		a.logger.Warn("a reply without an id", "offset", r.Offset)
+		cl.logger.Warn("a reply without an id", "offset", r.Offset)
 		return
 	}
-	a.mu.Lock()
-	c := a.waiting[string(id)]
-	a.mu.Unlock()
+	cl.mu.Lock()
+	c := cl.waiting[string(id)]
+	cl.mu.Unlock()
 	if c == nil {
 		return // nobody waits for it (any more)
 	}
@@ -155,11 +155,11 @@ func replyID(value []byte) ([]byte, bool) {
 	return []byte(head.ID), true
 }
 
-func (a *Asker) failAll(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id, c := range a.waiting {
+func (cl *Client) failAll(err error) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	for id, c := range cl.waiting {
 		c.fail(err)
-		delete(a.waiting, id)
+		delete(cl.waiting, id)
 	}
 }

@@ -1,4 +1,4 @@
-package ask_test
+package request_test
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/heddle-run/heddle/internal/ask"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request"
 )
 
 // Who asks in the first moments of a deployment waits until its topics are there, and
@@ -25,7 +25,7 @@ func TestTopicsThatAreBeingMadeAreWaitedFor(t *testing.T) {
 				made := time.AfterFunc(c.after, apply)
 				defer made.Stop()
 				began := time.Now()
-				a, err := ask.Open(context.Background(), ask.Options{Kafka: later.Config, Source: "test"})
+				a, err := request.Open(context.Background(), request.Options{Kafka: later.Config, Source: "test"})
 				took := time.Since(began)
 				if found := err == nil; found != c.found || !found && !kafka.IsMissing(err) {
 					t.Errorf("after %v: %v", took, err)

@@ -1,4 +1,4 @@
-package ask
+package request
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Call is a question that was sent. One goroutine waits on it; Close it.
+// Call is a request that was sent. One goroutine waits on it; Close it.
 type Call struct {
-	ID string // of the command, or of the question
+	ID string // of the command, or of the request
 
-	asker   *Asker
+	client  *Client
 	replyID string
 	raw     chan []byte // replies, undecoded
 	failed  chan error  // capacity 1: the record was not written, or the wait is over
@@ -22,33 +22,33 @@ type Call struct {
 	repeatable bool // the command's id is the caller's
 	accepted   bool // a decision that is no refusal was told
 
-	command Command // asked again under its id
+	command Command // sent again under its id
 	wait    string
 }
 
-// maxReplies is how many undecoded replies a question holds: decided and
+// maxReplies is how many undecoded replies a request holds: decided and
 // drained, and room for both to be sent again.
 const maxReplies = 6
 
-func (a *Asker) register(c *Call) (*Call, error) {
-	c.asker, c.raw, c.failed = a, make(chan []byte, maxReplies), make(chan error, 1)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
+func (cl *Client) register(c *Call) (*Call, error) {
+	c.client, c.raw, c.failed = cl, make(chan []byte, maxReplies), make(chan error, 1)
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if cl.closed {
 		return nil, ErrClosed
 	}
-	if len(a.waiting) >= a.maxWaiting {
-		return nil, fmt.Errorf("%w: the limit is %d", ErrBusy, a.maxWaiting)
+	if len(cl.waiting) >= cl.maxWaiting {
+		return nil, fmt.Errorf("%w: the limit is %d", ErrBusy, cl.maxWaiting)
 	}
-	a.waiting[c.replyID] = c
+	cl.waiting[c.replyID] = c
 	return c, nil
 }
 
 // Close ends the wait: later replies are dropped.
 func (c *Call) Close() {
-	c.asker.mu.Lock()
-	delete(c.asker.waiting, c.replyID)
-	c.asker.mu.Unlock()
+	c.client.mu.Lock()
+	delete(c.client.waiting, c.replyID)
+	c.client.mu.Unlock()
 }
 
 // Next is the next reply. It returns ctx's error when ctx ends first.
@@ -76,32 +76,32 @@ func (c *Call) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// mostBetweenAsk bounds the time between two askings of one question.
-const mostBetweenAsk = 30 * time.Second
+// maxResendPause bounds the pause before a request is sent again.
+const maxResendPause = 30 * time.Second
 
 // Decided is the reply that says what became of the command. As a reply can be
 // lost, the command is sent again now and then: under its id it is decided once,
 // and its first answer comes again.
 func (c *Call) Decided(ctx context.Context) (events.Reply, error) {
-	for pause := c.asker.askAgain; ; pause = min(2*pause, mostBetweenAsk) {
+	for pause := c.client.resendAfter; ; pause = min(2*pause, maxResendPause) {
 		some, cancel := context.WithTimeout(ctx, pause)
 		r, err := c.Next(some)
 		cancel()
 		if ctx.Err() != nil || !late(err) {
 			return r, err
 		}
-		c.askAgain(ctx)
+		c.resend(ctx)
 	}
 }
 
-// askAgain sends the command again: under its id it is decided once, and its
+// resend sends the command again: under its id it is decided once, and its
 // first answer comes again.
-func (c *Call) askAgain(ctx context.Context) {
-	c.asker.produce(ctx, c, c.asker.record(c.command, c.replyID, c.wait))
+func (c *Call) resend(ctx context.Context) {
+	c.client.produce(ctx, c, c.client.record(c.command, c.replyID, c.wait))
 }
 
 // late reports whether an error means that no reply has come in time, and not that
-// Kafka did not take the question in time.
+// Kafka did not take the request in time.
 func late(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable)
 }

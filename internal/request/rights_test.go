@@ -1,4 +1,4 @@
-package ask_test
+package request_test
 
 import (
 	"testing"
@@ -6,13 +6,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/heddle-run/heddle/internal/ask"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request"
 )
 
-// Who may not write is told so at once, and not at each question for ever.
+// Who may not write is told so at once, and not at each request for ever.
 func TestWhoMayNotWriteIsToldAtOnce(t *testing.T) {
 	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
 	fake.ControlKey(kmsg.InitProducerID.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -20,11 +20,11 @@ func TestWhoMayNotWriteIsToldAtOnce(t *testing.T) {
 		resp.ErrorCode = kerr.ClusterAuthorizationFailed.Code
 		return resp, nil, true
 	})
-	o := ask.Options{Kafka: c.Config, Source: "test"}
-	if a, err := ask.Open(t.Context(), o); !kafka.IsUnauthorized(err) {
+	o := request.Options{Kafka: c.Config, Source: "test"}
+	if a, err := request.Open(t.Context(), o); !kafka.IsUnauthorized(err) {
 		t.Fatalf("who may not write opened %v, %v", a, err)
 	}
-	a, err := ask.Open(t.Context(), o) // the right is granted meanwhile
+	a, err := request.Open(t.Context(), o) // the right is granted meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}

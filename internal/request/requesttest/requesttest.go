@@ -1,7 +1,7 @@
-// Package asktest stands on the far side of package ask in tests: a small
+// Package requesttest stands on the far side of package request in tests: a small
 // consumer of commands and queries that answers as a script says. It is no
 // planner: it keeps no journal and decides nothing of its own.
-package asktest
+package requesttest
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Question is one record that asks: a command or a query.
-type Question struct {
+// Request is one record that asks: a command or a query.
+type Request struct {
 	Command *events.Command
 	Refused *events.CommandError // a command that could not be parsed
 	Query   *events.Query
 	Record  *kgo.Record
 }
 
-// Script answers a question; the replies' ids are filled in where they are empty.
-type Script func(Question) []events.Reply
+// Script answers a request; the replies' ids are filled in where they are empty.
+type Script func(Request) []events.Reply
 
 // Echo decides every command, ends its work at once if that is waited for, and
 // answers each query with its kind.
-func Echo(q Question) []events.Reply {
+func Echo(q Request) []events.Reply {
 	switch {
 	case q.Query != nil:
 		return []events.Reply{Answer(fmt.Sprintf(`{"kind":%q}`, q.Query.Kind))}
@@ -88,8 +88,8 @@ func Start(t testing.TB, cfg kafka.Config, script Script) {
 	t.Cleanup(func() { cancel(); <-done; in.Close(); out.Close() })
 }
 
-func parse(t testing.TB, queries string, r *kgo.Record) Question {
-	q := Question{Record: r}
+func parse(t testing.TB, queries string, r *kgo.Record) Request {
+	q := Request{Record: r}
 	if r.Topic == queries {
 		q.Query = &events.Query{}
 		if err := wire.Unmarshal(r.Value, q.Query); err != nil {
@@ -106,7 +106,7 @@ func parse(t testing.TB, queries string, r *kgo.Record) Question {
 	return q
 }
 
-func answer(ctx context.Context, out *kgo.Client, topic string, q Question, script Script) {
+func answer(ctx context.Context, out *kgo.Client, topic string, q Request, script Script) {
 	replies := script(q)
 	var to events.ReplyTo
 	workflow, command := string(q.Record.Key), ""

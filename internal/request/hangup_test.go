@@ -1,4 +1,4 @@
-package ask_test
+package request_test
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/heddle-run/heddle/internal/ask"
-	"github.com/heddle-run/heddle/internal/ask/asktest"
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/request"
+	"github.com/heddle-run/heddle/internal/request/requesttest"
 )
 
 // Who hangs up takes nobody with it: kgo fails a batch with the context of its
@@ -31,13 +31,13 @@ func hangUp(t *testing.T, timeout time.Duration) {
 		fake.SleepControl(func() { <-held })
 		return nil, nil, false
 	})
-	a, err := ask.Open(t.Context(), ask.Options{Kafka: c.Config, Source: "test", ProduceTimeout: timeout})
+	a, err := request.Open(t.Context(), request.Options{Kafka: c.Config, Source: "test", ProduceTimeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
-	asked := func(ctx context.Context) *ask.Call {
-		call, err := a.Ask(ctx, ask.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}, false)
+	asked := func(ctx context.Context) *request.Call {
+		call, err := a.Call(ctx, request.Command{Name: "pause", Workflow: "w", Body: []byte(`{}`)}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,13 +47,13 @@ func hangUp(t *testing.T, timeout time.Duration) {
 	<-arrived // what follows waits in the client, in one batch
 	gone, cancel := context.WithCancel(within(t))
 	asked(gone)
-	waits := []*ask.Call{first, asked(within(t)), asked(within(t))}
+	waits := []*request.Call{first, asked(within(t)), asked(within(t))}
 	cancel()
 	close(held)
-	asktest.Start(t, c.Config, asktest.Echo)
+	requesttest.Start(t, c.Config, requesttest.Echo)
 	for i, call := range waits {
 		if _, err := call.Decided(within(t)); err != nil {
-			t.Errorf("question %d of those who wait failed: %v", i, err)
+			t.Errorf("request %d of those who wait failed: %v", i, err)
 		}
 	}
 }
