@@ -16,7 +16,7 @@ import (
 func TestSummariesBeyondMemoryOutliveTheirOwner(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		const most, inflight, workflows = 8, 16, 40
-		r.settings.InflightRecords, r.settings.AsideRecords = inflight, most
+		r.settings.InflightRecords, r.settings.ParkedRecords = inflight, most
 		p := r.partitionOf("w")
 		a := r.start("a", p)
 		r.adder()
@@ -40,8 +40,8 @@ func TestSummariesBeyondMemoryOutliveTheirOwner(t *testing.T) {
 		waits := func(s *site) {
 			// Some are on their way. Those of a log that was known still wait for it, with newer
 			// ones for a topic that is not.
-			if n := s.Stats.Aside.Load(); n < workflows-inflight || n > 2*workflows {
-				t.Errorf("%d summaries are aside, want those of %d workflows", n, workflows)
+			if n := s.Stats.Parked.Load(); n < workflows-inflight || n > 2*workflows {
+				t.Errorf("%d summaries are parked, want those of %d workflows", n, workflows)
 			}
 		}
 		waits(a)
@@ -67,8 +67,8 @@ func TestSummariesBeyondMemoryOutliveTheirOwner(t *testing.T) {
 				t.Errorf("the summary of %s says %q, want 42", w, told[w])
 			}
 		}
-		if n := b.Stats.Aside.Load(); n != 0 {
-			t.Errorf("%d effects are still aside", n)
+		if n := b.Stats.Parked.Load(); n != 0 {
+			t.Errorf("%d effects are still parked", n)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func (j *job) step(ctx context.Context) error {
 	case j.whole:
 		err = j.move(ctx, part)
 	default:
-		err = j.aside(ctx, part)
+		err = j.toRedoLog(ctx, part)
 	}
 	pace.took(part.Bytes, time.Since(began))
 	j.bytes += part.Bytes
@@ -83,9 +83,9 @@ func (j *job) rows(ctx context.Context, part store.Part) error {
 	return j.transact(ctx, j.rowsOf(part), part.Owners)
 }
 
-// aside writes a piece of an owner's rows to its redo log, which counts from the
+// toRedoLog writes a piece of an owner's rows to its redo log, which counts from the
 // last piece on.
-func (j *job) aside(ctx context.Context, part store.Part) error {
+func (j *job) toRedoLog(ctx context.Context, part store.Part) error {
 	if j.redo == nil {
 		j.redo = &store.RedoLog{Area: j.redos.free(), Owner: part.Rows[0].Owner}
 	}

@@ -31,8 +31,8 @@ type desk struct {
 	late   bool      // its lease has no margin left
 	log    *kafkaLog
 	broker *slowBroker
-	shut   []*loop.Outgoing        // what is aside, as its outbox row makes it again
-	back   map[*loop.Outgoing]bool // what was set aside
+	shut   []*loop.Outgoing        // what is parked, as its outbox row makes it again
+	back   map[*loop.Outgoing]bool // what was parked
 	out    []uint64                // what counts as out
 	topic  []uint64                // what the broker has written, in its order
 }
@@ -102,7 +102,7 @@ func (d *desk) renew() {
 }
 
 // put releases the summary of a record, behind what waits for the lease after it
-// was aside.
+// was parked.
 func (d *desk) put(seq uint64) {
 	o := &loop.Outgoing{Kind: machine.StatusEffect, Key: "w", Value: fmt.Append(nil, seq), Decided: events.Position{Epoch: 1, Seq: seq}}
 	if d.late {
@@ -133,7 +133,7 @@ func (d *desk) turn() {
 	d.log.box.take(&b)
 	for _, r := range b.Produced {
 		o := r.Out
-		if r.Shut != (loop.Outlet{}) {
+		if r.Unavailable != (loop.Destination{}) {
 			d.back[o] = true
 			d.shut = append(d.shut, &loop.Outgoing{Kind: o.Kind, Key: o.Key, Value: o.Value, Decided: o.Decided, Number: o.Number})
 			continue
@@ -148,8 +148,8 @@ func (d *desk) turn() {
 	}
 }
 
-// settle lets all timers run that are due soon, and the owner step; it lets out
-// again what is aside.
+// settle lets all timers run that are due soon, and the owner step; it sends
+// again what is parked.
 func (d *desk) settle() {
 	for range 3 {
 		time.Sleep(time.Second)

@@ -44,10 +44,10 @@ func (l *kafkaLog) Produce(o *loop.Outgoing) {
 		l.send(l.host.effects, o)
 		return
 	}
-	at := l.Outlet(o)
+	at := l.Destination(o)
 	if at.Partition < 0 {
 		l.host.queues.await(l)
-		l.box.produced(loop.Produced{Out: o, Shut: at, Err: errNoQueue})
+		l.box.produced(loop.Produced{Out: o, Unavailable: at, Err: errNoQueue})
 		return
 	}
 	o.Fill(at.Topic, at.Partition)
@@ -57,10 +57,10 @@ func (l *kafkaLog) Produce(o *loop.Outgoing) {
 
 var errNoQueue = errors.New("the queue has no topic, or none that is known yet; heddle topics apply --queue makes it")
 
-// Outlet implements Log. An attempt goes to its partition of the queue (E2), what
+// Destination implements Log. An attempt goes to its partition of the queue (E2), what
 // else there is where its key belongs.
-func (l *kafkaLog) Outlet(o *loop.Outgoing) loop.Outlet {
-	at := loop.Outlet{Topic: l.host.topicOf(o), Partition: -1}
+func (l *kafkaLog) Destination(o *loop.Outgoing) loop.Destination {
+	at := loop.Destination{Topic: l.host.topicOf(o), Partition: -1}
 	n := l.host.queues.partitions(at.Topic)
 	at.Of = n
 	switch {
@@ -102,10 +102,10 @@ func (l *kafkaLog) over(o *loop.Outgoing, r *kgo.Record, err error) bool {
 	return true
 }
 
-// shut gives an effect back whose log takes nothing for now: it is let out again
+// shut gives an effect back whose log takes nothing for now: it is sent again
 // when the lease and the log allow it (E5).
 func (l *kafkaLog) shut(o *loop.Outgoing, err error) {
-	l.box.produced(loop.Produced{Out: o, Shut: l.Outlet(o), Err: err})
+	l.box.produced(loop.Produced{Out: o, Unavailable: l.Destination(o), Err: err})
 }
 
 // mayFit says of a record that was refused as too large whether it is not larger than
@@ -135,9 +135,9 @@ func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(e
 	}()
 }
 
-// letOutAgain asks the owner to let an effect out that was released before: the
+// releaseAgain asks the owner to send an effect that was released before: the
 // lease may have lost its margin since (E5).
-func (l *kafkaLog) letOutAgain(o *loop.Outgoing) {
+func (l *kafkaLog) releaseAgain(o *loop.Outgoing) {
 	l.box.do(func(p *loop.Processor) { p.ReleaseAgain(o) })
 }
 

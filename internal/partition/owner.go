@@ -274,7 +274,7 @@ func (r *tenure) close() {
 	r.host.latest.forget(r.log)
 	r.host.queues.forget(r.log)
 	if r.proc != nil {
-		r.proc.LeaveAside()
+		r.proc.LeaveParked()
 	}
 	r.host.router.stop(r.o.p, r.box)
 	r.check.wait()

@@ -134,26 +134,26 @@ func TestC3AWorkflowLargerThanAPartIsWritten(t *testing.T) {
 
 // Whichever part of a checkpoint an owner dies before, another one restores the
 // state that the journal gives, and so does a third after its own checkpoints; and
-// nothing is left of what the first had set aside.
+// nothing is left of what the first had in the redo log.
 func TestC3EveryPartLeavesAChangelogToRestoreFrom(t *testing.T) {
-	aside, n := 0, 1
+	redone, n := 0, 1
 	for more := true; more && !t.Failed(); n++ {
 		t.Run(fmt.Sprintf("part=%d", n), func(t *testing.T) {
 			inBubbleOf(t, 1, func(r *rig) {
 				var left int
 				more, left = diesAt(t, r, n)
-				aside += left
+				redone += left
 			})
 		})
 	}
-	if n < 8 || aside == 0 {
-		t.Errorf("the checkpoint had %d parts, and %d chunks were set aside", n, aside)
+	if n < 8 || redone == 0 {
+		t.Errorf("the checkpoint had %d parts, and %d chunks were in the redo log", n, redone)
 	}
 }
 
 // diesAt lets an owner die at a part of a checkpoint, and reports whether there was one,
 // and how much it left in redo logs.
-func diesAt(t *testing.T, r *rig, n int) (more bool, aside int) {
+func diesAt(t *testing.T, r *rig, n int) (more bool, redone int) {
 	r.settings = loop.Settings{CheckpointBytes: 900, NeverRunsTwice: true}
 	dying := &slowTxns{state: r.names.State(), hung: make(chan struct{})}
 	r.over = func(c Cluster) Cluster { dying.Cluster = c; return dying }
@@ -183,7 +183,7 @@ func diesAt(t *testing.T, r *rig, n int) (more bool, aside int) {
 		more = false
 	}
 	a.kill()
-	aside = len(r.chunks())
+	redone = len(r.chunks())
 	r.over = nil
 	r.forgetIn("a", 0)
 	r.restoresTo("a", 12)
@@ -195,7 +195,7 @@ func diesAt(t *testing.T, r *rig, n int) (more bool, aside int) {
 	if left := r.chunks(); len(left) > 0 {
 		t.Errorf("of redo logs %v are left", left)
 	}
-	return more, aside
+	return more, redone
 }
 
 // restoresTo starts a process on a store, lets it write checkpoints, and holds its

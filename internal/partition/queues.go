@@ -116,7 +116,7 @@ func (q *queueCounts) learn(topics map[string]int32) {
 	}
 	q.mu.Unlock()
 	for _, l := range tell {
-		l.box.do((*loop.Processor).TryAside)
+		l.box.do((*loop.Processor).RetryParked)
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *statuses) enter(l *kafkaLog, o *loop.Outgoing) *summary {
 }
 
 // pass lets a newer summary take the place of one whose outcome is not known, or
-// that its owner is to let out again, which it need not any more.
+// that its owner is to send again, which it need not any more.
 func (s *statuses) pass(w *summary) {
 	w.out.Passed = true
 	if w.away {
@@ -232,7 +232,7 @@ func (s *statuses) letGo(w *summary, late bool) {
 	w.waits, w.away = false, late
 	s.mu.Unlock()
 	if late {
-		w.log.letOutAgain(w.out)
+		w.log.releaseAgain(w.out)
 	} else {
 		s.send(w)
 	}

@@ -33,24 +33,24 @@ func (m *mortal) Decide(tx *rows.Tx, at events.Position, now int64, in machine.I
 	return m.Counter.Decide(tx, at, now, in)
 }
 
-// An input at which the process ends is set aside behind its second death under a
+// An input at which the process ends is dead-lettered behind its second death under a
 // mark; the inputs around it count once.
-func TestAnInputThatEndsTheProcessTwiceIsSetAside(t *testing.T) {
-	inBubble(t, func(r *rig) { r.setAside(t, 0) })
+func TestAnInputThatEndsTheProcessTwiceIsDeadLettered(t *testing.T) {
+	inBubble(t, func(r *rig) { r.deadLetter(t, 0) })
 }
 
 // So it is behind more repetitions than may be in flight: they leave no record, and
 // each owner reads them again.
-func TestAnInputBehindRepetitionsThatEndsTheProcessIsSetAside(t *testing.T) {
+func TestAnInputBehindRepetitionsThatEndsTheProcessIsDeadLettered(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.settings.InflightRecords = 2
-		r.setAside(t, 40)
+		r.deadLetter(t, 40)
 	})
 }
 
-// setAside gives a workflow an input, that again so many times, one at which the
+// deadLetter gives a workflow an input, that again so many times, one at which the
 // process ends, and one more.
-func (r *rig) setAside(t *testing.T, repetitions int) {
+func (r *rig) deadLetter(t *testing.T, repetitions int) {
 	r.settings.NeverRunsTwice = true
 	letters := r.letters()
 	p := r.partitionOf("w")

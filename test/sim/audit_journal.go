@@ -148,7 +148,7 @@ func (w *world) histories() map[string]calls.History {
 }
 
 // present adds the records that are in a journal and void. An owner whose lease
-// was taken by an operator's word, or kept by a wrong clock, may let effects out
+// was taken by an operator's word, or kept by a wrong clock, may send effects
 // for them: effects are as safe as the lease is.
 func (w *world) present(p int32, positions map[string]bool) {
 	for _, k := range w.journal(p) {

@@ -39,7 +39,7 @@ type owed struct {
 }
 
 // owed is what journals promise and what is not out: a forwarded command that no
-// record of its right partition decides or refuses for its age, and an input that was set aside without
+// record of its right partition decides or refuses for its age, and an input that was dead-lettered without
 // a letter in the dlq. Where an input log has lost records nothing is known.
 func (w *world) owed() []owed {
 	w.c.mu.Lock()

@@ -199,7 +199,7 @@ func (m *meddler) cursed(ctx context.Context) error {
 }
 
 // mortal gives an input at which the process ends that decides it, again and again,
-// until it is set aside.
+// until it is dead-lettered.
 func (m *meddler) mortal(ctx context.Context) error {
 	m.wf += "-mortal"
 	if err := m.start(ctx, anyOne); err != nil {

@@ -7,19 +7,19 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// beyond is the part of a lane for which memory has no room: of it there are two keys
+// beyond is the part of a waitlist for which memory has no room: of it there are two keys
 // and a number. Its effects stand in the outbox, whatever the length of the outage,
 // and are read from there in the order of their records when those in memory are out.
 // While there are any, all that is decided later stays beyond memory too.
 type beyond struct {
 	on       bool
-	from, to rows.Key // of the outbox; those between may be of other lanes
+	from, to rows.Key // of the outbox; those between may be of other waitlists
 	n        int
 }
 
 const (
-	readAtOnce = 1024    // effects of a lane that are read from the outbox together
-	scanAtOnce = 1 << 14 // rows of the outbox that are looked at for them: there are other lanes
+	readAtOnce = 1024    // effects of a waitlist that are read from the outbox together
+	scanAtOnce = 1 << 14 // rows of the outbox that are looked at for them: there are other waitlists
 	notesKept  = 1024    // of beyondKey, until they are written
 )
 
@@ -78,25 +78,25 @@ func (n *notes) take() []rows.Write {
 
 // isBeyond reports whether an effect is to stay in the outbox alone. What comes back out of
 // its turn is older and belongs to what is in memory: it was on its way, which is bounded.
-func (p *Processor) isBeyond(l *lane, o *Outgoing, left *remains) bool {
+func (p *Processor) isBeyond(l *waitlist, o *Outgoing, left *remains) bool {
 	switch {
 	case left.kind == machine.TaskEffect:
 		return false
 	case l.beyond.on:
 		return rows.Compare(left.row(), l.beyond.from) >= 0
-	case o.lane == l:
+	case o.from == l:
 		return false
 	}
 	last := len(l.list) - 1
-	return l.live() >= p.Settings.AsideRecords && (last < 0 || l.list[last].before(left))
+	return l.live() >= p.Settings.ParkedRecords && (last < 0 || l.list[last].before(left))
 }
 
 // leaveBeyond leaves an effect in the outbox.
-func (p *Processor) leaveBeyond(l *lane, left *remains) {
+func (p *Processor) leaveBeyond(l *waitlist, left *remains) {
 	b, k := &l.beyond, left.row()
 	if left.kind != machine.StatusEffect || p.newestBeyond(left) {
 		b.n++
-		p.Stats.Aside.Add(1)
+		p.Stats.Parked.Add(1)
 	}
 	if !b.on {
 		b.on, b.from, b.to = true, k, k
@@ -127,8 +127,8 @@ func (p *Processor) newestBeyond(left *remains) bool {
 
 // beyondOf is the newest summary of a workflow beyond memory; nil: there is none.
 func (p *Processor) beyondOf(workflow string) *beyondRow {
-	if i, noted := p.aside.notes.at[workflow]; noted {
-		row, _ := p.aside.notes.writes[i].Row.(*beyondRow)
+	if i, noted := p.parked.notes.at[workflow]; noted {
+		row, _ := p.parked.notes.writes[i].Row.(*beyondRow)
 		return row
 	}
 	row := &beyondRow{}
@@ -142,9 +142,9 @@ func (p *Processor) beyondOf(workflow string) *beyondRow {
 
 // noteBeyond changes a row of beyondKey with the next batch, or now if they are many.
 func (p *Processor) noteBeyond(workflow string, row *beyondRow) {
-	p.aside.notes.put(workflow, row)
-	if len(p.aside.notes.writes) >= notesKept {
-		p.Fail(p.State.Commit(p.storedN, p.stored, p.aside.notes.take()))
+	p.parked.notes.put(workflow, row)
+	if len(p.parked.notes.writes) >= notesKept {
+		p.Fail(p.State.Commit(p.storedN, p.stored, p.parked.notes.take()))
 	}
 }
 
@@ -159,10 +159,10 @@ func (p *Processor) forgetBeyond(left *remains) bool {
 	return true
 }
 
-func (p *Processor) lessBeyond(l *lane, n int) {
+func (p *Processor) lessBeyond(l *waitlist, n int) {
 	n = min(n, l.beyond.n)
 	l.beyond.n -= n
-	p.Stats.Aside.Add(-int64(n))
+	p.Stats.Parked.Add(-int64(n))
 }
 
 // forgetNotes drops what an earlier tenure has left under beyondKey: what is in
@@ -186,8 +186,8 @@ func (p *Processor) forgetNotes() error {
 	}
 }
 
-// fetch reads the next effects of a lane from the outbox, which is as it should be first.
-func (p *Processor) fetch(l *lane) {
+// fetch reads the next effects of a waitlist from the outbox, which is as it should be first.
+func (p *Processor) fetch(l *waitlist) {
 	if p.Write(); p.fault != nil {
 		return
 	}
@@ -207,16 +207,16 @@ func (p *Processor) fetch(l *lane) {
 			l.newest[left.workflow] = *left
 		}
 		l.list = ordered(l.list, *left)
-		p.Stats.Aside.Add(1)
+		p.Stats.Parked.Add(1)
 	}
 }
 
-// scanBeyond finds the next effects of a lane in the outbox, and moves its begin behind
+// scanBeyond finds the next effects of a waitlist in the outbox, and moves its begin behind
 // them. It ends what is beyond if there are no more. Records that the store does not
 // have yet have their effects behind all others.
-func (p *Processor) scanBeyond(l *lane) (found []remains, err error) {
+func (p *Processor) scanBeyond(l *waitlist) (found []remains, err error) {
 	b := &l.beyond
-	seen, most, more := 0, min(readAtOnce, p.Settings.AsideRecords), false
+	seen, most, more := 0, min(readAtOnce, p.Settings.ParkedRecords), false
 	var bad error
 	err = p.Stored.Scan(b.from, func(k rows.Key, value []byte) bool {
 		if over := rows.Compare(k, b.to) > 0; over || seen == scanAtOnce || len(found) == most {
@@ -250,9 +250,9 @@ func (p *Processor) scanBeyond(l *lane) (found []remains, err error) {
 	return found, nil
 }
 
-// belongs reports whether an effect in the outbox is of a lane. If its topic has got another
+// belongs reports whether an effect in the outbox is of a waitlist. If its topic has got another
 // number of partitions since, it may be: sent twice is better than not at all.
-func (p *Processor) belongs(l *lane, o *Outgoing) bool {
-	at := p.Log.Outlet(o)
+func (p *Processor) belongs(l *waitlist, o *Outgoing) bool {
+	at := p.Log.Destination(o)
 	return at == l.at || at.Topic == l.at.Topic && at.Of != l.at.Of
 }

@@ -16,9 +16,9 @@ func (m *model) takenOver() {
 	m.t.Helper()
 	old := m.p
 	old.Write()
-	old.LeaveAside()
-	if n := old.Stats.Aside.Load(); n != 0 {
-		m.t.Errorf("%d count as aside behind the tenure", n)
+	old.LeaveParked()
+	if n := old.Stats.Parked.Load(); n != 0 {
+		m.t.Errorf("%d count as parked behind the tenure", n)
 	}
 	m.p = NewProcessor(old.Config)
 	m.p.epoch, m.p.inputs = old.epoch+1, old.inputs
@@ -54,7 +54,7 @@ func TestE1MemoryHoldsABoundedPartOfWhatWaits(t *testing.T) {
 		for _, takeover := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, takeover=%v", KindName(kind), takeover), func(t *testing.T) {
 				const most, inflight, workflows, rounds = 8, 16, 40, 12
-				m := newModel(t, Settings{Lease: time.Hour, InflightRecords: inflight, AsideRecords: most, WriteDelay: time.Millisecond})
+				m := newModel(t, Settings{Lease: time.Hour, InflightRecords: inflight, ParkedRecords: most, WriteDelay: time.Millisecond})
 				decided := 0
 				turn := func(id, w, name, body string) {
 					m.command(id, w, name, body)
@@ -90,10 +90,10 @@ func TestE1MemoryHoldsABoundedPartOfWhatWaits(t *testing.T) {
 					}
 				}
 				want := map[machine.EffectKind]int{machine.ReplyEffect: decided, machine.StatusEffect: workflows}[kind]
-				if n := m.p.Stats.Aside.Load(); n != int64(want) {
-					t.Errorf("%d count as aside, want %d", n, want)
+				if n := m.p.Stats.Parked.Load(); n != int64(want) {
+					t.Errorf("%d count as parked, want %d", n, want)
 				}
-				if notes := m.p.Waiting(); len(notes) != 1 || notes[0] != fmt.Sprintf("%d effects wait for %s", want, Outlet{Topic: KindName(kind)}) {
+				if notes := m.p.Waiting(); len(notes) != 1 || notes[0] != fmt.Sprintf("%d effects wait for %s", want, Destination{Topic: KindName(kind)}) {
 					t.Errorf("waiting: %q", notes)
 				}
 				m.healed(kind, want)
@@ -105,7 +105,7 @@ func TestE1MemoryHoldsABoundedPartOfWhatWaits(t *testing.T) {
 // bounded checks what memory has of what waits.
 func (m *model) bounded(most int) {
 	m.t.Helper()
-	for _, l := range m.p.aside.lanes {
+	for _, l := range m.p.parked.lists {
 		if l.live() > most || len(l.back) > most || len(l.list) > 2*most+mostSpare || !l.beyond.on {
 			m.t.Fatalf("%s has %d effects in memory, its lists %d and %d, beyond it: %v", l.at, l.live(), len(l.list), len(l.back), l.beyond)
 		}
@@ -147,8 +147,8 @@ func (m *model) healed(kind machine.EffectKind, want int) {
 	if effects, notes := m.outbox(); effects != 0 || notes != 0 {
 		m.t.Errorf("the outbox keeps %d effects and %d notes", effects, notes)
 	}
-	if n := m.p.Stats.Aside.Load(); n != 0 || len(m.p.aside.lanes) != 0 || m.p.outside.records != 0 {
-		m.t.Errorf("%d are aside in %d lanes at the end, %d in the bound", n, len(m.p.aside.lanes), m.p.outside.records)
+	if n := m.p.Stats.Parked.Load(); n != 0 || len(m.p.parked.lists) != 0 || m.p.outside.records != 0 {
+		m.t.Errorf("%d are parked in %d waitlists at the end, %d in the bound", n, len(m.p.parked.lists), m.p.outside.records)
 	}
 }
 
@@ -177,12 +177,12 @@ func TestTasksThatWaitAreAsManyAsOpenAttempts(t *testing.T) {
 		m.produced = nil
 	}
 	attempts := len(m.p.watch.open)
-	for _, l := range m.p.aside.lanes {
+	for _, l := range m.p.parked.lists {
 		if n := len(l.list); n < attempts || n > 2*attempts+mostSpare {
 			t.Errorf("%s has %d tasks of %d open attempts", l.at, n, attempts)
 		}
 	}
-	if n := m.p.Stats.Aside.Load(); n < int64(attempts) || n > int64(2*attempts+mostSpare) {
-		t.Errorf("%d count as aside", n)
+	if n := m.p.Stats.Parked.Load(); n < int64(attempts) || n > int64(2*attempts+mostSpare) {
+		t.Errorf("%d count as parked", n)
 	}
 }

@@ -139,7 +139,7 @@ func (p *Processor) oversize(d *decision, f *flight, limit int) bool {
 	return true
 }
 
-// quarantine sets an input aside that met a defect: the workflow is as it was,
+// quarantine dead-letters an input that met a defect: the workflow is as it was,
 // the input goes to the dlq, and a timer does not fire again (J6).
 func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	p.tx.Reset()

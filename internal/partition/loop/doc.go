@@ -21,15 +21,15 @@
 //     batch (writing.go says why it may be late).
 //
 // The loop runs ahead of acknowledgements within a bound of records and bytes.
-// What a log outside does not take for now leaves the bound, and memory: a lane
-// keeps what is needed to make it again (aside.go), or leaves it in the outbox alone
+// What a log outside does not take for now leaves the bound, and memory: a waitlist
+// keeps what is needed to make it again (parked.go), or leaves it in the outbox alone
 // (beyond.go).
 //
 // # Files
 //
 // processor.go, decide.go, inflight.go and writing.go are the loop; inputs.go,
 // commands.go, misfits.go, jumps.go and operate.go the ways of inputs; conclude.go what
-// follows from a record, live and in replay; effects.go, aside.go, beyond.go, ledger.go,
+// follows from a record, live and in replay; effects.go, parked.go, beyond.go, ledger.go,
 // expiry.go, timers.go, liveness.go, again.go, reads.go, reads_held.go and lease.go what
 // a record changes beside the machine's rows; replay.go, replayed.go, unapplied.go,
 // originals.go and quarantine.go recovery; wary.go an owner behind an unclean end. seams.go is what

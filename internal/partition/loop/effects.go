@@ -11,7 +11,7 @@ import (
 
 // outside is what is released and not acknowledged, what waits for the lease, and
 // what waits for a record that is not its own. All count in the bound of the loop. The broker, or its absence, answers
-// for each in bounded time; what it does not take is set aside (aside.go).
+// for each in bounded time; what it does not take is parked (parked.go).
 type outside struct {
 	records int
 	bytes   int
@@ -39,7 +39,7 @@ func fromEffect(e *machine.Effect, at events.Position, number uint64) *Outgoing 
 	}
 }
 
-// release lets an effect out, behind what waits for the same outlet.
+// release sends an effect, behind what waits for the same destination.
 func (p *Processor) release(o *Outgoing) {
 	if o.sent {
 		if o.out { // before its journal record: only now there is an attempt to watch
@@ -76,13 +76,13 @@ func (out *outside) without(o *Outgoing) {
 // letGo sends an effect, or keeps it until the lease allows it (E5).
 func (p *Processor) letGo(o *Outgoing) {
 	p.outside.with(o)
-	if p.Flaws.LateEffects.On() && o.lane != nil || !p.hold(o) {
+	if p.Flaws.LateEffects.On() && o.from != nil || !p.hold(o) {
 		p.done.released++
 		p.Log.Produce(o)
 	}
 }
 
-// ReleaseAgain lets an effect out that was released and could not be sent then
+// ReleaseAgain sends an effect that was released and could not be sent then
 // (E5).
 func (p *Processor) ReleaseAgain(o *Outgoing) {
 	if p.Flaws.LateEffects.On() || !p.hold(o) {
@@ -122,22 +122,22 @@ func (p *Processor) unhold() {
 // produced takes the outcome of an effect.
 func (p *Processor) produced(r *Produced) {
 	o := r.Out
-	if o.aside {
+	if o.parked {
 		p.overtaken(o)
 		return
 	}
 	p.outside.without(o)
-	shut := r.Shut != Outlet{}
+	shut := r.Unavailable != Destination{}
 	switch {
 	case shut:
-		p.setAside(o, r.Shut, r.Err)
+		p.park(o, r.Unavailable, r.Err)
 	case r.Err != nil:
 		p.refusedForGood(o, r.Err)
 	default:
 		p.isOut(o, r)
 	}
-	if o.lane != nil {
-		p.answered(o.lane, shut)
+	if o.from != nil {
+		p.answered(o.from, shut)
 	}
 }
 

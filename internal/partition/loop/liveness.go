@@ -134,7 +134,7 @@ func (p *Processor) sweep() bool {
 		return false
 	}
 	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
-	p.TryAside()
+	p.RetryParked()
 	p.stillAgain()
 	silent, pending := p.overdue()
 	slices.SortFunc(silent, compareAttempts)

@@ -79,7 +79,7 @@ func TestE4AMessageCountsOnce(t *testing.T) {
 	}
 }
 
-// What comes under the id of another message is set aside.
+// What comes under the id of another message is rejected.
 func TestE4AnotherMessageUnderAUsedIDIsRejected(t *testing.T) {
 	m := newEntityModel(t)
 	m.tell(1, 0, m.now, 5)

@@ -77,8 +77,10 @@ func (m *model) Append(rec *kgo.Record, _ uint64) { m.journal = append(m.journal
 // Produce implements Log.
 func (m *model) Produce(o *Outgoing) { m.produced = append(m.produced, o) }
 
-// Outlet implements Log.
-func (m *model) Outlet(o *Outgoing) Outlet { return Outlet{Topic: KindName(o.Kind) + o.Queue} }
+// Destination implements Log.
+func (m *model) Destination(o *Outgoing) Destination {
+	return Destination{Topic: KindName(o.Kind) + o.Queue}
+}
 
 // AskEnds implements Log.
 func (m *model) AskEnds() { m.asked++ }

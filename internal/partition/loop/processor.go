@@ -56,7 +56,7 @@ type Processor struct {
 	inputs    [Logs]InputLog
 	inflight  queue
 	outside   outside // effects that are released or wait for the lease
-	aside     aside   // effects that nothing takes for now
+	parked    parked  // effects that nothing takes for now
 	unwritten unwritten
 	acked     []rows.Key // outbox rows to delete
 	timers    timers
@@ -197,7 +197,7 @@ func (p *Processor) Written() journal.Mark { return p.stored }
 // InFlight is how many records are appended and not acknowledged.
 func (p *Processor) InFlight() int { return p.inflight.len() }
 
-// Outside is how many effects are let out, or wait for the lease, and not answered.
+// Outside is how many effects are sent, or wait for the lease, and not answered.
 func (p *Processor) Outside() int { return p.outside.records }
 
 // Input is how far an input log is read; it is the processor's.

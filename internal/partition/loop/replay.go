@@ -122,9 +122,9 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 	return kept
 }
 
-// Rerelease lets out what is not known to be out: the outbox, and once the inbox is
+// Rerelease sends what is not known to be out: the outbox, and once the inbox is
 // read the tasks of open attempts that nobody has taken (E1, E3). What
-// there is no room for is set aside and follows. What was asked before may have taken longer than
+// there is no room for is parked and follows. What was asked before may have taken longer than
 // the lease lasts (E5).
 func (p *Processor) Rerelease() error {
 	if p.Flaws.NoRerelease.On() {
@@ -137,7 +137,7 @@ func (p *Processor) Rerelease() error {
 	return p.rewatch()
 }
 
-// rereleaseKept lets out what the outbox has.
+// rereleaseKept sends what the outbox has.
 func (p *Processor) rereleaseKept() error {
 	if err := p.forgetNotes(); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p *Processor) rereleaseKept() error {
 		case p.roomAgain():
 			p.release(o)
 		default:
-			p.setAside(o, p.Log.Outlet(o), nil)
+			p.park(o, p.Log.Destination(o), nil)
 		}
 	})
 }

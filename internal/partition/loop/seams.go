@@ -18,8 +18,8 @@ type Log interface {
 	Append(rec *kgo.Record, seq uint64)
 	// Produce writes an effect.
 	Produce(out *Outgoing)
-	// Outlet is where an effect would go now.
-	Outlet(out *Outgoing) Outlet
+	// Destination is where an effect would go now.
+	Destination(out *Outgoing) Destination
 	// AskEnds asks for the ends of the input logs as of now.
 	AskEnds()
 	// AskDecided asks how far transactions in commands are decided: the answer is a
@@ -78,15 +78,15 @@ type Outgoing struct {
 	Decided  events.Position   // the record that it follows from
 	Number   uint64            // among that record's effects
 
-	kept    bool  // it wants an outbox row
-	early   bool  // released with the append
-	sent    bool  // released, or waiting for the lease
-	out     bool  // acknowledged, or refused for good
-	written bool  // the store has its outbox row
-	Passed  bool  // a summary: a newer one took its place; the lock of statuses guards it
-	aside   bool  // its remains wait in a lane
-	counted bool  // in the bounds of what is outside
-	lane    *lane // that it was let out of; nil: none
+	kept    bool      // it wants an outbox row
+	early   bool      // released with the append
+	sent    bool      // released, or waiting for the lease
+	out     bool      // acknowledged, or refused for good
+	written bool      // the store has its outbox row
+	Passed  bool      // a summary: a newer one took its place; the lock of statuses guards it
+	parked  bool      // its remains wait in a waitlist
+	counted bool      // in the bounds of what is outside
+	from    *waitlist // that it was taken from; nil: none
 
 	Original *originalRow // what it carries is not read yet; nil: it is
 
@@ -146,11 +146,11 @@ type Appended struct {
 
 // Produced is the outcome of one effect.
 type Produced struct {
-	Out       *Outgoing
-	Partition int32
-	Offset    int64
-	Err       error  // for good, unless Shut is set
-	Shut      Outlet // set: it is not out, as this takes nothing for now
+	Out         *Outgoing
+	Partition   int32
+	Offset      int64
+	Err         error       // for good, unless Unavailable is set
+	Unavailable Destination // set: it is not out, as this takes nothing for now
 }
 
 // Ends are the ends of the input logs, some time after the question was asked.

@@ -30,7 +30,7 @@ type Settings struct {
 
 	InflightRecords int // appended and released, not acknowledged; the loop runs ahead so far
 	InflightBytes   int
-	AsideRecords    int // that wait for one log, in memory: summaries, answers and others; the outbox has the rest
+	ParkedRecords   int // that wait for one log, in memory: summaries, answers and others; the outbox has the rest
 	QueueRecords    int // fetched per input log, not decided; its partition is paused above
 	QueueBytes      int
 	WriteDelay      time.Duration // of an acknowledged record's way to the store, for larger batches
@@ -86,7 +86,7 @@ func (s Settings) Complete() Settings {
 	def(&s.TrimEvery, 10*time.Minute)
 	def(&s.InflightRecords, 8192)
 	def(&s.InflightBytes, 16<<20)
-	def(&s.AsideRecords, 4096)
+	def(&s.ParkedRecords, 4096)
 	def(&s.QueueRecords, 4096)
 	def(&s.QueueBytes, 4<<20)
 	def(&s.WriteDelay, time.Second)

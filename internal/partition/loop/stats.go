@@ -31,7 +31,7 @@ type Stats struct {
 	Defects     atomic.Uint64 // panics outside of decisions that were contained
 	Left        atomic.Uint64 // times that the process left the group for a reason of its own
 	Strays      atomic.Uint64 // records of the changelog that no checkpoint has written
-	Aside       atomic.Int64  // effects that wait, as their log takes nothing
+	Parked      atomic.Int64  // effects that wait, as their log takes nothing
 
 	recordLimit atomic.Int64 // of a journal record's value, once the broker has refused one; 0: it has not
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// mostDeaths is how often an input may end the process before it is set aside.
+// mostDeaths is how often an input may end the process before it is dead-lettered.
 const mostDeaths = 2
 
 // Suspects is what outlives the process of what it was deciding.
@@ -54,7 +54,7 @@ func (p *Processor) suspect(d *decision) (defect string) {
 	if deaths < mostDeaths {
 		return ""
 	}
-	p.Logger.Error("an input has ended the process and is set aside", "partition", p.Partition, "workflow", d.in.Workflow, "input", key, "times", deaths)
+	p.Logger.Error("an input has ended the process and is dead-lettered", "partition", p.Partition, "workflow", d.in.Workflow, "input", key, "times", deaths)
 	return fmt.Sprintf("the process ended %d times while it decided this", deaths)
 }
 

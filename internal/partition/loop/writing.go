@@ -48,7 +48,7 @@ func (p *Processor) writeWhenDue() {
 
 // Write brings the store up to the newest acknowledged record, in one batch.
 func (p *Processor) Write() {
-	if p.fault != nil || p.unwritten.records == 0 && len(p.acked) == 0 && len(p.aside.notes.writes) == 0 {
+	if p.fault != nil || p.unwritten.records == 0 && len(p.acked) == 0 && len(p.parked.notes.writes) == 0 {
 		return
 	}
 	if err := p.State.Commit(p.landedN, p.landed, p.collect()); err != nil {
@@ -73,8 +73,8 @@ func (p *Processor) collect() []rows.Write {
 		more = append(more, rows.Write{Key: k})
 	}
 	p.acked = p.acked[:0]
-	if len(p.aside.notes.writes) > 0 {
-		more = append(more, p.aside.notes.take()...)
+	if len(p.parked.notes.writes) > 0 {
+		more = append(more, p.parked.notes.take()...)
 	}
 	return append(more, p.positionWrites()...)
 }

@@ -22,7 +22,7 @@ type metric struct {
 type collector struct {
 	counters []metric
 	state    *prometheus.Desc
-	aside    *prometheus.Desc
+	parked   *prometheus.Desc
 	stats    *loop.Stats
 	claims   *claims
 	member   *prometheus.Desc
@@ -45,7 +45,7 @@ func newCollector(s *loop.Stats, c *claims, a *partition.Attendance) *collector 
 			"1 while the planner is a member of its group.", nil, nil),
 		unfit: prometheus.NewDesc("heddle_planner_unfit",
 			"1 for what the planner lacks of its own to serve: clock, disk, store, route.", []string{"need"}, nil),
-		aside: prometheus.NewDesc("heddle_planner_effects_aside",
+		parked: prometheus.NewDesc("heddle_planner_effects_parked",
 			"Effects that wait, as their log takes nothing for now.", nil, nil),
 		state: prometheus.NewDesc("heddle_planner_partition_state",
 			"1 for the state that a claimed partition is in.", []string{"partition", "state"}, nil),
@@ -86,7 +86,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- m.desc
 	}
 	ch <- c.state
-	ch <- c.aside
+	ch <- c.parked
 	ch <- c.member
 	ch <- c.unfit
 }
@@ -96,7 +96,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range c.counters {
 		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value.Load())*m.scale)
 	}
-	ch <- prometheus.MustNewConstMetric(c.aside, prometheus.GaugeValue, float64(c.stats.Aside.Load()))
+	ch <- prometheus.MustNewConstMetric(c.parked, prometheus.GaugeValue, float64(c.stats.Parked.Load()))
 	ch <- prometheus.MustNewConstMetric(c.member, prometheus.GaugeValue, one(c.attend.Member()))
 	unfit := c.attend.Unfit()
 	for _, need := range partition.Needs {

@@ -136,7 +136,7 @@ func NewPlan(seed uint64) *Plan {
 		}
 	}
 	if few := NewDice(seed ^ 0x6173696465); few.One(2) { // hardly any room for what a log does not take; of its own, too
-		p.Settings.AsideRecords = few.Between(1, 4)
+		p.Settings.ParkedRecords = few.Between(1, 4)
 	}
 	slow := NewDice(seed ^ 0x736c6f77) // of its own, for the same reason
 	if slow.One(4) {

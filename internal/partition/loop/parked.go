@@ -10,48 +10,48 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// Outlet is a log that effects go to. Partition is -1 where it is not known, as
+// Destination is a log that effects go to. Partition is -1 where it is not known, as
 // of a queue that has no topic.
-type Outlet struct {
+type Destination struct {
 	Topic     string
 	Partition int32
 	Of        int32 // partitions of the topic; 0: that is not known
 }
 
-func (o Outlet) String() string {
+func (o Destination) String() string {
 	if o.Partition < 0 {
 		return o.Topic
 	}
 	return fmt.Sprintf("%s/%d", o.Topic, o.Partition)
 }
 
-func compareOutlets(a, b Outlet) int {
+func compareDestinations(a, b Destination) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Of, b.Of))
 }
 
-// aside are the effects whose outlets take nothing for now. Nothing outside may
+// parked are the effects whose destinations take nothing for now. Nothing outside may
 // stop the loop: they leave its bound, and memory but for their remains. The
 // outbox and the open attempts have them (E1).
-type aside struct {
-	lanes map[Outlet]*lane
+type parked struct {
+	lists map[Destination]*waitlist
 	notes notes
 }
 
-// lane is what waits for one outlet. While there is one, all that is released
-// for its outlet stands behind what waits: the order stays.
-type lane struct {
-	at     Outlet
-	back   []remains          // let out, and came back: they go first
+// waitlist is what waits for one destination. While there is one, all that is released
+// for its destination stands behind what waits: the order stays.
+type waitlist struct {
+	at     Destination
+	back   []remains          // sent, and came back: they go first
 	list   []remains          // in the order of their records
 	newest map[string]remains // summaries in memory: the only one of its workflow that counts; nil: of other kinds
 	enough int                // of a list of tasks, above which those that are over leave it
 	beyond beyond             // what memory has no room for; not of tasks, whose attempts are in memory
 	probe  *Outgoing          // finds out whether it takes something, where nothing else waits
-	out    int                // let out, and not answered
+	out    int                // sent, and not answered
 	told   bool               // in the owner's logs
 }
 
-// remains is what is left in memory of an effect that was set aside.
+// remains is what is left in memory of an effect that was parked.
 type remains struct {
 	decided  events.Position
 	number   uint64
@@ -86,12 +86,12 @@ func ordered(list []remains, r remains) []remains {
 	return slices.Insert(list, i, r)
 }
 
-// queued puts an effect behind those that wait for its outlet, if any do.
+// queued puts an effect behind those that wait for its destination, if any do.
 func (p *Processor) queued(o *Outgoing) bool {
-	if len(p.aside.lanes) == 0 {
+	if len(p.parked.lists) == 0 {
 		return false
 	}
-	l := p.aside.lanes[p.Log.Outlet(o)]
+	l := p.parked.lists[p.Log.Destination(o)]
 	if l == nil {
 		return false
 	}
@@ -99,15 +99,15 @@ func (p *Processor) queued(o *Outgoing) bool {
 	return true
 }
 
-// setAside keeps the remains of an effect until its outlet takes it.
-func (p *Processor) setAside(o *Outgoing, at Outlet, why error) {
-	l := p.aside.lanes[at]
+// park keeps the remains of an effect until its destination takes it.
+func (p *Processor) park(o *Outgoing, at Destination, why error) {
+	l := p.parked.lists[at]
 	if l == nil {
-		l = &lane{at: at}
-		if p.aside.lanes == nil {
-			p.aside.lanes = map[Outlet]*lane{}
+		l = &waitlist{at: at}
+		if p.parked.lists == nil {
+			p.parked.lists = map[Destination]*waitlist{}
 		}
-		p.aside.lanes[at] = l
+		p.parked.lists[at] = l
 	}
 	if why != nil && !l.told {
 		l.told = true
@@ -116,14 +116,14 @@ func (p *Processor) setAside(o *Outgoing, at Outlet, why error) {
 	p.wait(l, o)
 }
 
-// wait adds an effect to a lane. What neither the outbox nor an attempt has is
+// wait adds an effect to a waitlist. What neither the outbox nor an attempt has is
 // dropped but for one, as a crash would do: who asked asks again.
-func (p *Processor) wait(l *lane, o *Outgoing) {
+func (p *Processor) wait(l *waitlist, o *Outgoing) {
 	if !o.kept && o.Kind != machine.TaskEffect {
 		l.probe = o
 		return
 	}
-	o.aside = true
+	o.parked = true
 	left := remainsOf(o)
 	if o.Kind == machine.StatusEffect && !p.supersedes(l, &left) {
 		return
@@ -135,7 +135,7 @@ func (p *Processor) wait(l *lane, o *Outgoing) {
 	switch {
 	case o.Kind == machine.TaskEffect: // in any order
 		l.list = append(l.list, left)
-	case o.lane == l:
+	case o.from == l:
 		l.back = ordered(l.back, left)
 	default:
 		l.list = ordered(l.list, left)
@@ -143,21 +143,21 @@ func (p *Processor) wait(l *lane, o *Outgoing) {
 	if o.Kind == machine.StatusEffect {
 		l.newest[left.workflow] = left
 	}
-	p.Stats.Aside.Add(1)
+	p.Stats.Parked.Add(1)
 	p.thin(l)
 }
 
-// live is how many effects of a lane are in memory.
-func (l *lane) live() int {
+// live is how many effects of a waitlist are in memory.
+func (l *waitlist) live() int {
 	if l.newest != nil {
 		return len(l.newest)
 	}
 	return len(l.back) + len(l.list)
 }
 
-// supersedes reports whether no newer summary of its workflow is in the memory of a lane.
+// supersedes reports whether no newer summary of its workflow is in the memory of a waitlist.
 // One whose place another one takes is out: the newer record is behind its own.
-func (p *Processor) supersedes(l *lane, left *remains) bool {
+func (p *Processor) supersedes(l *waitlist, left *remains) bool {
 	if l.newest == nil {
 		l.newest = map[string]remains{}
 	}
@@ -173,20 +173,20 @@ func (p *Processor) supersedes(l *lane, left *remains) bool {
 	return true
 }
 
-// outrun takes a summary that is in the memory of a lane for out, and reports whether it was
+// outrun takes a summary that is in the memory of a waitlist for out, and reports whether it was
 // there. Its remains stay in the list and count no more.
-func (p *Processor) outrun(l *lane, left *remains) bool {
+func (p *Processor) outrun(l *waitlist, left *remains) bool {
 	if l.newest[left.workflow] != *left {
 		return false
 	}
 	delete(l.newest, left.workflow)
-	p.Stats.Aside.Add(-1)
+	p.Stats.Parked.Add(-1)
 	return true
 }
 
-// thin removes from the list of a lane what counts no more, once it is about half of it:
+// thin removes from the list of a waitlist what counts no more, once it is about half of it:
 // so it is as long as there are workflows in memory, or open attempts.
-func (p *Processor) thin(l *lane) {
+func (p *Processor) thin(l *waitlist) {
 	switch {
 	case l.newest != nil:
 		if len(l.list) > 2*len(l.newest)+mostSpare {
@@ -196,11 +196,11 @@ func (p *Processor) thin(l *lane) {
 		n := len(l.list)
 		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return !p.stillOpen(&r) })
 		l.enough = 2 * len(l.list)
-		p.Stats.Aside.Add(int64(len(l.list) - n))
+		p.Stats.Parked.Add(int64(len(l.list) - n))
 	}
 }
 
-// stillOpen reports whether the attempt of a task that is aside may still need it.
+// stillOpen reports whether the attempt of a task that is parked may still need it.
 func (p *Processor) stillOpen(left *remains) bool {
 	if p.landed.Position.Before(left.decided) {
 		return true // there will be one
@@ -209,11 +209,11 @@ func (p *Processor) stillOpen(left *remains) bool {
 	return at != nil && at.row.Decided == left.decided && !at.row.Notified
 }
 
-// overtaken forgets a summary that is aside: a newer one was sent.
+// overtaken forgets a summary that is parked: a newer one was sent.
 func (p *Processor) overtaken(o *Outgoing) {
 	left := remainsOf(o)
 	p.acked = append(p.acked, left.row())
-	l := p.aside.lanes[p.Log.Outlet(o)]
+	l := p.parked.lists[p.Log.Destination(o)]
 	if l != nil && !p.outrun(l, &left) && l.beyond.on && p.forgetBeyond(&left) {
 		p.lessBeyond(l, 1)
 	}
@@ -221,7 +221,7 @@ func (p *Processor) overtaken(o *Outgoing) {
 
 // next removes the oldest that waits and can be made again: its record is in the
 // store, or, for a task, landed.
-func (l *lane) next(p *Processor) (remains, bool) {
+func (l *waitlist) next(p *Processor) (remains, bool) {
 	from := &l.list
 	if len(l.back) > 0 && (len(l.list) == 0 || l.back[0].before(&l.list[0])) {
 		from = &l.back
@@ -246,43 +246,43 @@ func (l *lane) next(p *Processor) (remains, bool) {
 	return left, true
 }
 
-// TryAside lets the first of each lane out, about once a second: when it is
+// RetryParked sends the first of each waitlist, about once a second: when it is
 // taken, others follow.
-func (p *Processor) TryAside() {
-	if len(p.aside.lanes) == 0 {
+func (p *Processor) RetryParked() {
+	if len(p.parked.lists) == 0 {
 		return
 	}
-	for _, l := range p.lanes() {
+	for _, l := range p.waitlists() {
 		if l.out == 0 {
-			p.letOut(l, 1)
+			p.unpark(l, 1)
 		}
 	}
 }
 
-// lanes are those of all outlets, in order.
-func (p *Processor) lanes() []*lane {
-	all := make([]*lane, 0, len(p.aside.lanes))
-	for _, l := range p.aside.lanes { // order: sorted below
+// waitlists are those of all destinations, in order.
+func (p *Processor) waitlists() []*waitlist {
+	all := make([]*waitlist, 0, len(p.parked.lists))
+	for _, l := range p.parked.lists { // order: sorted below
 		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b *lane) int { return compareOutlets(a.at, b.at) })
+	slices.SortFunc(all, func(a, b *waitlist) int { return compareDestinations(a.at, b.at) })
 	return all
 }
 
-// letOut lets so many of a lane out, while there is room for them.
-func (p *Processor) letOut(l *lane, most int) {
+// unpark sends so many of a waitlist, while there is room for them.
+func (p *Processor) unpark(l *waitlist, most int) {
 	for most > 0 && p.fault == nil && p.roomAgain() {
 		left, ok := l.next(p)
 		if !ok {
 			break
 		}
 		if l.newest == nil {
-			p.Stats.Aside.Add(-1)
+			p.Stats.Parked.Add(-1)
 		} else if !p.outrun(l, &left) { // a newer one took its place
 			continue
 		}
 		if o := p.remadeOf(&left); o != nil {
-			p.letOutOf(l, o)
+			p.unparkOne(l, o)
 			most--
 		}
 	}
@@ -290,18 +290,18 @@ func (p *Processor) letOut(l *lane, most int) {
 		return
 	}
 	if l.probe != nil {
-		p.letOutOf(l, l.probe)
+		p.unparkOne(l, l.probe)
 		l.probe = nil
 		return
 	}
-	delete(p.aside.lanes, l.at)
+	delete(p.parked.lists, l.at)
 	if l.told {
 		p.Logger.Info("effects wait no longer", "log", l.at.String())
 	}
 }
 
-func (p *Processor) letOutOf(l *lane, o *Outgoing) {
-	o.lane, o.sent = l, true
+func (p *Processor) unparkOne(l *waitlist, o *Outgoing) {
+	o.from, o.sent = l, true
 	l.out++
 	p.letGo(o)
 }
@@ -332,28 +332,28 @@ func (p *Processor) remadeOf(left *remains) *Outgoing {
 	return outgoing(left.row(), row)
 }
 
-// LeaveAside ends the count of what waits: a successor finds it again.
-func (p *Processor) LeaveAside() {
-	for _, l := range p.aside.lanes { // order: summed
-		p.Stats.Aside.Add(-int64(l.live() + l.beyond.n))
+// LeaveParked ends the count of what waits: a successor finds it again.
+func (p *Processor) LeaveParked() {
+	for _, l := range p.parked.lists { // order: summed
+		p.Stats.Parked.Add(-int64(l.live() + l.beyond.n))
 	}
-	p.aside.lanes = nil
+	p.parked.lists = nil
 }
 
-// answered takes the outcome of an effect that was let out of a lane: one that was
+// answered takes the outcome of an effect that was taken from a waitlist: one that was
 // taken makes room for two.
-func (p *Processor) answered(l *lane, shut bool) {
+func (p *Processor) answered(l *waitlist, shut bool) {
 	l.out--
 	if !shut {
-		p.letOut(l, 2)
+		p.unpark(l, 2)
 	}
 }
 
-// Waiting tells an operator what waits, by outlet; beyond a few it counts.
+// Waiting tells an operator what waits, by destination; beyond a few it counts.
 func (p *Processor) Waiting() []string {
 	notes := []string{}
 	more, logs := 0, 0
-	for _, l := range p.lanes() {
+	for _, l := range p.waitlists() {
 		n := l.live() + l.beyond.n + l.out
 		switch {
 		case n == 0:

@@ -49,8 +49,8 @@ func TestAQueueWithoutATopicStopsNothingElse(t *testing.T) {
 		r.do(r.another(p), "start", `{"definition":"counter"}`)
 		<-time.After(2 * kafka.EffectTimeout) // the tasks may be produced only just now
 
-		if n := b.Stats.Aside.Load(); n == 0 || n > inputs { // the others wait until there is room
-			t.Errorf("%d effects are aside, want some of %d tasks", n, inputs)
+		if n := b.Stats.Parked.Load(); n == 0 || n > inputs { // the others wait until there is room
+			t.Errorf("%d effects are parked, want some of %d tasks", n, inputs)
 		}
 		r.with(tasks)
 		r.adder()
@@ -58,8 +58,8 @@ func TestAQueueWithoutATopicStopsNothingElse(t *testing.T) {
 		if sum := r.settled("w"); sum != 7*inputs {
 			t.Errorf("sum is %d, want %d", sum, 7*inputs)
 		}
-		if n := b.Stats.Aside.Load(); n != 0 {
-			t.Errorf("%d effects are still aside", n)
+		if n := b.Stats.Parked.Load(); n != 0 {
+			t.Errorf("%d effects are still parked", n)
 		}
 	})
 }
@@ -101,8 +101,8 @@ func TestATopicThatIsGoneStopsNothingElse(t *testing.T) {
 				}
 				r.with(topic(r))
 				<-time.After(3 * kafka.EffectTimeout)
-				if n := a.Stats.Aside.Load(); n != 0 {
-					t.Errorf("the topic is there again, and %d effects are aside", n)
+				if n := a.Stats.Parked.Load(); n != 0 {
+					t.Errorf("the topic is there again, and %d effects are parked", n)
 				}
 			})
 		})

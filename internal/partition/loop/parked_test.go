@@ -19,7 +19,7 @@ func (m *model) shutOut(kind machine.EffectKind) int {
 	for _, o := range m.produced {
 		r := Produced{Out: o}
 		if o.Kind == kind {
-			r.Shut, r.Err = m.Outlet(o), errShut
+			r.Unavailable, r.Err = m.Destination(o), errShut
 			n++
 		}
 		m.batch.Produced = append(m.batch.Produced, r)
@@ -40,7 +40,7 @@ func (m *model) later() {
 // Whatever kind of effect nothing takes, commands are decided, and once its log
 // takes it, each effect is out: tasks and replies all, in the order of their
 // records, summaries the newest of their workflow.
-func TestE1WhatNothingTakesIsSetAside(t *testing.T) {
+func TestE1WhatNothingTakesIsParked(t *testing.T) {
 	for _, kind := range []machine.EffectKind{machine.TaskEffect, machine.ReplyEffect, machine.StatusEffect} {
 		t.Run(KindName(kind), func(t *testing.T) {
 			const inputs, bound = 60, 8
@@ -73,7 +73,7 @@ func TestE1WhatNothingTakesIsSetAside(t *testing.T) {
 			for range 100 {
 				m.later()
 				if n := len(m.produced); n > bound/2 {
-					t.Fatalf("%d are let out at a time, want at most half of the bound", n)
+					t.Fatalf("%d are sent at a time, want at most half of the bound", n)
 				}
 				out = append(out, m.produced...)
 				m.delivered()
@@ -100,16 +100,16 @@ func TestE1WhatNothingTakesIsSetAside(t *testing.T) {
 					t.Errorf("the outbox keeps %v", k)
 				}
 			}
-			if n := m.p.Stats.Aside.Load(); n != 0 || len(m.p.aside.lanes) != 0 {
-				t.Errorf("%d are aside in %d lanes at the end", n, len(m.p.aside.lanes))
+			if n := m.p.Stats.Parked.Load(); n != 0 || len(m.p.parked.lists) != 0 {
+				t.Errorf("%d are parked in %d waitlists at the end", n, len(m.p.parked.lists))
 			}
 		})
 	}
 }
 
-// A task that is aside is not published for an attempt that is over, or that its
+// A task that is parked is not published for an attempt that is over, or that its
 // worker has: it was written all the same.
-func TestE3ATaskThatIsAsideGoesOutOnlyWhileItIsWanted(t *testing.T) {
+func TestE3ATaskThatIsParkedGoesOutOnlyWhileItIsWanted(t *testing.T) {
 	for name, say := range map[string]func(token []byte) events.InboxMessage{
 		"over": func(token []byte) events.InboxMessage {
 			return &events.TaskOutcome{Token: token, Outcome: events.OutcomeCompleted, Result: []byte("1")}
@@ -128,22 +128,22 @@ func TestE3ATaskThatIsAsideGoesOutOnlyWhileItIsWanted(t *testing.T) {
 			if n := len(m.of(machine.TaskEffect)); n != 0 {
 				t.Errorf("%d tasks were published", n)
 			}
-			if n := m.p.Stats.Aside.Load(); n != 0 {
-				t.Errorf("%d are aside", n)
+			if n := m.p.Stats.Parked.Load(); n != 0 {
+				t.Errorf("%d are parked", n)
 			}
 		})
 	}
 }
 
-// What was set aside is let out later only if the lease has its margin then.
-func TestE5WhatWasSetAsideWaitsForTheLease(t *testing.T) {
+// What was parked is sent later only if the lease has its margin then.
+func TestE5WhatWasParkedWaitsForTheLease(t *testing.T) {
 	m := newModel(t, Settings{Lease: 10 * time.Second, Margin: 2 * time.Second})
 	m.running("w")
 	m.shutOut(machine.TaskEffect)
 	m.now = m.now.Add(8500 * time.Millisecond)
 	m.mustStep()
 	if len(m.produced) != 0 {
-		t.Fatalf("let out at the margin: %s", m)
+		t.Fatalf("sent at the margin: %s", m)
 	}
 	m.batch.Renewed = []Renewed{{Until: m.now.Add(10 * time.Second).UnixMilli()}}
 	m.mustStep()
@@ -185,7 +185,7 @@ func TestAnswersThatNothingTakesAreDropped(t *testing.T) {
 	m.delivered()
 	m.produced = nil
 	m.mustStep()
-	if len(m.p.aside.lanes) != 0 || m.p.outside.records != 0 {
+	if len(m.p.parked.lists) != 0 || m.p.outside.records != 0 {
 		t.Error("the log takes answers, and they wait")
 	}
 }
