@@ -29,8 +29,8 @@ var raw = regexp.MustCompile(`^(json\.(Unmarshal|NewDecoder)|yaml\.(Unmarshal.*|
 // untargeted are the packages that take bytes or texts apart and have no fuzz
 // target, with what covers them.
 var untargeted = map[string]string{
-	"services/readiness":        "FuzzBoard of readinessd",
-	"internal/runtime":          "FuzzRows of internal/partition, FuzzBoard of readinessd",
+	"services/readiness":        "FuzzStatusTable of readinessd",
+	"internal/runtime":          "FuzzRows of internal/partition, FuzzStatusTable of readinessd",
 	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",
 	"internal/dev":              "a port and a key, of an operator",
 	"internal/dev/demo":         "events of its own workflows, as FuzzEvent of sdk/client has them",

@@ -37,11 +37,11 @@ type Options struct {
 // demo is one run.
 type demo struct {
 	Options
-	dev   *dev.Dev
-	cl    *client.Client
-	def   *definition.Definition
-	shop  *shop.Shop
-	board *board
+	dev      *dev.Dev
+	cl       *client.Client
+	def      *definition.Definition
+	shop     *shop.Shop
+	progress *progress
 
 	beside     sync.WaitGroup // the carrier and the worker
 	stopBeside context.CancelFunc
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &demo{Options: o, shop: shop.New(), board: newBoard(cases), failed: make(chan error, 2)}
+	d := &demo{Options: o, shop: shop.New(), progress: newProgress(cases), failed: make(chan error, 2)}
 	defer func() { err = errors.Join(err, d.stop()) }()
 	if err := d.start(ctx); err != nil {
 		return err

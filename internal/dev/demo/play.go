@@ -27,7 +27,7 @@ func (d *demo) play(ctx context.Context) error {
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	d.printf("%d orders come in, one every %s; each is a workflow.\n", len(d.board.cases), d.Every)
+	d.printf("%d orders come in, one every %s; each is a workflow.\n", len(d.progress.cases), d.Every)
 	show := newTicker(d, time.Now())
 	shown, stopShowing := context.WithCancel(ctx)
 	var showing, running sync.WaitGroup
@@ -37,7 +37,7 @@ func (d *demo) play(ctx context.Context) error {
 			fail(err)
 		}
 	})
-	for _, c := range d.board.cases {
+	for _, c := range d.progress.cases {
 		running.Go(func() {
 			if err := d.order(ctx, c); err != nil {
 				fail(fmt.Errorf("order %s: %w", c.ID, err))
@@ -67,7 +67,7 @@ func (d *demo) watch(ctx context.Context, fail func(error), t time.Duration) {
 // order runs one order to its end. Its start is acknowledged by Kafka, so it
 // does not need a planner that lives.
 func (d *demo) order(ctx context.Context, c orders.Case) error {
-	d.board.begin(c.ID)
+	d.progress.begin(c.ID)
 	run, err := d.cl.Start(ctx, d.def.Name, c.Order, client.StartOptions{ID: c.ID, Wait: client.UntilWritten, By: client.By{Who: "demo", Why: c.Kind}})
 	if err != nil {
 		return err
@@ -80,19 +80,19 @@ func (d *demo) order(ctx context.Context, c orders.Case) error {
 	if err != nil {
 		return err
 	}
-	d.board.end(c, w, results["order"])
+	d.progress.end(c, w, results["order"])
 	return nil
 }
 
 // killInTheMiddle kills the planner when half of the orders have started, and
 // starts another one a little later.
 func (d *demo) killInTheMiddle(ctx context.Context, show *ticker) error {
-	for d.board.now().started < len(d.board.cases)/2 {
+	for d.progress.now().started < len(d.progress.cases)/2 {
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	before, killed := d.board.now(), time.Now()
+	before, killed := d.progress.now(), time.Now()
 	if err := d.dev.CrashPlanner(); err != nil {
 		return fmt.Errorf("killing the planner: %w", err)
 	}
@@ -100,7 +100,7 @@ func (d *demo) killInTheMiddle(ctx context.Context, show *ticker) error {
 	if err := pause(ctx, downFor); err != nil {
 		return err
 	}
-	more := d.board.now().started - before.started
+	more := d.progress.now().started - before.started
 	show.note("%d more orders have come in meanwhile; Kafka has them.", more)
 	if err := d.dev.StartService(ctx, dev.Planner); err != nil {
 		return err

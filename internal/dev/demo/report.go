@@ -16,7 +16,7 @@ import (
 func (d *demo) report(ctx context.Context) error {
 	stories := map[string]*story{}
 	var wrong []error
-	for _, c := range d.board.cases {
+	for _, c := range d.progress.cases {
 		s, err := d.read(ctx, c.ID)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (d *demo) report(ctx context.Context) error {
 // check compares an order's end with what was expected, and its history and
 // payments with "once".
 func (d *demo) check(c orders.Case, s *story) error {
-	l, ok := d.board.line(c.ID)
+	l, ok := d.progress.line(c.ID)
 	if !ok {
 		return fmt.Errorf("order %s has not ended", c.ID)
 	}
@@ -77,7 +77,7 @@ func (d *demo) printKinds(stories map[string]*story) {
 	}
 	kinds := map[string]*row{}
 	var order []string
-	for _, c := range d.board.cases {
+	for _, c := range d.progress.cases {
 		r := kinds[c.Kind]
 		if r == nil {
 			r = &row{outcome: c.Expect.Outcome}
@@ -89,7 +89,7 @@ func (d *demo) printKinds(stories map[string]*story) {
 		r.orders++
 		r.attempts += stories[c.ID].dispatch
 		r.retries += stories[c.ID].retries
-		if l, ok := d.board.line(c.ID); ok {
+		if l, ok := d.progress.line(c.ID); ok {
 			r.slowest = max(r.slowest, l.took)
 		}
 	}
@@ -107,7 +107,7 @@ func (d *demo) printEnd(stories map[string]*story) {
 	var took []time.Duration
 	attempts, retries, events := 0, 0, 0
 	for id, s := range stories {
-		if l, ok := d.board.line(id); ok {
+		if l, ok := d.progress.line(id); ok {
 			took = append(took, l.took)
 		}
 		attempts, retries, events = attempts+s.dispatch, retries+s.retries, events+len(s.events)

@@ -72,7 +72,7 @@ func (s *story) event(e client.Event) error {
 // planner died, if there is one; else of any with retries.
 func (d *demo) printStory(stories map[string]*story) {
 	best := ""
-	for _, c := range d.board.cases {
+	for _, c := range d.progress.cases {
 		if s := stories[c.ID]; s.retries > 0 && (best == "" || slow(s) > slow(stories[best])) {
 			best = c.ID
 		}

@@ -46,10 +46,10 @@ func (t *ticker) last() {
 func (t *ticker) show(end bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.d.board.now()
+	n := t.d.progress.now()
 	line := fmt.Sprintf("%6.1fs  %s %2d/%d started  %2d shipped  %d declined  %d failed  %2d open",
-		time.Since(t.began).Seconds(), bar(n.ended(), n.started, len(t.d.board.cases)),
-		n.started, len(t.d.board.cases), n.shipped, n.declined, n.failed, n.open())
+		time.Since(t.began).Seconds(), bar(n.ended(), n.started, len(t.d.progress.cases)),
+		n.started, len(t.d.progress.cases), n.shipped, n.declined, n.failed, n.open())
 	t.clear()
 	fmt.Fprint(t.d.Out, line)
 	if end {

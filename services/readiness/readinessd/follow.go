@@ -69,7 +69,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 		fetches := s.tail.PollFetches(some)
 		cancel()
 		s.takeAll(fetches)
-		if fetches.NumRecords() == 0 && s.board.seen() >= want {
+		if fetches.NumRecords() == 0 && s.table.seen() >= want {
 			return nil
 		}
 	}
@@ -99,7 +99,7 @@ func pause(ctx context.Context) {
 
 func (s *Service) takeAll(fetches kgo.Fetches) {
 	fetches.EachRecord(func(r *kgo.Record) {
-		if err := s.board.take(r.Key, r.Value); err != nil {
+		if err := s.table.take(r.Key, r.Value); err != nil {
 			s.logger.Warn("an authority record is passed over", "offset", r.Offset, "error", err)
 		}
 	})
@@ -107,11 +107,11 @@ func (s *Service) takeAll(fetches kgo.Fetches) {
 
 // publish writes what changed. What was not acknowledged is published again.
 func (s *Service) publish(ctx context.Context) error {
-	changes, err := s.board.derive(time.Now())
+	changes, err := s.table.derive(time.Now())
 	if err != nil {
 		return err
 	}
-	s.metrics.show(s.board.current())
+	s.metrics.show(s.table.current())
 	if len(changes) == 0 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *Service) publish(ctx context.Context) error {
 	results := s.producer.ProduceSync(ctx, list...)
 	for _, r := range results {
 		if r.Err != nil {
-			s.board.forget(string(r.Record.Key))
+			s.table.forget(string(r.Record.Key))
 		}
 	}
 	return results.FirstErr()

@@ -16,7 +16,7 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("GET /metrics", service.Metrics(s.cfg.Registry))
 	mux.HandleFunc("GET /readyz", s.serveReady)
 	mux.HandleFunc("GET /v1/readiness", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, s.board.current())
+		write(w, http.StatusOK, s.table.current())
 	})
 	mux.HandleFunc("GET /v1/readiness/{partition}", s.servePartition)
 	return mux
@@ -24,7 +24,7 @@ func (s *Service) handler() http.Handler {
 
 // serveReady answers 200 or 503, with the same body.
 func (s *Service) serveReady(w http.ResponseWriter, _ *http.Request) {
-	a := s.board.current()
+	a := s.table.current()
 	status := http.StatusOK
 	if !a.Ready {
 		status = http.StatusServiceUnavailable
@@ -33,7 +33,7 @@ func (s *Service) serveReady(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Service) servePartition(w http.ResponseWriter, r *http.Request) {
-	list := s.board.current().Partitions
+	list := s.table.current().Partitions
 	p, err := strconv.Atoi(r.PathValue("partition"))
 	if err != nil || p < 0 || p >= len(list) {
 		http.Error(w, "there is no such partition", http.StatusNotFound)

@@ -45,7 +45,7 @@ type Service struct {
 	admin    *kgo.Client
 	tail     *kgo.Client
 	producer *kgo.Client
-	board    *board
+	table    *statusTable
 	metrics  *metrics
 	health   service.Health
 }
@@ -106,9 +106,9 @@ func open(ctx context.Context, cfg Config) (_ *Service, err error) {
 	if s.producer, err = kafka.NewEffectsProducer(cfg.Kafka); err != nil {
 		return nil, err
 	}
-	s.board = newBoard(s.set.Partitions(), cfg.Limits)
+	s.table = newStatusTable(s.set.Partitions(), cfg.Limits)
 	s.metrics = newMetrics(s.cfg.Registry)
-	s.health.Live("records", s.board.alive)
+	s.health.Live("records", s.table.alive)
 	return s, nil
 }
 

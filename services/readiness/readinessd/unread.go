@@ -31,7 +31,7 @@ func (s *Service) watchUnread(ctx context.Context, ready func()) error {
 		found, err := s.findUnread(ctx, time.Now())
 		switch {
 		case err == nil:
-			s.board.setUnread(found)
+			s.table.setUnread(found)
 		case ctx.Err() == nil && !told:
 			s.logger.Warn("whether the cluster is about to delete records that were not read is not known; it is asked again", "error", err)
 		}
@@ -45,10 +45,10 @@ func (s *Service) watchUnread(ctx context.Context, ready func()) error {
 }
 
 // setUnread takes what was found.
-func (b *board) setUnread(found map[int32][]readiness.Unread) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.unread = found
+func (t *statusTable) setUnread(found map[int32][]readiness.Unread) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unread = found
 }
 
 // findUnread finds the input logs, by partition, that have had an unread record for longer

@@ -105,10 +105,10 @@ func TestUnreadRecordsAreFoundBeforeTheyAreDeleted(t *testing.T) {
 			t.Helper()
 			<-time.After(unreadEvery + lookTimeout)
 			synctest.Wait()
-			if _, err := s.board.derive(time.Now()); err != nil {
+			if _, err := s.table.derive(time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			if warnings := s.board.current().Warnings; len(warnings) != n {
+			if warnings := s.table.current().Warnings; len(warnings) != n {
 				t.Errorf("the warnings are %q, want %d", warnings, n)
 			}
 		}

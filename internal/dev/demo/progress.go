@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
-// board is what is known of the orders so far. Many goroutines write to it.
-type board struct {
+// progress is what is known of the orders so far. Many goroutines write to it.
+type progress struct {
 	cases []orders.Case
 
 	mu    sync.Mutex
@@ -35,43 +35,43 @@ func (t tally) open() int { return t.started - t.ended() }
 
 func (t tally) ended() int { return t.shipped + t.declined + t.failed }
 
-func newBoard(cases []orders.Case) *board {
-	return &board{cases: cases, lines: map[string]*line{}}
+func newProgress(cases []orders.Case) *progress {
+	return &progress{cases: cases, lines: map[string]*line{}}
 }
 
-func (b *board) begin(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.lines[id] = &line{started: time.Now()}
-	b.tally.started++
+func (p *progress) begin(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines[id] = &line{started: time.Now()}
+	p.tally.started++
 }
 
-func (b *board) end(c orders.Case, w *client.Workflow, result []byte) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := b.lines[c.ID]
+func (p *progress) end(c orders.Case, w *client.Workflow, result []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[c.ID]
 	l.took, l.workflow, l.result = time.Since(l.started), w, result
 	switch {
 	case w.Status != "completed":
-		b.tally.failed++
+		p.tally.failed++
 	case c.Expect.Outcome == "declined":
-		b.tally.declined++
+		p.tally.declined++
 	default:
-		b.tally.shipped++
+		p.tally.shipped++
 	}
 }
 
-func (b *board) now() tally {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.tally
+func (p *progress) now() tally {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tally
 }
 
 // line is a copy of an order's line; false when it has not ended.
-func (b *board) line(id string) (line, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l, ok := b.lines[id]
+func (p *progress) line(id string) (line, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l, ok := p.lines[id]
 	if !ok || l.workflow == nil {
 		return line{}, false
 	}
