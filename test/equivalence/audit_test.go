@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
-// audit holds the journal against the conduct of workflows, the stores against
+// audit holds the journal against how workflows behave, the stores against
 // the journal, and what the client was told against the specification, once all
 // processes have ended. It returns what has occurred.
 func (w *world) audit() occurred {
@@ -33,7 +33,7 @@ func (w *world) audit() occurred {
 	}
 	w.auditCommands(ctx, ours, others, journals)
 	for _, records := range journals {
-		w.must(workload.CheckConduct(w.plan, w.ledger, w.faults.steady(), nil, records))
+		w.must(workload.CheckJournal(w.plan, w.ledger, w.faults.steady(), nil, records))
 	}
 	w.must(w.ledger.Complaints())
 	w.auditCalls(ours, journals)

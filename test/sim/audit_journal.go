@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
-// auditJournals holds the lawful records against the conduct of workflows, what
+// auditJournals holds the lawful records against how workflows behave, what
 // callers were told, and what workers met.
 func (w *world) auditJournals(journals [][]*events.Record) {
 	decided := map[string][]*events.Record{}
@@ -31,8 +31,8 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 		}
 		w.auditClocks(int32(p), records)
 		w.auditClients(int32(p), records)
-		if err := workload.CheckConduct(w.plan, w.ledger, false, w.reports(int32(p)), planned); err != nil {
-			w.failAbout(ofPartition(int32(p)), "conduct: %w", err)
+		if err := workload.CheckJournal(w.plan, w.ledger, false, w.reports(int32(p)), planned); err != nil {
+			w.failAbout(ofPartition(int32(p)), "journal: %w", err)
 		}
 	}
 	if err := w.ledger.Complaints(); err != nil {

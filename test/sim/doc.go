@@ -15,7 +15,7 @@
 // Faults are drawn from the seed before the run begins (fault.go). After the
 // given number of steps they end, and everything has to come to rest. Then the
 // run is audited (audit.go): results against an oracle, journals against the
-// conduct of workflows, answers against journals (audit_told.go: nothing is told
+// behaviour of workflows, answers against journals (audit_told.go: nothing is told
 // before it is written; audit_reads.go: every read is of a state that was),
 // record time against clocks (audit_time.go), stores against the folded journal,
 // and each workflow's history of commands and reads for linearizability (package

@@ -77,7 +77,7 @@ func TestFailuresHaveKinds(t *testing.T) {
 	}
 	same := [][2]string{
 		{of("task %s, %d", "a", 1), of("task %s, %d", "b", 2)},
-		{of("conduct: %w", errors.Join(fold("w1", "x"), fold("w2", "y"))), of("conduct: %w", fold("w3", "x"))},
+		{of("journal: %w", errors.Join(fold("w1", "x"), fold("w2", "y"))), of("journal: %w", fold("w3", "x"))},
 		{of("the user of %s: %w", "w1", refused("closed")), of("the user of %s: %w", "w2", refused("closed"))},
 	}
 	for i, a := range same {
@@ -90,7 +90,7 @@ func TestFailuresHaveKinds(t *testing.T) {
 			}
 		}
 	}
-	if of("conduct: %w", fold("w", "x")) == of("conduct: %w", fold("w", "y")) || of("a: %w", refused("closed")) == of("a: %w", refused("stopped")) {
+	if of("journal: %w", fold("w", "x")) == of("journal: %w", fold("w", "y")) || of("a: %w", refused("closed")) == of("a: %w", refused("stopped")) {
 		t.Error("different complaints are of one kind")
 	}
 }

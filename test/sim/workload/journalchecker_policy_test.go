@@ -64,7 +64,7 @@ func TestPoliciesAreHeldAgainstTheRules(t *testing.T) {
 		for attempt := range uint32(2) {
 			ledger.ran[attemptID{"w", id, 1, attempt + 1}] = map[string]bool{"t": true}
 		}
-		err := CheckConduct(plan, ledger, false, nil, []*events.Record{{Workflow: "w", Position: id, Time: 1000, Events: []events.Event{
+		err := CheckJournal(plan, ledger, false, nil, []*events.Record{{Workflow: "w", Position: id, Time: 1000, Events: []events.Event{
 			&s.started, &s.accepted, &s.ready, &s.first, &s.failed, &s.retry, &second,
 			&events.RunnableCompleted{Runnable: 1, Executor: "t"}, &events.InputSettled{Scope: 1},
 		}}})

@@ -12,9 +12,9 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// conduct follows the journal of one partition and holds every record against
+// journalChecker follows the journal of one partition and holds every record against
 // what a runnable and a workflow may do (properties 5 and 6).
-type conduct struct {
+type journalChecker struct {
 	Plan   *Plan
 	ledger *Ledger
 	steady bool // workers and clocks: nothing is lost, nothing runs out of time that does not hang
@@ -68,11 +68,11 @@ func (r Reports) Note(token []byte, at int64) {
 	}
 }
 
-// CheckConduct holds the records of a partition against the plan. steady: no
+// CheckJournal holds the records of a partition against the plan. steady: no
 // worker was ever disturbed, and no clock ran ahead of the workers' work. told are
 // the outcomes that no timeout may overtake, as far as they are known.
-func CheckConduct(p *Plan, l *Ledger, steady bool, told Reports, records []*events.Record) error {
-	c := &conduct{Plan: p, ledger: l, steady: steady, told: told, runs: map[string]*run{}}
+func CheckJournal(p *Plan, l *Ledger, steady bool, told Reports, records []*events.Record) error {
+	c := &journalChecker{Plan: p, ledger: l, steady: steady, told: told, runs: map[string]*run{}}
 	for _, rec := range records {
 		if rec.Time < c.time {
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
@@ -89,7 +89,7 @@ func CheckConduct(p *Plan, l *Ledger, steady bool, told Reports, records []*even
 }
 
 // contained follows an event; one that makes no sense at all is a failure too.
-func (c *conduct) contained(rec *events.Record, e events.Event) {
+func (c *journalChecker) contained(rec *events.Record, e events.Event) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.fail(rec, "%s cannot follow what was before: %v", events.Name(e), v)
@@ -98,12 +98,12 @@ func (c *conduct) contained(rec *events.Record, e events.Event) {
 	c.event(rec, e)
 }
 
-func (c *conduct) fail(rec *events.Record, format string, args ...any) {
+func (c *journalChecker) fail(rec *events.Record, format string, args ...any) {
 	c.Errs = append(c.Errs, &Complaint{rec.Workflow, format, fmt.Errorf("record %s of %q: %w", rec.Position, rec.Workflow, fmt.Errorf(format, args...))})
 }
 
 // end holds that nothing is left over.
-func (r *run) end(id string, c *conduct) {
+func (r *run) end(id string, c *journalChecker) {
 	if r.cancelled {
 		c.Errs = append(c.Errs, complain(id, "%s is cancelled and not deleted", id))
 	}
@@ -119,7 +119,7 @@ func (r *run) end(id string, c *conduct) {
 	}
 }
 
-func (c *conduct) event(rec *events.Record, e events.Event) {
+func (c *journalChecker) event(rec *events.Record, e events.Event) {
 	r := c.runs[rec.Workflow]
 	switch e := e.(type) {
 	case *events.WorkflowStarted:
@@ -165,7 +165,7 @@ func cancels(rec *events.Record) bool {
 	return slices.ContainsFunc(rec.Events, func(e events.Event) bool { _, ok := e.(*events.WorkflowCancelled); return ok })
 }
 
-func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
+func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 	switch e := e.(type) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
@@ -213,7 +213,7 @@ func (c *conduct) runnable(rec *events.Record, r *run, e events.Event) {
 
 // timer holds that the timer of an attempt does not fire too early, nor before an
 // outcome that was there when it was due (J5).
-func (c *conduct) timer(rec *events.Record, r *run, id events.RunnableID) {
+func (c *journalChecker) timer(rec *events.Record, r *run, id events.RunnableID) {
 	a := r.runnables[id]
 	most := a.policy.Timeout.Milliseconds()
 	due := a.since + most
@@ -228,7 +228,7 @@ func (c *conduct) timer(rec *events.Record, r *run, id events.RunnableID) {
 	}
 }
 
-func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispatched) {
+func (c *journalChecker) dispatched(rec *events.Record, r *run, e *events.RunnableDispatched) {
 	a := r.runnables[e.Runnable]
 	if a.open || a.ended != "" || e.Attempt != a.last+1 {
 		c.fail(rec, "attempt %d of %s follows %d: open %v, ended %q", e.Attempt, e.Runnable, a.last, a.open, a.ended)
@@ -248,7 +248,7 @@ func (c *conduct) dispatched(rec *events.Record, r *run, e *events.RunnableDispa
 	}
 }
 
-func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, err events.TaskError, executor string) {
+func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, err events.TaskError, executor string) {
 	a := r.runnables[id]
 	if err.Type == events.ErrorExpression {
 		a.ended = "skipped"
@@ -269,7 +269,7 @@ func (c *conduct) failed(rec *events.Record, r *run, id events.RunnableID, actio
 }
 
 // close ends the open attempt, and with ended the runnable.
-func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended string) {
+func (c *journalChecker) close(rec *events.Record, r *run, id events.RunnableID, ended string) {
 	a := r.runnables[id]
 	if !a.open || a.ended != "" {
 		c.fail(rec, "%s ends %q without an open attempt (open %v, ended %q)", id, ended, a.open, a.ended)
@@ -282,7 +282,7 @@ func (c *conduct) close(rec *events.Record, r *run, id events.RunnableID, ended 
 
 // Executed holds that the very attempt that an outcome closes has run, where the
 // outcome says.
-func (c *conduct) Executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
+func (c *journalChecker) Executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
 	a := r.runnables[id]
 	if a.Component.Acts.External {
 		return

@@ -14,7 +14,7 @@ type given struct {
 }
 
 // rulesOf finds the list that a record repeats.
-func (c *conduct) rulesOf(rec *events.Record, r *run, text json.RawMessage) Rules {
+func (c *journalChecker) rulesOf(rec *events.Record, r *run, text json.RawMessage) Rules {
 	if len(text) == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (c *conduct) rulesOf(rec *events.Record, r *run, text json.RawMessage) Rule
 // governed holds the policy of a new runnable against the rules that are given by
 // then: those of the input it descends from, of the workflow, of the component and
 // of the definition.
-func (c *conduct) governed(rec *events.Record, r *run, of *Component, e *events.RunnableReady) policy.Policy {
+func (c *journalChecker) governed(rec *events.Record, r *run, of *Component, e *events.RunnableReady) policy.Policy {
 	got, err := policy.Parse(e.Policy)
 	if err != nil {
 		c.fail(rec, "the policy of %s: %v", e.Runnable, err)
@@ -76,7 +76,7 @@ func (a *attempts) queue() string {
 }
 
 // lost follows the loss of an attempt: outside the retries, so many times.
-func (c *conduct) lost(rec *events.Record, r *run, e *events.RunnableLost) {
+func (c *journalChecker) lost(rec *events.Record, r *run, e *events.RunnableLost) {
 	a := r.runnables[e.Runnable]
 	a.most++
 	a.losses++
