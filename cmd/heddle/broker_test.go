@@ -11,7 +11,7 @@ import (
 func TestTheBrokerRunsAlone(t *testing.T) {
 	elsewhere(t)
 	brokerAlone(t, func(addr string) {
-		contains(t, succeed(t, "topics", "apply", "--brokers", addr, "--partitions", "2"), "created or mended")
+		contains(t, succeed(t, "topics", "apply", "--brokers", addr, "--partitions", "2"), "created or fixed")
 	})
 	brokerAlone(t, func(again string) {
 		contains(t, succeed(t, "topics", "check", "--brokers", again), "as they should be")

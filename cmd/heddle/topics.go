@@ -15,7 +15,7 @@ import (
 
 // topicsCmd compares a cluster's topics with what Heddle needs.
 type topicsCmd struct {
-	Apply topicsApplyCmd `cmd:"" help:"Create what is missing and mend settings; deletes nothing."`
+	Apply topicsApplyCmd `cmd:"" help:"Create what is missing and fix settings; deletes nothing."`
 	Diff  topicsDiffCmd  `cmd:"" help:"Print how the cluster differs."`
 	Check topicsCheckCmd `cmd:"" help:"Exit 1 if the cluster differs."`
 }
@@ -110,7 +110,7 @@ func (c *topicsApplyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.printDifferences(changed, "the topics were as they should be", "created or mended:")
+	return a.printDifferences(changed, "the topics were as they should be", "created or fixed:")
 }
 
 type topicsDiffCmd struct{ topicSettings }

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// What kfake leaves wrong after a kill, and repair mends before it loads:
+// What kfake leaves wrong after a kill, and repair fixes before it loads:
 //
 //   - A batch and its index entry are two writes. Killed between them, the
 //     index is one entry short, every later entry counts for the batch before,

@@ -31,7 +31,7 @@ func IsMembership(err error) bool {
 }
 
 // IsTooLarge reports that a record does not fit the broker's limit, which no
-// retry mends (J4).
+// retry avoids (J4).
 func IsTooLarge(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
 }

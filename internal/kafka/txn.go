@@ -199,9 +199,9 @@ func (t *Txn) recall(ctx context.Context) bool {
 	return t.cl.AbortBufferedRecords(ctx) == nil
 }
 
-// begin opens a transaction. A producer that cannot be mended by trying again
+// begin opens a transaction. A producer that no retry makes usable
 // (its transaction timed out, the broker forgot it) counts as deposed: fencing
-// anew is what mends it.
+// anew is what helps.
 func (t *Txn) begin(ctx context.Context) error {
 	err := t.settle(ctx)
 	if err == nil {

@@ -37,15 +37,15 @@ func caught(logger *slog.Logger, stats *loop.Stats, f func() error) (err error) 
 }
 
 // keep runs what serves all partitions until it returns. A defect that it meets is
-// told to who mends what it leaves, and after a pause it runs again.
-func keep(ctx context.Context, logger *slog.Logger, stats *loop.Stats, run func(context.Context), mend func(error)) {
+// handed to cleanUp, and after a pause it runs again.
+func keep(ctx context.Context, logger *slog.Logger, stats *loop.Stats, run func(context.Context), cleanUp func(error)) {
 	for pause := retryPause; ; pause = min(2*pause, keepPauseMost) {
 		began := time.Now()
 		err := caught(logger, stats, func() error { run(ctx); return nil })
 		if err == nil {
 			return
 		}
-		mend(err)
+		cleanUp(err)
 		if time.Since(began) > 2*keepPauseMost {
 			pause = retryPause
 		}

@@ -186,7 +186,7 @@ func (r *router) route(f kgo.FetchTopicPartition) {
 	if box == nil || len(f.Records) == 0 {
 		return
 	}
-	r.mended(logPlace{f.Topic, f.Partition})
+	r.recovered(logPlace{f.Topic, f.Partition})
 	switch f.Topic {
 	case r.names.Commands():
 		box.inputs(events.FromCommands, f.Records)

@@ -103,8 +103,8 @@ func (r *router) fault(at logPlace, err error) *readFault {
 	return f
 }
 
-// mended ends the fault of a log that has brought something.
-func (r *router) mended(at logPlace) {
+// recovered ends the fault of a log that has brought something.
+func (r *router) recovered(at logPlace) {
 	if f := r.faults[at]; f != nil {
 		r.logger.Info("a log is read again", "topic", at.topic, "partition", at.p)
 		delete(r.faults, at)

@@ -73,7 +73,7 @@ func (cl *Client) read(ctx context.Context) {
 	}
 }
 
-// recover goes on after a fetch error that kgo does not mend by itself.
+// recover goes on after a fetch error that kgo does not fix by itself.
 func (cl *Client) recover(ctx context.Context, err error) {
 	remade := kafka.IsRemade(err)
 	if !remade && !kafka.IsDataLoss(err) {

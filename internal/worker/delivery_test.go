@@ -269,7 +269,7 @@ func TestOutcomesCountThoughTheMembershipWasLost(t *testing.T) {
 		if o := p.Outcome(soon); o.Executor != "worker-under-test" {
 			t.Errorf("%v by %s, want the other worker to have the partition", o.Outcome, o.Executor)
 		}
-		c.mend()
+		c.fix()
 		for range 2 {
 			if o := p.Outcome(time.Minute); o.Outcome != events.OutcomeCompleted || o.Executor != "away" {
 				t.Errorf("%v by %s, want completed by the one that was away", o.Outcome, o.Executor)

@@ -122,7 +122,7 @@ func (w *cable) sever() {
 	w.conns = nil
 }
 
-func (w *cable) mend() {
+func (w *cable) fix() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = false

@@ -266,7 +266,7 @@ func TestAWorkerWaitsForItsClusterAndTellsOfMissingQueues(t *testing.T) {
 		if m := p.Within(time.Minute); m != nil {
 			t.Errorf("without a network it reported %+v", m)
 		}
-		c.mend()
+		c.fix()
 		p.Outcome(10 * time.Second)
 		cancel()
 		if err := <-done; err != nil {

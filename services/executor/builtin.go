@@ -57,7 +57,7 @@ func (b *builtins) close() {
 	}
 }
 
-// refuse is a failure that no further attempt mends.
+// refuse is a failure that no further attempt avoids.
 func refuse(typ, format string, args ...any) error {
 	return &worker.TaskError{Type: typ, Message: fmt.Sprintf(format, args...), NonRetryable: true}
 }

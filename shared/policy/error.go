@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// Error is one thing that is wrong with rules or a definition, and how to mend it.
+// Error is one thing that is wrong with rules or a definition, and how to fix it.
 type Error struct {
 	Path    string // as in components.a.after[0]; empty = the whole
 	Message string

@@ -133,7 +133,7 @@ func (w *world) fulfil(ctx context.Context, f *fate, fs *disk.Disk, wire *tripwi
 			w.happened("a planner that is not heard")
 		}
 		w.wait(f.down)
-		wire.mend()
+		wire.fix()
 	default:
 		wire.fire()
 	}

@@ -68,7 +68,7 @@ func (w *tripwire) DialContext(ctx context.Context, network, addr string) (net.C
 	return &tripped{Conn: conn, w: w, gone: make(chan struct{})}, nil
 }
 
-// sever breaks all connections; none is made until mend.
+// sever breaks all connections; none is made until fix.
 func (w *tripwire) sever() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (w *tripwire) sever() {
 	clear(w.conns)
 }
 
-func (w *tripwire) mend() {
+func (w *tripwire) fix() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = false

@@ -76,7 +76,7 @@ func jump(all map[events.Source]*course, e events.Event) {
 // auditCommands holds that no command was passed over (property 8): each that
 // its log still has, below the last one that was decided, has a record of its
 // own, or one of the same id that was there when it was read. That a caller gave
-// the command again, and was heard then, mends nothing here.
+// the command again, and was heard then, changes nothing here.
 func (w *world) auditCommands(journals [][]*events.Record, decided map[string][]*events.Record) {
 	for p, records := range journals {
 		c := w.follow(int32(p), records)[events.FromCommands]

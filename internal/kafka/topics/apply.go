@@ -17,7 +17,7 @@ import (
 // visibleWithin bounds the wait for a created topic to be seen by every broker.
 const visibleWithin = 30 * time.Second
 
-// Apply makes the cluster match: it creates what is missing, mends settings and
+// Apply makes the cluster match: it creates what is missing, fixes settings and
 // adds partitions to queues. It changes nothing that promises more than asked,
 // and deletes nothing. It returns what it changed; a difference that it cannot
 // change is a *MismatchError. Applying twice changes nothing the second time.
@@ -35,7 +35,7 @@ func (s *Set) Apply(ctx context.Context, cl *kgo.Client) ([]Difference, error) {
 	if len(fixed) > 0 {
 		return nil, &MismatchError{Prefix: s.prefix, Differences: fixed}
 	}
-	if err := s.mend(ctx, cl, diffs); err != nil {
+	if err := s.fix(ctx, cl, diffs); err != nil {
 		return nil, err
 	}
 	if err := s.applyGroups(ctx, cl); err != nil {
@@ -64,7 +64,7 @@ func (s *Set) AddQueue(ctx context.Context, cl *kgo.Client, queue string) error 
 	return nil
 }
 
-func (s *Set) mend(ctx context.Context, cl *kgo.Client, diffs []Difference) error {
+func (s *Set) fix(ctx context.Context, cl *kgo.Client, diffs []Difference) error {
 	byName := map[string]Topic{}
 	for _, t := range s.Desired() {
 		byName[t.Name] = t

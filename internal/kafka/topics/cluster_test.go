@@ -68,8 +68,8 @@ func TestCheckNamesTopicAndSettingAndApplyMendsThem(t *testing.T) {
 }
 
 // Topics that are read as a whole are compacted soon: that a cluster has them grow
-// stops no service, is named, and is mended.
-func TestWhatGrowsIsNamedAndMended(t *testing.T) {
+// stops no service, is named, and is fixed.
+func TestWhatGrowsIsNamedAndFixed(t *testing.T) {
 	ctx, cl := emptyBroker(t)
 	set := newSet(t, topics.Options{Partitions: 3})
 	if _, err := set.Apply(ctx, cl); err != nil {

@@ -53,7 +53,7 @@ type MismatchError struct {
 	Differences []Difference
 }
 
-// Error names every topic and setting, and the command that mends them.
+// Error names every topic and setting, and the command that fixes them.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
 	b.WriteString("the cluster's topics are not as this version needs them:")

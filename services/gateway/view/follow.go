@@ -34,7 +34,7 @@ func (v *View) follow(ctx context.Context) {
 		}
 		for _, e := range fetches.Errors() {
 			if !isPollEnd(e.Err) {
-				v.mend(ctx, e.Partition, e.Err)
+				v.recover(ctx, e.Partition, e.Err)
 			}
 		}
 		v.keep(ctx, fetches)
@@ -90,9 +90,9 @@ const (
 	gather = 250 * time.Millisecond
 )
 
-// mend goes on after an error that kgo does not mend by itself. A log that is
+// recover goes on after an error that kgo does not fix by itself. A log that is
 // not what it was is read again from its start: rows only move forward.
-func (v *View) mend(ctx context.Context, partition int32, err error) {
+func (v *View) recover(ctx context.Context, partition int32, err error) {
 	switch {
 	case v.stranger: // said of another partition
 		return

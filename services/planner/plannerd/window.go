@@ -22,7 +22,7 @@ type WindowError struct {
 	Retention time.Duration // of the topic
 }
 
-// Error names the setting, both values and what mends it.
+// Error names the setting, both values and what to change.
 func (e *WindowError) Error() string {
 	return fmt.Sprintf("the planner's dedupe window (--dedupe-window) is %s, more than half of the %s that topic %s keeps its records (retention.ms %d): "+
 		"set its retention.ms to at least %d, or the window to at most %s",
