@@ -1,5 +1,5 @@
 // Command heddle-sim runs planner clusters with faults in a deterministic simulation:
-// one seed is one run, which can be repeated. It is for who works on Heddle; the binary
+// one seed is one run, which can be repeated. It is for people who work on Heddle; the binary
 // that runs workflows has none of it.
 //
 // It ends with 0 if every seed held, 1 if one failed, 2 on wrong usage, and 130 if it was

@@ -82,7 +82,7 @@ type rest struct {
 	err error
 }
 
-// quiet tells when nothing more is to be expected by who has seen the events up
+// quiet tells when nothing more is to be expected by a reader that has seen the events up
 // to a place; never, as long as the workflow is not at rest.
 func (r *rest) quiet(seen events.Position) <-chan time.Time {
 	switch {

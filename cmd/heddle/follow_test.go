@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 )
 
-// soon runs the command line as a user would who does not wait for ever.
+// soon runs the command line as an impatient user would.
 func soon(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -71,7 +71,7 @@ components:
   y: {expr: "input.x", after: c}
 `
 
-// A workflow that went on without a condition looks completed: who waits for it is
+// A workflow that went on without a condition looks completed: a command that waits for it is
 // told, also by the exit code, once for each input.
 func TestConditionsThatCannotBeEvaluatedAreToldAndHaveAnExitCode(t *testing.T) {
 	elsewhere(t)

@@ -43,7 +43,7 @@ func TestErrorsAreProblemsInJSON(t *testing.T) {
 	}
 }
 
-// Who interrupts a run is told that it goes on, and how to see it.
+// A user who interrupts a run is told that it goes on, and how to see it.
 func TestAnInterruptedRunGoesOn(t *testing.T) {
 	elsewhere(t)
 	write(t, "nap.yaml", "name: nap\ncomponents:\n  nap: {sleep: 1h}\n")

@@ -11,7 +11,7 @@ import (
 )
 
 // A deployment whose brokers ask for TLS and a login, and whose gateway serves
-// https to who has a key: every service runs on it, and every kind of command
+// https to clients with a key: every service runs on it, and every kind of command
 // talks to it. No secret shows.
 func TestASecuredDeploymentIsServedAndUsed(t *testing.T) {
 	elsewhere(t)

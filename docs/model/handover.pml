@@ -149,7 +149,7 @@ inline truth() {
 			:: q == 0 && took[r] && epoch[r] == nowEpoch + 1 ->
 				nowEpoch = epoch[r]; nowSeq = 0; nowTenure = r;
 				law = law | BIT(sure);
-				/* E5: whoever takes over finds nobody who still releases effects. */
+				/* E5: the next owner finds nobody who still releases effects. */
 				n = 0;
 				do
 				:: n < PLANNERS ->

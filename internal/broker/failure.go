@@ -35,7 +35,7 @@ func (f *failure) wrote(err error) {
 	}
 	f.mu.Unlock()
 	if !serving {
-		return // nobody is answered: who starts or closes it asks for the error
+		return // nobody is answered: the code that starts or closes it asks for the error
 	}
 	if first && f.tell != nil {
 		go f.tell(f.err)

@@ -119,7 +119,7 @@ func (f *fences) end(id string, got *kmsg.InitProducerIDResponse) {
 	f.newest[id] = at
 }
 
-// deposed reports whether who ends a transaction has a successor, or is getting one.
+// deposed reports whether the owner of a transaction has a successor, or is getting one.
 func (f *fences) deposed(end *kmsg.EndTxnRequest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

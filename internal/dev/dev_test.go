@@ -127,7 +127,7 @@ func TestEveryServiceCanBeRestartedAlone(t *testing.T) {
 		if err := d.StopService(s); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		// Kafka takes a start whoever is away.
+		// Kafka takes a start while planners are away.
 		if _, err := kafka.Start(ctx, "double", 4, client.StartOptions{ID: name, Wait: client.UntilWritten}); err != nil {
 			t.Fatalf("without the %s: %v", name, err)
 		}

@@ -70,7 +70,7 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 			HotBytes: hotBytes, History: d.options.History,
 			// The lock on the data directory sees to it.
 			NeverRunsTwice: true,
-			// Whoever wrote to this broker before it was started is dead.
+			// What wrote to this broker before it was started is dead.
 			BrokerIsOurs: d.planner.first(),
 		},
 	}

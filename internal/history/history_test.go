@@ -155,7 +155,7 @@ func TestInputsWithoutEffectAreCountedBehindTheFirst(t *testing.T) {
 	}
 	_, items := collect(t, c, run, history.Cursor{}, end)
 	if len(items) != len(want)-1 {
-		t.Errorf("who follows is told %d events, want %d: all but the last refusal", len(items), len(want)-1)
+		t.Errorf("a follower is told %d events, want %d: all but the last refusal", len(items), len(want)-1)
 	}
 }
 

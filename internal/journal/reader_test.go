@@ -20,7 +20,7 @@ import (
 
 const partition = 1
 
-// log is a journal partition on an embedded broker, with who writes to it.
+// log is a journal partition on an embedded broker, with its writers.
 type log struct {
 	*testing.T
 	c      *brokertest.Cluster

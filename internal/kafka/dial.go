@@ -79,7 +79,7 @@ func paced(dial Dialer) Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			_ = pause(ctx, dialPause) // who does not wait any more is told why the dial failed
+			_ = pause(ctx, dialPause) // a caller that does not wait any more is told why the dial failed
 		}
 		return conn, err
 	}

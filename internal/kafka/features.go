@@ -64,7 +64,7 @@ func versions(ctx context.Context, cl *kgo.Client) (Features, error) {
 }
 
 // shortSessions reports whether a broker lets its groups have the sessions of
-// topics.yaml. Who may not look at the broker's settings does not rely on them.
+// topics.yaml. A client that may not look at the broker's settings does not rely on them.
 func shortSessions(ctx context.Context, cl *kgo.Client) (bool, error) {
 	adm := kadm.NewClient(cl)
 	brokers, err := adm.ListBrokers(ctx)

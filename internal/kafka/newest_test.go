@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// Who follows the newest records begins a few records before the end of a log that is
+// A reader of the newest records begins a few records before the end of a log that is
 // long, and misses none: not where transactions that came to nothing stand at its end.
 func TestTheNewestRecordsAreReadFromTheEnd(t *testing.T) {
 	const written = 40

@@ -15,8 +15,8 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// A broker that stalls keeps its connections and answers nothing. Who has a lease to
-// renew goes to whoever leads by then, long before the lease ends.
+// A broker that stalls keeps its connections and answers nothing. An owner that has a lease to
+// renew goes to the broker that leads by then, long before the lease ends.
 func TestABrokerThatHangsIsGivenUp(t *testing.T) {
 	const patience = 2 * time.Second
 	for name, c := range map[string]struct{ patience, atLeast, within time.Duration }{

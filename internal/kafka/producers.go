@@ -78,13 +78,13 @@ func effectsBase(c Config) []kgo.Opt {
 const EffectTimeout = 10 * time.Second
 
 // answeredInTime lets a record fail whose log takes nothing, as one without a
-// leader does, whether its fate is known or not: who produces it has it elsewhere
+// leader does, whether its fate is known or not: its producer has it elsewhere
 // and produces it again, and its readers know it by its id.
 func answeredInTime() []kgo.Opt {
 	return []kgo.Opt{kgo.RecordDeliveryTimeout(EffectTimeout), kgo.AllowIdempotentProduceCancellation()}
 }
 
-// NewOutboxProducer is NewEffectsProducer for who has a bound of what is on its
+// NewOutboxProducer is NewEffectsProducer for callers that bound what is on its
 // way: every record is answered in bounded time, though its log is away. One that
 // fails for a while may be written all the same.
 func NewOutboxProducer(c Config) (*kgo.Client, error) {

@@ -25,7 +25,7 @@ const (
 )
 
 // MayWrite asks whether the cluster gives this client's user the id of a producer,
-// which it does for who may write any topic. Ask before a producer is used: kgo keeps
+// which it does for a client that may write any topic. Ask before a producer is used: kgo keeps
 // the refusal of a producer's first id, and fails all that is produced from then on,
 // also when the right is granted later.
 func MayWrite(ctx context.Context, cl *kgo.Client) error {

@@ -36,7 +36,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// Every kind of secured listener takes who has what it asks for, and nobody else.
+// Every kind of secured listener takes clients that have what it asks for, and nobody else.
 func TestSecuredListenersTakeWhoHasWhatTheyAskFor(t *testing.T) {
 	ca := brokertest.NewAuthority(t)
 	token := file(t, "token", "fresh\n")
@@ -44,7 +44,7 @@ func TestSecuredListenersTakeWhoHasWhatTheyAskFor(t *testing.T) {
 		listener brokertest.Security
 		right    kafka.Security
 		wrong    kafka.Security
-		says     string // to who has not
+		says     string // to a client that has not
 	}{
 		"plain text": {
 			brokertest.Security{},
@@ -105,15 +105,15 @@ func TestSecuredListenersTakeWhoHasWhatTheyAskFor(t *testing.T) {
 			t.Parallel()
 			addr := brokertest.Listen(t, c.listener)
 			if err := reaches(t, addr, c.right); err != nil {
-				t.Errorf("who has what it asks for: %v", err)
+				t.Errorf("a client that has what it asks for: %v", err)
 			}
 			err := reaches(t, addr, c.wrong)
 			if err == nil {
-				t.Fatal("it takes who has not")
+				t.Fatal("it takes a client that has not")
 			}
 			told := kafka.Config{Brokers: []string{addr}, Security: c.wrong}.Unreached(err).Error()
 			if !strings.Contains(told, addr) || !strings.Contains(told, c.says) || strings.Contains(told, "guessed") || strings.Contains(told, "stale") {
-				t.Errorf("who has not is told: %s", told)
+				t.Errorf("a client that has not is told: %s", told)
 			}
 		})
 	}

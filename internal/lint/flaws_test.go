@@ -8,7 +8,7 @@ import (
 )
 
 // Flaws break the protocol on purpose; nothing that people run may set one, and what
-// they run has none: whoever has a flaw asks On, which is constant there.
+// they run has none: code with a flaw asks On, which is constant there.
 func TestFlawsAreOfTestsOnly(t *testing.T) {
 	for _, p := range packages(t) {
 		if below(p.path(), "internal/partition") || below(p.path(), "test/sim") {

@@ -102,7 +102,7 @@ var never = []struct {
 }{
 	{"sdk", []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"programs outside link neither our stores nor our services"},
-	{"cmd/heddle", []string{module + "/test"}, "who runs workflows needs no simulation"},
+	{"cmd/heddle", []string{module + "/test"}, "users who run workflows need no simulation"},
 	{"sdk/client", heavy, "a program that speaks HTTP links no Kafka client and no language"},
 	{"sdk/task", heavy, "a task is a name and two types"},
 	{"examples", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},

@@ -15,7 +15,7 @@ var refusers = []string{"shared/events", "services/planner", "internal/partition
 // codeAt is which argument of a function is a refusal's code.
 var codeAt = map[string]int{"refuse": 0, "refuseAt": 0, "refusal": 1}
 
-// Who counts refusals, as the simulation does, takes the table for whole.
+// The simulation counts refusals and takes the table for whole.
 func TestRefusalCodesAreInTheTable(t *testing.T) {
 	table, spelled := events.RefusalCodes(), map[string]bool{}
 	if !slices.IsSorted(table) {

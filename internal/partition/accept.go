@@ -62,7 +62,7 @@ func (e *LossError) accepts(b *events.AcceptLoss) bool {
 	return b.Log == e.Log && b.From == e.From && b.To == e.To
 }
 
-// acceptances are the operators' words that a blocked owner has read in commands. Who
+// acceptances are the operators' words that a blocked owner has read in commands. An owner that
 // tries again reads only what has come since.
 type acceptances struct {
 	topic []byte // the topic's id
@@ -80,7 +80,7 @@ type heardWord struct {
 const mostHeard = 64
 
 // askLosses finds out which records of the input logs are gone unread, and whether an
-// operator accepts that. It comes before the takeover: who is blocked owns nothing.
+// operator accepts that. It comes before the takeover: a blocked claimant owns nothing.
 func (r *tenure) askLosses(ctx context.Context) error {
 	if r.host.Flaws.SilentLosses.On() {
 		return nil

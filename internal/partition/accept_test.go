@@ -149,7 +149,7 @@ func TestALossOfTheInboxConcernsOpenAttemptsOnly(t *testing.T) {
 	})
 }
 
-// Who is killed in the middle of a quarantine has held nobody back for good: the next
+// An owner that is killed in the middle of a quarantine has held nobody back for good: the next
 // owner begins it again, and nothing goes on before it is over.
 func TestAQuarantineSurvivesItsOwner(t *testing.T) {
 	inBubble(t, func(r *rig) {

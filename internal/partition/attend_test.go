@@ -329,7 +329,7 @@ func (p regressingProducer) Produce(ctx context.Context, k *kgo.Record, done fun
 	})
 }
 
-// What the journal has lost is found by who recovers: the tenure ends, and begins
+// The next recovery finds what the journal has lost: the tenure ends, and begins
 // anew under another epoch.
 func TestAJournalThatGoesBackIsRecovered(t *testing.T) {
 	inBubble(t, func(r *rig) {

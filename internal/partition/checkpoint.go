@@ -315,7 +315,7 @@ func (c *checkpointer) askCovered() {
 }
 
 // learnCovered takes an end that the journal had after the last record of the last
-// checkpoint was written. If the owner has appended nothing since, nobody has: who
+// checkpoint was written. If the owner has appended nothing since, nobody has: an owner that
 // takes over has fenced this owner before, and no later checkpoint commits (O1).
 func (c *checkpointer) learnCovered(newest, at events.Position, end int64) {
 	if c.at == at && at == newest {

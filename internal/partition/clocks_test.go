@@ -117,7 +117,7 @@ func TestJ2OneBrokersClockStopsNothing(t *testing.T) {
 	}
 }
 
-// A broker whose clock is ahead stamps what it is sent. Who takes over knows its log
+// A broker whose clock is ahead stamps what it is sent. The next owner knows its log
 // again by those stamps, whatever counts as the inputs' time: it goes on where the
 // last owner stopped.
 func TestJ3ALogThatABrokerAheadHasStampedIsKnownAgain(t *testing.T) {

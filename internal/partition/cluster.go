@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// Cluster makes a Host's clients: of a Kafka cluster, or of a model of one. Who
+// Cluster makes a Host's clients: of a Kafka cluster, or of a model of one. A caller that
 // asks for a client closes it.
 type Cluster interface {
 	Names() (topics.Names, error)

@@ -202,7 +202,7 @@ func (r *rig) workflowOf(p int32) string {
 	}
 }
 
-// A defect of who asks for the partitions of a process is a question that failed: it
+// A defect of what looks something up for all partitions of a process is a question that failed: it
 // is asked again.
 func TestAPanicOfALookUpIsAQuestionThatFailed(t *testing.T) {
 	for _, c := range []struct {

@@ -158,7 +158,7 @@ func (r *cursors) reset(topic string, at int64) {
 	r.must(r.admin().CommitAllOffsets(context.Background(), r.names.PlannerGroup(), offsets))
 }
 
-// delete is what somebody does who deletes it.
+// delete deletes the committed offset of a topic, as an operator may.
 func (r *cursors) delete(topic string) {
 	r.t.Helper()
 	_, err := r.admin().DeleteOffsets(context.Background(), r.names.PlannerGroup(), kadm.TopicsSet{topic: {0: {}}})
@@ -212,7 +212,7 @@ func TestTheCommittedCursorIsTheOneThatIsPublished(t *testing.T) {
 	})
 }
 
-// Whoever moves or deletes committed offsets moves no owner: both values are shown, and
+// A tool that moves or deletes committed offsets moves no owner: both values are shown, and
 // the journal has the last word.
 func TestACommittedCursorThatWasMovedIsShownAndNotObeyed(t *testing.T) {
 	overCursors(t, func(r *cursors) {

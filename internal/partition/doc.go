@@ -12,7 +12,7 @@
 //     and derives rows, ledger and outbox from it; its effects are released again,
 //     under the same ids (E1), whether they were out or not. An effect that carries
 //     its input's own bytes becomes an outbox row that says where these are
-//     (loop/originals.go); who comes to serve reads them again.
+//     (loop/originals.go); an owner that comes to serve reads them again.
 //   - After the batch: the outbox and the open attempts say what is not known to
 //     be out; only that is released again.
 //   - During a checkpoint: each of its transactions is whole or nothing (C1), each

@@ -57,7 +57,7 @@ func TestE6AReadWaitsForWhatAnOpenTransactionHides(t *testing.T) {
 	}
 }
 
-// Who asks behind a transaction that stays open is told so before nobody waits any
+// A client that asks behind a transaction that stays open is told so before nobody waits any
 // more, and a later question is answered.
 func TestE6AReadThatATransactionHoldsUpSaysSo(t *testing.T) {
 	inBubble(t, func(r *rig) {

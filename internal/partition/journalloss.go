@@ -18,7 +18,7 @@ import (
 // A journal that lacks what the state rests on (decision 0036). The operator's word
 // becomes one transaction of the fenced id, in which are the first record of a new
 // epoch, above all that were ever known, and a marker that replay begins at that
-// record. So the state is that of the last checkpoint, whoever restores it, and
+// record. So the state is that of the last checkpoint for every owner that restores it, and
 // nothing counts that the journal has from there up to the record: whose epoch is
 // older is void behind it.
 
@@ -123,7 +123,7 @@ func (r *tenure) storedEpoch() uint64 {
 }
 
 // lastLease is the epoch of the lease that was published last. While that lasts the
-// partition may be served by who does not know of the loss: no other one knows so
+// partition may be served by an owner that does not know of the loss: no other one knows so
 // from the journal.
 func (r *tenure) lastLease(ctx context.Context) (epoch uint64, err error) {
 	last, err := r.lastPublished(ctx)
@@ -141,7 +141,7 @@ func (r *tenure) lastLease(ctx context.Context) (epoch uint64, err error) {
 	return l.Epoch, nil
 }
 
-// survivor is the last record that counts for who reads what the journal still has.
+// survivor is the last record that counts for a reader of what the journal still has.
 type survivor struct {
 	position events.Position
 	time     int64 // Unix ms
@@ -171,7 +171,7 @@ func (r *tenure) givenUp(rec *events.Record) error {
 }
 
 // agrees refuses a store of before that has never heard of what the changelog has: the
-// journal by which it went on has been given up, and who reads what is left of it
+// journal by which it went on has been given up, and a reader of what is left of it
 // passes over the record that says so.
 func (r *tenure) agrees() error {
 	m := r.marker

@@ -23,7 +23,7 @@ func (r *rig) acceptWhy(p int32, why string) (id string) {
 
 // A partition whose journal lacks what its state rests on waits for an operator's word,
 // and goes on from its last checkpoint: as of that, with every workflow that has not
-// ended held until somebody resumes it. Whoever has more in a store of its own drops it.
+// ended held until somebody resumes it. An owner that has more in a store of its own drops it.
 func TestALossOfTheJournalWaitsForAnOperatorsWord(t *testing.T) {
 	for name, lose := range map[string]func(r *rig, p int32){
 		"begins later":  func(r *rig, p int32) { r.purge(r.names.Journal(), p, r.end(r.names.Journal(), p)-1) },
@@ -86,8 +86,8 @@ func TestALossOfTheJournalWaitsForAnOperatorsWord(t *testing.T) {
 	}
 }
 
-// Who has a store that holds more than was accepted drops it: the state of a partition is
-// one, whoever serves it.
+// An owner that has a store that holds more than was accepted drops it: all owners of a partition
+// have the same state.
 func TestAStoreThatHoldsWhatWasGivenUpIsDropped(t *testing.T) {
 	for name, survive := range map[string]int64{"nothing survives": 0, "its last records survive": 2} {
 		t.Run(name, func(t *testing.T) { inBubble(t, func(r *rig) { givenUpBeside(r, survive) }) })
@@ -127,7 +127,7 @@ func (r *rig) unknown(workflow string) {
 	}
 }
 
-// A changelog that has lost a checkpoint is not gone on with: who restores from later ones
+// A changelog that has lost a checkpoint is not gone on with: an owner that restores from later ones
 // would lack what it had.
 func TestAChangelogThatLostACheckpointBlocksThePartition(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -153,7 +153,7 @@ func TestAChangelogThatLostACheckpointBlocksThePartition(t *testing.T) {
 	})
 }
 
-// Wherever a journal is lost, whatever stores are left, and whoever is killed while it is
+// Wherever a journal is lost, whatever stores are left, and whichever owner is killed while it is
 // accepted: the partition goes on, and all who serve it have one state.
 func TestJournalLossEquivalence(t *testing.T) {
 	for seed := range (crashSeeds() + 3) / 4 {

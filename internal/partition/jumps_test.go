@@ -40,7 +40,7 @@ func (x uncheckpointedTxn) Run(ctx context.Context, records []*kgo.Record, commi
 	return x.Txn.Run(ctx, records, commit)
 }
 
-// A checkpoint's cursor is of before a jump, also for whoever owns the partition next on a
+// A checkpoint's cursor is of before a jump, also for the partition's next owner on a
 // store that has the jump, and whose checkpoints failed since.
 func TestJ3ACursorFromBeforeAJumpIsOfNoUseBehindIt(t *testing.T) {
 	inBubble(t, func(r *rig) {

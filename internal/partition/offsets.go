@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// askTimeout bounds one question about offsets; who asked asks again.
+// askTimeout bounds one question about offsets; its caller asks again.
 const askTimeout = 5 * time.Second
 
 // endLookup looks up the ends of the input logs for all owners of a process:

@@ -76,7 +76,7 @@ func (o *Owner) Lose() {
 // lastWait bounds the wait for an owner that is dropped.
 const lastWait = time.Second
 
-// Drop is Lose for who cannot wait for ever, as a group cannot: an owner whose disk
+// Drop is Lose for a caller that cannot wait for ever, as a group cannot: an owner whose disk
 // hangs ends when that answers. Until then its store cannot be used here.
 func (o *Owner) Drop() {
 	o.lost()

@@ -51,7 +51,7 @@ func TestForeignCommandsReachTheirPartition(t *testing.T) {
 }
 
 // A repetition in the wrong partition waits there for longer than the window, as
-// nobody owns it. When it is forwarded it is as old as it is: who has decided the
+// nobody owns it. When it is forwarded it is as old as it is: an owner that has decided the
 // command knows it, or says that it may have forgotten it.
 func TestAForwardedCommandIsAsOldAsItIs(t *testing.T) {
 	for name, c := range map[string]struct {

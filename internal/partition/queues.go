@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// queueCounts knows how many partitions each topic has, and tells who waits for a
+// queueCounts knows how many partitions each topic has, and tells owners that wait for a
 // queue that it is there now.
 type queueCounts struct {
 	host    *Host

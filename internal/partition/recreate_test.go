@@ -77,7 +77,7 @@ func TestQuestionsAreReadOnBehindALossOfTheirLog(t *testing.T) {
 	})
 }
 
-// Whoever produces goes on in the topic that there is.
+// A producer goes on in the topic that there is.
 func TestProducersGoOnInATopicThatWasMadeAnew(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")

@@ -91,7 +91,7 @@ func (r *router) poll(ctx context.Context) kgo.Fetches {
 }
 
 // interrupted ends the tenures of all who are read for, behind a defect: of what was
-// fetched or changed then something may be missing. Who waits for a change that is
+// fetched or changed then something may be missing. A reader that waits for a change that is
 // still to be made gets it.
 func (r *router) interrupted(err error) {
 	err = fmt.Errorf("the reading of the input logs was interrupted: %w", err)

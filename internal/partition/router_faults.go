@@ -172,7 +172,7 @@ func (r *router) hold(at logPlace, held bool) {
 }
 
 // identified tells the owners whose input topics are not what they take them for.
-// Who was told of a topic late may read another one of its name: from a position
+// A reader that was told of a topic late may read another one of its name: from a position
 // that means nothing there.
 func (r *router) identified(now identity) {
 	r.do(nil, func() {

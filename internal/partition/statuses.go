@@ -52,7 +52,7 @@ func newStatuses(s *loop.Settings) *statuses {
 }
 
 // put sends a summary, now or a little later. A summary whose place another one
-// takes is out: who recovers finds the newer record behind its own and releases
+// takes is out: an owner that recovers finds the newer record behind its own and releases
 // that one's summary again. It is so before the newer one is, or a crash in
 // between would leave it in the outbox alone.
 func (s *statuses) put(l *kafkaLog, o *loop.Outgoing) {

@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/store"
 )
 
-// suspects is a file beside a store, which is there while a tenure lasts: whoever
+// suspects is a file beside a store, which is there while a tenure lasts: an owner that
 // finds one follows an owner whose process did not end in order. Such an owner
 // notes in it which input it is about to decide, so that the next one knows at
 // which the process ended, and how often.

@@ -14,7 +14,7 @@ import (
 // trimmer deletes what nobody needs any more of a partition's commands, inbox and
 // journal. Only the owner does, which knows what that is: a retention by time would
 // delete what was never read. What it deletes is below a checkpoint that is known
-// to be committed, and so below what any later owner reads, whoever is late.
+// to be committed, and so below what any later owner reads, whichever owner is late.
 //
 // Its fields are the owner's; what asks the cluster runs beside the loop.
 type trimmer struct {

@@ -31,7 +31,7 @@ func (a shrinkingAdmin) ListStartOffsets(ctx context.Context, topics ...string) 
 	return starts, err
 }
 
-// Who takes over looks whether the last input that was read is still in its place. One
+// An owner that takes over looks whether the last input that was read is still in its place. One
 // that is trimmed at this moment is in no other: nothing is read again, and nothing lost.
 func TestALogThatIsTrimmedDuringATakeoverIsTheSame(t *testing.T) {
 	inBubble(t, func(r *rig) {

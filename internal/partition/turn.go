@@ -45,7 +45,7 @@ func (t *turn) end() {
 	t.over = true
 }
 
-// polled takes note of what one poll has brought. Who can get no slot any more has
+// polled takes note of what one poll has brought. An owner that can get no slot any more has
 // ended, and finds that out by its own context.
 func (t *turn) polled(fetches kgo.Fetches) kgo.Fetches {
 	if fetches.NumRecords() == 0 {

@@ -30,7 +30,7 @@ func (d *stubborn) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 
 // An owner that finds the inbox made anew journals that, and may end before it has
 // published what workers may have reported in vain. Its successors do that.
-func TestWhatWorkersSaidInALostInboxIsPublishedAgainByWhoeverServes(t *testing.T) {
+func TestWhatWorkersSaidInALostInboxIsPublishedAgainByTheNextOwner(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
 		r.settings = loop.Settings{Silence: time.Hour, Pending: time.Hour}
 		disk := &stubborn{FS: r.fs}

@@ -112,7 +112,7 @@ func TestARecreatedInputLogIsReadFromItsStart(t *testing.T) {
 		if e, ok := truncated.(*events.InputLogTruncated); !ok || e.Generation != 1 || e.Resume != 0 {
 			t.Errorf("recorded %+v, want generation 1 from offset 0", truncated)
 		}
-		c := r.start("b", p) // the journal's word holds for whoever comes next
+		c := r.start("b", p) // the journal's word holds for the next owner
 		c.await(Waiting)
 		c.loseAll()
 	})
@@ -160,7 +160,7 @@ func (r *rig) publishedRecords() (all []runtime.Record) {
 	return all
 }
 
-// Whoever looks at readiness sees why a partition is blocked. It is said once, whoever
+// An operator who looks at readiness sees why a partition is blocked. It is said once, whichever planner
 // finds it, and the lease and all else stay as they were published.
 func TestABlockedPartitionPublishesWhy(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
@@ -193,7 +193,7 @@ func TestABlockedPartitionPublishesWhy(t *testing.T) {
 	})
 }
 
-// Who is blocked and has no record to repeat says so in a new one; one that cannot be
+// A blocked owner that has no record to repeat says so in a new one; one that cannot be
 // read stays.
 func TestABlockedPartitionWithoutARecordPublishesWhy(t *testing.T) {
 	for _, unread := range []bool{false, true} {

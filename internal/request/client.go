@@ -49,7 +49,7 @@ var (
 // Options of a Client.
 type Options struct {
 	Kafka      kafka.Config
-	Source     string       // ce_source of commands: who asks, for the dedupe key
+	Source     string       // ce_source of commands: the sender, for the dedupe key
 	MaxWaiting int          // 0: DefaultMaxWaiting
 	Logger     *slog.Logger // nil: silent
 

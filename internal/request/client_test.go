@@ -136,7 +136,7 @@ func TestARefusalThatComesDuringALookIsHeeded(t *testing.T) {
 	}
 }
 
-// The answer to a repeated command can be lost with the owner that gives it. Who
+// The answer to a repeated command can be lost with the owner that gives it. A client that
 // waits for the end asks again before it takes the end of other work for that of
 // its own.
 func TestALostAnswerToARepetitionIsAskedForAgain(t *testing.T) {

@@ -9,7 +9,7 @@
 // them.
 //
 // Replies are a courtesy: one can be lost (the client loses its position, the
-// records expired), and whoever waits does so with a deadline. What was asked
+// records expired), and a caller waits with a deadline. What was asked
 // by command is safe in Kafka and deduplicated by its id, so sending it again under
-// the same id is harmless: who waits for a decision does.
+// the same id is harmless: a call that waits for a decision does.
 package request

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/request"
 )
 
-// Who asks in the first moments of a deployment waits until its topics are there, and
+// A client in the first moments of a deployment waits until its topics are there, and
 // no longer than the bound.
 func TestTopicsThatAreBeingMadeAreWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {

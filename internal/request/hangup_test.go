@@ -14,9 +14,9 @@ import (
 	"github.com/heddle-run/heddle/internal/request/requesttest"
 )
 
-// Who hangs up takes nobody with it: kgo fails a batch with the context of its
+// A caller that hangs up takes nobody with it: kgo fails a batch with the context of its
 // first record, and records of others stand behind that.
-func TestWhoHangsUpFailsNobodyElse(t *testing.T) {
+func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
 	for name, timeout := range map[string]time.Duration{"a timeout of its own": 20 * time.Second, "the default": 0} {
 		t.Run(name, func(t *testing.T) { hangUp(t, timeout) })
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/request"
 )
 
-// Who may not write is told so at once, and not at each request for ever.
+// A client that may not write is told so at once, and not at each request for ever.
 func TestWhoMayNotWriteIsToldAtOnce(t *testing.T) {
 	fake, c := brokertest.StartFake(t, topics.Options{Partitions: 1})
 	fake.ControlKey(kmsg.InitProducerID.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -22,7 +22,7 @@ func TestWhoMayNotWriteIsToldAtOnce(t *testing.T) {
 	})
 	o := request.Options{Kafka: c.Config, Source: "test"}
 	if a, err := request.Open(t.Context(), o); !kafka.IsUnauthorized(err) {
-		t.Fatalf("who may not write opened %v, %v", a, err)
+		t.Fatalf("a client that may not write opened %v, %v", a, err)
 	}
 	a, err := request.Open(t.Context(), o) // the right is granted meanwhile
 	if err != nil {

@@ -108,7 +108,7 @@ func (cl *Client) acknowledged(ctx context.Context, r *kgo.Record) error {
 }
 
 // bounded bounds the time that a record may wait for Kafka, the same for all.
-// Nothing else ends it, whoever hangs up: with a record kgo fails all that stand
+// Nothing else ends it, not a caller that hangs up: with a record kgo fails all that stand
 // behind it for its partition, and those are of others who ask.
 func (cl *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cl.produceTimeout)

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Lease is who holds a partition. The zero value is free. A stale lease still
+// Lease is the holder of a partition. The zero value is free. A stale lease still
 // excludes others: a take-over marks, releases and acquires.
 type Lease struct {
 	Owner       string // empty: nobody

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// What a checkpoint has taken and not written yet is dirty for whoever opens the store
+// What a checkpoint has taken and not written yet is dirty for the next owner that opens the store
 // next, although a part of the checkpoint is written and its own part of the dirty
 // log is old (C2).
 func TestWhatAPartOfACheckpointHasNotWrittenStaysDirtyOnTheDisk(t *testing.T) {

@@ -35,7 +35,7 @@ func Watch(p *pebble.Options, l *slog.Logger, s *Shared, told func(error)) *Heal
 	return h
 }
 
-// corrupted is told of bytes that are not what was written. Who reads them gets
+// corrupted is told of bytes that are not what was written. Their reader gets
 // an error; by default Pebble would end the process, and every later one.
 func (h *Health) corrupted(info pebble.DataCorruptionInfo) {
 	h.broke(fmt.Errorf("%s is corrupt: %w", info.Path, info.Details))

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// patience is how often a full disk refuses before it has room again: who tries
+// patience is how often a full disk refuses before it has room again: a planner that tries
 // for ever is then noticed, and does not hang the test.
 const patience = 1000
 

@@ -40,7 +40,7 @@ func (c *consumer) notes(ctx context.Context) map[int32][]interval {
 	ctx, cancel := context.WithTimeout(ctx, commitWait)
 	defer cancel()
 	select {
-	case <-c.connected: // the group may be faster than whoever joined it
+	case <-c.connected: // the group may be faster than the member that joined it
 	case <-ctx.Done():
 		return nil
 	}

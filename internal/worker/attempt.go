@@ -24,7 +24,7 @@ type Attempt struct {
 	life        life // the context of its handler
 	ledgerState      // guarded by the ledger
 
-	// Reports of one attempt leave in order: whoever produces one holds it.
+	// Reports of one attempt leave in order: the goroutine that produces one holds it.
 	reports sync.Mutex
 	ended   bool   // an outcome was produced, or the attempt was detached
 	guard   *guard // nil: it was neither notified nor has it given details

@@ -58,7 +58,7 @@ func numbered(n int) (k key) {
 	return k
 }
 
-// The clock of whoever cancels may be ahead: what was cancelled before is not forgotten
+// The clock of the planner that cancels may be ahead: what was cancelled before is not forgotten
 // by that.
 func TestACancellationThatIsStampedAheadLetsNoneBeForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (t *Worker) features(ctx context.Context) (f kafka.Features, err error) {
 }
 
 // missing tells of queues without a topic. They are waited for: a definition
-// that names them may come later. Whoever misspelled one reads it here.
+// that names them may come later. A user who misspelled one reads it here.
 func (t *Worker) missing(ctx context.Context) error {
 	set, err := topics.Default().Discover(ctx, t.producer, t.names.Prefix())
 	for kafka.IsMissing(err) && pause(ctx, time.Second) == nil { // they are being made

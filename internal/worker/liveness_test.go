@@ -187,7 +187,7 @@ func TestAnAttemptCancelledBeforeItIsTakenDoesNotRun(t *testing.T) {
 	})
 }
 
-// A cancellation that nobody was there to hear is heard by whoever takes the attempt,
+// A cancellation that nobody was there to hear is heard by the worker that takes the attempt,
 // as long as task-control keeps it.
 func TestAnAttemptCancelledWhileNoWorkerWasThereDoesNotRun(t *testing.T) {
 	workertest.InBubble(t, topics.Options{Partitions: 2}, func(t *testing.T, p *workertest.Planner) {

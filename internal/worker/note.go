@@ -7,7 +7,7 @@ import (
 )
 
 // A note stands beside a committed offset, as its metadata: which records behind it
-// are done too. Records end in any order, and the offset alone would let whoever
+// are done too. Records end in any order, and the offset alone would let the worker that
 // takes the partition over run again what was reported (decision 0033). It is lost
 // with the offset, and then what it was about runs again.
 

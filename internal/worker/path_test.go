@@ -71,7 +71,7 @@ func without(tb testing.TB, slots int) (*Worker, *outbox) {
 	return tk, log
 }
 
-// outbox is the log of reports in memory: whoever has it acknowledges them.
+// outbox is the log of reports in memory: the test that has it acknowledges them.
 type outbox struct {
 	mu      sync.Mutex
 	reports []promised

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Whoever makes a queue's topic or that of the cancellations anew need not restart
+// An operator who makes a queue's topic or that of the cancellations anew need not restart
 // its workers: they take from the new one, from its start, and what ran runs on.
 func TestAQueueThatIsMadeAnewIsTakenFrom(t *testing.T) {
 	eachProtocol(t, topics.Options{QueuePartitions: 2}, func(t *testing.T, p *workertest.Planner, protocol func(*worker.Config)) {

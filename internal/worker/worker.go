@@ -18,7 +18,7 @@ import (
 // Config says what a Worker takes and how. Zero durations mean the defaults.
 type Config struct {
 	Kafka   kafka.Config
-	Name    string // who takes: shown in histories, unique per process
+	Name    string // of the worker: shown in histories, unique per process
 	Channel string // how attempts reach the work: the reason of a notification
 	Pools   []Pool
 

@@ -103,10 +103,10 @@ func (b *patientBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// gatewayHint is for who has taken something else for a gateway.
+// gatewayHint is for a user who has taken something else for a gateway.
 const gatewayHint = "; is it the URL of a Heddle gateway?"
 
-// unavailable says why there is no answer. Whoever answers in another language
+// unavailable says why there is no answer. A server that answers in another language
 // than HTTP, or not at all, may be no gateway.
 func unavailable(err error) error {
 	return &Error{Code: ErrUnavailable.Code, Message: err.Error() + hint(err)}

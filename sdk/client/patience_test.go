@@ -43,7 +43,7 @@ func mute(conn net.Conn) {
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-// Who speaks TLS where none is spoken, or the other way round, is told which, and who
+// A client that speaks TLS where none is spoken, or the other way round, is told which, and one that
 // asks where nobody listens, that nobody does.
 func TestTheWrongSchemeIsNamed(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -119,7 +119,7 @@ func TestWhoDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// Who asks for a long wait gets it, and a stream lasts as long as it says now and
+// A client that asks for a long wait gets it, and a stream lasts as long as it says now and
 // then that it is there.
 func TestLongWaitsAndQuietStreamsAreNotCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -266,7 +266,7 @@ func TestRepeatedStartGetsTheFirstAnswerBothWays(t *testing.T) {
 	}
 }
 
-// Whoever waits for a workflow that somebody deletes is told, and need not look.
+// A client that waits for a workflow that somebody deletes is told, and need not look.
 func TestADeletionEndsTheWaitBothWays(t *testing.T) {
 	const person = `{"name":"person","components":{"ask":{"step":"human.approve","policy":{"execution_mode":"external"}}}}`
 	d := deploy(t)

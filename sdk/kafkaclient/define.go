@@ -55,7 +55,7 @@ func (t *transport) Define(ctx context.Context, name string, source []byte) (*cl
 }
 
 // relabels is the digest that the definition's version means so far, where that is
-// another one. Only who gives a version has to read for it.
+// another one. Only a caller that gives a version has to read for it.
 func (t *transport) relabels(ctx context.Context, d *definition.Definition) (string, error) {
 	if d.Version == "" {
 		return "", nil

@@ -34,7 +34,7 @@ type Options struct {
 	Brokers []string
 	Prefix  string // of the deployment's topics; empty: "heddle."
 
-	// Source is who asks: the ce_source of commands, and with their ids what
+	// Source is the sender: the ce_source of commands, and with their ids what
 	// duplicates are known by. Empty: "client".
 	Source string
 	// MaxWaiting bounds the calls that wait for an answer; 0: 65,536.

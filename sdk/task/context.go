@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Attempt is what a task's function can learn of its attempt. Whoever runs the
+// Attempt is what a task's function can learn of its attempt. A test that runs the
 // function gives it (WithAttempt); the function asks through the context.
 type Attempt struct {
 	Sealed         []byte // the token

@@ -17,7 +17,7 @@ import (
 var ErrPending = errors.New("the attempt completes later, by its token")
 
 // Error is why an attempt failed. A task's function returns one to say more than an
-// ordinary error does; who waits for a workflow that it halted finds it by errors.As.
+// ordinary error does; a client that waits for a workflow that it halted finds it by errors.As.
 type Error struct {
 	Type    string // tells policies and programs what it is; empty: "error"
 	Message string // for people; empty: that of Err

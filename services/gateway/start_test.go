@@ -121,7 +121,7 @@ func TestRegisteredDefinitionStartsAtOnceThoughPlannersLag(t *testing.T) {
 	}
 }
 
-// Who waits for the results has no use for the decision, so none is asked for.
+// A client that waits for the results has no use for the decision, so none is asked for.
 func TestWhoWaitsForTheEndAsksForTheEndAlone(t *testing.T) {
 	for query, want := range map[string]events.ReplyTo{
 		"?wait=5s": {Wait: true, End: true}, "?wait=accepted": {},

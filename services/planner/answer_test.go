@@ -58,9 +58,9 @@ func TestADecisionSaysWhetherTheEndWillBeTold(t *testing.T) {
 	}
 }
 
-// Nothing comes to rest any more when a run is deleted: who waits for it is told
-// that it is gone, and so is whoever has already waited for another input. Who
-// was told before, and who never waited, is not.
+// Nothing comes to rest any more when a run is deleted: a client that waits for it is told
+// that it is gone, and so is one that has already waited for another input. One that
+// was told before, or never waited, is not.
 func TestADeletionIsToldToThoseWhoWait(t *testing.T) {
 	w := newWorld(t, setting{})
 	w.defs["one"] = `{"name":"one","components":{"a":{"step":"f.id"}}}`

@@ -2,7 +2,7 @@
 // state of a partition and one input, it says which events follow, and given an
 // event, how the state changes.
 //
-//	turn.go      what a workflow is made of as of a record, and who knows which rows
+//	turn.go      what a workflow is made of as of a record, and which type knows which rows
 //	decide.go    input → events: one line per kind of input, one file per command
 //	evolve.go    event → rows: one line per kind of event
 //	flow.go      facts and dead branches travelling along the graph

@@ -71,7 +71,7 @@ func (fx *effects) told(all []machine.Effect) []machine.Effect {
 }
 
 // toldGone adds what ends the wait for a workflow that was deleted: it will not
-// drain, and whoever looked would not find it.
+// drain, and a client that looked would not find it.
 func (fx *effects) toldGone(all []machine.Effect, waited []events.ReplyTo) []machine.Effect {
 	for _, w := range waited {
 		reply := events.Reply{

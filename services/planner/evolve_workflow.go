@@ -20,7 +20,7 @@ func (w *workflow) started(e *events.WorkflowStarted) {
 	w.addWaiter()
 }
 
-// addWaiter remembers who asked to be told when the workflow has drained. The
+// addWaiter remembers a client that asked to be told when the workflow has drained. The
 // oldest gives way when there are too many; it asks again when its time is over.
 func (w *workflow) addWaiter() {
 	if !w.in.ReplyTo.Wait || w.in.ReplyTo.Address == "" {

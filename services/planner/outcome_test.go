@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// A worker may report anything as details; whoever shows the failure needs JSON.
+// A worker may report anything as details; what shows the failure needs JSON.
 func TestDetailsThatAreNoJSONBecomeAString(t *testing.T) {
 	w := newWorld(t, setting{})
 	start := []byte(`{"command":"start","input":1,"definition":{"name":"d","components":{"a":{"step":"f.id"}}}}`)
@@ -35,7 +35,7 @@ func TestDetailsThatAreNoJSONBecomeAString(t *testing.T) {
 }
 
 // JSON is UTF-8: a result with other bytes would make results, history and events
-// unreadable. Whoever ran it, it fails; so do details that nobody could show.
+// unreadable. Whichever worker ran it, it fails; so do details that nobody could show.
 func TestAResultThatIsNoUTF8IsInvalid(t *testing.T) {
 	w := newWorld(t, setting{})
 	w.defs["d"] = `{"name":"d","components":{"a":{"step":"f.id"}}}`

@@ -8,14 +8,14 @@ import (
 )
 
 // workflow is one workflow as of one record: its header, what was given with it, and
-// who knows its other rows.
+// which knows its other rows.
 type workflow struct {
 	p   *Planner
 	tx  *rows.Tx
 	at  events.Position
 	now int64 // Unix ms, the record's time
 	id  string
-	in  machine.Input // when deciding; else who asked
+	in  machine.Input // when deciding; else the one to answer
 
 	head  *header // a private copy once changed; nil = unknown workflow
 	owned bool    // head is the copy that this turn may change

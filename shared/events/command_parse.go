@@ -77,7 +77,7 @@ const maxTrace = 128
 // ParseCommand reads a command record in any of its three forms: CloudEvents
 // binary (ce_ headers), CloudEvents structured, or a bare object with the field
 // command. place stands in for a missing id. The command's raw fields may alias
-// value: who keeps one copies it. Everything else is copied.
+// value: code that keeps one copies it. Everything else is copied.
 func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Command, *CommandError) {
 	cmd := &Command{Workflow: string(key)}
 	if err := checkTarget(cmd.Workflow); err != nil {
@@ -182,7 +182,7 @@ func (c *Command) readHeaders(headers []Header) {
 }
 
 // readWritten reads when a forwarded command was written first: the oldest time, as
-// who forwards it adds one to what its sender may have said.
+// an owner that forwards it adds one to what its sender may have said.
 func (c *Command) readWritten(headers []Header) *CommandError {
 	for _, h := range headers {
 		if !strings.EqualFold(h.Key, HeaderWritten) {

@@ -314,7 +314,7 @@ func TestACompletionWithoutAResultIsRefused(t *testing.T) {
 	}
 }
 
-// Each who forwards a command says when it was written where he found it.
+// Each owner that forwards a command says when it was written where that owner found it.
 func TestAForwardedCommandIsAsOldAsItsFirstRecord(t *testing.T) {
 	at := func(ms string) events.Header { return events.Header{Key: events.HeaderWritten, Value: []byte(ms)} }
 	for want, headers := range map[int64][]events.Header{0: nil, 7: {at("7")}, 5: {at("5"), at("7")}, 6: {at("8"), at("6")}} {

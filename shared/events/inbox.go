@@ -45,7 +45,7 @@ type TaskOutcome struct {
 	Error    *TaskError      // when failed
 	Started  int64           // Unix ms
 	Finished int64           // Unix ms
-	Executor string          // who ran it
+	Executor string          // the worker that ran it
 }
 
 // TaskNotified reports that a worker has an attempt that runs longer than the

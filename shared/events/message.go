@@ -7,7 +7,7 @@ import (
 )
 
 // EntityMessage is what one entity tells another (law E4): an effect of a record of its
-// sender, in the inbox of its receiver. Whoever sends it again sends it with the same ID.
+// sender, in the inbox of its receiver. A repetition has the same ID.
 type EntityMessage struct {
 	From      string // the sender's id
 	Partition int32  // of the sender

@@ -1,7 +1,7 @@
 package events
 
 // Versions of the formats of internal records. A record says its own in a header
-// (wire.FormatHeader); whoever meets a later one than it knows stops there, and reads
+// (wire.FormatHeader); a program that meets a later one than it knows stops there, and reads
 // all earlier ones for ever. A version goes up with the first change that an older
 // reader would not understand or would misread.
 const (

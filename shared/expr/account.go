@@ -7,7 +7,7 @@ import (
 )
 
 // Account is what the evaluations of one decision share: the steps that they may take together, and the input that was
-// decoded last, since what fans out reads the same input again and again. Whoever finds too few steps left fails, and
+// decoded last, since what fans out reads the same input again and again. An expression that finds too few steps left fails, and
 // leaves Left below 0: its error says nothing about the expression. A nil Account bounds nothing.
 type Account struct {
 	Left int // steps

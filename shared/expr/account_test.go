@@ -95,7 +95,7 @@ func TestWorkTakesSteps(t *testing.T) {
 	}
 }
 
-// What fans out reads one input: it is decoded once, whoever changes what comes of it.
+// What fans out reads one input: it is decoded once, whichever expression changes what comes of it.
 func TestAnAccountDecodesAnInputOnce(t *testing.T) {
 	input := json.RawMessage(`{"list":[3,1,2],"x":{"y":1}}`)
 	a := &expr.Account{Left: 1000}

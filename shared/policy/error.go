@@ -18,7 +18,7 @@ func (e Error) Error() string {
 	return e.Path + ": " + e.Advice()
 }
 
-// Advice is what is wrong and the fix, for who tells the path otherwise.
+// Advice is what is wrong and the fix, for callers that tell the path otherwise.
 func (e Error) Advice() string {
 	if e.Fix == "" {
 		return e.Message

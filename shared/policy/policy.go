@@ -58,7 +58,7 @@ const (
 	Critical Priority = 3
 )
 
-// Rank orders priorities: who has the lowest goes first.
+// Rank orders priorities: the lowest goes first.
 func (p Priority) Rank() uint8 { return [...]uint8{Normal: 2, Low: 3, High: 1, Critical: 0}[p] }
 
 // Defaults of a policy.

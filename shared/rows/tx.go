@@ -10,7 +10,7 @@ import (
 type Row = wire.Message
 
 // Touched is a row that many records look into. Touch reads a little of each of
-// its parts, for who wants it near; what it returns has no meaning.
+// its parts, for a caller that wants it near; what it returns has no meaning.
 type Touched interface{ Touch() uint64 }
 
 // Maker makes empty rows of one type.

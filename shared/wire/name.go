@@ -3,7 +3,7 @@ package wire
 import "google.golang.org/protobuf/encoding/protowire"
 
 // names are strings that were decoded lately, each in the one place that is for
-// it: who decodes the same few names again and again shares their memory.
+// it: a program that decodes the same few names again and again shares their memory.
 type names [64]string
 
 // maxName bounds the bytes of a name that is remembered.

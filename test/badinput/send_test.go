@@ -23,7 +23,7 @@ func (r *rig) produce(k *kgo.Record) *kgo.Record {
 	return k
 }
 
-// asking are the headers of whoever waits for a reply under an id.
+// asking are the headers of a client that waits for a reply under an id.
 func asking(id string) []kgo.RecordHeader {
 	return []kgo.RecordHeader{
 		kafka.Header(events.HeaderReplyTo, []byte("badinput")), kafka.Header(events.HeaderReplyID, []byte(id)),

@@ -103,7 +103,7 @@ func TestTasksThatFitNoRecordFailTheAttempt(t *testing.T) {
 	r.goesOn()
 }
 
-// TestAnswersThatFitNoRecordAreRefused: whoever reads too much is told so.
+// TestAnswersThatFitNoRecordAreRefused: a client that reads too much is told so.
 func TestAnswersThatFitNoRecordAreRefused(t *testing.T) {
 	r := start(t)
 	id := r.idOn(0)

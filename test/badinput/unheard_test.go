@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// What is refused is told to whoever asks; where nobody does it lies in the dlq,
+// What is refused is told to the client that asks; where nobody does it lies in the dlq,
 // with its reason and its bytes.
 func TestARefusalThatNobodyHearsIsInTheDLQ(t *testing.T) {
 	r := start(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestMain runs these tests as they are with kgo's tag: without it kgo holds a
-// mutex while it asks a broker, and whoever waits for that stops the virtual clock.
+// mutex while it asks a broker, and a goroutine that waits for that stops the virtual clock.
 // `make test` builds with the tag at once.
 func TestMain(*testing.M) {
 	code, err := tagged()

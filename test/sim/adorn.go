@@ -54,7 +54,7 @@ func (m *meddler) adorned(ctx context.Context) error {
 	if err := run(events.WaitDrained, "start", start); err != nil {
 		return err
 	}
-	if err := run("", "delete", map[string]any{"force": true}); err != nil { // who waits is told
+	if err := run("", "delete", map[string]any{"force": true}); err != nil { // a client that waits is told
 		return err
 	}
 	if err := run("", "start", start); err != nil {

@@ -21,7 +21,7 @@ import (
 //     else, and may come later than the answer.
 //   - A read of a void record is undone too. A read of an owner that is deposed may
 //     be an old one; that ends with the lease that was broken (E5).
-//   - All else is as ever: who is told of a record that counts is told what is so,
+//   - All else is as ever: a client that is told of a record that counts is told what is so,
 //     of the newest state when it was asked for (E6).
 type breach struct {
 	lawful  map[events.Position]int64           // records that count, and the ticks at which they were written

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
-// auditReads holds every answered read, whoever asked, against the journal: it
+// auditReads holds every answered read of all clients against the journal: it
 // says what folding gives right behind a record that was the workflow's newest
 // at some time between the question and the answer, and behind all commands that
 // were written before the question (E6). So nobody sees what is undone later, nor

@@ -20,7 +20,7 @@ func (w *world) calmDown() {
 	for _, fs := range w.filled { // also those of processes that end: they would try for ever
 		fs.Free()
 	}
-	w.until("who leaves has left", w.allEnded)
+	w.until("the members that leave have left", w.allEnded)
 	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
 	for slot, n := range w.nodes {
 		w.skews[slot] = 0

@@ -73,7 +73,7 @@ func newRunning(c Campaign, out io.Writer) *running {
 	return &running{Campaign: c, out: out, next: c.First, underWay: map[uint64]struct{}{}, covered: workload.NewCoverage(), began: now, told: now}
 }
 
-// tellWhenInterrupted tells where to go on as soon as ctx ends, for whoever is
+// tellWhenInterrupted tells where to go on as soon as ctx ends, for the user who is
 // killed next. The function that it returns ends that.
 func (r *running) tellWhenInterrupted(ctx context.Context) func() {
 	told := make(chan struct{})

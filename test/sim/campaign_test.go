@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Seeds end in any order: who goes on begins with the lowest that has not ended.
+// Seeds end in any order: the next campaign begins with the lowest that has not ended.
 func TestACampaignGoesOnWithItsLowestUnfinishedSeed(t *testing.T) {
 	var out bytes.Buffer
 	r := newRunning(Campaign{First: 7, Count: 4}, &out)

@@ -59,7 +59,7 @@ func (w *world) coup(old *node, p int32, rng *rand.Rand) {
 	switch rng.IntN(3) {
 	case 0:
 		w.at(millis(rng, 1500, 9000), "the group gives it back", func() { w.assign(p, old.slot) })
-	case 1: // what is left is what the last checkpoint says, whoever wrote it
+	case 1: // what is left is what the last checkpoint says, whichever owner wrote it
 		w.when(w.committed(p, 2+rng.IntN(6)), millis(rng, 1500, 6000), "the usurper loses its disk", func() { w.wipe(to, time.Second) })
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-run/heddle/internal/runtime"
 )
 
-// Who is blocked repeats the lease that was published, or a claimant would wait too
+// A blocked owner repeats the lease that was published, or a claimant would wait too
 // short or too long for it.
 func TestTheAuditNoticesABlockedOwnerThatChangesALease(t *testing.T) {
 	held := runtime.Held("p1/1", "l", time.Unix(100, 0), 3)

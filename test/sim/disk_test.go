@@ -28,7 +28,7 @@ func TestFullDisksAreOutlived(t *testing.T) {
 }
 
 // A disk whose bytes are not what was written gives no wrong answers: a store
-// that is found damaged is made again, whether at its start or by who reads it.
+// that is found damaged is made again, whether at its start or by its reader.
 func TestRottenDisksAreOutlived(t *testing.T) {
 	var said text
 	for seed := uint64(1); seed <= 24; seed++ {

@@ -28,7 +28,7 @@
 // time, so that its real logs and transactions replay exactly too. cluster.go is
 // what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
-// disk; worker.go, caller.go, user.go and meddle.go who works with planners;
+// disk; worker.go, caller.go, user.go and meddle.go what works with planners;
 // schedule.go, fault.go, faults_node.go, faults_log.go, absent.go, stamps.go,
 // membership.go, attend.go and calm.go what happens.
 package sim

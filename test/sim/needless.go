@@ -107,7 +107,7 @@ func (l *leash) checkRepeat(ctx context.Context, rec *kgo.Record) {
 	}
 	var task events.Task
 	if wire.Unmarshal(rec.Value, &task) != nil {
-		return // who takes it says so
+		return // the worker that takes it says so
 	}
 	token := string(task.Token)
 	w.mu.Lock()

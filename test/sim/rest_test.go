@@ -19,7 +19,7 @@ func TestAPlanComesToRestAfterItsWork(t *testing.T) {
 	}
 }
 
-// Who only waits is noticed: waiting is no work.
+// An owner that only waits is noticed: waiting is no work.
 func TestWhoDoesNotComeToRestIsNoticed(t *testing.T) {
 	w := playStep(func(c *workload.Component) { c.Acts.Hangs = 1 })
 	if err := w.err(); err == nil || !strings.Contains(err.Error(), "nothing comes to rest") {

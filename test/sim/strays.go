@@ -32,7 +32,7 @@ func (w *world) strayInput(rng *rand.Rand) {
 	if rng.IntN(4) == 0 {
 		return
 	}
-	w.when(func() bool { return w.forwarding(p) != nil }, millis(rng, 1000, 5000), "who forwards dies, if somebody does", func() {
+	w.when(func() bool { return w.forwarding(p) != nil }, millis(rng, 1000, 5000), "an owner that forwards dies, if one does", func() {
 		if n := w.forwarding(p); n != nil && w.nodes[n.slot] == n {
 			w.killed(n, rng)
 			w.stumble(p, rng)
@@ -80,7 +80,7 @@ func (w *world) stumble(p int32, rng *rand.Rand) {
 	case 1:
 		s.reads = 1 + rng.IntN(2)
 	default:
-		w.when(func() bool { return w.waits(p) }, 20*time.Second, "who waits for the lease is revoked", func() {
+		w.when(func() bool { return w.waits(p) }, 20*time.Second, "an owner that waits for the lease is revoked", func() {
 			slot := w.owner[p]
 			if !w.waits(p) {
 				return
@@ -91,7 +91,7 @@ func (w *world) stumble(p int32, rng *rand.Rand) {
 	}
 }
 
-// waits reports whether who was given a partition waits for its lease.
+// waits reports whether the planner that was given a partition waits for its lease.
 func (w *world) waits(p int32) bool {
 	n := w.nodes[w.owner[p]]
 	return n != nil && n.owners[p] != nil && n.owners[p].Status().State == partition.Waiting

@@ -248,7 +248,7 @@ func (w *world) startServices() {
 	}
 }
 
-// startUsers starts the clients of the plan's workflows, and who watches them.
+// startUsers starts the clients of the plan's workflows, and a watcher.
 func (w *world) startUsers() {
 	for i, wf := range w.plan.Workflows {
 		if !w.comes(wf.ID) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// disk is a small file system that can be filled, so that whoever writes to it
+// disk is a small file system that can be filled, so that a process that writes to it
 // gets ENOSPC, and freed again.
 type disk struct {
 	dir  string

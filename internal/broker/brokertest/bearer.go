@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// bearerListener lets only those through to the broker behind it who have logged
+// bearerListener lets only those clients through to the broker behind it who have logged
 // in by OAUTHBEARER, which kfake does not know: it speaks the two requests of a
 // login itself, as Kafka does, and closes what asks for anything else before.
 type bearerListener struct {

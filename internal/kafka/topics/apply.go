@@ -185,7 +185,7 @@ func groupResource(name string, g Group) kmsg.IncrementalAlterConfigsRequestReso
 	return r
 }
 
-// awaitVisible waits until the cluster is as wanted for whoever asks next:
+// awaitVisible waits until the cluster is as wanted for the next client that asks:
 // creation is answered before every broker has heard of it.
 func (s *Set) awaitVisible(ctx context.Context, cl *kgo.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, visibleWithin)

@@ -88,7 +88,7 @@ func TestWhatGrowsIsNamedAndFixed(t *testing.T) {
 	}
 	err = set.Check(ctx, cl)
 	for _, want := range []string{
-		"heddle.authority: segment.ms is 604800000, want 600000: who reads it from its start has more to read",
+		"heddle.authority: segment.ms is 604800000, want 600000: a client that reads it from its start has more to read",
 		"heddle.state: max.compaction.lag.ms is 604800000, want 21600000",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

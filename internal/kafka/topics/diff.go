@@ -36,7 +36,7 @@ func (d Difference) String() string {
 		text += ": the cluster deletes records that may not be read yet"
 	}
 	if d.Grows {
-		text += ": who reads it from its start has more to read"
+		text += ": a client that reads it from its start has more to read"
 	}
 	return text
 }

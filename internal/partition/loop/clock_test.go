@@ -45,7 +45,7 @@ func TestJ2AStampAheadOfARightClockStopsNothing(t *testing.T) {
 	}
 }
 
-// Who waits while another owner decides does not run ahead of it.
+// A claimant that waits while another owner decides does not run ahead of it.
 func TestJ2TimeGoesOnFromTheNewestRecordNotFromTheBeginningOfTheWait(t *testing.T) {
 	m := newModel(t, Settings{})
 	m.p.Tick()
@@ -77,7 +77,7 @@ func TestE5ALeaseOfAClockThatWasAheadEndsInTime(t *testing.T) {
 	}
 }
 
-// Record time never goes back, so it stays ahead once a clock was. Who asks has
+// Record time never goes back, so it stays ahead once a clock was. A client that asks has
 // the clock of the day.
 func TestJ2QueriesExpireByTheClockOfTheDay(t *testing.T) {
 	m := newModel(t, Settings{})

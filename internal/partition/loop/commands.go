@@ -24,7 +24,7 @@ func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
 		p.forward(r, ref)
 		return
 	}
-	var room [usualHeaders]events.Header // what is kept of a command is copied by who keeps it
+	var room [usualHeaders]events.Header // code that keeps something of a command copies it
 	cmd, bad := events.ParseCommand(r.Key, appendHeaders(room[:0], r), r.Value, PlaceID(r))
 	switch {
 	case bad != nil:

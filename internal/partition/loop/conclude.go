@@ -28,7 +28,7 @@ func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.
 	return outs
 }
 
-// answer is the reply to whoever asked for the decision.
+// answer is the reply to the client that asked for the decision.
 func answer(rec *events.Record, out *machine.Outcome) (events.Reply, bool) {
 	if rec.Input.Source != events.FromCommands {
 		return events.Reply{}, false
@@ -52,7 +52,7 @@ func answer(rec *events.Record, out *machine.Outcome) (events.Reply, bool) {
 	return r, true
 }
 
-// addReply adds the effect of a reply, if somebody asked for it. Who waits for
+// addReply adds the effect of a reply, if somebody asked for it. A client that waits for
 // the end alone does not get a decision that leads there.
 func (p *Processor) addReply(outs []*Outgoing, rec *events.Record, r events.Reply) []*Outgoing {
 	if rec.ReplyTo.Address == "" || rec.ReplyTo.End && r.Followed && r.Result == events.ResultDone {

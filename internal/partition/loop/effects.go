@@ -192,7 +192,7 @@ func (p *Processor) effectFailed(o *Outgoing, reason string) bool {
 	return p.decide(d)
 }
 
-// refuseAnswer tells whoever asked a question that its answer does not fit: the
+// refuseAnswer tells the client of a query that its answer does not fit: the
 // next one would not either.
 func (p *Processor) refuseAnswer(o *Outgoing, reason string) {
 	if small := refusedReply(o.Value, reason); o.Kind == machine.ReplyEffect && small != nil {

@@ -2,7 +2,7 @@ package loop
 
 import "github.com/heddle-run/heddle/internal/faults"
 
-// Flaw is one of the Flaws. Whoever has it asks On.
+// Flaw is one of the Flaws. Code that has it asks On.
 type Flaw bool
 
 // On reports whether the flaw is there: never in a program that is built without faults.
@@ -22,7 +22,7 @@ type Flaws struct {
 	NoReadBack         Flaw // the takeover is not read back (O3)
 	LateFence          Flaw // the state is restored before older owners are fenced off (O1)
 	AnyStore           Flaw // a store is used again without proof (O4)
-	UnfencedCheckpoint Flaw // who is fenced off fences back, and writes its checkpoint (C4)
+	UnfencedCheckpoint Flaw // an owner that is fenced off fences back, and writes its checkpoint (C4)
 	CommittedPositions Flaw // inputs are read from the committed offsets (J3)
 	BlindCursor        Flaw // committed offsets are not held against checkpoint and journal
 	NoRerelease        Flaw // what is not known to be out is not released again (E1)
@@ -43,7 +43,7 @@ type Flaws struct {
 	HastyTrims         Flaw // logs are trimmed to where they are read, whether a checkpoint has that or not
 	YoungTrims         Flaw // logs are trimmed however new their records are
 	LateEffects        Flaw // what is sent later does not look at the lease again (E5)
-	NoBudget           Flaw // decisions may cost what they will (J4): who makes the machine obeys
+	NoBudget           Flaw // decisions may cost what they will (J4): the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	OriginalsInMemory  Flaw // which inputs replay has to read again is no row: it ends with the tenure (E1)

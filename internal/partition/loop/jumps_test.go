@@ -7,7 +7,7 @@ import (
 )
 
 // An owner may take over a log that was made anew, and end before it says so.
-func TestARecreatedInputLogIsNoticedByWhoeverComesNext(t *testing.T) {
+func TestARecreatedInputLogIsNoticedByTheNextOwner(t *testing.T) {
 	l := &InputLog{}
 	l.identify([]byte("one"))
 	l.Row.consume(&events.InputRef{Offset: 5})
@@ -37,7 +37,7 @@ func TestARequestToReadAgainOutlastsWhatIsInFlight(t *testing.T) {
 	next := newModel(t, Settings{})
 	next.replay(m, 0)
 	if got := next.p.inputs[events.FromCommands].Row; got.Next != 1 || got.Jumped != m.record(len(m.journal)-1).Position {
-		t.Errorf("whoever comes next reads on at %+v", got)
+		t.Errorf("the next owner reads on at %+v", got)
 	}
 }
 

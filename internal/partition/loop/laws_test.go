@@ -240,7 +240,7 @@ func TestJ3ForeignKeysAreForwardedOnceWithAnID(t *testing.T) {
 }
 
 // What cannot be forwarded is not lost: a command that its id or stamp makes larger
-// than a record may be, and anything that came compressed, goes to the dlq, and who asked
+// than a record may be, and anything that came compressed, goes to the dlq, and the sender
 // is refused. The largest that fits is forwarded.
 func TestJ4WhatIsTooLargeToForwardIsRejected(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -95,7 +95,7 @@ func validWorkflow(key []byte) string {
 	return string(key)
 }
 
-// replyToOf reads who waits for the answer to a command that cannot be read.
+// replyToOf reads which client waits for the answer to a command that cannot be read.
 func replyToOf(r *kgo.Record) events.ReplyTo {
 	var to events.ReplyTo
 	for _, h := range r.Headers {

@@ -305,7 +305,7 @@ func (m *model) ends() {
 	m.batch.Ends = append(m.batch.Ends, Ends{End: m.offsets})
 }
 
-// inboxRead tells the ends to whoever asked for them.
+// inboxRead tells the ends to the decisions that asked for them.
 func (m *model) inboxRead() {
 	m.t.Helper()
 	m.ends()

@@ -54,7 +54,7 @@ func originalOf(rec *events.Record, number int) *Outgoing {
 		row.Reason = "quarantined: " + e.Reason
 	case *events.CommandRefused:
 		if rec.ReplyTo.Address != "" {
-			return nil // whoever asked is told
+			return nil // the sender is told
 		}
 		row.Reason, row.Path = e.Code+": "+e.Message, e.Path
 	default:

@@ -117,7 +117,7 @@ func (p *Processor) park(o *Outgoing, at Destination, why error) {
 }
 
 // wait adds an effect to a waitlist. What neither the outbox nor an attempt has is
-// dropped but for one, as a crash would do: who asked asks again.
+// dropped but for one, as a crash would do: its client asks again.
 func (p *Processor) wait(l *waitlist, o *Outgoing) {
 	if !o.kept && o.Kind != machine.TaskEffect {
 		l.probe = o

@@ -19,8 +19,8 @@ func journalLossReason(e *events.JournalLost) string {
 }
 
 // quarantine is the walk over the workflows that a loss may concern. Nothing else is
-// decided while it lasts, so none of them goes on before it has been asked. Whoever
-// recovers in the middle begins it again: who is quarantined already says so.
+// decided while it lasts, so none of them goes on before it has been asked. An owner that
+// recovers in the middle begins it again: a workflow that is quarantined already says so.
 type quarantine struct {
 	log   events.Source // engine: the journal
 	row   *quarantineRow

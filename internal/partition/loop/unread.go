@@ -69,13 +69,13 @@ func (p *Processor) hindrance() string {
 	return ""
 }
 
-// nearlyOver says of a query that there is just time to tell who asks why there is no
+// nearlyOver says of a query that there is just time to tell the client why there is no
 // answer.
 func (p *Processor) nearlyOver(q *events.Query) bool {
 	return q.Deadline > 0 && q.Deadline-p.clock.at.UnixMilli() <= unreadBefore
 }
 
-// unavailable tells who asks why there is no answer. It says nothing of what was
+// unavailable tells the client why there is no answer. It says nothing of what was
 // decided, and waits for no record.
 func (p *Processor) unavailable(q *events.Query, why string) {
 	if q.ReplyTo.Address == "" {

@@ -4,7 +4,7 @@ package view
 // changed lately: most that change do so again soon, and then nothing is read.
 // Beyond a number of workflows it forgets those that changed longest ago.
 type recent struct {
-	young, old map[string][]byte // by workflow; who is in both: young is right
+	young, old map[string][]byte // by workflow; where both have one, young is right
 }
 
 const (

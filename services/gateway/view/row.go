@@ -78,7 +78,7 @@ func (r row) older(other row) bool {
 }
 
 // A stored row is, before its status: the position, when it was created, and
-// the texts that indexes are made of, each behind its length. So who replaces
+// the texts that indexes are made of, each behind its length. So code that replaces
 // it need not read JSON again.
 const rowFixed = 24
 

@@ -38,7 +38,7 @@ func (c unheard) Write(request []byte) (int, error) {
 
 // A planner whose group has no coordinator for longer than its session lasts keeps
 // what it owns: the lease says who owns, and it is the group that needs to be asked
-// only by who claims. When the coordinator is back, and does not know the member any
+// only by a planner that claims. When the coordinator is back, and does not know the member any
 // more, the planner joins again and nothing has changed hands.
 func TestAPlannerWithoutACoordinatorKeepsWhatItOwns(t *testing.T) {
 	inWorld(t, func(w *world) {
