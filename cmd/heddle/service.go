@@ -63,8 +63,8 @@ func (c *cluster) checkTopics(ctx context.Context) (*topics.Set, error) {
 // body is a service that is run: it calls ready once when it can be used.
 type body func(ctx context.Context, ready func(), reg *prometheus.Registry) error
 
-// drainHTTP is how long the endpoints get to answer when a process stops.
-const drainHTTP = 5 * time.Second
+// httpGrace is how long the endpoints get to answer when a process stops.
+const httpGrace = 5 * time.Second
 
 // runService runs one service until the process is told to stop, with its
 // health and metrics beside it.
@@ -86,7 +86,7 @@ func (s *serviceSettings) runService(a *app, name string, run body) error {
 		}
 		group.Add("health", func(ctx context.Context, ready func()) error {
 			ready()
-			return service.ServeHTTP(ctx, ln, service.Endpoints(&s.health, reg), drainHTTP, logger)
+			return service.ServeHTTP(ctx, ln, service.Endpoints(&s.health, reg), httpGrace, logger)
 		})
 	}
 	group.Add(name, func(ctx context.Context, ready func()) error {

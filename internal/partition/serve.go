@@ -216,7 +216,7 @@ func (r *tenure) leave(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
 	r.host.router.stop(r.o.p, r.box)
-	if err := r.drain(ctx); err != nil {
+	if err := r.finishAppends(ctx); err != nil {
 		return err
 	}
 	r.settleEffects(ctx)
@@ -235,7 +235,7 @@ func (r *tenure) yield(ctx context.Context) {
 	defer stop()
 	r.proc.Pardon()
 	r.host.router.stop(r.o.p, r.box)
-	if err := r.drain(ctx); err != nil {
+	if err := r.finishAppends(ctx); err != nil {
 		r.o.logger.Warn("the appends of a deposed owner did not finish", "error", err)
 		return
 	}
@@ -244,8 +244,8 @@ func (r *tenure) yield(ctx context.Context) {
 	}
 }
 
-// drain steps without taking inputs until everything appended is written.
-func (r *tenure) drain(ctx context.Context) error {
+// finishAppends steps without taking inputs until everything appended is written.
+func (r *tenure) finishAppends(ctx context.Context) error {
 	r.proc.Close()
 	var batch loop.Batch
 	for {
@@ -293,5 +293,5 @@ func (r *tenure) sayReleased(ctx context.Context, why string) error {
 		return loop.ErrExpired
 	}
 	p.GiveBack(events.By{Who: r.host.Owner, Why: why})
-	return r.drain(ctx)
+	return r.finishAppends(ctx)
 }

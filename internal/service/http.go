@@ -30,10 +30,10 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // ServeHTTP serves h on ln until ctx ends, then lets requests finish for at most
-// drain and closes what is left. A header or a body must arrive in time, and a
+// grace and closes what is left. A header or a body must arrive in time, and a
 // connection that asks nothing is closed; answers may take as long as they like. It
 // owns ln.
-func ServeHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration, logger *slog.Logger) error {
+func ServeHTTP(ctx context.Context, ln net.Listener, h http.Handler, grace time.Duration, logger *slog.Logger) error {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
@@ -54,7 +54,7 @@ func ServeHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := srv.Shutdown(late); errors.Is(err, context.DeadlineExceeded) {
 		stop()

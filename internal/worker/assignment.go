@@ -26,7 +26,7 @@ func (s assignment) Assigned(ctx context.Context, _ string, numbers []int32) {
 }
 
 func (c *consumer) assign(numbers []int32, notes map[int32][]interval) {
-	l := c.worker.ledger
+	l := c.worker.tracker
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, n := range numbers {
@@ -72,7 +72,7 @@ func (s assignment) Lost(_ context.Context, _ string, numbers []int32) {
 	s.c.drop(numbers)
 }
 
-// settlePolls waits until no polled record is outside of the ledger: a record
+// settlePolls waits until no polled record is outside of the tracker: a record
 // of an old assignment must not be entered in a new one.
 func (c *consumer) settlePolls() {
 	c.revoking.Add(1)
@@ -90,7 +90,7 @@ func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
 	ctx, cancel := context.WithTimeout(ctx, releaseWait)
 	defer cancel()
 	t := c.worker
-	running := t.ledger.unreleasedOf(c, numbers)
+	running := t.tracker.unreleasedOf(c, numbers)
 	for _, a := range running {
 		a.reports.Lock()
 		if !a.ended && !a.notified() {
@@ -98,7 +98,7 @@ func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
 		}
 		a.reports.Unlock()
 	}
-	for !t.ledger.released(running) {
+	for !t.tracker.released(running) {
 		if err := pause(ctx, releasePause); err != nil {
 			t.log.Warn("partitions move before all reports are acknowledged; their attempts may run twice",
 				"topic", c.topic, "partitions", numbers)
@@ -108,7 +108,7 @@ func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
 }
 
 func (c *consumer) drop(numbers []int32) {
-	l := c.worker.ledger
+	l := c.worker.tracker
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, n := range numbers {
@@ -121,7 +121,7 @@ func (c *consumer) drop(numbers []int32) {
 
 // dropAll forgets all partitions.
 func (c *consumer) dropAll() {
-	l := c.worker.ledger
+	l := c.worker.tracker
 	l.mu.Lock()
 	numbers := slices.Collect(maps.Keys(c.partitions))
 	l.mu.Unlock()

@@ -21,8 +21,8 @@ type Attempt struct {
 	pool    *pool
 	written int64 // Unix ms, of its record, by the planner's clock
 
-	life        life // the context of its handler
-	ledgerState      // guarded by the ledger
+	life         life // the context of its handler
+	trackerState      // guarded by the tracker
 
 	// Reports of one attempt leave in order: the goroutine that produces one holds it.
 	reports sync.Mutex
@@ -50,8 +50,8 @@ func (a *Attempt) guarded() *guard {
 // notified reports whether a notification was produced; the caller holds a.reports.
 func (a *Attempt) notified() bool { return a.guard != nil && a.guard.notified }
 
-// ledgerState is what the ledger knows of an attempt.
-type ledgerState struct {
+// trackerState is what the tracker knows of an attempt.
+type trackerState struct {
 	places   []place   // of its records in their logs; usually one
 	place    [1]place  // room for that one
 	started  time.Time // zero: it waits for a slot
@@ -60,7 +60,7 @@ type ledgerState struct {
 	cause    error     // why it is to stop; nil: it is not
 }
 
-// key is what the ledger knows a token by: its MAC, which is unique.
+// key is what the tracker knows a token by: its MAC, which is unique.
 type key [16]byte
 
 func keyOf(token []byte) (k key, ok bool) {

@@ -23,17 +23,17 @@ func TestUnacknowledgedReportsAreBoundByBytes(t *testing.T) {
 		const size = 1 << 20
 		result := json.RawMessage(`"` + string(make([]byte, size)) + `"`)
 		sent := 0
-		for ; !tk.ledger.full(); sent++ {
+		for ; !tk.tracker.full(); sent++ {
 			a := &Attempt{Workflow: "w", pool: tk.pools[0], key: numbered(sent)}
 			a.places = nil
-			tk.ledger.open[a.key] = a
+			tk.tracker.open[a.key] = a
 			tk.end(a, events.TaskOutcome{Token: a.key[:], Outcome: events.OutcomeCompleted, Result: result}, time.Now())
 		}
 		if sent != maxReporting/size {
 			t.Errorf("polling waits behind %d reports of a MiB, want %d", sent, maxReporting/size)
 		}
 		room := false
-		go func() { room = tk.ledger.waitRoom(t.Context()) }()
+		go func() { room = tk.tracker.waitRoom(t.Context()) }()
 		synctest.Wait()
 		if room {
 			t.Fatal("there is room at the bound")
@@ -47,7 +47,7 @@ func TestUnacknowledgedReportsAreBoundByBytes(t *testing.T) {
 		for _, r := range log.reports[1:] {
 			r.promise(r.record, nil)
 		}
-		if left := tk.ledger.reporting.Load(); left != 0 {
+		if left := tk.tracker.reporting.Load(); left != 0 {
 			t.Errorf("%d bytes count when all is acknowledged", left)
 		}
 	})
@@ -69,7 +69,7 @@ func TestACancellationThatIsStampedAheadLetsNoneBeForgotten(t *testing.T) {
 			tk.cancelled(&kgo.Record{Value: wire.Marshal(&events.TaskCancel{Token: k[:]}), Timestamp: stamp})
 		}
 		for n := range 2 {
-			if !tk.ledger.cancelled.has(numbered(n), now) {
+			if !tk.tracker.cancelled.has(numbered(n), now) {
 				t.Errorf("cancellation %d is forgotten", n)
 			}
 		}
@@ -79,7 +79,7 @@ func TestACancellationThatIsStampedAheadLetsNoneBeForgotten(t *testing.T) {
 // A cancellation is known as long as task-control keeps it, and as many as are
 // allowed.
 func TestCancellationsAreBoundInTimeAndNumber(t *testing.T) {
-	l, began := newLedger(1), time.Unix(1_000_000, 0)
+	l, began := newTracker(1), time.Unix(1_000_000, 0)
 	cancelled := func(n int, at time.Time) bool {
 		a := &Attempt{key: numbered(n)}
 		l.mu.Lock()

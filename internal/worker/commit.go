@@ -66,7 +66,7 @@ func annotate(req *kmsg.OffsetCommitRequest, all map[int32]due) error {
 }
 
 func (c *consumer) due() map[int32]due {
-	l := c.worker.ledger
+	l := c.worker.tracker
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all map[int32]due
@@ -84,7 +84,7 @@ func (c *consumer) due() map[int32]due {
 
 // committed notes what the broker took.
 func (c *consumer) committed(ctx context.Context, all map[int32]due, resp *kmsg.OffsetCommitResponse) {
-	l := c.worker.ledger
+	l := c.worker.tracker
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, topic := range resp.Topics {

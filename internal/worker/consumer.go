@@ -41,11 +41,11 @@ type consumer struct {
 	serverSide bool          // the group's protocol
 	stranger   bool          // the topic is another one of its name
 
-	partitions map[int32]*partition // guarded by the ledger
+	partitions map[int32]*partition // guarded by the tracker
 	committing chan struct{}        // one commit at a time, so that none overtakes
-	mostNote   int                  // characters of a note; guarded by the ledger
+	mostNote   int                  // characters of a note; guarded by the tracker
 
-	// polling is held from a poll until its records are in the ledger, so that
+	// polling is held from a poll until its records are in the tracker, so that
 	// a revocation can wait for that. interrupt ends the poll that waits.
 	polling   sync.Mutex
 	interrupt atomic.Pointer[context.CancelFunc]
@@ -92,7 +92,7 @@ func (c *consumer) run(ctx context.Context) {
 	full := time.NewTimer(fullFor)
 	defer full.Stop()
 	for ctx.Err() == nil {
-		if !c.worker.ledger.waitRoom(ctx) {
+		if !c.worker.tracker.waitRoom(ctx) {
 			return
 		}
 		if c.stranger {
@@ -144,7 +144,7 @@ func (c *consumer) troubled(fetches kgo.Fetches) bool {
 	return failed
 }
 
-// take enters the records in the ledger and returns the attempts to run, in room
+// take enters the records in the tracker and returns the attempts to run, in room
 // that it uses again.
 func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
 	if fetches.Empty() {
@@ -157,7 +157,7 @@ func (c *consumer) take(fetches kgo.Fetches) []*Attempt {
 			all = append(all, c.decode(r))
 		}
 	})
-	l := c.worker.ledger
+	l := c.worker.tracker
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out, next := all[:0], 0
@@ -266,6 +266,6 @@ func (c *consumer) hand(ctx context.Context, attempts []*Attempt, full *time.Tim
 
 // abandon hands back an attempt that no slot began.
 func (t *Worker) abandon(a *Attempt) {
-	t.ledger.handBack(a)
+	t.tracker.handBack(a)
 	t.end(a, events.TaskOutcome{Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name}, time.Now())
 }

@@ -53,5 +53,5 @@ func (t *Worker) cancelled(r *kgo.Record) {
 	if r.Timestamp.Before(at) { // a stamp that is ahead would let older cancellations be forgotten
 		at = r.Timestamp
 	}
-	t.ledger.cancel(k, cause, at)
+	t.tracker.cancel(k, cause, at)
 }

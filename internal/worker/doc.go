@@ -4,7 +4,7 @@
 //
 // An attempt's way through a Worker, with the one place that does each step:
 //
-//  1. consumer.poll    polls records and enters them in the ledger as taken;
+//  1. consumer.poll    polls records and enters them in the tracker as taken;
 //     a token that was taken lately is dropped (E2)
 //  2. consumer.hand    offers them to the slots; until these have taken all of
 //     them nothing is polled, and after a while without a free slot fetching is
@@ -13,7 +13,7 @@
 //  4. Worker.sweep      an attempt that outlives the grace is notified, then
 //     heartbeats guard it
 //  5. Worker.end        produces the outcome to the workflow's inbox partition
-//  6. ledger.settle    once the outcome, or a notification, is acknowledged the
+//  6. tracker.settle   once the outcome, or a notification, is acknowledged the
 //     record's place in its log is done
 //  7. consumer.commit  commits, per partition, up to the lowest place that is
 //     not done (E3)
@@ -23,6 +23,6 @@
 // were either finished or are notified, and the planner sees their heartbeats
 // stop. Nothing else is durable here.
 //
-// One mutex, the ledger's, guards what is shared between the goroutines; every
+// One mutex, the tracker's, guards what is shared between the goroutines; every
 // hold is short and none waits for I/O.
 package worker

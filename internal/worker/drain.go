@@ -34,7 +34,7 @@ func (t *Worker) drain(polls *sync.WaitGroup) error {
 		close(finished)
 	}()
 	if !within(finished, t.config.DrainLimit) {
-		t.ledger.cancelAll(ErrDrained)
+		t.tracker.cancelAll(ErrDrained)
 		if !within(finished, obeyWait) {
 			t.handBack()
 		}
@@ -61,7 +61,7 @@ func (c *consumer) leave(ctx context.Context) {
 // have begun, so whether they had effects is unknown.
 func (t *Worker) handBack() {
 	now := time.Now()
-	for _, a := range t.ledger.running(now) {
+	for _, a := range t.tracker.running(now) {
 		t.log.Warn("an attempt does not end; it is handed back", "task", a.Spec.Task, "workflow", a.Workflow)
 		t.end(a, events.TaskOutcome{
 			Token: a.Spec.Token, Outcome: events.OutcomeAbandoned, Executor: t.config.Name,

@@ -15,7 +15,7 @@ var errExited = &TaskError{Type: events.ErrorPanic, Message: "the task ended its
 // execute runs an attempt in the calling slot and reports its end.
 func (t *Worker) execute(a *Attempt) {
 	now := time.Now()
-	if !t.ledger.begin(t.base, a, now) {
+	if !t.tracker.begin(t.base, a, now) {
 		return
 	}
 	a.pool.busy.Add(1)

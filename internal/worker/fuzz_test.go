@@ -29,7 +29,7 @@ func FuzzRecords(f *testing.F) {
 	tk, log := without(f, 1) // takes long to make
 	c := tk.consumers[0]
 	f.Fuzz(func(t *testing.T, key, value, control []byte, at int64) {
-		tk.ledger, c.partitions, log.reports = newLedger(1), map[int32]*partition{}, nil
+		tk.tracker, c.partitions, log.reports = newTracker(1), map[int32]*partition{}, nil
 		c.assign([]int32{0}, nil)
 		tk.cancelled(&kgo.Record{Value: control, Timestamp: time.UnixMilli(at)})
 		record := func(offset int64) *kgo.Record {
@@ -43,8 +43,8 @@ func FuzzRecords(f *testing.F) {
 		for range c.take(fetchOf(record(2))) {
 			t.Error("it is taken again")
 		}
-		if done := c.partitions[0].done.Offset; done != 3 || len(tk.ledger.open) != 0 {
-			t.Errorf("done up to %d of 3, %d attempts are open", done, len(tk.ledger.open))
+		if done := c.partitions[0].done.Offset; done != 3 || len(tk.tracker.open) != 0 {
+			t.Errorf("done up to %d of 3, %d attempts are open", done, len(tk.tracker.open))
 		}
 	})
 }

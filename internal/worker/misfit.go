@@ -26,7 +26,7 @@ func (t *Worker) misfit(r *report) {
 	r.misfits++
 	limit := int(t.config.Kafka.Limits.Of(t.inbox, t.mostInbox))
 	if kafka.BatchBytes(&r.record) > limit || r.misfits > mostMisfits {
-		t.ledger.reported(len(r.room))
+		t.tracker.reported(len(r.room))
 		t.refused(r, limit)
 		return
 	}

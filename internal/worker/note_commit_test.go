@@ -14,7 +14,7 @@ import (
 // with them the offsets.
 func TestANoteThatABrokerRefusesIsShortened(t *testing.T) {
 	const limit = 100
-	tk := &Worker{ledger: newLedger(1), log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	tk := &Worker{tracker: newTracker(1), log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	p := &partition{}
 	c := &consumer{worker: tk, topic: "tasks", mostNote: mostNote, partitions: map[int32]*partition{0: p}}
 	for offset := range int64(2000) {

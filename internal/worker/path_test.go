@@ -45,7 +45,7 @@ func BenchmarkPath(b *testing.B) {
 		log.acknowledge()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pathBatch), "ns/attempt")
-	if open := len(tk.ledger.open); open > 0 {
+	if open := len(tk.tracker.open); open > 0 {
 		b.Errorf("%d attempts are open", open)
 	}
 	p.close()

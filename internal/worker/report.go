@@ -126,7 +126,7 @@ func (t *Worker) send(r *report, a *Attempt, m events.InboxMessage, now time.Tim
 	r.room = wire.Append(append(r.room[:0], a.Workflow...), &r.inbox)
 	r.record = *kafka.Keyed(t.inbox, r.room[:key:key], r.room[key:], kafka.InboxFormat...)
 	r.record.Timestamp = now
-	t.ledger.report(len(r.room))
+	t.tracker.report(len(r.room))
 	t.produce(t.base, &r.record, r.promise)
 }
 
@@ -135,7 +135,7 @@ func (r *report) produced(_ *kgo.Record, err error) {
 	t := r.attempt.pool.worker
 	switch {
 	case err == nil:
-		t.ledger.reported(len(r.room))
+		t.tracker.reported(len(r.room))
 		t.acknowledged(r.attempt, r.inbox.Message)
 		r.recycle()
 	case kafka.IsTooLarge(err):
@@ -152,12 +152,12 @@ func (r *report) produced(_ *kgo.Record, err error) {
 func (t *Worker) acknowledged(a *Attempt, m events.InboxMessage) {
 	switch m := m.(type) {
 	case *events.TaskOutcome:
-		t.ledger.settle(a)
+		t.tracker.settle(a)
 	case *events.TaskNotified:
 		if m.Detached {
-			t.ledger.settle(a)
+			t.tracker.settle(a)
 		} else {
-			t.ledger.release(a)
+			t.tracker.release(a)
 		}
 	case *events.TaskHeartbeat:
 	}

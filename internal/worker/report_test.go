@@ -85,7 +85,7 @@ func TestAResultThatNoRecordHoldsIsAFailure(t *testing.T) {
 	}
 	// Not even that one fits: the attempt goes on without it.
 	second.promise(second.record, kerr.MessageTooLarge)
-	if len(log.reports) > 0 || !tk.ledger.recent.has(key{'7'}, time.Now()) {
+	if len(log.reports) > 0 || !tk.tracker.recent.has(key{'7'}, time.Now()) {
 		t.Error("the attempt is not settled")
 	}
 }

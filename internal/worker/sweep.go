@@ -22,7 +22,7 @@ func (t *Worker) sweep(ctx context.Context) {
 	resend := time.Now()
 	for {
 		now := time.Now()
-		for _, a := range t.ledger.running(now) {
+		for _, a := range t.tracker.running(now) {
 			t.attend(a, now)
 		}
 		if now.Sub(resend) >= resendEvery {
@@ -37,11 +37,11 @@ func (t *Worker) sweep(ctx context.Context) {
 
 // rest waits for the next tick, and while no attempt is open for the next one.
 func (t *Worker) rest(ctx context.Context, tick *time.Ticker) bool {
-	if t.ledger.idle() {
+	if t.tracker.idle() {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-t.ledger.awake:
+		case <-t.tracker.awake:
 		}
 	}
 	select {
@@ -69,7 +69,7 @@ func (t *Worker) attend(a *Attempt, now time.Time) {
 
 func (t *Worker) resend(now time.Time) {
 	for _, r := range t.unproduced.take() {
-		t.ledger.reported(len(r.room))
+		t.tracker.reported(len(r.room))
 		again := newReport()
 		again.misfits = r.misfits
 		t.send(again, r.attempt, r.inbox.Message, now)

@@ -61,7 +61,7 @@ type Worker struct {
 	inbox  string // the topic of reports
 	log    *slog.Logger
 
-	ledger    *ledger
+	tracker   *tracker
 	pools     []*pool
 	consumers []*consumer
 	producer  *kgo.Client                                                  // of reports
@@ -96,7 +96,7 @@ func New(c Config) (*Worker, error) {
 		t.pools = append(t.pools, newPool(t, p))
 		slots += p.Slots
 	}
-	t.ledger = newLedger(slots)
+	t.tracker = newTracker(slots)
 	for _, p := range t.pools {
 		for _, q := range p.Queues {
 			t.consumers = append(t.consumers, newConsumer(t, p, q))

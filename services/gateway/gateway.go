@@ -31,8 +31,8 @@ const (
 	// openTimeout bounds what has to be read before the gateway serves.
 	openTimeout = time.Minute
 
-	// drainTimeout is how long requests may finish when the gateway stops.
-	drainTimeout = 10 * time.Second
+	// stopGrace is how long requests may finish when the gateway stops.
+	stopGrace = 10 * time.Second
 )
 
 // Gateway serves HTTP. Close it.
@@ -184,7 +184,7 @@ func Run(ctx context.Context, cfg Config, ln net.Listener, ready func(net.Addr))
 	stop := context.AfterFunc(ctx, g.endStreams)
 	defer stop()
 	ready(ln.Addr())
-	err = service.ServeHTTP(ctx, served, g.handler, drainTimeout, g.logger)
+	err = service.ServeHTTP(ctx, served, g.handler, stopGrace, g.logger)
 	return errors.Join(err, g.Close())
 }
 

@@ -33,9 +33,9 @@ func (w *world) audit() occurred {
 	}
 	w.auditCommands(ctx, ours, others, journals)
 	for _, records := range journals {
-		w.must(workload.CheckJournal(w.plan, w.ledger, w.faults.steady(), nil, records))
+		w.must(workload.CheckJournal(w.plan, w.memory, w.faults.steady(), nil, records))
 	}
-	w.must(w.ledger.Complaints())
+	w.must(w.memory.Complaints())
 	w.auditCalls(ours, journals)
 	covered := w.covered(journals)
 	w.mu.Lock()

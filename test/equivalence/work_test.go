@@ -13,7 +13,7 @@ import (
 var errTemporary = errors.New("it may work the next time")
 
 // work is the one task: it finds its component and does what that one does.
-func work(p *workload.Plan, l *workload.Ledger, executor string) worker.HandlerFunc {
+func work(p *workload.Plan, l *workload.TaskMemory, executor string) worker.HandlerFunc {
 	return func(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
 		c := p.Component(a.Workflow, a.Spec.Component)
 		before, err := l.Begin(a.Workflow, &a.Spec, executor)

@@ -33,7 +33,7 @@ func (w *world) worker(slot, number int, f *fate) (again bool) {
 		Heartbeat: 3 * time.Second, DrainLimit: time.Second,
 		Pools: []worker.Pool{{
 			Queues: []string{topics.DefaultQueue, "orders"}, Slots: w.plan.Slots,
-			Lookup: func(string) (worker.Handler, bool) { return work(w.plan, w.ledger, name), true },
+			Lookup: func(string) (worker.Handler, bool) { return work(w.plan, w.memory, name), true },
 		}},
 	}
 	c.Kafka.Dialer = wire.DialContext

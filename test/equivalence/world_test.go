@@ -35,7 +35,7 @@ type world struct {
 	expiring sync.Mutex
 
 	strangers *strangers // nil: there are none
-	ledger    *workload.Ledger
+	memory    *workload.TaskMemory
 	logger    *slog.Logger
 	began     time.Time
 
@@ -56,7 +56,7 @@ type world struct {
 func newWorld(t *testing.T, p *workload.Plan) *world {
 	t.Helper()
 	w := &world{
-		t: t, plan: p, ledger: workload.NewLedger(), chaos: make(chan struct{}), over: make(chan struct{}), began: time.Now(),
+		t: t, plan: p, memory: workload.NewTaskMemory(), chaos: make(chan struct{}), over: make(chan struct{}), began: time.Now(),
 		faulted: map[string]int{},
 		logger:  slog.New(slog.DiscardHandler),
 	}

@@ -31,11 +31,11 @@ func (w *world) auditJournals(journals [][]*events.Record) {
 		}
 		w.auditClocks(int32(p), records)
 		w.auditClients(int32(p), records)
-		if err := workload.CheckJournal(w.plan, w.ledger, false, w.reports(int32(p)), planned); err != nil {
+		if err := workload.CheckJournal(w.plan, w.memory, false, w.reports(int32(p)), planned); err != nil {
 			w.failAbout(ofPartition(int32(p)), "journal: %w", err)
 		}
 	}
-	if err := w.ledger.Complaints(); err != nil {
+	if err := w.memory.Complaints(); err != nil {
 		w.fail("tasks: %w", err)
 	}
 	w.auditDecisions(decided)

@@ -201,7 +201,7 @@ func (t *worker) begin(e *execution) {
 		return
 	}
 	c := t.w.plan.Component(e.workflow, e.task.Component)
-	before, err := t.w.ledger.Begin(e.workflow, e.task, t.name)
+	before, err := t.w.memory.Begin(e.workflow, e.task, t.name)
 	if c == nil || err != nil {
 		t.w.failAbout(t.w.workflow(e.workflow), "attempt of %q, component %q: %v", e.workflow, e.task.Component, err)
 		return

@@ -32,7 +32,7 @@ type world struct {
 	c      *cluster
 	rng    *rand.Rand // of the scheduler's choices
 	logger *slog.Logger
-	ledger *workload.Ledger
+	memory *workload.TaskMemory
 	shared *store.Shared
 	stats  loop.Stats
 	began  time.Time
@@ -130,7 +130,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, ledger: workload.NewLedger(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
+	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, memory: workload.NewTaskMemory(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
 	if w.logger == nil {
 		w.logger = discard
 	}

@@ -58,5 +58,5 @@ func (s *Service) serveHTTP(ctx context.Context, ready func()) error {
 		}
 	}
 	ready()
-	return service.ServeHTTP(ctx, ln, s.handler(), drainTimeout, s.logger)
+	return service.ServeHTTP(ctx, ln, s.handler(), stopGrace, s.logger)
 }

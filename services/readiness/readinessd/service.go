@@ -34,7 +34,7 @@ const (
 	// refreshEvery is how often the group's offsets are asked for.
 	refreshEvery = 5 * time.Second
 
-	drainTimeout = 5 * time.Second
+	stopGrace = 5 * time.Second
 )
 
 // Service is the running service.
@@ -61,7 +61,7 @@ func Run(ctx context.Context, cfg Config, ready func()) error {
 		return fmt.Errorf("readiness: %w", err)
 	}
 	defer s.close()
-	group := service.Group{Logger: s.logger, StopTimeout: 2 * drainTimeout}
+	group := service.Group{Logger: s.logger, StopTimeout: 2 * stopGrace}
 	group.Add("readiness records", s.follow)
 	group.Add("readiness lag", s.watchLag)
 	group.Add("readiness unread", s.watchUnread)

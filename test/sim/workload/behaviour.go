@@ -35,8 +35,8 @@ func (c *Component) task() string {
 	return "work"
 }
 
-// Ledger is what the tasks of a deployment remember, as the outside world does.
-type Ledger struct {
+// TaskMemory is what the tasks of a deployment remember, as the outside world does.
+type TaskMemory struct {
 	mu   sync.Mutex
 	runs map[string]int                // executions by runnable
 	ran  map[attemptID]map[string]bool // who executed an attempt
@@ -50,13 +50,13 @@ type attemptID struct {
 	attempt  uint32
 }
 
-// NewLedger is the memory of tasks that have not run yet.
-func NewLedger() *Ledger {
-	return &Ledger{runs: map[string]int{}, ran: map[attemptID]map[string]bool{}}
+// NewTaskMemory is the memory of tasks that have not run yet.
+func NewTaskMemory() *TaskMemory {
+	return &TaskMemory{runs: map[string]int{}, ran: map[attemptID]map[string]bool{}}
 }
 
 // Begin counts an execution and says how many there were before.
-func (l *Ledger) Begin(workflow string, task *events.Task, executor string) (before int, err error) {
+func (l *TaskMemory) Begin(workflow string, task *events.Task, executor string) (before int, err error) {
 	t, err := events.PeekToken(task.Token)
 	if err != nil {
 		return 0, err
@@ -77,21 +77,21 @@ func (l *Ledger) Begin(workflow string, task *events.Task, executor string) (bef
 }
 
 // Complaints are what tasks saw that none may ever see.
-func (l *Ledger) Complaints() error {
+func (l *TaskMemory) Complaints() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Join(l.bad...)
 }
 
 // Complain notes what no task may ever see.
-func (l *Ledger) Complain(err error) {
+func (l *TaskMemory) Complain(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bad = append(l.bad, err)
 }
 
 // Executed reports whether an executor, or with "" anybody, ran an attempt.
-func (l *Ledger) Executed(id attemptID, executor string) bool {
+func (l *TaskMemory) Executed(id attemptID, executor string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ran[id][executor] || executor == "" && len(l.ran[id]) > 0

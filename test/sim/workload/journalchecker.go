@@ -16,7 +16,7 @@ import (
 // what a runnable and a workflow may do (properties 5 and 6).
 type journalChecker struct {
 	Plan   *Plan
-	ledger *Ledger
+	memory *TaskMemory
 	steady bool // workers and clocks: nothing is lost, nothing runs out of time that does not hang
 	told   Reports
 	runs   map[string]*run
@@ -71,8 +71,8 @@ func (r Reports) Note(token []byte, at int64) {
 // CheckJournal holds the records of a partition against the plan. steady: no
 // worker was ever disturbed, and no clock ran ahead of the workers' work. told are
 // the outcomes that no timeout may overtake, as far as they are known.
-func CheckJournal(p *Plan, l *Ledger, steady bool, told Reports, records []*events.Record) error {
-	c := &journalChecker{Plan: p, ledger: l, steady: steady, told: told, runs: map[string]*run{}}
+func CheckJournal(p *Plan, l *TaskMemory, steady bool, told Reports, records []*events.Record) error {
+	c := &journalChecker{Plan: p, memory: l, steady: steady, told: told, runs: map[string]*run{}}
 	for _, rec := range records {
 		if rec.Time < c.time {
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
@@ -287,7 +287,7 @@ func (c *journalChecker) Executed(rec *events.Record, r *run, id events.Runnable
 	if a.Component.Acts.External {
 		return
 	}
-	if !c.ledger.Executed(attemptID{rec.Workflow, r.ID, id, a.last}, executor) {
+	if !c.memory.Executed(attemptID{rec.Workflow, r.ID, id, a.last}, executor) {
 		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", a.last, id, executor)
 	}
 }

@@ -60,11 +60,11 @@ func TestPoliciesAreHeldAgainstTheRules(t *testing.T) {
 		second := s.first
 		second.Attempt++
 		id := events.Position{Epoch: 1, Seq: 1}
-		ledger := NewLedger()
+		memory := NewTaskMemory()
 		for attempt := range uint32(2) {
-			ledger.ran[attemptID{"w", id, 1, attempt + 1}] = map[string]bool{"t": true}
+			memory.ran[attemptID{"w", id, 1, attempt + 1}] = map[string]bool{"t": true}
 		}
-		err := CheckJournal(plan, ledger, false, nil, []*events.Record{{Workflow: "w", Position: id, Time: 1000, Events: []events.Event{
+		err := CheckJournal(plan, memory, false, nil, []*events.Record{{Workflow: "w", Position: id, Time: 1000, Events: []events.Event{
 			&s.started, &s.accepted, &s.ready, &s.first, &s.failed, &s.retry, &second,
 			&events.RunnableCompleted{Runnable: 1, Executor: "t"}, &events.InputSettled{Scope: 1},
 		}}})

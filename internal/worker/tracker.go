@@ -33,8 +33,8 @@ const (
 	maxReporting = 64 << 20
 )
 
-// ledger knows which attempts a Worker has.
-type ledger struct {
+// tracker knows which attempts a Worker has.
+type tracker struct {
 	mu        sync.Mutex
 	now       time.Time        // the latest that it was told: while any are open, a sweep ago at most
 	open      map[key]*Attempt // taken and not settled
@@ -46,8 +46,8 @@ type ledger struct {
 	reporting atomic.Int64     // bytes of reports that are not acknowledged
 }
 
-func newLedger(slots int) *ledger {
-	return &ledger{
+func newTracker(slots int) *tracker {
+	return &tracker{
 		now:       time.Now(),
 		open:      map[key]*Attempt{},
 		recent:    newWindow(settledFor, recentMax),
@@ -61,7 +61,7 @@ func newLedger(slots int) *ledger {
 // take enters the attempt of the record at a place; the caller holds mu. It
 // returns false when nothing is to be done for it: its token was
 // taken before, and the record's place is done together with the first.
-func (l *ledger) take(a *Attempt, at place, now time.Time) bool {
+func (l *tracker) take(a *Attempt, at place, now time.Time) bool {
 	l.clock(now)
 	if first := l.open[a.key]; first != nil {
 		if first.released {
@@ -89,7 +89,7 @@ func (l *ledger) take(a *Attempt, at place, now time.Time) bool {
 
 // begin gives the attempt to a slot. It returns false when no slot shall run it:
 // every partition it came from has moved before it began.
-func (l *ledger) begin(base context.Context, a *Attempt, now time.Time) bool {
+func (l *tracker) begin(base context.Context, a *Attempt, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock(now)
@@ -116,7 +116,7 @@ func (a *Attempt) moved() bool {
 
 // release notes that an outcome or notification of a is acknowledged: nothing
 // of a needs redelivery (E3).
-func (l *ledger) release(a *Attempt) {
+func (l *tracker) release(a *Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.release()
@@ -133,7 +133,7 @@ func (a *Attempt) release() {
 }
 
 // settle releases a and forgets it but for its token.
-func (l *ledger) settle(a *Attempt) {
+func (l *tracker) settle(a *Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.release()
@@ -142,21 +142,21 @@ func (l *ledger) settle(a *Attempt) {
 }
 
 // clock tells the time; the caller holds mu.
-func (l *ledger) clock(now time.Time) {
+func (l *tracker) clock(now time.Time) {
 	if now.After(l.now) {
 		l.now = now
 	}
 }
 
-func (l *ledger) remove(a *Attempt) {
+func (l *tracker) remove(a *Attempt) {
 	delete(l.open, a.key)
 	if len(l.open) == l.limit-1 {
 		signal(l.room)
 	}
 }
 
-// waitRoom waits until the ledger may take more; false when ctx ends first.
-func (l *ledger) waitRoom(ctx context.Context) bool {
+// waitRoom waits until the tracker may take more; false when ctx ends first.
+func (l *tracker) waitRoom(ctx context.Context) bool {
 	for l.full() {
 		select {
 		case <-ctx.Done():
@@ -171,24 +171,24 @@ func (l *ledger) waitRoom(ctx context.Context) bool {
 	return true
 }
 
-func (l *ledger) full() bool {
+func (l *tracker) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open) >= l.limit || l.reporting.Load() >= maxReporting
 }
 
 // report counts the bytes of a report that is on its way.
-func (l *ledger) report(bytes int) { l.reporting.Add(int64(bytes)) }
+func (l *tracker) report(bytes int) { l.reporting.Add(int64(bytes)) }
 
 // reported takes them back: it is acknowledged, or given up.
-func (l *ledger) reported(bytes int) {
+func (l *tracker) reported(bytes int) {
 	if left := l.reporting.Add(-int64(bytes)); left < maxReporting && left+int64(bytes) >= maxReporting {
 		signal(l.room)
 	}
 }
 
 // cancel stops the attempt of a token, or notes that it is not to begin.
-func (l *ledger) cancel(k key, cause error, now time.Time) {
+func (l *tracker) cancel(k key, cause error, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.open[k]
@@ -200,7 +200,7 @@ func (l *ledger) cancel(k key, cause error, now time.Time) {
 }
 
 // cancelAll stops everything that is still running.
-func (l *ledger) cancelAll(cause error) {
+func (l *tracker) cancelAll(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.open {
@@ -219,7 +219,7 @@ func (a *Attempt) stop(cause error) {
 }
 
 // running are the attempts that have begun and are not settled by now.
-func (l *ledger) running(now time.Time) []*Attempt {
+func (l *tracker) running(now time.Time) []*Attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock(now)
@@ -243,14 +243,14 @@ func signal(c chan struct{}) {
 }
 
 // idle reports whether nothing is open.
-func (l *ledger) idle() bool {
+func (l *tracker) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open) == 0
 }
 
 // handBack notes that no slot will begin the attempt.
-func (l *ledger) handBack(a *Attempt) {
+func (l *tracker) handBack(a *Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.handed = true
@@ -258,7 +258,7 @@ func (l *ledger) handBack(a *Attempt) {
 
 // unreleasedOf are the attempts of a consumer's partitions that have begun, or
 // were handed back, and are not released.
-func (l *ledger) unreleasedOf(c *consumer, numbers []int32) []*Attempt {
+func (l *tracker) unreleasedOf(c *consumer, numbers []int32) []*Attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	moving := map[*partition]bool{}
@@ -275,11 +275,11 @@ func (l *ledger) unreleasedOf(c *consumer, numbers []int32) []*Attempt {
 }
 
 // released reports whether all of the attempts are.
-func (l *ledger) released(attempts []*Attempt) bool {
+func (l *tracker) released(attempts []*Attempt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range attempts {
-		if !a.ledgerState.released {
+		if !a.trackerState.released {
 			return false
 		}
 	}
