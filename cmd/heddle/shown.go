@@ -9,7 +9,7 @@ import (
 
 // shown is a text as a person may read it on one line of a terminal: what others
 // wrote may hold newlines that make up lines, escape sequences that a terminal
-// obeys, and marks that turn the order of letters around. JSON output is as it is.
+// obeys, and characters that turn the order of letters around. JSON output is as it is.
 func shown[T ~string](text T) string {
 	s := string(text)
 	if plain(s) {

@@ -25,7 +25,7 @@ type Offsets interface {
 	ListOffsetsAfterMilli(ctx context.Context, ms int64, topics ...string) (kadm.ListedOffsets, error)
 }
 
-// Log reads the partitions that it is given, committed records and the marks of
+// Log reads the partitions that it is given, committed records and the control records of
 // transactions; a *kgo.Client of kafka.NewLogReader does.
 type Log interface {
 	AddConsumePartitions(partitions map[string]map[int32]kgo.Offset)

@@ -196,13 +196,13 @@ func (c *checkpointer) wrote(p *loop.Processor, j *job, err error) bool {
 		c.failed(p, j, err)
 		return false
 	}
-	c.redos = j.redos.written(j.marked)
+	c.redos = j.redos.written(j.withMarker)
 	j.room.reset() // all are answered; after a failure the client may still have some
 	if c.r.host.Flaws.LateRenewal.On() && !j.ended() {
 		return true
 	}
 	p.Fail(j.snap.Wrote(j.owners))
-	if j.marked {
+	if j.withMarker {
 		c.floor, c.said = j.marker.ReplayFrom, j.said
 		if !j.marker.Bare {
 			c.told = j.marker.needs()
@@ -351,9 +351,9 @@ func (c *checkpointer) failed(p *loop.Processor, j *job, err error) {
 
 // remember notes the checkpoint in the store, for the next process on it.
 func (c *checkpointer) remember(p *loop.Processor, j *job) {
-	m := c.r.store.Marks()
+	m := c.r.store.Metadata()
 	m.Extra = encodeMarker(&j.marker)
-	p.Fail(c.r.store.SetMarks(m))
+	p.Fail(c.r.store.SetMetadata(m))
 	if now := time.Now(); now.Sub(c.flushed) >= flushEvery {
 		c.flushed = now
 		p.Fail(c.r.store.Flush())

@@ -30,18 +30,18 @@ type job struct {
 	all    bool
 	marker marker // of every part, but for what the parts before and after it mean
 
-	lease    runtime.Lease  // as the part at hand renews it
-	until    time.Time      // when the part at hand gives its positions up; zero: never
-	record   runtime.Record // that the part at hand publishes
-	told     int64          // what was committed of the journal before, or nowhere
-	floor    journal.Mark   // what was committed as replay-from already
-	redos    redoLogs       // as they are with the part at hand
-	redo     *store.RedoLog // of the owner whose rows are given in pieces; nil: of none
-	whole    bool           // all of redo is in the changelog, and counts
-	owners   int            // of the snapshot, whose rows are at their keys with the part at hand
-	marked   bool           // the part at hand has a marker
-	finished bool           // all parts are written
-	said     []byte         // the marker that was committed last, where all that it says may go without saying
+	lease      runtime.Lease  // as the part at hand renews it
+	until      time.Time      // when the part at hand gives its positions up; zero: never
+	record     runtime.Record // that the part at hand publishes
+	told       int64          // what was committed of the journal before, or nowhere
+	floor      journal.Mark   // what was committed as replay-from already
+	redos      redoLogs       // as they are with the part at hand
+	redo       *store.RedoLog // of the owner whose rows are given in pieces; nil: of none
+	whole      bool           // all of redo is in the changelog, and counts
+	owners     int            // of the snapshot, whose rows are at their keys with the part at hand
+	withMarker bool           // the part at hand has a marker
+	finished   bool           // all parts are written
+	said       []byte         // the marker that was committed last, where all that it says may go without saying
 
 	room  recordRoom
 	bytes int
@@ -91,7 +91,7 @@ func (j *job) toRedoLog(ctx context.Context, part store.Part) error {
 	}
 	records := j.chunks(part.Rows)
 	if !part.Ends {
-		return j.transact(ctx, records, unmarked)
+		return j.transact(ctx, records, noMarker)
 	}
 	j.redos.end(j.redo.Owner)
 	j.redos.counts = append(j.redos.counts[:len(j.redos.counts):len(j.redos.counts)], *j.redo)
@@ -127,7 +127,7 @@ func (j *job) rowsOf(part store.Part) []*kgo.Record {
 }
 
 // unmarked says that a part has no marker: what it writes means nothing yet.
-const unmarked = -1
+const noMarker = -1
 
 // transact writes one part: records, lease, and, if the state of so many owners is
 // in the changelog with it, the marker that says so and the committed positions. What
@@ -135,13 +135,13 @@ const unmarked = -1
 // writes nothing else.
 func (j *job) transact(ctx context.Context, records []*kgo.Record, owners int) error {
 	h := j.r.host
-	j.marked = owners != unmarked
+	j.withMarker = owners != noMarker
 	var commit *kafka.Commit
-	if j.marked {
-		commit = j.mark(owners, len(records) > 0)
+	if j.withMarker {
+		commit = j.addMarker(owners, len(records) > 0)
 	}
-	records = append(records, j.redos.tombstones(h.names.State(), j.r.o.p, j.marked)...)
-	if j.marked {
+	records = append(records, j.redos.tombstones(h.names.State(), j.r.o.p, j.withMarker)...)
+	if j.withMarker {
 		records = append(records, kafka.Placed(h.names.State(), j.r.o.p, markerKey.Append(nil), j.said, kafka.StateFormat...))
 	}
 	record, err := json.Marshal(j.published(commit))
@@ -160,13 +160,13 @@ func (j *job) transact(ctx context.Context, records []*kgo.Record, owners int) e
 
 // mark makes the marker of a part, and the positions that are committed with it. A part
 // without rows has none if there is nothing new to say.
-func (j *job) mark(owners int, rows bool) *kafka.Commit {
+func (j *job) addMarker(owners int, rows bool) *kafka.Commit {
 	j.marker.ReplayFrom = j.replayFrom(owners)
 	j.marker.Redos = j.redos.counts
 	commit := j.commit()
 	said := encodeMarker(&j.marker)
 	if !rows && bytes.Equal(said, j.said) {
-		j.marked = false
+		j.withMarker = false
 		return nil
 	}
 	j.said = said
@@ -190,7 +190,7 @@ func (j *job) ended() bool { return j.redo == nil && j.owners == j.snap.Owners()
 // one at hand nobody knows what is there.
 func (j *job) abandoned(known redoLogs) redoLogs {
 	if j.redo != nil && !j.whole {
-		known.spent = append(known.spent[:len(known.spent):len(known.spent)], spentLog{*j.redo, j.marked})
+		known.spent = append(known.spent[:len(known.spent):len(known.spent)], spentLog{*j.redo, j.withMarker})
 	}
 	return known
 }

@@ -122,7 +122,7 @@ func (r *tenure) warn(what, found string) {
 }
 
 // committed is the cursor that a group has committed. Nothing of a transaction is
-// pending, as the fence has ended those of older owners; only its marks may still be
+// pending, as the fence has ended those of older owners; only its control records may still be
 // on their way, and are waited for. A coordinator that is away does not hold a
 // recovery up for long.
 func (r *tenure) committed(ctx context.Context, group string) (cursor, error) {

@@ -118,10 +118,10 @@ func (r *rig) mustBeFold(p int32) {
 	s, err := store.Open(store.Options{Dir: dir, FS: r.fs})
 	r.must(err)
 	live := r.rowsOf(s)
-	marks := s.Marks()
+	metadata := s.Metadata()
 	r.must(s.Close())
-	applied := marks.Applied.Position
-	if applied.Before(marks.Guard.Position) { // what was replayed after a restore is not on the disk (C1)
+	applied := metadata.Applied.Position
+	if applied.Before(metadata.Guard.Position) { // what was replayed after a restore is not on the disk (C1)
 		return
 	}
 	folded, originals := r.fold(p, applied)

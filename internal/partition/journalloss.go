@@ -38,7 +38,7 @@ func (r *tenure) outlived(ctx context.Context) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if newest != nil && newest.Applied.Position.Epoch > r.store.Marks().Applied.Position.Epoch {
+	if newest != nil && newest.Applied.Position.Epoch > r.store.Metadata().Applied.Position.Epoch {
 		return "the journal that it rests on was given up", nil
 	}
 	return "", r.journalLoss(r.span.End, r.known, fmt.Sprintf("ends at offset %d, before offset %d that the store of this planner holds", r.span.End, r.known-1))
@@ -119,7 +119,7 @@ func (r *tenure) storedEpoch() uint64 {
 	if r.store == nil {
 		return 0
 	}
-	return r.store.Marks().Applied.Position.Epoch
+	return r.store.Metadata().Applied.Position.Epoch
 }
 
 // lastLease is the epoch of the lease that was published last. While that lasts the
@@ -183,9 +183,9 @@ func (r *tenure) agrees() error {
 
 // throwAway makes the next tenure restore its store from the changelog.
 func (r *tenure) throwAway() error {
-	m := r.store.Marks()
+	m := r.store.Metadata()
 	m.Complete = false
-	if err := r.store.SetMarks(m); err != nil {
+	if err := r.store.SetMetadata(m); err != nil {
 		return err
 	}
 	return errGivenUp

@@ -124,7 +124,7 @@ func (r *rig) format(p int32, version uint64) {
 	r.t.Helper()
 	db, err := pebble.Open(fmt.Sprintf("a-%d", p), &pebble.Options{FS: r.fs, Logger: quiet{}})
 	r.must(err)
-	r.must(db.Set(rows.Key{Table: rows.Mark, A: 3}.Append(nil), wire.Marshal(&formatRow{version}), nil))
+	r.must(db.Set(rows.Key{Table: rows.Metadata, A: 3}.Append(nil), wire.Marshal(&formatRow{version}), nil))
 	r.must(errors.Join(db.Flush(), db.Close()))
 }
 

@@ -99,7 +99,7 @@ func (r *cursorRow) Fields(c *wire.Codec) {
 }
 
 // markerKey is the marker's place in the changelog; no store has a row there.
-var markerKey = rows.Key{Table: rows.Mark, A: 255}
+var markerKey = rows.Key{Table: rows.Metadata, A: 255}
 
 func decodeMarker(b []byte) (*marker, error) {
 	m := &marker{}

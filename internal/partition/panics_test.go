@@ -121,7 +121,7 @@ func TestStrayKeysOfTheChangelogAreSkipped(t *testing.T) {
 		}
 		a.leave()
 		r.forgetIn("a", p)
-		for _, key := range []string{"no key of a row", string(rows.Key{Table: rows.Mark, A: 1}.Append(nil))} {
+		for _, key := range []string{"no key of a row", string(rows.Key{Table: rows.Metadata, A: 1}.Append(nil))} {
 			k := kafka.Placed(r.names.State(), p, []byte(key), []byte("x"))
 			r.must(r.producer.ProduceSync(context.Background(), k).FirstErr())
 		}

@@ -97,7 +97,7 @@ func (r *tenure) load(ctx context.Context) error {
 // newProcessor makes the processor over the store as it is.
 func (r *tenure) newProcessor() {
 	h := r.host
-	m := r.store.Marks()
+	m := r.store.Metadata()
 	r.state = newStoreState(r.store, h.hot)
 	r.proc = loop.NewProcessor(loop.Config{
 		Partition: r.o.p, Partitions: h.Partitions, Applied: m.Applied, Names: h.names, Settings: h.Settings,
@@ -111,7 +111,7 @@ func (r *tenure) newProcessor() {
 // RecallTime reads the time of the last applied record: later ones are not
 // before it (J2).
 func (r *tenure) recallTime(ctx context.Context) error {
-	last := r.store.Marks().Applied
+	last := r.store.Metadata().Applied
 	if last.IsZero() || last.Offset < r.span.Start {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *tenure) replay(ctx context.Context, to int64) error {
 	if to <= r.place.Offset {
 		return nil
 	}
-	guard := r.store.Marks().Guard
+	guard := r.store.Metadata().Guard
 	b := &replayed{r: r}
 	place, err := r.journal.Read(ctx, journal.Range{Partition: r.o.p, From: r.place, To: journal.End(to), Void: r.host.Flaws.LenientReplay.On()}, func(e journal.Entry) error {
 		r.pending.Store(to - e.Mark.Offset - 1)

@@ -53,10 +53,10 @@ func (l *redoLogs) uses(area uint64) bool {
 
 // tombstones delete the chunks of logs that do not count. Of those that the newest
 // marker may name only one with a marker may be rid.
-func (l *redoLogs) tombstones(topic string, p int32, marked bool) []*kgo.Record {
+func (l *redoLogs) tombstones(topic string, p int32, withMarker bool) []*kgo.Record {
 	var all []*kgo.Record
 	for _, s := range l.spent {
-		if s.doubtful && !marked {
+		if s.doubtful && !withMarker {
 			continue
 		}
 		for n := range s.Chunks {
@@ -67,8 +67,8 @@ func (l *redoLogs) tombstones(topic string, p int32, marked bool) []*kgo.Record 
 }
 
 // written are the logs once a part is known to be written.
-func (l redoLogs) written(marked bool) redoLogs {
-	l.spent = slices.DeleteFunc(slices.Clone(l.spent), func(s spentLog) bool { return marked || !s.doubtful })
+func (l redoLogs) written(withMarker bool) redoLogs {
+	l.spent = slices.DeleteFunc(slices.Clone(l.spent), func(s spentLog) bool { return withMarker || !s.doubtful })
 	return l
 }
 

@@ -33,7 +33,7 @@ func (r *tenure) openStore(ctx context.Context) error {
 		if why == "" {
 			return r.reuse(ctx)
 		}
-		if r.store.Marks().Complete { // nothing is thrown away where nothing can be restored
+		if r.store.Metadata().Complete { // nothing is thrown away where nothing can be restored
 			m, err := r.changelog(ctx, func(_, _ []byte) error { return nil })
 			if err == nil {
 				err = r.fits(m)
@@ -76,7 +76,7 @@ func needsRoom(err error) error {
 // prove reads the journal from the store's last checkpoint to its last applied
 // record: anything void, missing or different says why it is not used (O4).
 func (r *tenure) prove(ctx context.Context) (why string, err error) {
-	m := r.store.Marks()
+	m := r.store.Metadata()
 	if r.host.Flaws.AnyStore.On() && m.Complete {
 		return "", nil
 	}
@@ -107,7 +107,7 @@ func (r *tenure) prove(ctx context.Context) (why string, err error) {
 
 // kept is what the store keeps about the last checkpoint.
 func (r *tenure) kept() (*marker, error) {
-	extra := r.store.Marks().Extra
+	extra := r.store.Metadata().Extra
 	if len(extra) == 0 {
 		return &marker{}, nil
 	}
@@ -133,11 +133,11 @@ func (r *tenure) restore(ctx context.Context) error {
 	if m == nil {
 		m = &marker{Topic: r.id.journal}
 	}
-	marks := store.Marks{
+	metadata := store.Metadata{
 		Cluster: r.id.cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
 	}
-	copy(marks.Topic[:], m.Topic)
-	if err := restorer.Finish(marks, m.Redos...); err != nil {
+	copy(metadata.Topic[:], m.Topic)
+	if err := restorer.Finish(metadata, m.Redos...); err != nil {
 		return err
 	}
 	r.check.redos = chunks.logs(m.Redos)
@@ -164,12 +164,12 @@ func (r *tenure) changelog(ctx context.Context, visit func(key, value []byte) er
 		return nil, err
 	}
 	var found []byte
-	mark := markerKey.Append(nil)
+	marker := markerKey.Append(nil)
 	err = r.read.read(ctx, topic, r.o.p, s.Start, s.End, func(k *kgo.Record) error {
 		if err := kafka.CheckFormat(k, events.Version); err != nil {
 			return err
 		}
-		if bytes.Equal(k.Key, mark) {
+		if bytes.Equal(k.Key, marker) {
 			found = k.Value
 			return nil
 		}
@@ -272,7 +272,7 @@ func (r *tenure) adopt() error {
 		return err
 	}
 	r.epochs = m.Epochs
-	if m.Applied.Position == r.store.Marks().Applied.Position {
+	if m.Applied.Position == r.store.Metadata().Applied.Position {
 		r.covered = m.covered()
 	}
 	r.check.cursors, r.check.at, r.check.covered = m.Cursors, m.Applied.Position, m.covered()
@@ -288,7 +288,7 @@ func (r *tenure) saveEpochs() error {
 		return err
 	}
 	kept.Epochs = r.epochs
-	m := r.store.Marks()
+	m := r.store.Metadata()
 	m.Extra = encodeMarker(kept)
-	return r.store.SetMarks(m)
+	return r.store.SetMetadata(m)
 }

@@ -17,7 +17,7 @@ func (r *rig) empty(p int32) {
 	r.purge(r.names.Journal(), p, r.end(r.names.Journal(), p))
 }
 
-// What is checkpointed may expire, to the last record and the mark behind it: with
+// What is checkpointed may expire, to the last record and the control record behind it: with
 // the store that has it, and without any.
 func TestAJournalThatRetentionEmptiedBlocksNobody(t *testing.T) {
 	stories := map[string]struct {

@@ -348,9 +348,9 @@ func (r *rig) tamper(dir string) {
 	r.t.Helper()
 	s, err := store.Open(store.Options{Dir: dir, FS: r.fs})
 	r.must(err)
-	m := s.Marks()
+	m := s.Metadata()
 	m.Cluster = "another"
-	r.must(s.SetMarks(m))
+	r.must(s.SetMetadata(m))
 	r.must(s.Close())
 }
 

@@ -34,7 +34,7 @@ func (m *mortal) Decide(tx *rows.Tx, at events.Position, now int64, in machine.I
 }
 
 // An input at which the process ends is dead-lettered behind its second death under a
-// mark; the inputs around it count once.
+// entry; the inputs around it count once.
 func TestAnInputThatEndsTheProcessTwiceIsDeadLettered(t *testing.T) {
 	inBubble(t, func(r *rig) { r.deadLetter(t, 0) })
 }
@@ -92,7 +92,7 @@ func (r *rig) deadLetter(t *testing.T, repetitions int) {
 	}
 	defer func() { s.leave() }()
 	if deaths != 3 {
-		t.Errorf("the process died %d times, want once without a mark and twice with one", deaths)
+		t.Errorf("the process died %d times, want once without an entry and twice with one", deaths)
 	}
 	if got := r.reply(ids[1], 1); got.Refusal == nil || got.Refusal.Code != "quarantined" {
 		t.Errorf("the input was answered %+v", got)

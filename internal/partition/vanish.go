@@ -85,9 +85,9 @@ func (r *tenure) inspect(ctx context.Context, s events.Source) (events.Event, in
 	return truncated("another record is where one was read", resume)
 }
 
-// matches reports whether the record of a mark is still in its place. What cannot
+// matches reports whether the record that was read is still where it was. What cannot
 // be read any more, or was never known, is not doubted.
-func (r *tenure) matches(ctx context.Context, s events.Source, m loop.Mark, log span) (bool, error) {
+func (r *tenure) matches(ctx context.Context, s events.Source, m loop.ReadRecord, log span) (bool, error) {
 	if m.Digest == 0 || m.Offset < log.Start {
 		return true, nil
 	}
@@ -108,7 +108,7 @@ func (r *tenure) isLast(ctx context.Context, s events.Source, log span) (bool, e
 	l := r.proc.Input(s)
 	switch {
 	case l.Last == 0:
-		return r.matches(ctx, s, loop.Mark{Offset: l.Row.Next - 1, LeaderEpoch: l.Row.LeaderEpoch, Digest: l.Row.Digest}, log)
+		return r.matches(ctx, s, loop.ReadRecord{Offset: l.Row.Next - 1, LeaderEpoch: l.Row.LeaderEpoch, Digest: l.Row.Digest}, log)
 	case l.Next <= log.Start:
 		return true, nil
 	}
@@ -133,17 +133,17 @@ func (r *tenure) trimmed(ctx context.Context, s events.Source, offset int64, err
 // remembered record that is still in its place.
 func (r *tenure) divergence(ctx context.Context, s events.Source, log span) (int64, error) {
 	row := r.proc.Input(s).Row
-	marks := append(row.Older[:len(row.Older):len(row.Older)], loop.Mark{Offset: row.Next - 1, LeaderEpoch: row.LeaderEpoch, Digest: row.Digest})
-	for i := len(marks) - 1; i >= 0; i-- {
-		if marks[i].Digest == 0 || marks[i].Offset < log.Start {
+	reads := append(row.Older[:len(row.Older):len(row.Older)], loop.ReadRecord{Offset: row.Next - 1, LeaderEpoch: row.LeaderEpoch, Digest: row.Digest})
+	for i := len(reads) - 1; i >= 0; i-- {
+		if reads[i].Digest == 0 || reads[i].Offset < log.Start {
 			continue
 		}
-		same, err := r.matches(ctx, s, marks[i], log)
+		same, err := r.matches(ctx, s, reads[i], log)
 		if err != nil {
 			return 0, err
 		}
 		if same {
-			return marks[i].Offset + 1, nil
+			return reads[i].Offset + 1, nil
 		}
 	}
 	return log.Start, nil

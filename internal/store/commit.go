@@ -36,7 +36,7 @@ func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) e
 	}
 	b := s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(batchBytes))
 	defer b.Close()
-	s.dirty.begin(s.marks.Applied)
+	s.dirty.begin(s.metadata.Applied)
 	for _, list := range [...][]Change{changes, more} {
 		for i := range list {
 			if err := s.write(b, &list[i]); err != nil {

@@ -225,7 +225,7 @@ func (w *world) Crash(t *rapid.T) {
 // checkPrefix holds the reopened store against the state as of the record that
 // it says it holds.
 func (w *world) checkPrefix() {
-	n := w.store.Marks().Applied.Position.Seq
+	n := w.store.Metadata().Applied.Position.Seq
 	if n > w.stored {
 		w.t.Fatalf("record %d is applied, only %d were written", n, w.stored)
 	}

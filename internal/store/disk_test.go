@@ -25,7 +25,7 @@ func TestStoreOnDiskIsRestoredAndOpenedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Finish(Marks{Applied: mark(3)}); err != nil {
+	if err := r.Finish(Metadata{Applied: mark(3)}); err != nil {
 		t.Fatal(err)
 	}
 	if m := s.Metrics(); m.Disk == 0 || m.Ingested == 0 || s.DiskBytes() == 0 {
@@ -43,8 +43,8 @@ func TestStoreOnDiskIsRestoredAndOpenedAgain(t *testing.T) {
 	if err != nil || n != 400 {
 		t.Errorf("scanned %d rows: %v", n, err)
 	}
-	if m := s.Marks(); !m.Complete || m.Applied != mark(3) {
-		t.Errorf("marks are %+v", m)
+	if m := s.Metadata(); !m.Complete || m.Applied != mark(3) {
+		t.Errorf("the metadata is %+v", m)
 	}
 }
 

@@ -217,7 +217,7 @@ func (sn *Snapshot) readValues(r *dueReader) error {
 	}
 	if sn.it == nil {
 		var err error
-		if sn.it, err = sn.values.NewIter(&pebble.IterOptions{UpperBound: []byte{byte(rows.Mark)}}); err != nil {
+		if sn.it, err = sn.values.NewIter(&pebble.IterOptions{UpperBound: []byte{byte(rows.Metadata)}}); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func openFilled(t *testing.T, o Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := s.Marks(); !m.Applied.IsZero() {
+	if m := s.Metadata(); !m.Applied.IsZero() {
 		t.Errorf("a new store says of itself %+v", m)
 	}
 	if err := s.Commit(mark(1), []Change{{Key: rows.Key{Table: rows.Fact, Workflow: "w"}, Row: &text{"x"}}}); err != nil {
@@ -140,8 +140,8 @@ func TestAFullDiskKeepsAStoreThatIsClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Marks().Applied != mark(1) {
-				t.Errorf("it says of itself %+v", s.Marks())
+			if s.Metadata().Applied != mark(1) {
+				t.Errorf("it says of itself %+v", s.Metadata())
 			}
 			files, err := disk.List(o.Dir)
 			if err != nil || slices.Contains(files, "temporary.room") {
@@ -163,5 +163,5 @@ func restoreSome(s *Store) error {
 			return err
 		}
 	}
-	return r.Finish(Marks{Applied: mark(3)})
+	return r.Finish(Metadata{Applied: mark(3)})
 }

@@ -72,9 +72,9 @@ func (r *Restorer) Put(key, value []byte) error {
 }
 
 // Finish writes what is left, applies the redo logs that count, then writes the
-// marks with Complete set, and makes all of it durable in that order. The restored
+// metadata with Complete set, and makes all of it durable in that order. The restored
 // rows are clean, but for those of the redo logs.
-func (r *Restorer) Finish(m Marks, logs ...RedoLog) error {
+func (r *Restorer) Finish(m Metadata, logs ...RedoLog) error {
 	if err := r.ingest(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (r *Restorer) Finish(m Marks, logs ...RedoLog) error {
 		return fmt.Errorf("restoring: %w", err)
 	}
 	m.Complete = true
-	if err := r.store.SetMarks(m); err != nil {
+	if err := r.store.SetMetadata(m); err != nil {
 		return err
 	}
 	if err := r.store.db.Flush(); err != nil {

@@ -32,8 +32,8 @@ func TestRestoreKeepsTheLatestOfEachKey(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		marks := Marks{Cluster: "c", Topic: [16]byte{1}, Guard: mark(9), Applied: mark(4), Checkpoint: mark(9), Extra: []byte("x")}
-		if err := r.Finish(marks); err != nil {
+		metadata := Metadata{Cluster: "c", Topic: [16]byte{1}, Guard: mark(9), Applied: mark(4), Checkpoint: mark(9), Extra: []byte("x")}
+		if err := r.Finish(metadata); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.store.Close(); err != nil {
@@ -45,9 +45,9 @@ func TestRestoreKeepsTheLatestOfEachKey(t *testing.T) {
 		if got := w.dump(); !maps.Equal(got, want) {
 			t.Fatalf("restored\n%q\nwant\n%q", got, want)
 		}
-		marks.Complete = true
-		if got := w.store.Marks(); fmt.Sprint(got) != fmt.Sprint(marks) {
-			t.Fatalf("marks are\n%+v\nwant\n%+v", got, marks)
+		metadata.Complete = true
+		if got := w.store.Metadata(); fmt.Sprint(got) != fmt.Sprint(metadata) {
+			t.Fatalf("the metadata is\n%+v\nwant\n%+v", got, metadata)
 		}
 		if owners, _ := w.store.Dirty(); owners != 0 {
 			t.Fatalf("%d owners are dirty after a restore", owners)
@@ -67,7 +67,7 @@ func TestStoreKilledDuringARestoreIsNotComplete(t *testing.T) {
 		}
 	}
 	killed := open(t, fs.CrashClone(vfs.CrashCloneCfg{}))
-	if killed.Marks().Complete {
+	if killed.Metadata().Complete {
 		t.Fatal("complete")
 	}
 	for _, s := range []*Store{s, killed} {
@@ -81,7 +81,7 @@ func TestRestoreRefusesKeysThatAreNeverInTheChangelog(t *testing.T) {
 	s := open(t, vfs.NewMem())
 	defer s.Close()
 	for name, key := range map[string][]byte{
-		"marks":     marksKey.Append(nil),
+		"metadata":  metadataKey.Append(nil),
 		"dirty log": dirtyKey(3).Append(nil),
 		"no key":    {1, 2},
 		"empty":     nil,
@@ -106,8 +106,8 @@ func TestWipedStoreIsEmpty(t *testing.T) {
 	}
 	s = open(t, fs)
 	defer s.Close()
-	if !s.Marks().Applied.IsZero() {
-		t.Fatalf("marks are %+v", s.Marks())
+	if !s.Metadata().Applied.IsZero() {
+		t.Fatalf("the metadata is %+v", s.Metadata())
 	}
 	if owners, _ := s.Dirty(); owners != 0 {
 		t.Fatalf("%d owners are dirty", owners)

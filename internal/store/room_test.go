@@ -81,8 +81,8 @@ func TestADiskThatFillsWhileAStoreIsOpened(t *testing.T) {
 				t.Fatalf("after %d writes and with room again: %v", takes, err)
 			}
 		}
-		if s.Marks().Applied != mark(1) {
-			t.Errorf("after %d writes it says of itself %+v", takes, s.Marks())
+		if s.Metadata().Applied != mark(1) {
+			t.Errorf("after %d writes it says of itself %+v", takes, s.Metadata())
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("after %d writes: %v", takes, err)

@@ -40,7 +40,7 @@ func TestAStoreThatRottedIsNotOpenedAgain(t *testing.T) {
 	if s, err = Open(o); err != nil {
 		t.Fatal(err)
 	}
-	if m := s.Marks(); !m.Applied.IsZero() {
+	if m := s.Metadata(); !m.Applied.IsZero() {
 		t.Errorf("what was spoiled says of itself %+v", m)
 	}
 	if err := s.Close(); err != nil {

@@ -42,8 +42,8 @@ func (s *Store) Due(selected func(workflow string, d Dirty) bool) *Snapshot {
 	if s.dirty.snapshot != nil {
 		panic("store: the last snapshot is not done")
 	}
-	sn := &Snapshot{Applied: s.marks.Applied, store: s}
-	from := s.marks.Applied
+	sn := &Snapshot{Applied: s.metadata.Applied, store: s}
+	from := s.metadata.Applied
 	for owner, g := range s.dirty.groups {
 		if owner == "" || selected(owner, Dirty{Since: g.since, Bytes: g.volume}) {
 			sn.groups = append(sn.groups, g)
@@ -152,9 +152,9 @@ func (d *dirtySet) settle(g *dirtyGroup, committed bool) {
 func (s *Store) clean(checkpoint journal.Mark) error {
 	b := s.db.NewBatch()
 	defer b.Close()
-	m := s.marks
+	m := s.metadata
 	m.Checkpoint = checkpoint
-	if err := s.setMarks(b, m); err != nil {
+	if err := s.setMetadata(b, m); err != nil {
 		return err
 	}
 	if err := s.trim(b); err != nil {

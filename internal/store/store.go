@@ -11,11 +11,11 @@ import (
 
 // Store holds the rows of one partition.
 type Store struct {
-	db    *pebble.DB
-	opts  Options
-	own   *Shared // made here, closed here
-	marks Marks
-	dirty *dirtySet
+	db       *pebble.DB
+	opts     Options
+	own      *Shared // made here, closed here
+	metadata Metadata
+	dirty    *dirtySet
 
 	health *Health
 
@@ -56,7 +56,7 @@ func (s *Store) load() error {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
-	if err := s.loadMarks(); err != nil {
+	if err := s.loadMetadata(); err != nil {
 		return err
 	}
 	return s.loadDirty()

@@ -51,8 +51,8 @@ func TestCommittedRowsAreReadBack(t *testing.T) {
 	if ok, err := s.Get(k, &got); !ok || err != nil || got.s != "a" {
 		t.Fatalf("got %v %v %v", ok, err, got)
 	}
-	if s.Marks().Applied != mark(1) {
-		t.Fatalf("applied is %+v", s.Marks().Applied)
+	if s.Metadata().Applied != mark(1) {
+		t.Fatalf("applied is %+v", s.Metadata().Applied)
 	}
 	sn := s.Due(func(string, Dirty) bool { return true })
 	n := 0

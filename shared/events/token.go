@@ -105,20 +105,20 @@ func PeekToken(sealed []byte) (Token, error) {
 	return t, err
 }
 
-// tokenMark begins the text of a token: one that began with a dash would be taken for a
+// tokenPrefix begins the text of a token: one that began with a dash would be taken for a
 // flag on a command line.
-const tokenMark = "t"
+const tokenPrefix = "t"
 
 // TokenText is the one URL-safe string that a sealed token is for people.
 func TokenText(sealed []byte) string {
-	return tokenMark + base64.RawURLEncoding.EncodeToString(sealed)
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
 // ParseTokenText is the inverse of TokenText.
 func ParseTokenText(s string) ([]byte, error) {
-	text, marked := strings.CutPrefix(s, tokenMark)
+	text, prefixed := strings.CutPrefix(s, tokenPrefix)
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || !marked || len(b) <= macSize {
+	if err != nil || !prefixed || len(b) <= macSize {
 		return nil, ErrToken
 	}
 	return b, nil

@@ -97,6 +97,6 @@ func TestNoTokensTextBeginsWithADash(t *testing.T) {
 		}
 	}
 	if _, err := events.ParseTokenText(strings.TrimPrefix(events.TokenText(sealed), "t")); err == nil {
-		t.Error("a token without its mark is read")
+		t.Error("a token without its prefix is read")
 	}
 }

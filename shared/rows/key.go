@@ -40,7 +40,7 @@ const (
 	Expiry   Table = 67 // A: time (Unix ms / 64), B: block of records (number / 128); names of ledger entries by age
 	Outbox   Table = 68 // A: epoch, B: seq, C: number
 	Runtime  Table = 69 // authority and counters
-	Mark     Table = 70 // store bookkeeping; never in the changelog
+	Metadata Table = 70 // store bookkeeping; never in the changelog
 	Dirty    Table = 71 // store bookkeeping; never in the changelog
 	Redo     Table = 72 // A: area, B: number; in the changelog only: rows that do not count yet (internal/store)
 )
@@ -48,7 +48,7 @@ const (
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
 	Latest: "latest", Suppressed: "suppressed", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
-	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Mark: "mark", Dirty: "dirty",
+	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }
 

@@ -12,7 +12,7 @@ import (
 
 var tables = []rows.Table{
 	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed,
-	rows.Timer, rows.Definition, rows.Pin, rows.Received, rows.ReceivedAge, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime, rows.Mark, rows.Dirty,
+	rows.Timer, rows.Definition, rows.Pin, rows.Received, rows.ReceivedAge, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime, rows.Metadata, rows.Dirty,
 }
 
 // Few different values, so that keys often agree in a part and differ behind it.

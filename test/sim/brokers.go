@@ -37,7 +37,7 @@ type brokers interface {
 	// readable reports whether a reader at an offset, who knows an epoch of the log,
 	// would be told something.
 	readable(at place, from int64, epoch int32) bool
-	// fetch are records that a read-committed reader sees from an offset on, marks
+	// fetch are records that a read-committed reader sees from an offset on, control records
 	// among them, at most so many, with the offset to go on from.
 	fetch(at place, from int64, epoch int32, most int) ([]*kgo.Record, int64, error)
 	// offsets are those of a topic's partitions. ms counts with stampedAt alone.

@@ -17,7 +17,7 @@ import (
 //
 // Offsets, and which transactions are open, are not compared: in kfake a deposed
 // producer's attempt to write, which is refused, begins a transaction of its
-// successor, whose end is marked where it tried, and which may be overdue sooner.
+// successor, whose end is written where it tried, and which may be overdue sooner.
 func TestModelAndEmbeddedBrokerAgree(t *testing.T) {
 	first, n := someSeeds()
 	for seed := first; seed < first+n; seed++ {
@@ -48,7 +48,7 @@ func compare(t *testing.T, seed uint64) {
 		c.group.members["a member"] = true
 		p.clusters[i] = c
 	}
-	p.clusters[0].brokers = newModel(p.clusters[0].topics, func(_ string, o *op) { _ = o.exec() }, p.clusters[0].clocks.now) // marks never fail
+	p.clusters[0].brokers = newModel(p.clusters[0].topics, func(_ string, o *op) { _ = o.exec() }, p.clusters[0].clocks.now) // control records never fail
 	p.clusters[1].brokers = startEmbedded(p.clusters[1].names, p.clusters[1].topics, t.Errorf)
 	for id := range p.sessions {
 		p.initialize(id)

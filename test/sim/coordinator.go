@@ -15,7 +15,7 @@ type coordinator struct {
 	id     string
 	epoch  int
 	txn    *transaction // the open one
-	ending int          // marks of ended transactions that are not written yet
+	ending int          // control records of ended transactions that are not written yet
 	began  time.Time
 	staged func() // commits the positions of the open one
 }
@@ -49,7 +49,7 @@ func (k *coordinator) check(s *session) error {
 // begin begins a transaction, unless one is open.
 func (k *coordinator) begin() {
 	if k.txn == nil {
-		k.txn, k.began = &transaction{open: true, marked: map[*log]bool{}}, time.Now()
+		k.txn, k.began = &transaction{open: true, ended: map[*log]bool{}}, time.Now()
 	}
 }
 
@@ -103,14 +103,14 @@ func (m *model) finish(s *session, commit bool) error {
 	return nil
 }
 
-// end decides the open transaction. Its marks are written one after the other, a
+// end decides the open transaction. Its control records are written one after the other, a
 // little later; until then readers wait in front of it.
 func (m *model) end(k *coordinator, commit bool) {
 	txn, staged := k.txn, k.staged
 	k.txn, k.staged = nil, nil
 	txn.open, txn.committed = false, commit
 	for _, l := range txn.logs {
-		m.later(k, "mark "+l.at.topic, func() { l.endTxn(txn, time.Now()) })
+		m.later(k, "control record "+l.at.topic, func() { l.endTxn(txn, time.Now()) })
 	}
 	if commit && staged != nil {
 		m.later(k, "commit positions", staged)

@@ -62,7 +62,7 @@ func (c *cursors) asked(n *node, group, who string) {
 	}
 }
 
-var markerKey = string(rows.Key{Table: rows.Mark, A: 255}.Append(nil))
+var markerKey = string(rows.Key{Table: rows.Metadata, A: 255}.Append(nil))
 
 // wrote takes a committed transaction: a part of a checkpoint, or a takeover.
 func (c *cursors) wrote(n *node, records []*kgo.Record, commit *kafka.Commit) {

@@ -33,7 +33,7 @@ func (w *world) nextDay() {
 	} else {
 		w.leaveInOrder()
 	}
-	w.work(func() { _ = workload.Pause(w.ctx, time.Second) }) // what has committed is marked
+	w.work(func() { _ = workload.Pause(w.ctx, time.Second) }) // what has committed has its control record
 	w.until("the evening ends", func() bool { return !w.busy() })
 	w.expireJournals()
 	w.mislayCommands()

@@ -117,7 +117,7 @@ func (e *embedded) finish(s *session, commit bool) error {
 	return nil
 }
 
-// quiet implements brokers: the broker writes all marks before it answers.
+// quiet implements brokers: the broker writes all control records before it answers.
 func (e *embedded) quiet(string) bool { return true }
 
 // open implements brokers.

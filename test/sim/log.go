@@ -19,18 +19,18 @@ type log struct {
 	cuts    []int64
 }
 
-// entry is a record of a log, or the mark that ends a transaction there.
+// entry is a record of a log, or the control record that ends a transaction there.
 type entry struct {
-	rec  *kgo.Record
-	txn  *transaction // nil: written without one
-	mark bool
+	rec     *kgo.Record
+	txn     *transaction // nil: written without one
+	control bool
 }
 
 // transaction is one transaction of a transactional id.
 type transaction struct {
 	open      bool
 	committed bool
-	marked    map[*log]bool // where its end is written
+	ended     map[*log]bool // where its end is written
 	logs      []*log        // that it wrote to, in order
 }
 
@@ -59,7 +59,7 @@ func (l *log) entry(offset int64) *entry { return l.entries[offset-l.base] }
 // stable is how far transactions are decided.
 func (l *log) stable() int64 {
 	for i, e := range l.entries {
-		if e.txn != nil && !e.mark && !e.txn.marked[l] {
+		if e.txn != nil && !e.control && !e.txn.ended[l] {
 			return l.base + int64(i)
 		}
 	}
@@ -79,11 +79,11 @@ func (l *log) append(rec *kgo.Record, txn *transaction, now time.Time) int64 {
 	return c.Offset
 }
 
-// end writes the mark of a transaction.
+// end writes the control record of a transaction.
 func (l *log) endTxn(txn *transaction, now time.Time) {
 	l.append(&kgo.Record{Attrs: control}, txn, now)
-	l.entries[len(l.entries)-1].mark = true
-	txn.marked[l] = true
+	l.entries[len(l.entries)-1].control = true
+	txn.ended[l] = true
 }
 
 // cut removes the newest records, as an unclean election does.
@@ -112,7 +112,7 @@ func (l *log) fetch(from int64, most, cuts int) ([]*kgo.Record, int64, error) {
 	next, stable := from, l.stable()
 	for ; next < stable && len(out) < most; next++ {
 		e := l.entry(next)
-		if e.mark || e.txn == nil || e.txn.committed {
+		if e.control || e.txn == nil || e.txn.committed {
 			c := *e.rec
 			out = append(out, &c)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // model is a model of brokers. It has faults that the embedded broker cannot
-// have: a log may lose its newest records, and the marks that end a transaction
+// have: a log may lose its newest records, and the control records that end a transaction
 // are written one after the other, a little later.
 type model struct {
 	logs    map[string][]*log

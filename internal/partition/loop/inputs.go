@@ -200,8 +200,8 @@ func (p *PositionRow) consume(ref *events.InputRef) {
 	if n := len(p.Older); n > 0 && p.Older[n-1].Offset <= ref.Offset && ref.Offset/markEvery == p.Older[n-1].Offset/markEvery {
 		return
 	}
-	older := p.Older[max(0, len(p.Older)+1-olderMarks):]
-	p.Older = append(older[:len(older):len(older)], Mark{ref.Offset, ref.LeaderEpoch, ref.Digest})
+	older := p.Older[max(0, len(p.Older)+1-olderReads):]
+	p.Older = append(older[:len(older):len(older)], ReadRecord{ref.Offset, ref.LeaderEpoch, ref.Digest})
 }
 
 // positionWrites are the rows of the positions that have changed.

@@ -95,7 +95,7 @@ type PositionRow struct {
 	Digest      uint32          // of the record before Next
 	Time        int64           // Unix ms of the newest stamp consumed
 	Ahead       int64           // ms by which a record was stamped later than that: see InputRef
-	Older       []Mark          // oldest first
+	Older       []ReadRecord    // oldest first
 	Jumped      events.Position // of the record that last moved the position by its word
 	Remade      bool            // the log is another one since, and no record says so yet
 }
@@ -114,15 +114,15 @@ func (p *PositionRow) Fields(c *wire.Codec) {
 	wire.Int(c, 10, "ahead", &p.Ahead)
 }
 
-// Mark is a record of an input log that was read.
-type Mark struct {
+// ReadRecord identifies a record of an input log that was read.
+type ReadRecord struct {
 	Offset      int64
 	LeaderEpoch int32
 	Digest      uint32
 }
 
 // Fields implements wire.Message.
-func (m *Mark) Fields(c *wire.Codec) {
+func (m *ReadRecord) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "offset", &m.Offset)
 	wire.Int(c, 2, "leader_epoch", &m.LeaderEpoch)
 	wire.Int(c, 3, "digest", &m.Digest)
@@ -213,11 +213,11 @@ func outgoing(k rows.Key, row *outboxRow) *Outgoing {
 	return o
 }
 
-// IsOf reports whether a mark is of a record that is in its place: its bytes, what the
+// IsOf reports whether rec is the record that was read, where it was: its bytes, what the
 // leader was that took it, and that it is no younger than the newest stamp that was
 // read, where one was (of the inbox none is). An equal record that was written after
 // others were lost has another leader's epoch: every election raises that.
-func (m Mark) IsOf(rec *kgo.Record, newest int64) bool {
+func (m ReadRecord) IsOf(rec *kgo.Record, newest int64) bool {
 	younger := newest > 0 && rec.Timestamp.UnixMilli() > newest
 	return DigestOf(rec) == m.Digest && max(0, rec.LeaderEpoch) == m.LeaderEpoch && !younger
 }

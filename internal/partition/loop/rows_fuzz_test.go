@@ -17,7 +17,7 @@ func FuzzRows(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(wire.Marshal(&outboxRow{Kind: 3, Key: "k", Headers: []headerRow{{"h", []byte("v")}}, Value: []byte("v")}))
 	f.Add(wire.Marshal(&ledgerRow{Digest: 1, Old: []byte(`{"kind":"decided"}`), Time: 5, Answer: &answerRow{Result: "refused"}}))
-	f.Add(wire.Marshal(&PositionRow{Next: 3, TopicID: []byte("t"), Older: []Mark{{1, 0, 2}}}))
+	f.Add(wire.Marshal(&PositionRow{Next: 3, TopicID: []byte("t"), Older: []ReadRecord{{1, 0, 2}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		wiretest.OneForm(t, b, all)
 		if small := refusedReply(b, "why"); small != nil && !json.Valid(small) {

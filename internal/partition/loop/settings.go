@@ -59,7 +59,7 @@ const (
 	QueryLimit     = 4096    // queries of one partition that wait for an answer
 	timerBatch     = 512     // timers fired before inputs get their turn again
 	inputBatch     = 256     // records of one input log decided before the other gets its turn
-	olderMarks     = 8       // remembered places of an input log, besides the last
+	olderReads     = 8       // remembered places of an input log, besides the last
 	markEvery      = 1 << 12 // records of an input log between two of them
 	reasonBytes    = 1 << 10 // of an error text in an event
 	MostEpochs     = 16      // of the last owners, in each checkpoint and in what it publishes

@@ -12,12 +12,12 @@ import (
 func TestARecordThatWasWrittenAnewIsAnother(t *testing.T) {
 	at := time.UnixMilli(5000)
 	read := &kgo.Record{Key: []byte("w"), Value: []byte("x"), Timestamp: at, Offset: 4, LeaderEpoch: 2}
-	m := Mark{read.Offset, read.LeaderEpoch, DigestOf(read)}
-	unknown := Mark{read.Offset, 0, DigestOf(read)}
+	m := ReadRecord{read.Offset, read.LeaderEpoch, DigestOf(read)}
+	unknown := ReadRecord{read.Offset, 0, DigestOf(read)}
 	for name, c := range map[string]struct {
-		rec  kgo.Record
-		mark Mark
-		is   bool
+		rec kgo.Record
+		was ReadRecord
+		is  bool
 	}{
 		"the same":                      {*read, m, true},
 		"of a leader without epochs":    {kgo.Record{Key: read.Key, Value: read.Value, Timestamp: at, LeaderEpoch: -1}, unknown, true},
@@ -25,7 +25,7 @@ func TestARecordThatWasWrittenAnewIsAnother(t *testing.T) {
 		"written after an election":     {kgo.Record{Key: read.Key, Value: read.Value, Timestamp: at, LeaderEpoch: 3}, m, false},
 		"younger than all that is read": {kgo.Record{Key: read.Key, Value: read.Value, Timestamp: at.Add(time.Second), LeaderEpoch: 2}, m, false},
 	} {
-		if is := c.mark.IsOf(&c.rec, 5000); is != c.is {
+		if is := c.was.IsOf(&c.rec, 5000); is != c.is {
 			t.Errorf("%s: %v", name, is)
 		}
 	}

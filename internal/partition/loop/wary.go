@@ -22,18 +22,18 @@ type Suspects interface {
 // wariness is how an owner decides behind an unclean end: one input at a time, each
 // noted before, as far as the last owner may have come.
 type wariness struct {
-	marks   Suspects    // nil: the last owner ended in order
-	on      bool        // inputs that were in flight are to come
-	until   [Logs]int64 // the ends of their logs
-	left    [Logs]int   // how many of each log may still come that are recorded
-	overdue int64       // Unix ms: timers due up to then were in flight, too
+	suspects Suspects    // nil: the last owner ended in order
+	on       bool        // inputs that were in flight are to come
+	until    [Logs]int64 // the ends of their logs
+	left     [Logs]int   // how many of each log may still come that are recorded
+	overdue  int64       // Unix ms: timers due up to then were in flight, too
 }
 
 // Beware makes the owner wary of the inputs up to the ends of their logs, or until
 // as many are recorded as may have been in flight. Of those that leave no record
 // (repetitions) any number may lie between them.
-func (p *Processor) Beware(marks Suspects, ends [Logs]int64) {
-	p.wary = wariness{marks: marks, on: true, until: ends, overdue: p.clock.now}
+func (p *Processor) Beware(suspects Suspects, ends [Logs]int64) {
+	p.wary = wariness{suspects: suspects, on: true, until: ends, overdue: p.clock.now}
 	for _, s := range Inputs {
 		p.wary.left[s] = p.Settings.InflightRecords
 	}
@@ -49,7 +49,7 @@ func (p *Processor) suspect(d *decision) (defect string) {
 	if key == "" {
 		return ""
 	}
-	deaths, err := p.wary.marks.Begin(key)
+	deaths, err := p.wary.suspects.Begin(key)
 	p.Fail(err)
 	if deaths < mostDeaths {
 		return ""
@@ -61,7 +61,7 @@ func (p *Processor) suspect(d *decision) (defect string) {
 // key names an input that was in flight; "": it was not, or nobody is wary.
 func (w *wariness) key(d *decision) string {
 	switch s := d.ref.Source; {
-	case w.marks == nil:
+	case w.suspects == nil:
 	case d.in.Timer != nil && int64(d.in.Timer.A) <= w.overdue:
 		return fmt.Sprintf("timer/%x", d.in.Timer.Append(nil))
 	case w.on && d.raw != nil && d.own == nil && s < Logs && d.ref.Offset < w.until[s] && w.left[s] > 0:
@@ -81,9 +81,9 @@ func (w *wariness) recorded(s events.Source) {
 // wariness behind what was in flight.
 func (p *Processor) outlived() {
 	w := &p.wary
-	if w.marks == nil {
+	if w.suspects == nil {
 		return
 	}
-	p.Fail(w.marks.Rest())
+	p.Fail(w.suspects.Rest())
 	w.on = w.on && slices.ContainsFunc(Inputs[:], func(s events.Source) bool { return w.left[s] > 0 && p.inputs[s].Next < w.until[s] })
 }

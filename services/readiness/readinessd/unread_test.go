@@ -42,7 +42,7 @@ func commit(t *testing.T, c *brokertest.Cluster, topic string, p int32, at int64
 
 // What no planner has read is warned about once it is older than half of the time for which
 // the cluster keeps it: by what the planners have committed, and where nobody ever has.
-// It is not where the cluster deletes nothing, or where all but the mark of a transaction is read.
+// It is not where the cluster deletes nothing, or where all but the control record of a transaction is read.
 func TestUnreadRecordsAreFoundBeforeTheyAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := brokertest.StartInBubble(t, topics.Options{Partitions: 3})
@@ -84,7 +84,7 @@ func TestUnreadRecordsAreFoundBeforeTheyAreDeleted(t *testing.T) {
 		write(commands, 0)
 		write(commands, 1)
 		write(inbox, 1)
-		marked(t, c, commands, 2)
+		transacted(t, c, commands, 2)
 		commit(t, c, commands, 0, 1)
 		commit(t, c, commands, 1, 1)
 		commit(t, c, commands, 2, 1)
@@ -127,8 +127,8 @@ func TestUnreadRecordsAreFoundBeforeTheyAreDeleted(t *testing.T) {
 	})
 }
 
-// marked writes a record in a transaction, whose mark stands behind it.
-func marked(t *testing.T, c *brokertest.Cluster, topic string, p int32) {
+// transacted writes a record in a transaction, whose control record stands behind it.
+func transacted(t *testing.T, c *brokertest.Cluster, topic string, p int32) {
 	t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Config.Brokers...), kgo.Dialer(c.Config.Dialer), kgo.TransactionalID("t"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {

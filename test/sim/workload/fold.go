@@ -136,7 +136,7 @@ func Applied(fs store.FS, dir string) (events.Position, error) {
 	if err != nil {
 		return events.Position{}, err
 	}
-	return s.Marks().Applied.Position, s.Close()
+	return s.Metadata().Applied.Position, s.Close()
 }
 
 // Read is what a closed store holds of some tables.

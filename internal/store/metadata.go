@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Marks are what a store knows about itself (O4).
-type Marks struct {
+// Metadata is what a store knows about itself (O4).
+type Metadata struct {
 	// Cluster and Topic are the Kafka cluster id and the id of the journal
 	// topic that the store was made from.
 	Cluster string
@@ -40,7 +40,7 @@ type Marks struct {
 }
 
 // Fields implements wire.Message. Applied is a row of its own.
-func (m *Marks) Fields(c *wire.Codec) {
+func (m *Metadata) Fields(c *wire.Codec) {
 	topic := m.Topic[:]
 	wire.String(c, 1, "cluster", &m.Cluster)
 	c.Bytes(2, "topic", &topic)
@@ -53,50 +53,50 @@ func (m *Marks) Fields(c *wire.Codec) {
 	}
 }
 
-// Rows of the Mark table.
+// Rows of the metadata table.
 var (
-	marksKey   = rows.Key{Table: rows.Mark, A: 1}
-	appliedKey = rows.Key{Table: rows.Mark, A: 2}
-	formatKey  = rows.Key{Table: rows.Mark, A: 3}
+	metadataKey = rows.Key{Table: rows.Metadata, A: 1}
+	appliedKey  = rows.Key{Table: rows.Metadata, A: 2}
+	formatKey   = rows.Key{Table: rows.Metadata, A: 3}
 )
 
-// Marks are the store's marks as they are now.
-func (s *Store) Marks() Marks { return s.marks }
+// Metadata is the store's metadata as it is now.
+func (s *Store) Metadata() Metadata { return s.metadata }
 
-// SetMarks replaces the marks, Applied included. Like a Commit they survive a
-// crash only once they are flushed, and never before what was written earlier.
-func (s *Store) SetMarks(m Marks) error {
+// SetMetadata replaces the metadata, Applied included. Like a Commit it survives a
+// crash only once it is flushed, and never before what was written earlier.
+func (s *Store) SetMetadata(m Metadata) error {
 	b := s.db.NewBatch()
 	defer b.Close()
-	if err := s.setMarks(b, m); err != nil {
+	if err := s.setMetadata(b, m); err != nil {
 		return err
 	}
 	if err := s.setApplied(b, m.Applied); err != nil {
 		return err
 	}
-	return s.apply(b, "writing marks")
+	return s.apply(b, "writing metadata")
 }
 
-func (s *Store) setMarks(b *pebble.Batch, m Marks) error {
-	applied := s.marks.Applied
-	s.marks = m
-	s.marks.Applied = applied
-	return s.put(b, marksKey, &m)
+func (s *Store) setMetadata(b *pebble.Batch, m Metadata) error {
+	applied := s.metadata.Applied
+	s.metadata = m
+	s.metadata.Applied = applied
+	return s.put(b, metadataKey, &m)
 }
 
 func (s *Store) setApplied(b *pebble.Batch, m journal.Mark) error {
-	s.marks.Applied = m
+	s.metadata.Applied = m
 	return s.put(b, appliedKey, &m)
 }
 
-func (s *Store) loadMarks() error {
-	var m Marks
-	if _, err := s.Get(marksKey, &m); err != nil {
-		return fmt.Errorf("reading marks: %w", err)
+func (s *Store) loadMetadata() error {
+	var m Metadata
+	if _, err := s.Get(metadataKey, &m); err != nil {
+		return fmt.Errorf("reading metadata: %w", err)
 	}
 	if _, err := s.Get(appliedKey, &m.Applied); err != nil {
 		return fmt.Errorf("reading the applied mark: %w", err)
 	}
-	s.marks = m
+	s.metadata = m
 	return nil
 }
