@@ -13,7 +13,7 @@ import (
 )
 
 // End is a workflow that cannot go on by itself: idle, failed with nothing
-// active, stopped or closed. W and R are what its reader makes of it.
+// active, stopped or closed. W and R are what the caller makes of it.
 type End[W, R any] struct {
 	Workflow W `json:"workflow"` // its summary
 	Results  R `json:"results"`  // object: the latest value of each output
@@ -153,7 +153,7 @@ func refused(raw []byte) error {
 	return &RefusedError{r}
 }
 
-// decodeEnd makes of an end what its reader wants.
+// decodeEnd makes of an end what the caller wants.
 func decodeEnd[W, R any](d Drained, workflow string) (end End[W, R], err error) {
 	err = errors.Join(json.Unmarshal(d.Workflow, &end.Workflow), json.Unmarshal(d.Results, &end.Results))
 	if err != nil {

@@ -24,11 +24,11 @@ type dirtySet struct {
 	log    dirtyLog
 	kept   int // bytes of the groups' values
 
-	spare    []values  // to be used again
-	folding  []op      // room
-	reader   dueReader // of the snapshot in flight
-	snapshot *Snapshot // in flight
-	live     bool      // the changelog is not ahead of the store
+	spare    []values    // to be used again
+	folding  []op        // room
+	iterator dueIterator // of the snapshot in flight
+	snapshot *Snapshot   // in flight
+	live     bool        // the changelog is not ahead of the store
 
 	// of the batch that is being written
 	batch dirtyEntry

@@ -49,9 +49,9 @@ const (
 	keyChunk = 16 << 10
 )
 
-// dueReader is room for the rows of a snapshot. It belongs to the snapshot in
+// dueIterator is room for the rows of a snapshot. It belongs to the snapshot in
 // flight, of which there is one at a time, and is used again for the next.
-type dueReader struct {
+type dueIterator struct {
 	rows   []dueRow // that are read ahead
 	unread []int    // places in rows whose values were not kept
 	room   []op
@@ -60,7 +60,7 @@ type dueReader struct {
 }
 
 // key makes the full key of a row; it stays valid.
-func (r *dueReader) key(owner string, key []byte) ([]byte, error) {
+func (r *dueIterator) key(owner string, key []byte) ([]byte, error) {
 	if need := len(owner) + len(key) + 1; cap(r.keys)-len(r.keys) < need {
 		r.keys = make([]byte, 0, max(keyChunk, need))
 	}
@@ -71,13 +71,13 @@ func (r *dueReader) key(owner string, key []byte) ([]byte, error) {
 }
 
 // reset forgets the rows.
-func (r *dueReader) reset() {
+func (r *dueIterator) reset() {
 	clear(r.rows[:cap(r.rows)])
 	clear(r.room[:cap(r.room)])
 	clear(r.part[:cap(r.part)])
 	r.keys = nil
 	if cap(r.rows) > mostDue || cap(r.room) > mostDue {
-		*r = dueReader{}
+		*r = dueIterator{}
 	}
 }
 
@@ -86,7 +86,7 @@ func (r *dueReader) reset() {
 // A part without rows and owners is the end. It may run on another goroutine than
 // the store's; what it gives is valid until the next call or Done.
 func (sn *Snapshot) Next(limit int) (Part, error) {
-	r := &sn.store.dirty.reader
+	r := &sn.store.dirty.iterator
 	clear(r.part)
 	p := Part{Rows: r.part[:0], Owners: sn.given()}
 	for {
@@ -156,7 +156,7 @@ func (sn *Snapshot) row() (*dueRow, error) {
 
 // readAhead fills the window.
 func (sn *Snapshot) readAhead() error {
-	r := &sn.store.dirty.reader
+	r := &sn.store.dirty.iterator
 	sn.window, sn.at = r.rows[:0], 0
 	r.unread = r.unread[:0]
 	held := 0
@@ -180,7 +180,7 @@ func (sn *Snapshot) readAhead() error {
 }
 
 // open begins with the rows of the next group.
-func (sn *Snapshot) open(r *dueReader) {
+func (sn *Snapshot) open(r *dueIterator) {
 	g := sn.groups[sn.next]
 	r.room = g.taken.ops.lasts(r.room[:0])
 	sn.lasts, sn.placed, sn.whole = r.room, 0, 0
@@ -191,7 +191,7 @@ func (sn *Snapshot) open(r *dueReader) {
 
 // place puts the next row of the group into the window, with the value if it was
 // kept, and returns its size.
-func (sn *Snapshot) place(r *dueReader) (int, error) {
+func (sn *Snapshot) place(r *dueIterator) (int, error) {
 	g, last := sn.groups[sn.next], &sn.lasts[sn.placed]
 	key, err := r.key(g.owner, last.key)
 	if err != nil {
@@ -211,7 +211,7 @@ func (sn *Snapshot) place(r *dueReader) (int, error) {
 }
 
 // readValues reads the values that were not kept, in the order of their keys.
-func (sn *Snapshot) readValues(r *dueReader) error {
+func (sn *Snapshot) readValues(r *dueIterator) error {
 	if len(r.unread) == 0 {
 		return nil
 	}

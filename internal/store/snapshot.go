@@ -124,7 +124,7 @@ func (sn *Snapshot) close() error {
 	if sn.it != nil {
 		err = sn.it.Close()
 	}
-	sn.store.dirty.reader.reset()
+	sn.store.dirty.iterator.reset()
 	return errors.Join(err, sn.values.Close())
 }
 

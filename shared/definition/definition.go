@@ -78,7 +78,7 @@ func Compile(d *Definition) (*Graph, error) {
 }
 
 func compile(d *Definition) (*Graph, Errors) {
-	r := reader{}
+	r := decoder{}
 	spec := r.definition(d.tree)
 	b := builder{spec: spec, errs: r.errs, graph: &Graph{
 		Digest: d.Digest, Name: spec.name, Version: spec.version, Options: spec.options, Rules: spec.rules, input: spec.input,

@@ -12,8 +12,8 @@ type kind struct {
 	name    string
 	fields  []string // a component that has one of these is of this kind
 	own     []string // what only this kind has beside
-	read    func(r *reader, p *part, field, path string, v any)
-	whole   func(r *reader, p *part)                    // once all fields are read; nil: nothing
+	read    func(r *decoder, p *part, field, path string, v any)
+	whole   func(r *decoder, p *part)                   // once all fields are read; nil: nothing
 	check   func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
 	passes  bool                                        // its value is the one that arrived
 	guards  bool                                        // it can be not taken, without a when
@@ -73,7 +73,7 @@ var kindNames = func() string {
 }()
 
 // kind finds the one field that says what the component does.
-func (r *reader) kind(p *part, object map[string]any) {
+func (r *decoder) kind(p *part, object map[string]any) {
 	var found []string
 	for i := range kinds {
 		for _, field := range kinds[i].fields {
@@ -92,7 +92,7 @@ func (r *reader) kind(p *part, object map[string]any) {
 }
 
 // ofKind reads a field that a kind has; false: none has it.
-func (r *reader) ofKind(p *part, field, path string, v any) bool {
+func (r *decoder) ofKind(p *part, field, path string, v any) bool {
 	for i := range kinds {
 		k := &kinds[i]
 		switch {

@@ -8,7 +8,7 @@ import (
 var conditionKind = kind{
 	name:   policy.KindCondition,
 	fields: []string{"condition"},
-	read: func(r *reader, p *part, _, path string, v any) {
+	read: func(r *decoder, p *part, _, path string, v any) {
 		p.Expr = r.program(path, v, expr.CompileCondition)
 	},
 	check: func(b *builder, p *part, input *expr.Type) {

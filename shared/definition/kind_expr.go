@@ -8,7 +8,7 @@ import (
 var exprKind = kind{
 	name:   policy.KindExpr,
 	fields: []string{"expr"},
-	read: func(r *reader, p *part, _, path string, v any) {
+	read: func(r *decoder, p *part, _, path string, v any) {
 		p.Expr = r.program(path, v, expr.Compile)
 	},
 	check: func(b *builder, p *part, input *expr.Type) {

@@ -10,7 +10,7 @@ import (
 var sleepKind = kind{
 	name:   policy.KindSleep,
 	fields: []string{"sleep", "sleep_ms"},
-	read: func(r *reader, p *part, field, path string, v any) {
+	read: func(r *decoder, p *part, field, path string, v any) {
 		r.sleep(p, path, v, field == "sleep_ms")
 	},
 	check: func(b *builder, p *part, input *expr.Type) {
@@ -25,7 +25,7 @@ var sleepKind = kind{
 	example: "{sleep: 1m30s}",
 }
 
-func (r *reader) sleep(p *part, path string, v any, millis bool) {
+func (r *decoder) sleep(p *part, path string, v any, millis bool) {
 	p.Sleep.Millis = millis
 	if program, is := r.computed(under(path), v); is {
 		p.Sleep.Expr = program

@@ -12,14 +12,14 @@ var stepKind = kind{
 	name:    policy.KindStep,
 	fields:  []string{"step"},
 	own:     []string{"input", "params", "queue"},
-	read:    (*reader).step,
-	whole:   (*reader).queue,
+	read:    (*decoder).step,
+	whole:   (*decoder).queue,
 	check:   (*builder).checkStep,
 	shape:   [2]string{"[", "]"},
 	example: "{step: orders.price, params: {currency: EUR}}",
 }
 
-func (r *reader) step(p *part, field, path string, v any) {
+func (r *decoder) step(p *part, field, path string, v any) {
 	switch field {
 	case "step":
 		r.task(p, path, v)
@@ -36,7 +36,7 @@ func (r *reader) step(p *part, field, path string, v any) {
 	}
 }
 
-func (r *reader) task(p *part, path string, v any) {
+func (r *decoder) task(p *part, path string, v any) {
 	if object, ok := v.(map[string]any); ok && object[dollar] != nil {
 		r.fail(path, "a task chosen by an expression is "+notSupported, "name the task")
 		return
@@ -45,7 +45,7 @@ func (r *reader) task(p *part, path string, v any) {
 }
 
 // queue gives a step the queue of its task, unless it names one.
-func (r *reader) queue(p *part) {
+func (r *decoder) queue(p *part) {
 	if p.Queue != "" {
 		return
 	}
@@ -56,7 +56,7 @@ func (r *reader) queue(p *part) {
 }
 
 // params reads the parameters of a step.
-func (r *reader) params(path string, v any) *Params {
+func (r *decoder) params(path string, v any) *Params {
 	object := r.object(path, v, `write params: {url: "…", body: {"$": "input"}}`)
 	if _, whole := object[dollar]; whole {
 		r.fail(path, "params cannot be one expression", "give each parameter, or shape the value with input")
@@ -80,7 +80,7 @@ func (r *reader) params(path string, v any) *Params {
 }
 
 // template compiles the expressions in a literal; dynamic tells whether there are any.
-func (r *reader) template(at *place, v any) (_ any, dynamic bool) {
+func (r *decoder) template(at *place, v any) (_ any, dynamic bool) {
 	if p, is := r.computed(at, v); is {
 		return p, true
 	}

@@ -34,13 +34,13 @@ type armSpec struct {
 
 type outputSpec struct{ path, name, component string }
 
-// reader reads fields and collects what is wrong.
-type reader struct {
+// decoder reads fields and collects what is wrong.
+type decoder struct {
 	errs     Errors
 	patterns int // instructions of the regular expressions so far
 }
 
-func (r *reader) fail(path, message, fix string) {
+func (r *decoder) fail(path, message, fix string) {
 	r.errs = collect(r.errs, Error{Path: path, Message: message, Fix: fix})
 }
 
@@ -66,7 +66,7 @@ var (
 	taskShape       = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._:/-]{0,254}$`)
 )
 
-func (r *reader) definition(root map[string]any) *spec {
+func (r *decoder) definition(root map[string]any) *spec {
 	s := &spec{}
 	for _, field := range sortedKeys(root) {
 		v := root[field]
@@ -98,7 +98,7 @@ func (r *reader) definition(root map[string]any) *spec {
 }
 
 // text reads a text of a given shape.
-func (r *reader) text(path string, v any, shape *regexp.Regexp, rule string) string {
+func (r *decoder) text(path string, v any, shape *regexp.Regexp, rule string) string {
 	s, ok := v.(string)
 	if !ok || !shape.MatchString(s) {
 		r.fail(path, fmt.Sprintf("%s is not allowed", show(v)), "a text of "+rule)
@@ -106,7 +106,7 @@ func (r *reader) text(path string, v any, shape *regexp.Regexp, rule string) str
 	return s
 }
 
-func (r *reader) version(v any) string {
+func (r *decoder) version(v any) string {
 	s, ok := v.(string)
 	switch {
 	case !ok:
@@ -118,7 +118,7 @@ func (r *reader) version(v any) string {
 }
 
 // object reads an object; nil if it is none.
-func (r *reader) object(path string, v any, fix string) map[string]any {
+func (r *decoder) object(path string, v any, fix string) map[string]any {
 	object, ok := v.(map[string]any)
 	if !ok {
 		r.fail(path, "must be an object", fix)
@@ -126,7 +126,7 @@ func (r *reader) object(path string, v any, fix string) map[string]any {
 	return object
 }
 
-func (r *reader) input(v any) *inputSchema {
+func (r *decoder) input(v any) *inputSchema {
 	object := r.object("input", v, "write input: {schema: {type: object}}")
 	for _, field := range sortedKeys(object) {
 		if field != "schema" {
@@ -148,7 +148,7 @@ func (r *reader) input(v any) *inputSchema {
 	return &inputSchema{schema: schema, raw: raw, defaults: hasDefaults(raw)}
 }
 
-func (r *reader) outputs(v any) []outputSpec {
+func (r *decoder) outputs(v any) []outputSpec {
 	object := r.object("outputs", v, "write outputs: {invoice: invoice}")
 	out := make([]outputSpec, 0, len(object)) // not nil: an empty object declares that there are none
 	for _, name := range sortedKeys(object) {
@@ -166,14 +166,14 @@ func (r *reader) outputs(v any) []outputSpec {
 	return out
 }
 
-func (r *reader) policies(v any, path string) []policy.Rule {
+func (r *decoder) policies(v any, path string) []policy.Rule {
 	rules, err := policy.RulesOf(v, path)
 	r.take(err)
 	return rules
 }
 
-// take adds the errors of another reader.
-func (r *reader) take(err error) {
+// take adds the errors of another decoder.
+func (r *decoder) take(err error) {
 	switch err := err.(type) {
 	case nil:
 	case Errors:
@@ -183,7 +183,7 @@ func (r *reader) take(err error) {
 	}
 }
 
-func (r *reader) program(path string, v any, compile func(string) (*expr.Program, error)) *expr.Program {
+func (r *decoder) program(path string, v any, compile func(string) (*expr.Program, error)) *expr.Program {
 	src, ok := v.(string)
 	if !ok || strings.TrimSpace(src) == "" {
 		r.fail(path, "must be an expression", "write it as a text; quote true, false, null and numbers")
@@ -204,7 +204,7 @@ func (r *reader) program(path string, v any, compile func(string) (*expr.Program
 }
 
 // computed tells {"$": "expression"} from a literal. An object with "$" and more is neither.
-func (r *reader) computed(at *place, v any) (p *expr.Program, is bool) {
+func (r *decoder) computed(at *place, v any) (p *expr.Program, is bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, false

@@ -18,7 +18,7 @@ var later = map[string]bool{
 	"key": true, "schema": true, "timeout": true, "remind": true, "count": true, "any_of": true, "all_of": true, "then": true,
 }
 
-func (r *reader) components(v any) []*part {
+func (r *decoder) components(v any) []*part {
 	object := r.object("components", v, "write components: {name: {step: task}}")
 	if len(object) > MaxComponents {
 		r.fail("components", fmt.Sprintf("more than %d", MaxComponents), "split the workflow")
@@ -37,7 +37,7 @@ func (r *reader) components(v any) []*part {
 	return parts
 }
 
-func (r *reader) component(p *part, object map[string]any) {
+func (r *decoder) component(p *part, object map[string]any) {
 	if object == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *reader) component(p *part, object map[string]any) {
 	}
 }
 
-func (r *reader) unknown(path, field, known string) {
+func (r *decoder) unknown(path, field, known string) {
 	if later[field] {
 		r.fail(path, notSupported, "remove it")
 		return
@@ -85,7 +85,7 @@ func hasLaterKind(object map[string]any) bool {
 	return false
 }
 
-func (r *reader) ownPolicy(p *part, path string, v any) {
+func (r *decoder) ownPolicy(p *part, path string, v any) {
 	rule, err := policy.RuleOf(v, path)
 	r.take(err)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *reader) ownPolicy(p *part, path string, v any) {
 	p.Rules = []policy.Rule{rule}
 }
 
-func (r *reader) context(p *part, path string, v any) {
+func (r *decoder) context(p *part, path string, v any) {
 	object := r.object(path, v, "write context: {factor: 2}")
 	for _, name := range sortedKeys(object) {
 		b, err := expr.Append(nil, object[name])

@@ -20,7 +20,7 @@ func ParseOptions(raw json.RawMessage, path string) (Options, error) {
 	if err != nil {
 		return Options{}, Errors{{Path: path, Message: err.Error()}}
 	}
-	r := reader{}
+	r := decoder{}
 	o := r.options(v, path)
 	if r.errs != nil {
 		return Options{}, r.errs
@@ -28,7 +28,7 @@ func ParseOptions(raw json.RawMessage, path string) (Options, error) {
 	return o, nil
 }
 
-func (r *reader) options(v any, path string) (o Options) {
+func (r *decoder) options(v any, path string) (o Options) {
 	object := r.object(path, v, "write options: {max_concurrency: 16}")
 	for _, field := range sortedKeys(object) {
 		at, v := join(path, field), object[field]
@@ -56,7 +56,7 @@ func (r *reader) options(v any, path string) (o Options) {
 	return o
 }
 
-func (r *reader) unknownOption(path, field string) {
+func (r *decoder) unknownOption(path, field string) {
 	if laterOptions[field] {
 		r.fail(path, notSupported, "remove it")
 		return
@@ -64,7 +64,7 @@ func (r *reader) unknownOption(path, field string) {
 	r.fail(path, "unknown option", policy.Known(field, optionFields))
 }
 
-func (r *reader) count(path string, v any, most int64) int {
+func (r *decoder) count(path string, v any, most int64) int {
 	n, ok := expr.Integer(v)
 	if !ok || n < 1 || n > most {
 		r.fail(path, fmt.Sprintf("must be an integer from 1 to %d", most), "")
@@ -74,7 +74,7 @@ func (r *reader) count(path string, v any, most int64) int {
 }
 
 // checkpoint reads a strategy: its name, or {every_n: k}.
-func (r *reader) checkpoint(path string, v any) Checkpoint {
+func (r *decoder) checkpoint(path string, v any) Checkpoint {
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		if n, has := object["every_n"]; has {
 			return Checkpoint{EveryN, r.count(path+".every_n", n, maxConcurrency)}
@@ -89,7 +89,7 @@ func (r *reader) checkpoint(path string, v any) Checkpoint {
 	return Checkpoint{Strategy: s}
 }
 
-func (r *reader) drain(path string, v any, millis bool) *time.Duration {
+func (r *decoder) drain(path string, v any, millis bool) *time.Duration {
 	d, err := policy.DurationOf(v, millis)
 	if err == nil && (d < 0 || d > policy.MaxDuration) {
 		err = fmt.Errorf("must be from 0 to %s", policy.MaxDuration)
@@ -100,7 +100,7 @@ func (r *reader) drain(path string, v any, millis bool) *time.Duration {
 	return &d
 }
 
-func (r *reader) labels(path string, v any) []Label {
+func (r *decoder) labels(path string, v any) []Label {
 	object := r.object(path, v, `write labels: {team: sales, customer: {"$": "input.customer"}}`)
 	if len(object) > maxLabels {
 		r.fail(path, fmt.Sprintf("more than %d labels", maxLabels), "")
@@ -121,7 +121,7 @@ func (r *reader) labels(path string, v any) []Label {
 	return out
 }
 
-func (r *reader) literalLabel(path, name string, v any) string {
+func (r *decoder) literalLabel(path, name string, v any) string {
 	switch v.(type) {
 	case []any, map[string]any, nil:
 		r.fail(path, "must be a text, a number, a boolean or an expression", expressionShape)
@@ -134,7 +134,7 @@ func (r *reader) literalLabel(path, name string, v any) string {
 	return s
 }
 
-func oneOf[T any](r *reader, path string, v any, of map[string]T) T {
+func oneOf[T any](r *decoder, path string, v any, of map[string]T) T {
 	name, _ := v.(string)
 	t, ok := of[name]
 	if !ok {

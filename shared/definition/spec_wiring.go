@@ -6,7 +6,7 @@ import (
 )
 
 // wiring reads after, in or else.
-func (r *reader) wiring(p *part, field, path string, v any) {
+func (r *decoder) wiring(p *part, field, path string, v any) {
 	if field == "else" {
 		p.Join = Else
 		if name, ok := v.(string); ok {
@@ -34,7 +34,7 @@ func (r *reader) wiring(p *part, field, path string, v any) {
 	}
 }
 
-func (r *reader) any(p *part, path string, object map[string]any, list []any) {
+func (r *decoder) any(p *part, path string, object map[string]any, list []any) {
 	p.Join = Any
 	if len(object) > 1 {
 		r.fail(path, "any cannot stand with other arms", "join the any in a component of its own")
@@ -42,7 +42,7 @@ func (r *reader) any(p *part, path string, object map[string]any, list []any) {
 	r.arms(p, path+".any", list, false)
 }
 
-func (r *reader) named(p *part, path string, object map[string]any) {
+func (r *decoder) named(p *part, path string, object map[string]any) {
 	p.Join = Named
 	if len(object) == 0 {
 		r.fail(path, "names no component", "remove it to be fed by the input")
@@ -61,7 +61,7 @@ func (r *reader) named(p *part, path string, object map[string]any) {
 	}
 }
 
-func (r *reader) arms(p *part, path string, list []any, optional bool) {
+func (r *decoder) arms(p *part, path string, list []any, optional bool) {
 	if len(list) == 0 {
 		r.fail(path, "names no component", "remove it to be fed by the input")
 	}
@@ -77,7 +77,7 @@ func (r *reader) arms(p *part, path string, list []any, optional bool) {
 }
 
 // arm adds one parent; a trailing ? makes it optional where the join allows that.
-func (r *reader) arm(p *part, path, name, parent string, mayBeOptional bool) {
+func (r *decoder) arm(p *part, path, name, parent string, mayBeOptional bool) {
 	parent, optional := strings.CutSuffix(parent, "?")
 	if optional && !mayBeOptional {
 		r.fail(path, "only the arm of a join can be optional", "write "+parent+", or a join such as {x: "+parent+"?}")
@@ -92,7 +92,7 @@ func (r *reader) arm(p *part, path, name, parent string, mayBeOptional bool) {
 }
 
 // oneWiring refuses after, in and else side by side.
-func (r *reader) oneWiring(p *part, object map[string]any) bool {
+func (r *decoder) oneWiring(p *part, object map[string]any) bool {
 	var found []string
 	for _, field := range []string{"after", "else", "in"} {
 		if _, ok := object[field]; ok {

@@ -48,7 +48,7 @@ func DurationOf(v any, ms bool) (time.Duration, error) {
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-func (p *reader) count(at string, v any) int {
+func (p *decoder) count(at string, v any) int {
 	n, ok := expr.Integer(v)
 	if !ok || n < 0 || n > MaxAttempts {
 		p.fail(at, fmt.Sprintf("must be an integer from 0 to %d", MaxAttempts), "")
@@ -57,7 +57,7 @@ func (p *reader) count(at string, v any) int {
 	return int(n)
 }
 
-func (p *reader) boolean(at string, v any) bool {
+func (p *decoder) boolean(at string, v any) bool {
 	b, ok := v.(bool)
 	if !ok {
 		p.fail(at, "must be true or false", "")
@@ -65,7 +65,7 @@ func (p *reader) boolean(at string, v any) bool {
 	return b
 }
 
-func (p *reader) queue(at string, v any) string {
+func (p *decoder) queue(at string, v any) string {
 	s, _ := v.(string)
 	if err := CheckQueue(s); err != nil {
 		p.fail(at, err.Error(), "")
@@ -90,7 +90,7 @@ func CheckQueue(s string) error {
 	return nil
 }
 
-func choice[T any](p *reader, at string, v any, of map[string]T) T {
+func choice[T any](p *decoder, at string, v any, of map[string]T) T {
 	s, _ := v.(string)
 	t, ok := of[s]
 	if !ok {

@@ -38,7 +38,7 @@ func RulesOf(v any, path string) ([]Rule, error) {
 	rules := make([]Rule, 0, len(list))
 	patterns := 0
 	for i, item := range list {
-		p := reader{path: fmt.Sprintf("%s[%d]", path, i)}
+		p := decoder{path: fmt.Sprintf("%s[%d]", path, i)}
 		rules = append(rules, p.rule(item, true))
 		errs = append(errs, p.errs[:min(len(p.errs), MaxErrors-len(errs))]...)
 		if patterns += p.patterns; patterns > expr.MaxPattern {
@@ -56,7 +56,7 @@ func RuleOf(v any, path string) (Rule, error) {
 	if name, ok := v.(string); ok {
 		v = map[string]any{"preset": name}
 	}
-	p := reader{path: path}
+	p := decoder{path: path}
 	r := p.rule(v, false)
 	if p.errs != nil {
 		return Rule{}, p.errs
@@ -64,20 +64,20 @@ func RuleOf(v any, path string) (Rule, error) {
 	return r, nil
 }
 
-// reader reads one rule and collects what is wrong with it.
-type reader struct {
+// decoder reads one rule and collects what is wrong with it.
+type decoder struct {
 	path     string
 	errs     Errors
 	patterns int // instructions of the regular expressions so far
 }
 
-func (p *reader) fail(at, message, fix string) {
+func (p *decoder) fail(at, message, fix string) {
 	if len(p.errs) < MaxErrors {
 		p.errs = append(p.errs, Error{Path: p.path + at, Message: message, Fix: fix})
 	}
 }
 
-func (p *reader) rule(v any, matched bool) Rule {
+func (p *decoder) rule(v any, matched bool) Rule {
 	r := Rule{Path: p.path}
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -115,7 +115,7 @@ func (p *reader) rule(v any, matched bool) Rule {
 
 // syncForSteps refuses execution_mode sync where the matchers tell that the rule is for steps. A rule that matches by
 // name alone is left to Rule.Check, which knows the component.
-func (p *reader) syncForSteps(r *Rule, matched bool) {
+func (p *decoder) syncForSteps(r *Rule, matched bool) {
 	if r.fields.given&mode == 0 || r.fields.values.Mode != Sync || !matched {
 		return
 	}
@@ -126,7 +126,7 @@ func (p *reader) syncForSteps(r *Rule, matched bool) {
 	}
 }
 
-func (p *reader) preset(at string, v any) fields {
+func (p *decoder) preset(at string, v any) fields {
 	name, _ := v.(string)
 	f, ok := presets[name]
 	if !ok {
@@ -135,7 +135,7 @@ func (p *reader) preset(at string, v any) fields {
 	return f
 }
 
-func (p *reader) match(r *Rule, v any) {
+func (p *decoder) match(r *Rule, v any) {
 	if v == "default" {
 		return
 	}
@@ -170,7 +170,7 @@ func (p *reader) match(r *Rule, v any) {
 }
 
 // pattern reads an exact text, or a regular expression between slashes.
-func (p *reader) pattern(at string, v any) pattern {
+func (p *decoder) pattern(at string, v any) pattern {
 	s, ok := v.(string)
 	if !ok || s == "" {
 		p.fail(at, "must be a text or a /regular expression/", "")
@@ -188,7 +188,7 @@ func (p *reader) pattern(at string, v any) pattern {
 	return pattern{re: re.Regexp}
 }
 
-func (p *reader) kinds(at string, v any) []string {
+func (p *decoder) kinds(at string, v any) []string {
 	list, ok := v.([]any)
 	if !ok {
 		list = []any{v}
@@ -217,7 +217,7 @@ func known(kind string) bool {
 	return false
 }
 
-func (p *reader) expression(at string, v any) *expr.Program {
+func (p *decoder) expression(at string, v any) *expr.Program {
 	src, ok := v.(string)
 	if !ok {
 		p.fail(at, "must be an expression", "")

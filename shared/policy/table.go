@@ -29,13 +29,13 @@ const (
 type field struct {
 	name  string
 	timed bool // a duration: also as NAME_ms, an integer
-	read  func(r *reader, to *Policy, at string, v any, ms bool)
+	read  func(r *decoder, to *Policy, at string, v any, ms bool)
 	copy  func(to, from *Policy)
 }
 
 // table has one line per field, in the order of their bits.
 var table = [...]field{
-	plain("max_retries", func(p *Policy) *int { return &p.MaxRetries }, (*reader).count),
+	plain("max_retries", func(p *Policy) *int { return &p.MaxRetries }, (*decoder).count),
 	plain("backoff", func(p *Policy) *Backoff { return &p.Backoff }, oneOf(backoffs)),
 	duration("base_delay", 0, func(p *Policy) *time.Duration { return &p.BaseDelay }),
 	duration("max_delay", 0, func(p *Policy) *time.Duration { return &p.MaxDelay }),
@@ -43,17 +43,17 @@ var table = [...]field{
 	duration("start_timeout", 1, func(p *Policy) *time.Duration { return &p.StartTimeout }),
 	plain("on_failure", func(p *Policy) *OnFailure { return &p.OnFailure }, oneOf(onFailures)),
 	plain("on_lost", func(p *Policy) *OnLost { return &p.OnLost }, oneOf(onLosts)),
-	plain("max_lost", func(p *Policy) *int { return &p.MaxLost }, (*reader).count),
+	plain("max_lost", func(p *Policy) *int { return &p.MaxLost }, (*decoder).count),
 	plain("execution_mode", func(p *Policy) *Mode { return &p.Mode }, oneOf(modes)),
-	plain("queue", func(p *Policy) *string { return &p.Queue }, (*reader).queue),
+	plain("queue", func(p *Policy) *string { return &p.Queue }, (*decoder).queue),
 	plain("priority", func(p *Policy) *Priority { return &p.Priority }, oneOf(priorities)),
 }
 
 // plain is a field that is read in one way.
-func plain[T any](name string, of func(*Policy) *T, read func(*reader, string, any) T) field {
+func plain[T any](name string, of func(*Policy) *T, read func(*decoder, string, any) T) field {
 	return field{
 		name: name,
-		read: func(r *reader, to *Policy, at string, v any, _ bool) { *of(to) = read(r, at, v) },
+		read: func(r *decoder, to *Policy, at string, v any, _ bool) { *of(to) = read(r, at, v) },
 		copy: func(to, from *Policy) { *of(to) = *of(from) },
 	}
 }
@@ -63,7 +63,7 @@ func duration(name string, least time.Duration, of func(*Policy) *time.Duration)
 	return field{
 		name:  name,
 		timed: true,
-		read: func(r *reader, to *Policy, at string, v any, ms bool) {
+		read: func(r *decoder, to *Policy, at string, v any, ms bool) {
 			d, err := DurationOf(v, ms)
 			if err == nil && (d < least || d > MaxDuration) {
 				err = fmt.Errorf("must be from %s to %s", least, MaxDuration)
@@ -78,8 +78,8 @@ func duration(name string, least time.Duration, of func(*Policy) *time.Duration)
 }
 
 // oneOf reads the name of a value.
-func oneOf[T any](names map[string]T) func(*reader, string, any) T {
-	return func(r *reader, at string, v any) T { return choice(r, at, v, names) }
+func oneOf[T any](names map[string]T) func(*decoder, string, any) T {
+	return func(r *decoder, at string, v any) T { return choice(r, at, v, names) }
 }
 
 // knownFields are all fields of a rule, for errors.
@@ -102,7 +102,7 @@ func Fields() []string {
 }
 
 // field reads one field of a policy.
-func (p *reader) field(f *fields, name, at string, v any) {
+func (p *decoder) field(f *fields, name, at string, v any) {
 	base, ms := strings.CutSuffix(name, "_ms")
 	i := slices.IndexFunc(table[:], func(f field) bool { return f.name == name || f.timed && f.name == base })
 	if i < 0 {
