@@ -56,6 +56,14 @@ race: ## run the tests of everything concurrent under the race detector
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
 
+.PHONY: mermaid
+mermaid: test/mermaid/node_modules ## install Mermaid from npm, and hold what is drawn against it
+	HEDDLE_MERMAID=required go test -count 1 ./test/mermaid
+
+test/mermaid/node_modules: test/mermaid/package-lock.json
+	cd test/mermaid && npm ci --no-audit --no-fund
+	touch $@
+
 .PHONY: seeds
 seeds: ## run the crash-equivalence tests with SEEDS seeds each (thirteen tests)
 	HEDDLE_SEEDS=$(SEEDS) $(TEST) -count 1 -timeout 60m -run Equivalence ./internal/partition

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -84,12 +83,12 @@ func (vw *view) productions() map[string][]json.RawMessage {
 func (vw *view) graphStatus() map[string]any {
 	states := map[string]string{} // what ran in any scope covers what was suppressed in another
 	rows.Scan(vw.tx, rows.Key{Table: rows.Suppressed, Workflow: vw.id}, func(_ rows.Key, s *suppression) bool {
-		states[vw.component(s.Component).Name] = "suppressed"
+		states[vw.component(s.Component).Name] = stateSuppressed
 		return true
 	})
 	vw.facts.each(0, func(_ events.FactID, f *fact) bool {
 		if f.Component > 0 {
-			states[vw.component(f.Component-1).Name] = "completed"
+			states[vw.component(f.Component-1).Name] = stateCompleted
 		}
 		return true
 	})
@@ -97,21 +96,8 @@ func (vw *view) graphStatus() map[string]any {
 		states[vw.component(r.Component).Name] = r.Status.String()
 		return true
 	})
-	vw.addNotTaken(states)
+	vw.addBranches(states)
 	return map[string]any{"digest": vw.graph().Digest, "definition": vw.definitionRow(), "states": states}
-}
-
-// addNotTaken adds the components that an input did not come to. That is known once
-// all inputs are settled: before, it may still come.
-func (vw *view) addNotTaken(states map[string]string) {
-	if vw.head.Status != Idle && vw.head.Status != Completed || vw.head.NextFact == 0 {
-		return
-	}
-	for _, c := range vw.graph().Components {
-		if _, known := states[c.Name]; !known {
-			states[c.Name] = definition.NotTaken
-		}
-	}
 }
 
 func (vw *view) definitionRow() json.RawMessage {

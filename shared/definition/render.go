@@ -70,12 +70,19 @@ func mermaidEdge(c *Component, i int) string {
 	return arrow
 }
 
-// mermaidText is a text in a label. Whatever Mermaid could read as more than a letter
-// (quotes, HTML, Markdown, its own entities) is written as an entity.
+// mermaidText is a text in a label. Letters and digits stand as they are, and what
+// joins two of them in names. All else is written as an entity: Mermaid could read it as
+// a quote, HTML, Markdown (a list, a link, emphasis) or an entity of its own.
 func mermaidText(s string) string {
 	var b strings.Builder
-	for _, c := range s {
-		if unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(" .:/?()-_", c) {
+	text := []rune(s)
+	plain := func(i int) bool {
+		return i >= 0 && i < len(text) && (unicode.IsLetter(text[i]) || unicode.IsDigit(text[i]))
+	}
+	for i, c := range text {
+		joins := plain(i-1) && plain(i+1) && strings.ContainsRune(" ./-_", c)
+		link := c == '.' && strings.HasSuffix(strings.ToLower(string(text[:i])), "www")
+		if plain(i) || joins && !link {
 			b.WriteRune(c)
 			continue
 		}
