@@ -211,6 +211,7 @@ components:
   person: {step: person.decides, policy: {execution_mode: external}}
   nap:    {sleep: 1h}
   alone:  {step: nobody.serves}
+  slip:   {step: defalt.echo}
 `
 
 // Each thing that is not done says what it waits for.
@@ -224,7 +225,8 @@ func TestWhatAWorkflowWaitsForIsTold(t *testing.T) {
 	})
 	for _, command := range []string{"get", "runnables"} {
 		contains(t, succeed(t, command, "w"), `a worker of the queue "default" that knows test.ecko`,
-			"completion by its token", "its time", `a worker of the queue "nobody": none has said that it runs it`)
+			"completion by its token", "its time", `a worker of the queue "nobody": no worker takes from it now, so none runs nobody.serves`,
+			`so none runs defalt.echo; nearest queue that has workers: "default"`)
 	}
 	contains(t, succeed(t, "history", "w"), "nearest: test.echo")
 	succeed(t, "pause", "w")

@@ -159,6 +159,7 @@ type Runnable struct {
 	Error     *TaskError      `json:"error"`
 	DueAt     *time.Time      `json:"due_at"`
 	WaitsFor  string          `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
+	Executor  string          `json:"executor,omitempty"`  // that runs it, once it has said so
 	Attempts  json.RawMessage `json:"attempts"`
 }
 

@@ -48,6 +48,7 @@ type Gateway struct {
 	follow   *follower
 	view     *view.View
 	queues   *definitions.Queues
+	workers  *workers
 	health   service.Health
 	metrics  *metrics
 	mux      *chi.Mux
@@ -105,6 +106,7 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 		return err
 	}
 	g.queues = definitions.NewQueues(set, g.admin, g.cfg.CreateQueues)
+	g.workers = newWorkers(g.admin, g.names)
 	g.requests, err = request.Open(ctx, request.Options{
 		Kafka: g.cfg.Kafka, Source: source, Logger: g.logger, ProduceTimeout: g.limits.Produce,
 	})

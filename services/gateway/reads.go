@@ -63,21 +63,42 @@ func reading(kind string) func(*Gateway, http.ResponseWriter, *http.Request) err
 // listing answers with one page of a planner's list.
 func listing(kind string) func(*Gateway, http.ResponseWriter, *http.Request) error {
 	return func(g *Gateway, w http.ResponseWriter, r *http.Request) error {
-		limit, err := pageLimit(r)
+		page, err := g.page(r, kind)
 		if err != nil {
 			return err
-		}
-		v := r.URL.Query()
-		body, err := g.query(r, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status")})
-		if err != nil {
-			return err
-		}
-		var page List[json.RawMessage]
-		if err := json.Unmarshal(body, &page); err != nil {
-			return fmt.Errorf("decode %s: %w", kind, err)
 		}
 		return writeJSON(w, r, http.StatusOK, page)
 	}
+}
+
+// listRunnables is listing, and tells whether anybody takes from the queues in which
+// attempts wait.
+func (g *Gateway) listRunnables(w http.ResponseWriter, r *http.Request) error {
+	page, err := g.page(r, "runnables")
+	if err != nil {
+		return err
+	}
+	if err := g.explain(r.Context(), page.Items); err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, page)
+}
+
+func (g *Gateway) page(r *http.Request, kind string) (List[json.RawMessage], error) {
+	var page List[json.RawMessage]
+	limit, err := pageLimit(r)
+	if err != nil {
+		return page, err
+	}
+	v := r.URL.Query()
+	body, err := g.query(r, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status")})
+	if err != nil {
+		return page, err
+	}
+	if err := json.Unmarshal(body, &page); err != nil {
+		return page, fmt.Errorf("decode %s: %w", kind, err)
+	}
+	return page, nil
 }
 
 // getWorkflow answers with the summary, at once or when the workflow has

@@ -154,7 +154,7 @@ func readRoutes() []route {
 		read("/results", "getResults", "The latest value of each output; with all=true every one.", Results{}, []param{{"all", "true: lists, in order of production"}}, (*Gateway).getResults),
 		read("/productions", "getProductions", "All values of each component, in order of production.", Productions{}, nil, reading("productions")),
 		read("/facts", "listFacts", "Facts with their parents.", List[Fact]{}, pages, listing("facts")),
-		read("/runnables", "listRunnables", "Runnables with their attempts.", List[Runnable]{}, append([]param{{"status", "only of this status"}}, pages...), listing("runnables")),
+		read("/runnables", "listRunnables", "Runnables with their attempts.", List[Runnable]{}, append([]param{{"status", "only of this status"}}, pages...), (*Gateway).listRunnables),
 		read("/history", "getHistory", "The events, oldest first.", List[HistoryItem]{}, pages, (*Gateway).getHistory),
 		graph, stream,
 	}

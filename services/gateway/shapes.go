@@ -78,6 +78,7 @@ type Runnable struct {
 	Error     *events.TaskError `json:"error"`
 	DueAt     *string           `json:"due_at"`
 	WaitsFor  string            `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
+	Executor  string            `json:"executor,omitempty"`  // that runs it, once it has said so
 	Attempts  []json.RawMessage `json:"attempts"`
 }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // waitsFor says in words what a runnable that is not done waits for; empty: it is
-// done. It is as much as the planner knows: whether anybody takes from a queue it
-// does not.
+// done. It is as much as the planner knows: whether anybody takes from a queue the
+// gateway adds.
 func (vw *view) waitsFor(c *definition.Component, r *runnable) string {
 	switch r.Status {
 	case runReady:
@@ -62,5 +63,5 @@ func waitsForOutcome(c *definition.Component, r *runnable) string {
 	case r.Returns > 0:
 		return unknownYet(c, r)
 	}
-	return fmt.Sprintf("a worker of the queue %q: none has said that it runs it", queueOf(c, r.policy()))
+	return events.AwaitsWorker(queueOf(c, r.policy()))
 }
