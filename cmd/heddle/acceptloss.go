@@ -80,7 +80,7 @@ func (c *acceptLossCmd) show(a *app, cl *client.Client) error {
 	}
 	i := slices.IndexFunc(all.Partitions, func(p runtime.Partition) bool { return p.Partition == c.Partition })
 	if i < 0 {
-		return fmt.Errorf("nothing is known of partition %d; the known ones: heddle partitions", c.Partition)
+		return &client.Error{Code: "not_found", Message: fmt.Sprintf("nothing is known of partition %d; the known ones: heddle partitions", c.Partition)}
 	}
 	is := atStake{Partition: c.Partition, Reasons: []string{}, Workflows: []client.Workflow{}}
 	for _, reason := range all.Partitions[i].Readiness.Reasons {

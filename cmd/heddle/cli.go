@@ -104,10 +104,13 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 		return report(s.err, err)
 	}
 	parsed, err := parser.Parse(args)
-	if err != nil {
-		return report(s.err, usage(parser, err))
+	if err == nil {
+		err = file.load(parsed)
 	}
-	if err := file.load(parsed); err != nil {
+	if err != nil {
+		if asksJSON(args) {
+			return reportJSON(s.err, usage(parser, err))
+		}
 		return report(s.err, usage(parser, err))
 	}
 	a := &app{Context: ctx, streams: s, json: c.Output == "json", kong: parsed, file: file}

@@ -153,11 +153,11 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 		if code != codeDone {
 			t.Fatalf("exit %d: %s", code, err)
 		}
-		var all []effective
+		var all listed[effective]
 		if err := json.Unmarshal([]byte(out), &all); err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range all {
+		for _, e := range all.Items {
 			if e.Name == "prefix" {
 				return e.Value.(string) + " from " + e.Source
 			}

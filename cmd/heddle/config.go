@@ -28,7 +28,7 @@ func (c *configCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var all []effective
+	all := []effective{}
 	seen := map[string]bool{}
 	for _, flag := range settingsOf(node) {
 		if !seen[flag.Name] {
@@ -36,7 +36,7 @@ func (c *configCmd) Run(a *app) error {
 			all = append(all, a.effective(flag, strings.Join(c.Command, " ")))
 		}
 	}
-	return a.print(all, func(w io.Writer) {
+	return a.print(listed[effective]{Items: all}, func(w io.Writer) {
 		table := [][]string{{"SETTING", "VALUE", "FROM"}}
 		for _, e := range all {
 			table = append(table, []string{e.Name, fmt.Sprint(e.Value), e.Source})

@@ -121,6 +121,12 @@ func (c *skipCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Skip(a, c.ID, c.Runnable, c.by()) })
 }
 
+// deleted is what is left of a workflow that was deleted.
+type deleted struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
 type deleteCmd struct {
 	controlArgs
 	Force bool `env:"-" help:"Cancel it first if it is not closed."`
@@ -128,7 +134,14 @@ type deleteCmd struct {
 
 // Run implements the command.
 func (c *deleteCmd) Run(a *app) error {
-	return c.do(a, func(cl *client.Client) (*client.Workflow, error) {
-		return &client.Workflow{ID: c.ID, Status: "deleted"}, cl.Delete(a, c.ID, c.Force, c.by())
-	})
+	cl, err := c.open(a)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	if err := cl.Delete(a, c.ID, c.Force, c.by()); err != nil {
+		return err
+	}
+	is := deleted{c.ID, "deleted"}
+	return a.print(is, func(out io.Writer) { fmt.Fprintf(out, "%s  %s\n", shown(is.ID), is.Status) })
 }

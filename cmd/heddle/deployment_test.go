@@ -114,7 +114,9 @@ func TestAWorkflowFromTheCommandLine(t *testing.T) {
 	contains(t, succeed(t, "results", "w1", "--components"), `"hello bob"`)
 	contains(t, succeed(t, "get", "w1"), "idle", "shout@1", "2 completed")
 	contains(t, succeed(t, "lookup", "w1"), "partition", "dev/")
-	contains(t, succeed(t, "lookup", "nobody"), "unknown")
+	if code, _, err := heddle(t, "", "lookup", "nobody"); code != codeFailed || !strings.Contains(err, "there is no workflow") {
+		t.Errorf("lookup of nobody: exit %d, %s", code, err)
+	}
 	eventually(t, "both partitions are ready, with their committed cursors", func() bool {
 		out := succeed(t, "partitions")
 		return strings.Count(out, " ready ") == 2 && strings.Contains(out, "/0@") && strings.Contains(out, "/1@")

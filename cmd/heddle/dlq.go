@@ -17,6 +17,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -94,7 +95,7 @@ func (c *dlqCmd) one(a *app, cl *kgo.Client, topic string) error {
 		return err
 	}
 	if found == nil {
-		return &exitError{codeFailed, fmt.Errorf("there is no entry %s in %s", c.Entry, topic)}
+		return &client.Error{Code: "not_found", Message: fmt.Sprintf("there is no entry %s in %s", c.Entry, topic)}
 	}
 	return a.print(found, func(w io.Writer) { printLetter(w, found) })
 }
@@ -126,7 +127,7 @@ func (c *dlqCmd) list(a *app, cl *kgo.Client, topic string) error {
 	for i, l := range all {
 		heads[i] = letterHead{l.Entry, l.Reason, l.Path, l.Workflow, l.Topic, l.Partition, l.Offset, l.Time}
 	}
-	return a.print(heads, func(w io.Writer) {
+	return a.print(listed[letterHead]{Items: heads}, func(w io.Writer) {
 		table := [][]string{{"ENTRY", "INPUT OF", "WORKFLOW", "FROM", "REASON"}}
 		for _, l := range all {
 			table = append(table, []string{l.Entry, when(l.Time), l.Workflow, l.from(), l.why()})

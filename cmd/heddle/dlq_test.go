@@ -37,13 +37,13 @@ func TestTheDeadLettersAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var heads []letterHead
+	var heads listed[letterHead]
 	eventually(t, "all three are there", func() bool {
-		heads = nil
+		heads = listed[letterHead]{}
 		if err := json.Unmarshal([]byte(succeed(t, "dlq", "-o", "json")), &heads); err != nil {
 			t.Fatal(err)
 		}
-		return len(heads) == 3
+		return len(heads.Items) == 3
 	})
 	list := succeed(t, "dlq")
 	contains(t, list, "u1", "unknown_field", "u2", "not_json", "u3", "unknown_definition", names.Commands()+"/")
@@ -53,7 +53,7 @@ func TestTheDeadLettersAreListed(t *testing.T) {
 	if out := succeed(t, "dlq", "--limit", "1"); strings.Count(out, "\n") != 2 {
 		t.Errorf("the newest is:\n%s", out)
 	}
-	for _, h := range heads {
+	for _, h := range heads.Items {
 		one := succeed(t, "dlq", h.Entry)
 		contains(t, one, h.Workflow, "value")
 		if all := one + list; strings.ContainsAny(all, "\x1b\a") || !utf8.ValidString(all) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"strconv"
 
@@ -14,15 +13,6 @@ type lookupCmd struct {
 	ID string `arg:"" help:"The workflow."`
 }
 
-// place is what `lookup -o json` prints.
-type place struct {
-	ID        string        `json:"id"`
-	Found     bool          `json:"found"`
-	Status    string        `json:"status,omitempty"`
-	Partition *int32        `json:"partition,omitempty"`
-	Owner     *client.Owner `json:"owner,omitempty"`
-}
-
 // Run implements the command.
 func (c *lookupCmd) Run(a *app) error {
 	cl, err := c.open(a)
@@ -30,26 +20,16 @@ func (c *lookupCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
-	p := place{ID: c.ID}
 	w, err := cl.Get(a, c.ID)
-	switch {
-	case errors.Is(err, client.ErrNotFound):
-	case err != nil:
+	if err != nil {
 		return err
-	default:
-		p = place{ID: w.ID, Found: true, Status: string(w.Status), Partition: &w.Partition, Owner: w.Owner}
 	}
-	return a.print(p, func(out io.Writer) { printPlace(out, p) })
+	return a.print(w, func(out io.Writer) { printPlace(out, w) })
 }
 
-func printPlace(out io.Writer, p place) {
-	table := [][]string{{"id", p.ID}}
-	if !p.Found {
-		rows(out, append(table, []string{"status", "unknown"}))
-		return
-	}
-	table = append(table, []string{"status", p.Status}, []string{"partition", strconv.Itoa(int(*p.Partition))})
-	if o := p.Owner; o != nil {
+func printPlace(out io.Writer, w *client.Workflow) {
+	table := [][]string{{"id", w.ID}, {"status", string(w.Status)}, {"partition", strconv.Itoa(int(w.Partition))}}
+	if o := w.Owner; o != nil {
 		table = append(table, []string{"owner", o.Instance},
 			[]string{"epoch", strconv.FormatUint(o.Epoch, 10)}, []string{"leased until", clock(o.LeasedUntil)})
 	}

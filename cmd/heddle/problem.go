@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
+	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
@@ -29,6 +31,25 @@ func reportJSON(w io.Writer, err error) int {
 	return codeOf(err)
 }
 
+// asksJSON reports whether a command line that cannot be read, or else the environment,
+// asks for JSON.
+func asksJSON(args []string) bool {
+	last := os.Getenv("HEDDLE_OUTPUT")
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return last == "json"
+		case (arg == "-o" || arg == "--output") && i+1 < len(args):
+			last = args[i+1]
+		case strings.HasPrefix(arg, "--output="):
+			last = strings.TrimPrefix(arg, "--output=")
+		case strings.HasPrefix(arg, "-o"):
+			last = strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+		}
+	}
+	return last == "json"
+}
+
 // problemOf is an error as a problem. Those that no API has made have a code by what
 // the exit code means.
 func problemOf(err error) problem {
@@ -40,9 +61,13 @@ func problemOf(err error) problem {
 	var refused *client.Error
 	var failed *client.FailedError
 	var invalid *definitionFileError
+	var mismatch *topics.MismatchError
 	switch {
 	case errors.As(err, &refused):
 		code, p.Status, p.Workflow = refused.Code, refused.Status, refused.Workflow
+		if refused.Message != "" {
+			p.Detail = refused.Message // the API's words, and nothing around them
+		}
 		p.Errors = append(p.Errors, refused.Errors...)
 		if refused.Path != "" {
 			p.Errors = append(p.Errors, client.FieldError{Path: refused.Path, Message: strings.TrimPrefix(refused.Message, refused.Path+": ")})
@@ -53,6 +78,11 @@ func problemOf(err error) problem {
 		code = "invalid_definition"
 		for _, e := range invalid.errs {
 			p.Errors = append(p.Errors, client.FieldError{Path: e.Path, Message: e.Advice(), Line: e.Line, Column: e.Column})
+		}
+	case errors.As(err, &mismatch):
+		code = "topics_differ"
+		for _, d := range mismatch.Differences {
+			p.Errors = append(p.Errors, client.FieldError{Path: d.Topic, Message: strings.TrimPrefix(d.String(), d.Topic+": ")})
 		}
 	}
 	p.Type, p.Title = "urn:heddle:problem:"+code, strings.ReplaceAll(code, "_", " ")

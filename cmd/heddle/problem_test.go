@@ -13,6 +13,11 @@ func TestErrorsAreProblemsInJSON(t *testing.T) {
 	elsewhere(t)
 	bad := write(t, "bad.yaml", "name: x\ncomponents:\n  a: {stepp: b.c}\n")
 	running(t)
+	dev, err := (&remote{}).running(brokerOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker := dev.Brokers[0]
 	for _, c := range []struct {
 		args   []string
 		code   int
@@ -25,8 +30,20 @@ func TestErrorsAreProblemsInJSON(t *testing.T) {
 		{[]string{"start", "nothing"}, codeFailed, "unknown_definition", 422, 1},
 		{[]string{"get", "x", "--url", "http://127.0.0.1:1"}, codeUnreachable, "unavailable", 0, 0},
 		{[]string{"list", "--status", "bogus"}, codeUsage, "usage", 0, 0},
+		{[]string{"get"}, codeUsage, "usage", 0, 0},
+		{[]string{"get", "x", "--bogus"}, codeUsage, "usage", 0, 0},
+		{[]string{"bogus"}, codeUsage, "usage", 0, 0},
+		{[]string{"--config", "none.yaml", "version"}, codeUsage, "usage", 0, 0},
+		{[]string{"lookup", "nobody"}, codeFailed, "not_found", 404, 0},
+		{[]string{"dlq", "1@99"}, codeFailed, "not_found", 0, 0},
+		{[]string{"dlq", "--brokers", "127.0.0.1:1"}, codeUnreachable, "unavailable", 0, 0},
+		{[]string{"journal", "dump", "--brokers", "127.0.0.1:1"}, codeUnreachable, "unavailable", 0, 0},
+		{[]string{"topics", "diff"}, codeUsage, "usage", 0, 0},
+		{[]string{"topics", "check", "--brokers", broker, "--queue", "more"}, codeFailed, "topics_differ", 0, 1},
+		{[]string{"partitions", "accept-loss", "9"}, codeFailed, "not_found", 0, 0},
+		{[]string{"partitions", "accept-loss", "1", "--log", "inbox"}, codeUsage, "usage", 0, 0},
 	} {
-		code, out, err := heddle(t, "", append([]string{"-o", "json"}, c.args...)...)
+		code, out, err := heddle(t, "", append(c.args, "-o", "json")...)
 		var p problem
 		if bad := json.Unmarshal([]byte(err), &p); bad != nil || out != "" {
 			t.Errorf("%q: %v\n%s%s", c.args, bad, out, err)
@@ -36,8 +53,8 @@ func TestErrorsAreProblemsInJSON(t *testing.T) {
 			t.Errorf("%q: exit %d, %s", c.args, code, err)
 		}
 	}
-	for _, list := range []string{"list", "definitions"} {
-		if out := strings.Join(strings.Fields(succeed(t, list, "-o", "json")), ""); out != `{"items":[],"next_cursor":null}` {
+	for _, list := range []string{"list", "definitions", "dlq", "topics diff --brokers " + broker, "topics apply --brokers " + broker} {
+		if out := strings.Join(strings.Fields(succeed(t, append(strings.Fields(list), "-o", "json")...)), ""); out != `{"items":[],"next_cursor":null}` {
 			t.Errorf("%s: %s", list, out)
 		}
 	}

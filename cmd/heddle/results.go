@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-
-	"github.com/heddle-run/heddle/sdk/client"
 )
 
 // resultsCmd prints the results of a workflow.
@@ -24,9 +22,17 @@ func (c *resultsCmd) Run(a *app) error {
 	defer cl.Close()
 	switch {
 	case c.Components:
-		return c.lists(a, cl, "productions")
+		all, err := cl.Productions(a, c.ID)
+		if err != nil {
+			return err
+		}
+		return a.print(map[string]any{"productions": all}, func(w io.Writer) { printLists(w, all) })
 	case c.All:
-		return c.lists(a, cl, "results")
+		all, err := cl.AllResults(a, c.ID)
+		if err != nil {
+			return err
+		}
+		return a.print(all, func(w io.Writer) { printLists(w, all.Results) })
 	}
 	r, err := cl.Results(a, c.ID)
 	if err != nil {
@@ -36,16 +42,4 @@ func (c *resultsCmd) Run(a *app) error {
 		fmt.Fprintf(w, "%s  %s\n", shown(c.ID), shown(r.Status))
 		printValues(w, r.Results)
 	})
-}
-
-func (c *resultsCmd) lists(a *app, cl *client.Client, what string) error {
-	get := cl.AllResults
-	if what == "productions" {
-		get = cl.Productions
-	}
-	lists, err := get(a, c.ID)
-	if err != nil {
-		return err
-	}
-	return a.print(map[string]any{what: lists}, func(w io.Writer) { printLists(w, lists) })
 }

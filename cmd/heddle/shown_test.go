@@ -59,7 +59,7 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 		"get":  {15, func(a *app) { printWorkflow(a.out, w) }},
 		"list": {2, func(a *app) { printList(a.out, []client.Workflow{*w}) }},
 		"lookup": {6, func(a *app) {
-			printPlace(a.out, place{ID: hostile, Found: true, Partition: new(int32), Owner: w.Owner})
+			printPlace(a.out, w)
 		}},
 		"runnables": {2, func(a *app) {
 			printRunnables(a.out, []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}, true)

@@ -160,7 +160,7 @@ func (a *app) printDifferences(diffs []topics.Difference, none, some string) err
 	for i, d := range diffs {
 		all[i] = difference(d)
 	}
-	return a.print(all, func(w io.Writer) {
+	return a.print(listed[difference]{Items: all}, func(w io.Writer) {
 		if len(diffs) == 0 {
 			fmt.Fprintln(w, none)
 			return

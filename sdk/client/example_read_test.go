@@ -32,7 +32,7 @@ func ExampleClient_AllResults() {
 	defer c.Close()
 	must(c.Start(ctx, double, 1, client.StartOptions{ID: "all-1"}))
 	must(c.InputAndWait(ctx, "all-1", 2, client.InputOptions{}))
-	fmt.Printf("%s\n", must(c.AllResults(ctx, "all-1"))["twice"])
+	fmt.Printf("%s\n", must(c.AllResults(ctx, "all-1")).Results["twice"])
 	// Output: [2 4]
 }
 

@@ -171,7 +171,7 @@ func ExampleClient_Input() {
 	must(c.Start(ctx, double, 1, client.StartOptions{ID: "input-1"}))
 	must(c.Input(ctx, "input-1", 50, client.InputOptions{IdempotencyKey: "page-2"}))
 	must(c.Run("input-1").Wait(ctx))
-	fmt.Printf("%s\n", must(c.AllResults(ctx, "input-1"))["twice"])
+	fmt.Printf("%s\n", must(c.AllResults(ctx, "input-1")).Results["twice"])
 	// Output: [2 100]
 }
 

@@ -20,12 +20,8 @@ func (c *Client) Results(ctx context.Context, id string) (*Results, error) {
 }
 
 // AllResults are all values of each output, in order of production.
-func (c *Client) AllResults(ctx context.Context, id string) (map[string][]json.RawMessage, error) {
-	type all struct {
-		Results map[string][]json.RawMessage `json:"results"`
-	}
-	r, err := read[all](ctx, c, Query{Kind: "results", Workflow: id, All: true})
-	return r.Results, err
+func (c *Client) AllResults(ctx context.Context, id string) (*AllResults, error) {
+	return read[*AllResults](ctx, c, Query{Kind: "results", Workflow: id, All: true})
 }
 
 // Productions are all values of each component, in order of production.

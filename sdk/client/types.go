@@ -41,7 +41,7 @@ type Workflow struct {
 	Run        string         `json:"run"`
 	Status     Status         `json:"status"`
 	Definition DefinitionRef  `json:"definition"`
-	Labels     map[string]any `json:"labels"`
+	Labels     map[string]any `json:"labels,omitempty"`
 	Partition  int32          `json:"partition"`
 	Owner      *Owner         `json:"owner"`
 	CreatedAt  time.Time      `json:"created_at"`
@@ -133,9 +133,11 @@ func (e *ConditionErrors) Total() uint64 {
 
 // TaskError is why an attempt failed.
 type TaskError struct {
-	Type    string          `json:"type"`
-	Message string          `json:"message"`
-	Details json.RawMessage `json:"details,omitempty"`
+	Type         string          `json:"type"`
+	Message      string          `json:"message"`
+	NonRetryable bool            `json:"non_retryable,omitempty"`
+	RetryAfterMs int64           `json:"retry_after_ms,omitempty"` // the least time until another attempt, as the task asked for
+	Details      json.RawMessage `json:"details,omitempty"`
 }
 
 // Results are the latest values of a workflow's outputs; null where there is
@@ -143,6 +145,12 @@ type TaskError struct {
 type Results struct {
 	Status  Status                     `json:"status"`
 	Results map[string]json.RawMessage `json:"results"`
+}
+
+// AllResults are all values of a workflow's outputs, each in order of production.
+type AllResults struct {
+	Status  Status                       `json:"status"`
+	Results map[string][]json.RawMessage `json:"results"`
 }
 
 // Runnable is one activation of a component.
@@ -153,7 +161,7 @@ type Runnable struct {
 	Queue     string          `json:"queue"`
 	Status    RunnableStatus  `json:"status"`
 	Attempt   int             `json:"attempt"`
-	Token     string          `json:"token"`
+	Token     string          `json:"token"` // of an attempt that is completed from outside; null in JSON where there is none
 	Input     json.RawMessage `json:"input"`
 	Result    json.RawMessage `json:"result"`
 	Error     *TaskError      `json:"error"`
@@ -161,6 +169,19 @@ type Runnable struct {
 	WaitsFor  string          `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
 	Executor  string          `json:"executor,omitempty"`  // that runs it, once it has said so
 	Attempts  json.RawMessage `json:"attempts"`
+}
+
+// MarshalJSON writes it as the API does: without a token as null.
+func (r Runnable) MarshalJSON() ([]byte, error) {
+	type plain Runnable
+	out := struct {
+		plain
+		Token *string `json:"token"`
+	}{plain: plain(r)}
+	if r.Token != "" {
+		out.Token = &r.Token
+	}
+	return json.Marshal(out)
 }
 
 // Event is one event of a workflow's history. Fields holds the whole JSON

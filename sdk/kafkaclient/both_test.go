@@ -134,8 +134,8 @@ func reads(t *testing.T, ctx context.Context, cl *client.Client, run *client.Run
 		t.Errorf("get: %+v, %v", w, err)
 	}
 	all, err := cl.AllResults(ctx, run.ID)
-	if err != nil || len(all["out"]) != 1 || string(all["out"][0]) != "8" {
-		t.Errorf("all results: %s, %v", all, err)
+	if err != nil || all.Status != "idle" || len(all.Results["out"]) != 1 || string(all.Results["out"][0]) != "8" {
+		t.Errorf("all results: %v, %v", all, err)
 	}
 	made, err := cl.Productions(ctx, run.ID)
 	if err != nil || string(made["double"][0]) != "42" {

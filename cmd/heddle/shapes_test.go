@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asked is what the API answers, as a value.
+func asked(t *testing.T, url string) any {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded(t, string(b))
+}
+
+func decoded(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return timeless(v)
+}
+
+// timeless writes all times alike, and leaves out those that go on.
+func timeless(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "leased_until")
+		for k := range v {
+			v[k] = timeless(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = timeless(v[i])
+		}
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	return v
+}
+
+const shapely = `
+name: shapely
+version: "1"
+components:
+  first:  {step: test.echo}
+  person: {step: person.decides, after: first, policy: {execution_mode: external}}
+  wrong:  {step: test.fail, params: {n: 9}, policy: {max_retries: 0, on_failure: skip}}
+  never:  {condition: "input.name == 'bob'"}
+  behind: {expr: input, after: never}
+outputs: {said: first, decided: person}
+options: {labels: {kind: test}}
+`
+
+// With -o json every reading command prints what the API answers.
+func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
+	elsewhere(t)
+	write(t, "shapely.yaml", shapely)
+	url := urlOf(t, running(t, "shapely.yaml"))
+	succeed(t, "start", "shapely", "name=ann", "--id", "w")
+	if code, _, _ := heddle(t, "", "start", "shapely", "--id", "w"); code != codeFailed {
+		t.Errorf("the second start: exit %d", code)
+	}
+	eventually(t, "all is at rest but the person", func() bool {
+		out := succeed(t, "get", "w")
+		return strings.Contains(out, "1 active") && strings.Contains(out, "1 completed") && strings.Contains(out, "1 skipped")
+	})
+	for _, c := range []struct {
+		args []string
+		path string
+	}{
+		{[]string{"get", "w"}, "/v1/workflows/w"},
+		{[]string{"lookup", "w"}, "/v1/workflows/w"},
+		{[]string{"list"}, "/v1/workflows"},
+		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
+		{[]string{"results", "w"}, "/v1/workflows/w/results"},
+		{[]string{"results", "w", "--all"}, "/v1/workflows/w/results?all=true"},
+		{[]string{"results", "w", "--components"}, "/v1/workflows/w/productions"},
+		{[]string{"history", "w"}, "/v1/workflows/w/history"},
+		{[]string{"history", "w", "--limit", "2"}, "/v1/workflows/w/history?limit=2"},
+		{[]string{"graph", "w"}, "/v1/workflows/w/graph"},
+		{[]string{"definitions"}, "/v1/definitions"},
+		{[]string{"definitions", "shapely"}, "/v1/definitions/shapely/versions"},
+		{[]string{"get", "nobody"}, "/v1/workflows/nobody"},
+		{[]string{"lookup", "nobody"}, "/v1/workflows/nobody"},
+		{[]string{"history", "nobody"}, "/v1/workflows/nobody/history"},
+		{[]string{"definitions", "nobody"}, "/v1/definitions/nobody/versions"},
+	} {
+		_, out, err := heddle(t, "", append(c.args, "-o", "json")...)
+		got, want := decoded(t, out+err), asked(t, url+c.path)
+		if !reflect.DeepEqual(got, want) {
+			a, _ := json.MarshalIndent(got, "", " ")
+			b, _ := json.MarshalIndent(want, "", " ")
+			t.Errorf("heddle %s -o json:\n%s\nthe API:\n%s", strings.Join(c.args, " "), a, b)
+		}
+	}
+}
+
+// urlOf is the gateway's address in what `heddle dev` says.
+func urlOf(t *testing.T, out *output) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(out.String(), "http://")
+	if !ok {
+		t.Fatalf("no address in %s", out)
+	}
+	return "http://" + strings.TrimRight(strings.FieldsFunc(rest, func(r rune) bool { return r == '\n' || r == ' ' })[0], "/")
+}
