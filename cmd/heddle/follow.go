@@ -155,7 +155,7 @@ func feedOf(ctx context.Context, run *client.Run) (<-chan client.Event, <-chan e
 // ends reports whether no event can follow in this run.
 func ends(event string) bool {
 	switch event {
-	case "WorkflowCompleted", "WorkflowCancelled", "WorkflowDeleted":
+	case "WorkflowCompleted", "WorkflowCancelled", "WorkflowDeleting", "WorkflowDeleted":
 		return true
 	}
 	return false

@@ -28,10 +28,11 @@ type plannerCmd struct {
 	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
 
-	DecisionBytes     int `default:"4194304" help:"Bytes of values that one decision (about a command, an outcome or a timer) may add to the journal; a command that comes to more is refused, an outcome fails its attempt."`
-	DecisionEvents    int `default:"262144" help:"Events that one decision may add to the journal."`
-	DecisionSteps     int `default:"250000" help:"Steps of expressions that one decision may take, besides two for each byte of its input. As many as the default take some milliseconds: the other workflows of the partition wait for them."`
-	DecisionTaskBytes int `default:"33554432" help:"Bytes of tasks that one decision may send at once; the others follow as attempts end."`
+	DecisionEvents    int `default:"512" help:"Events that one decision (about a command, an outcome or a timer) adds to the journal before the rest of its work is left for later records; the other workflows of the partition get their turns in between."`
+	DecisionBytes     int `default:"262144" help:"Likewise, bytes of values that it adds."`
+	DecisionSteps     int `default:"250000" help:"Likewise, steps of expressions; as many as the default take some milliseconds. A single component that takes more, besides two for each byte that it reads, fails by itself."`
+	DecisionTaskBytes int `default:"4194304" help:"Likewise, bytes of the tasks that it sends."`
+	ValueBytes        int `default:"4194304" help:"Bytes of one value that a component makes or a join puts together; a component with a larger one fails by itself."`
 }
 
 // Run implements the command.
@@ -60,7 +61,7 @@ func (c *plannerCmd) Run(a *app) error {
 		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
 			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive,
-			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes},
+			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes, Value: c.ValueBytes},
 			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
 			Ready:     ready, Logger: c.logger(a), Registerer: reg,
 		})

@@ -130,7 +130,7 @@ func say(event string, f eventFields) string {
 		return "waits until " + f.Due.Local().Format("15:04:05.000")
 	case "WorkflowFailed":
 		return "the workflow has failed: " + failure
-	case "WorkflowIdle", "WorkflowPaused", "WorkflowStopped", "WorkflowCancelled", "WorkflowCompleted":
+	case "WorkflowIdle", "WorkflowPaused", "WorkflowStopped", "WorkflowCancelling", "WorkflowCancelled", "WorkflowCompleted":
 		return "the workflow is " + strings.ToLower(event[len("Workflow"):])
 	}
 	return ""

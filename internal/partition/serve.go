@@ -91,6 +91,9 @@ func (r *tenure) start(ctx context.Context) error {
 	if err := p.RecallQuarantines(); err != nil {
 		return err
 	}
+	if err := p.RecallInHand(); err != nil {
+		return err
+	}
 	if err := r.guard(); err != nil {
 		return err
 	}

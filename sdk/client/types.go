@@ -10,14 +10,15 @@ type Status string
 
 // What a workflow may be at.
 const (
-	StatusRunning   Status = "running"
-	StatusIdle      Status = "idle" // everything is settled; it waits for its next input
-	StatusPaused    Status = "paused"
-	StatusFailed    Status = "failed"    // halted by a failure, until that is retried or skipped
-	StatusStopping  Status = "stopping"  // what is active may finish
-	StatusStopped   Status = "stopped"   // until it is resumed
-	StatusCompleted Status = "completed" // closed
-	StatusCancelled Status = "cancelled" // closed
+	StatusRunning    Status = "running"
+	StatusIdle       Status = "idle" // everything is settled; it waits for its next input
+	StatusPaused     Status = "paused"
+	StatusFailed     Status = "failed"     // halted by a failure, until that is retried or skipped
+	StatusStopping   Status = "stopping"   // what is active may finish
+	StatusStopped    Status = "stopped"    // until it is resumed
+	StatusCompleted  Status = "completed"  // closed
+	StatusCancelling Status = "cancelling" // much is open, and is being closed
+	StatusCancelled  Status = "cancelled"  // closed
 )
 
 // RunnableStatus is what a runnable is at.

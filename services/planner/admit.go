@@ -1,19 +1,20 @@
 package planner
 
 import (
+	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// admit dispatches ready runnables in order while there is room. It reports
-// whether something else has to travel because of it.
+// admit dispatches ready runnables in order while there is room and budget. It reports
+// whether there is more to do because of it.
 func (t *turn) admit() bool {
 	if t.head.Status != Running {
 		t.queue.fresh = t.queue.fresh[:0]
 		return false
 	}
 	for _, e := range t.queue.next() {
-		if t.enough() {
+		if t.spend.full() {
 			break
 		}
 		t.dispatch(e.id)
@@ -22,7 +23,8 @@ func (t *turn) admit() bool {
 		}
 	}
 	t.queue.fresh = t.queue.fresh[:0]
-	return len(t.flow.work) > 0
+	_, more := t.pieces.front()
+	return more
 }
 
 // dispatch records the intent to run the next attempt.
@@ -30,9 +32,9 @@ func (t *turn) dispatch(id events.RunnableID) {
 	r := t.runs.get(id)
 	c := t.component(r.Component)
 	pol := r.policy()
-	input, err := t.contexts.shape(c, r, t.now)
-	if err != nil {
-		t.ends.failFor(id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
+	input, failure := t.shape(c, r)
+	if failure != nil {
+		t.ends.failFor(id, *failure, "", failedAttempt)
 		return
 	}
 	if pol.Mode == policy.External {
@@ -40,14 +42,26 @@ func (t *turn) dispatch(id events.RunnableID) {
 		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
 		return
 	}
-	t.spend.admitted = true
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context)
 	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol)})
 }
 
-// enough reports whether this decision has admitted as much as it may: the end of
-// an attempt that is open lets the others in.
-func (t *turn) enough() bool {
-	s := &t.spend
-	return (s.tasks < 0 || s.steps.Left < t.p.cfg.Budget.Steps/2) && (s.admitted || t.runs.othersEnd())
+// shape is the input of the next attempt, or why there is none.
+func (t *turn) shape(c *definition.Component, r *runnable) (input []byte, failure *events.TaskError) {
+	var err error
+	a := activation{parents: r.Parents, input: r.Input}
+	over := t.spend.evaluate(invocation{t, c, 0, a}.size(), func() {
+		input, err = t.contexts.shape(c, r, t.now)
+		if t.spend.spent() {
+			t.spend.exceeds()
+		}
+		t.spend.holds(len(input))
+	})
+	switch {
+	case over != nil:
+		return nil, &events.TaskError{Type: over.typ, Message: over.Message, NonRetryable: true}
+	case err != nil:
+		return nil, &events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}
+	}
+	return input, nil
 }

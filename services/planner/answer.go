@@ -19,7 +19,7 @@ func (fx *effects) reply(list []events.Event) events.Reply {
 			r.Result, r.Command = events.ResultNoChange, e.Command
 		}
 	}
-	if fx.head != nil && fx.in.ReplyTo.Address != "" {
+	if fx.exists() && fx.in.ReplyTo.Address != "" {
 		s := fx.view.summary()
 		s.Refusals = nil // the ledger keeps answers: they do not grow with what was refused before
 		r.Summary = &s

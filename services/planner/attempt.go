@@ -12,7 +12,7 @@ import (
 func (en *ends) notified(m *events.TaskNotified) {
 	id, r := en.open(m.Token)
 	executor := events.Cut(m.Executor, events.MaxExecutor)
-	if r == nil || r.Executor == executor && executor != "" && !m.Detached {
+	if r == nil || en.head.Status.winding() || r.Executor == executor && executor != "" && !m.Detached {
 		return
 	}
 	en.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: executor, Detached: m.Detached})
@@ -22,7 +22,7 @@ func (en *ends) notified(m *events.TaskNotified) {
 // with more than there is room for, changes nothing.
 func (en *ends) heartbeat(token []byte, details json.RawMessage) bool {
 	id, r := en.open(token)
-	if r == nil {
+	if r == nil || en.head.Status.winding() {
 		return false
 	}
 	if len(details) > 0 && len(details) <= events.MaxDetails && notJSON(details) == "" {
@@ -38,7 +38,7 @@ func (en *ends) byToken(text string) []byte {
 	}
 	sealed, err := events.ParseTokenText(text)
 	if err == nil {
-		if _, r := en.open(sealed); r != nil {
+		if _, r := en.open(sealed); r != nil && !en.head.Status.winding() {
 			return sealed
 		}
 	}
@@ -79,6 +79,10 @@ func (en *ends) heartbeatByToken(b *events.HeartbeatAttempt) {
 func (en *ends) lost(l *machine.Lost) {
 	r := en.runs.get(l.Runnable)
 	if en.head == nil || r == nil || r.Status != runActive || r.Attempt != l.Attempt || r.External {
+		return
+	}
+	if en.head.Status.winding() {
+		en.close(l.Runnable)
 		return
 	}
 	en.failFor(l.Runnable, events.TaskError{

@@ -6,7 +6,6 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // spending is what a decision has left of its budget. Only decisions spend: what
@@ -14,39 +13,37 @@ import (
 type spending struct {
 	limited bool
 	budget  machine.Budget
-	bytes   int
 	events  int
+	bytes   int
+	steps   int
 	tasks   int
-	steps   expr.Account
-	// admitted says that a task was: its end is a decision, which goes on.
-	admitted bool
-	alone    bool    // no attempt was open before that ends by itself
-	over     *excess // set in the moment when the decision is given up
+
+	account expr.Account // what the component that is evaluated may still take
+	guarded bool         // one is: what exceeds its account gives it up
+	over    *excess      // set in the moment when it is given up
 }
 
-// excess is why a decision is not made as it would be: it fits no record, or no
-// budget.
+// excess is why a component, a command or an outcome is not what it would be: it takes
+// too much, or it is too large.
 type excess struct {
 	events.Refusal // of a command
 
-	typ   string // of the failure of an attempt
-	halts bool   // its failure halts, whatever the policy: it would exceed as well
+	typ string // of the failure of an attempt
 }
 
-// overspent is the panic that ends a decision in the middle; nothing of it stays.
+// overspent is the panic that ends an evaluation in the middle.
 type overspent struct{}
 
+// allow gives a decision its budget.
 func (s *spending) allow(b machine.Budget, in machine.Input) {
-	steps := b.Steps + machine.StepsPerByte*valueBytes(in)
-	*s = spending{limited: true, budget: b, bytes: b.Bytes, events: b.Events, tasks: b.Tasks, steps: expr.Account{Left: steps}}
+	s.limited, s.budget = true, b
+	s.events, s.bytes, s.steps, s.tasks = b.Events, b.Bytes, b.Steps, b.Tasks
+	s.account.Left = b.Steps + machine.StepsPerByte*valueBytes(in)
 }
 
-// valueBytes is the size of the values that an input brings.
+// valueBytes is the size of the values that a command brings.
 func valueBytes(in machine.Input) int {
 	if in.Command == nil {
-		if o, ok := in.Inbox.(*events.TaskOutcome); ok {
-			return len(o.Result)
-		}
 		return 0
 	}
 	switch b := in.Command.Body.(type) {
@@ -54,88 +51,100 @@ func valueBytes(in machine.Input) int {
 		return len(b.Input) + len(b.Context)
 	case *events.FeedInput:
 		return len(b.Input) + len(b.Context)
-	case *events.RetryRunnables:
-		return len(b.Input)
-	case *events.CompleteAttempt:
-		return len(b.Result)
-	default: // the others bring none that an expression reads
+	default: // the others bring none that an expression of a command reads
 		return 0
 	}
 }
 
-// account is what expressions take their steps from.
-func (s *spending) account() *expr.Account {
-	if !s.limited {
+// steps is the account that expressions take their steps from; nil: of nobody.
+func (w *workflow) account() *expr.Account {
+	if !w.spend.limited {
 		return nil
 	}
-	return &s.steps
+	return &w.spend.account
 }
 
-// within decides within the budget. An excess says that it cannot be done; tx is
-// then as it was.
-func (p *Planner) within(tx *rows.Tx, at events.Position, now int64, in machine.Input, misfit *excess) (t *turn, over *excess) {
-	t = p.begin(tx, at, now, in.Workflow)
-	t.in, t.misfit = in, misfit
-	t.spend.allow(p.cfg.Budget, in)
-	defer func() {
-		if over = t.spend.over; over != nil { // else it is a panic of somebody else, which goes on
-			_ = recover()
-			tx.Reset()
-			t.events = nil
-		}
-		t.spend, t.contexts.lastMerge = spending{}, merge{}
-	}()
-	if misfit != nil {
-		t.lesser(in)
-	} else {
-		t.take(in)
-	}
-	t.carryOn()
-	return t, nil
+// full reports whether a decision has done as much as one may: what is left is left
+// in hand.
+func (s *spending) full() bool {
+	return s.limited && (s.events <= 0 || s.bytes <= 0 || s.steps <= 0 || s.tasks <= 0)
 }
 
-// writes counts an event, and stops the decision that has none left.
+// writes counts an event.
 func (s *spending) writes(e events.Event) {
-	if !s.limited {
-		return
-	}
-	s.events--
-	s.bytes -= events.Weight(e)
-	if s.events|s.bytes|s.steps.Left < 0 {
-		s.exceeds()
+	if s.limited {
+		s.events--
+		s.bytes -= events.Weight(e)
 	}
 }
 
-// copies counts values that are copied together, reads those that are read.
-func (s *spending) copies(bytes int) { s.pays(s.account().TakeText(bytes)) }
+// evaluate runs f, which evaluates a component over a value of so many bytes, with the
+// steps that one may take. An excess says that they were not enough, or that what came of
+// it is too large: f has recorded nothing then.
+func (s *spending) evaluate(bytes int, f func()) (over *excess) {
+	if !s.limited {
+		f()
+		return nil
+	}
+	outer, guarded := s.account.Left, s.guarded
+	allowed := s.budget.Steps + machine.StepsPerByte*bytes
+	s.account.Left, s.guarded = allowed, true
+	defer func() {
+		if over = s.over; over != nil { // else it is a panic of somebody else, which goes on
+			_ = recover()
+			s.over = nil
+		}
+		s.steps -= allowed - s.account.Left
+		s.account.Left, s.guarded = outer, guarded
+	}()
+	f()
+	return nil
+}
 
-func (s *spending) reads(bytes int) { s.pays(s.account().Take(bytes / readBytes)) }
+// spent reports whether the component that is evaluated has no steps left: what its
+// expressions say then is no error of theirs.
+func (s *spending) spent() bool { return s.limited && s.account.Left < 0 }
+
+// copies counts values that are put together to one, reads those that are read.
+func (s *spending) copies(bytes int) {
+	s.holds(bytes)
+	s.pays(s.account.TakeText(bytes))
+}
+
+func (s *spending) reads(bytes int) { s.pays(s.account.Take(bytes / readBytes)) }
 
 // readBytes is how much JSON encoding/json reads and writes in one step.
 const readBytes = 4
 
 func (s *spending) pays(enough bool) {
-	if !enough {
+	if !enough && s.guarded {
 		s.exceeds()
 	}
 }
 
-// exceeds gives the decision up.
+// exceeds gives up the component that is evaluated: it takes too much.
 func (s *spending) exceeds() {
-	b := s.budget
-	over := &excess{Refusal: events.Refusal{Code: "too_costly"}, typ: events.ErrorTooCostly}
-	switch {
-	case s.bytes < 0:
-		over = tooLarge(fmt.Sprintf("is more than %d bytes, the limit of one decision (--decision-bytes)", b.Bytes))
-	case s.events < 0:
-		over.Message = fmt.Sprintf("what follows from it is more than %d events, the limit of one decision (--decision-events)", b.Events)
-	default:
-		over.Message = fmt.Sprintf("what follows from it takes more than %d steps of expressions, the limit of one decision (--decision-steps; %d for each byte of its input come on top)", b.Steps, machine.StepsPerByte)
+	s.gives(&excess{typ: events.ErrorTooCostly, Refusal: events.Refusal{Code: "too_costly", Message: s.costs("it")}})
+}
+
+// costs says that something takes too many steps.
+func (s *spending) costs(what string) string {
+	return fmt.Sprintf("%s takes more than %d steps of expressions, the limit of one component (--decision-steps; %d for each byte of what arrives come on top)", what, s.budget.Steps, machine.StepsPerByte)
+}
+
+// holds gives up the component that is evaluated if a value of it is too large.
+func (s *spending) holds(bytes int) {
+	if !s.guarded || bytes <= s.budget.Value {
+		return
 	}
+	s.gives(tooLarge(fmt.Sprintf("its value has %d bytes, the limit is %d (--value-bytes, and what fits a record of the journal)", bytes, s.budget.Value)))
+}
+
+func (s *spending) gives(over *excess) {
 	s.over = over
 	panic(overspent{})
 }
 
-func tooLarge(why string) *excess {
-	return &excess{Refusal: events.Refusal{Code: "too_large", Message: "what follows from it " + why}, typ: events.ErrorResultTooLarge}
+func tooLarge(message string) *excess {
+	return &excess{typ: events.ErrorResultTooLarge, Refusal: events.Refusal{Code: "too_large", Message: message}}
 }

@@ -1,6 +1,9 @@
 package planner
 
-import "github.com/heddle-run/heddle/shared/events"
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
 
 // cancel ends the run; workers of open attempts are told.
 func (t *turn) cancel(b *events.CancelWorkflow) {
@@ -8,13 +11,25 @@ func (t *turn) cancel(b *events.CancelWorkflow) {
 		return
 	}
 	switch t.head.Status {
-	case Cancelled:
+	case Cancelling, Cancelled:
 		t.ignore()
 	case Completed:
 		t.refuse("closed", "the workflow is completed")
 	default:
+		if t.muchOpen() {
+			t.emit(&events.WorkflowCancelling{By: b.By})
+			t.pieces.add(events.Work{Kind: events.WorkCancel})
+			return
+		}
 		t.cancelRun(b.By)
 	}
+}
+
+// muchOpen reports whether closing the run may be more than one record's work.
+func (t *turn) muchOpen() bool {
+	h := t.head
+	seen := h.Ready + h.Waiting + h.Active + h.Failed + h.Skipped + h.Cancelled + h.inHand()
+	return seen > uint64(t.spend.events/2)
 }
 
 func (t *turn) cancelRun(by events.By) {
@@ -24,21 +39,34 @@ func (t *turn) cancelRun(by events.By) {
 	t.emit(&events.WorkflowCancelled{By: by})
 }
 
-// remove deletes a closed run; forced, it cancels first.
+// cancelSome closes some of the runnables of a run that is cancelled or deleted.
+func (t *turn) cancelSome(w events.Work) {
+	t.each(w, func(_ events.RunnableID, r *runnable) bool { return r.Status.open() }, t.close)
+}
+
+// close closes a runnable of a run that is cancelled or deleted, if it is open.
+func (t *turn) close(id events.RunnableID) {
+	if r := t.runs.get(id); r != nil && r.Status.open() {
+		t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External})
+	}
+}
+
+// remove deletes a closed run, or one that is on its way to that; forced, it cancels first.
 func (t *turn) remove(b *events.DeleteWorkflow) {
-	if t.head == nil {
+	switch {
+	case !t.exists():
 		t.ignore()
-		return
-	}
-	if !t.head.Status.closed() {
-		if !b.Force {
-			t.refuse("not_closed", "the workflow is "+t.head.Status.String()+"; cancel it first, or force the deletion")
-			return
-		}
+	case !t.head.Status.closed() && t.head.Status != Cancelling && !b.Force:
+		t.refuse("not_closed", "the workflow is "+t.head.Status.String()+"; cancel it first, or force the deletion")
+	case t.head.Status == Cancelling || t.muchOpen() || t.manyRows():
+		t.emit(&events.WorkflowDeleting{By: b.By, Told: t.waiting()})
+		t.pieces.add(events.Work{Kind: events.WorkCancel})
+		t.pieces.add(events.Work{Kind: events.WorkRemove})
+	case t.head.Status.closed():
+		t.emit(&events.WorkflowDeleted{By: b.By, Told: t.waiting()})
+	default:
 		t.removeOpen(b.By)
-		return
 	}
-	t.emit(&events.WorkflowDeleted{By: b.By, Told: t.waiting()})
 }
 
 // removeOpen cancels a run and deletes it in one record. Its rows are gone by
@@ -51,6 +79,41 @@ func (t *turn) removeOpen(by events.By) {
 	t.cancelRun(by)
 	gone.Told = t.waiting()
 	t.emit(gone)
+}
+
+// Rows that a record removes for each event of its budget, and bytes of facts that it
+// reads for that.
+const (
+	removedRows  = 4
+	removedBytes = 4 << 20
+)
+
+// manyRows reports whether removing the run's rows may be more than one record's work.
+func (t *turn) manyRows() bool {
+	most := removedRows * t.spend.budget.Events
+	for _, table := range ownTables {
+		most -= len(t.firstRows(table, most+1, removedBytes))
+	}
+	return most < 0
+}
+
+// removeSome removes some of the rows of a run that is being deleted.
+func (t *turn) removeSome() {
+	most := removedRows * t.spend.budget.Events
+	for _, table := range ownTables {
+		if table == rows.InHand { // what is left there says that there is more to remove
+			continue
+		}
+		n := len(t.firstRows(table, most, removedBytes))
+		if n > 0 {
+			t.emit(&events.RowsRemoved{Table: uint8(table), Rows: uint64(n)})
+		}
+		if most -= n; most <= 0 {
+			t.spend.events = 0
+			return
+		}
+	}
+	t.pieces.pop()
 }
 
 // waiting are those who wait for the workflow to drain.

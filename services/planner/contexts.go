@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// formerContext is the workflow's context as it was before a command changed
-// it, for the attempts that were open then: their tasks are made again as they
-// were (E1). It goes with the last of them.
+// formerContext is a workflow's context as it was before a command changed it, for the
+// attempts that were open then: their tasks are made again as they were (E1). It goes
+// with the last of them.
 type formerContext struct {
 	Context json.RawMessage
 	Open    uint64 // attempts that were dispatched with it
@@ -25,46 +25,32 @@ func (f *formerContext) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "open", &f.Open)
 }
 
-// formerKey is where the nth of a run's former contexts is, from 1.
+// formerKey is where the nth of a run's contexts is, from 0, once it is a former one.
 func formerKey(wf string, n uint32) rows.Key {
-	return rows.Key{Table: rows.Header, Workflow: wf, A: 1 + uint64(n)}
+	return rows.Key{Table: rows.Header, Workflow: wf, A: 2 + uint64(n)}
 }
 
 // set lays values over the workflow's context, and keeps what it was for
-// the attempts that are open.
+// the attempts that are open: each of them knows the number of its own.
 func (cs *contexts) set(set *setup, over json.RawMessage) {
 	old := set.Context
 	set.Context = mergeObjects(old, over)
-	if bytes.Equal(old, set.Context) {
+	open := cs.head.Slots - cs.head.Former
+	if bytes.Equal(old, set.Context) || open == 0 {
 		return
 	}
-	n := set.Formers + 1
-	open := cs.keep(n)
-	if open > 0 {
-		set.Formers = n
-		cs.tx.Create(formerKey(cs.id, n), &formerContext{Context: old, Open: open})
-	}
+	cs.tx.Create(formerKey(cs.id, set.Contexts), &formerContext{Context: old, Open: open})
+	set.Contexts++
+	cs.h().Former += open
 }
 
-// keep lets the open attempts that have the present context remember it
-// as the nth former one. It says how many they are.
-func (cs *contexts) keep(n uint32) (open uint64) {
-	if cs.head.Slots == 0 {
-		return 0
-	}
-	for _, id := range cs.runs.active() {
-		if cs.runs.get(id).Former == 0 {
-			cs.runs.change(id).Former = n
-			open++
-		}
-	}
-	return open
-}
-
-// let ends the need of a closed attempt for a former context.
+// let ends the need of an attempt that closes for its context, if that is a former one.
 func (cs *contexts) let(r *runnable) {
-	k := formerKey(cs.id, r.Former)
-	r.Former = 0
+	if r.Context == cs.setup().Contexts {
+		return
+	}
+	k := formerKey(cs.id, r.Context)
+	cs.h().Former--
 	if f := rows.Change[formerContext](cs.tx, k); f.Open > 1 {
 		f.Open--
 		return
@@ -75,10 +61,10 @@ func (cs *contexts) let(r *runnable) {
 // given is the context that was given with the workflow, as of the
 // dispatch of a runnable's open attempt.
 func (cs *contexts) given(r *runnable) json.RawMessage {
-	if r.Former == 0 {
+	if r.Status != runActive || r.Context == cs.setup().Contexts {
 		return cs.setup().Context
 	}
-	return rows.Get[formerContext](cs.tx, formerKey(cs.id, r.Former)).Context
+	return rows.Get[formerContext](cs.tx, formerKey(cs.id, r.Context)).Context
 }
 
 func (cs *contexts) env(c *definition.Component, a activation) expr.Env {
@@ -92,7 +78,7 @@ func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawM
 		Context:    cs.of(c, a.scope, run),
 		WorkflowID: cs.id,
 		Now:        cs.time(),
-		Account:    cs.spend.account(),
+		Account:    cs.account(),
 	}
 }
 

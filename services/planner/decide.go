@@ -4,29 +4,36 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// Decide implements machine.Machine. What exceeds the budget, or fits no record, is
-// decided again as what does not.
+// Decide implements machine.Machine. What it has no budget for is left in hand.
 func (p *Planner) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
-	var over *excess
+	var t *turn
 	if in.Limit > 0 {
-		over = tooLarge(fmt.Sprintf("does not fit one journal record of %d bytes", in.Limit))
-	}
-	t, again := p.within(tx, at, now, in, over)
-	if again != nil && over == nil {
-		over = again
-		t, again = p.within(tx, at, now, in, over)
-	}
-	if again != nil {
-		over.halts = true
-		if t, again = p.within(tx, at, now, in, over); again != nil {
-			panic("a halt exceeds the budget: " + again.Message)
-		}
+		t = p.fitting(tx, at, now, in)
+	} else {
+		t = p.decide(tx, at, now, in, p.cfg.Budget, (*turn).take)
 	}
 	return t.effects.conclusion(t.events)
+}
+
+// decide decides an input within a budget.
+func (p *Planner) decide(tx *rows.Tx, at events.Position, now int64, in machine.Input, b machine.Budget, take func(*turn, machine.Input)) *turn {
+	t := p.begin(tx, at, now, in.Workflow)
+	t.in = in
+	t.spend.account = p.account
+	t.spend.allow(b, in)
+	take(t, in)
+	t.carryOn()
+	p.account = expr.Account{}
+	if t.head != nil && t.head.inHand() > 0 { // the next piece may read the same value
+		p.account = t.spend.account
+	}
+	t.spend, t.contexts.lastMerge = spending{}, merge{}
+	return t
 }
 
 // take lets an input have its effect.
@@ -47,27 +54,28 @@ func (t *turn) take(in machine.Input) {
 	case in.Quarantine != nil:
 		t.quarantine(in.Quarantine)
 	}
+	// Continue brings nothing: carryOn goes on with what is in hand.
 }
 
 // carryOn carries a decision on to its end, if it has come to anything.
 func (t *turn) carryOn() {
-	if len(t.events) > 0 {
+	goesOn := t.in.Continue && t.head != nil && t.head.inHand() > 0
+	if len(t.events) > 0 || len(t.pieces.own) > 0 || goesOn {
 		t.proceed()
+	}
+	if len(t.events) > 0 {
 		t.finish()
 	}
 }
 
-// proceed carries on what a decision began until nothing more follows from it.
+// proceed carries on what a decision began, and what earlier ones have left, until
+// nothing more follows from it or the budget is spent.
 func (t *turn) proceed() {
 	if t.head == nil || t.head.Status.closed() {
 		return
 	}
-	for {
-		t.flow.travel()
-		if !t.admit() {
-			break
-		}
-	}
+	t.goOn()
+	t.pieces.leave()
 	t.settle()
 }
 
@@ -119,7 +127,7 @@ func (t *turn) inbox(m events.InboxMessage) {
 
 // known refuses commands for a workflow that does not exist.
 func (t *turn) known() bool {
-	if t.head == nil {
+	if !t.exists() {
 		t.refuse("not_found", fmt.Sprintf("there is no workflow %q", t.id))
 		return false
 	}
@@ -133,7 +141,7 @@ func (t *turn) open(stoppedToo bool) bool {
 		return false
 	}
 	switch t.head.Status {
-	case Completed, Cancelled:
+	case Completed, Cancelling, Cancelled:
 		t.refuse("closed", fmt.Sprintf("the workflow is %s", t.head.Status))
 		return false
 	case Stopping, Stopped:

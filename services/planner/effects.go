@@ -24,18 +24,20 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 				all = append(all, effect)
 			}
 		case *events.RunnableCancelled:
-			all = append(all, fx.cancelOf(e.Runnable)...)
+			if !e.Idle {
+				all = append(all, fx.cancelOf(e.Runnable)...)
+			}
 		case *events.RunnableTimedOut:
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
+		case *events.WorkflowDeleting:
+			all = fx.toldGone(fx.gone(all), e.Told)
 		case *events.WorkflowDeleted:
-			all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id})
-			all = fx.toldGone(all, e.Told)
+			all = fx.toldGone(fx.gone(all), e.Told)
 			all = fx.stopGone(all, e)
-			published = true
 		default:
-			if !published && changesStatus(e) && fx.head != nil {
+			if !published && changesStatus(e) && fx.exists() {
 				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id, Value: fx.view.encodedStatus()})
 				published = true
 			}
@@ -45,13 +47,21 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 	return fx.p.effects
 }
 
+// gone takes the summary of a run away that is deleted, unless the record begins another.
+func (fx *effects) gone(all []machine.Effect) []machine.Effect {
+	if fx.exists() {
+		return all
+	}
+	return append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id})
+}
+
 // changesStatus reports whether the summary of a workflow is published anew: it is
 // as of the whole record.
 func changesStatus(e events.Event) bool {
 	switch e.(type) {
 	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
 		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
-		*events.WorkflowCancelled, *events.WorkflowCompleted, *events.InputAccepted:
+		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.InputAccepted:
 		return true
 	}
 	return false
@@ -110,7 +120,7 @@ func (p *Planner) Watched(string) machine.Watched { return &runnable{} }
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	t := p.begin(tx, a.Decided, a.Since, workflow)
 	r := t.runs.get(id)
-	if t.head == nil || r == nil || r.Status != runActive || r.Decided != a.Decided {
+	if t.head == nil || t.head.Status.winding() || r == nil || r.Status != runActive || r.Decided != a.Decided {
 		return machine.Effect{}, false // its end, or even that of its run, is on its way to the journal
 	}
 	return t.effects.task(id, r, a.Since), true

@@ -112,8 +112,17 @@ func (w *workflow) apply(e events.Event) {
 		w.stopping(e)
 	case *events.WorkflowStopped:
 		w.stopped()
+	case *events.WorkflowCancelling:
+		w.winds(Cancelling)
 	case *events.WorkflowCancelled:
 		w.cancelled()
+	case *events.WorkInHand:
+		w.hand.left(e)
+	case *events.WorkflowDeleting:
+		w.winds(Deleting)
+		w.h().Waiters = nil
+	case *events.RowsRemoved:
+		w.removed(e)
 	case *events.WorkflowDeleted:
 		w.deleted()
 	case *events.CommandRefused:

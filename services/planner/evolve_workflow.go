@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -91,20 +92,37 @@ func (w *workflow) stopping(e *events.WorkflowStopping) {
 }
 
 func (w *workflow) stopped() {
-	h := w.h()
-	h.Status = Stopped
-	w.tx.Delete(timerKey(w.id, h.DrainUntil, 0, machine.TimerDrain))
-	h.DrainUntil = 0
+	w.h().Status = Stopped
+	w.disarmDrain()
 }
 
-// cancelled closes whatever is open. Attempts that workers have
-// were closed before, one by one, so that these are told.
-func (w *workflow) cancelled() {
-	h := w.h()
-	if h.DrainUntil != 0 {
+// disarmDrain takes the timer of the drain limit away, if there is one.
+func (w *workflow) disarmDrain() {
+	if h := w.h(); h.DrainUntil != 0 {
 		w.tx.Delete(timerKey(w.id, h.DrainUntil, 0, machine.TimerDrain))
 		h.DrainUntil = 0
 	}
+}
+
+// winds begins a cancellation or a deletion: later records carry it on.
+func (w *workflow) winds(to Status) {
+	w.h().Status = to
+	w.disarmDrain()
+}
+
+// cancelled closes whatever is open, and drops what is in hand. Attempts that workers
+// have were closed before, one by one, so that these are told.
+func (w *workflow) cancelled() {
+	w.disarmDrain()
+	h := w.h()
+	h.Status = Cancelled
+	w.hand.drop(h.inHand())
+	if h.Ready+h.Waiting+h.Active > 0 {
+		w.closeOpen()
+	}
+}
+
+func (w *workflow) closeOpen() {
 	var open []events.RunnableID
 	rows.Scan(w.tx, rows.Key{Table: rows.Runnable, Workflow: w.id}, func(k rows.Key, r *runnable) bool {
 		if r.Status.open() {
@@ -112,37 +130,57 @@ func (w *workflow) cancelled() {
 		}
 		return true
 	})
+	h := w.h()
 	for _, id := range open {
 		w.runs.closeAs(id, runCancelled)
 		h.Cancelled++
 	}
-	h.Status = Cancelled
+}
+
+// ownTables are those that a run has rows in, besides its header and its setup.
+var ownTables = []rows.Table{
+	rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand,
 }
 
 // deleted removes every row of the run.
 func (w *workflow) deleted() {
 	digest := w.setup().Digest
-	for _, table := range []rows.Table{
-		rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed,
-	} {
-		w.deleteTable(table)
+	w.tx.Delete(headerKey(w.id))
+	w.tx.Delete(setupKey(w.id))
+	for _, table := range ownTables {
+		keys := w.firstRows(table, math.MaxInt, math.MaxInt)
+		w.deleteRows(keys)
 	}
 	w.unpin(digest)
 	w.queue.queued, w.scopes.openings = w.queue.queued[:0], w.scopes.openings[:0]
 	w.head, w.owned, w.set, w.g = nil, false, nil, nil
 }
 
-func (w *workflow) deleteTable(table rows.Table) {
-	var keys []rows.Key
-	collect := func(k rows.Key) bool { keys = append(keys, k); return true }
+// removed removes the first rows of a table.
+func (w *workflow) removed(e *events.RowsRemoved) {
+	keys := w.firstRows(rows.Table(e.Table), int(e.Rows), math.MaxInt)
+	w.deleteRows(keys)
+}
+
+func (w *workflow) deleteRows(keys []rows.Key) {
+	for _, k := range keys {
+		w.tx.Delete(k)
+	}
+}
+
+// firstRows are the first rows of a table of the run, at most so many, and no more once
+// their values have so many bytes.
+func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows.Key) {
+	if most <= 0 {
+		return nil
+	}
+	collect := func(k rows.Key) bool { keys = append(keys, k); return len(keys) < most && mostBytes > 0 }
 	from := rows.Key{Table: table, Workflow: w.id}
 	switch table { // the rows' types differ
-	case rows.Header:
-		keys = append(keys, headerKey(w.id), setupKey(w.id))
 	case rows.Page:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *factPage) bool { return collect(k) })
 	case rows.Fact:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *fact) bool { return collect(k) })
+		rows.Scan(w.tx, from, func(k rows.Key, f *fact) bool { mostBytes -= len(f.Value); return collect(k) })
 	case rows.Runnable:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *runnable) bool { return collect(k) })
 	case rows.Join:
@@ -157,12 +195,12 @@ func (w *workflow) deleteTable(table rows.Table) {
 		rows.Scan(w.tx, from, func(k rows.Key, _ *latestRow) bool { return collect(k) })
 	case rows.Suppressed:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
+	case rows.InHand:
+		rows.Scan(w.tx, from, func(k rows.Key, _ *events.Work) bool { return collect(k) })
 	default:
 		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}
-	for _, k := range keys {
-		w.tx.Delete(k)
-	}
+	return keys
 }
 
 // unpin lets go of a definition; the last run of the partition that does takes

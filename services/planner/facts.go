@@ -68,7 +68,7 @@ type runnable struct {
 	Notified  bool
 	Detached  bool
 	Beside    bool   // other attempts of the workflow were open when it was dispatched
-	Former    uint32 // of the open attempt: it has the nth former context; 0 = the present one
+	Context   uint32 // of the open attempt: the number of the workflow's context that it has
 	Past      []pastAttempt
 }
 
@@ -99,7 +99,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	c.Bool(23, "notified", &r.Notified)
 	c.Bool(24, "detached", &r.Detached)
 	c.Bool(25, "beside", &r.Beside)
-	wire.Int(c, 26, "former", &r.Former)
+	wire.Int(c, 26, "context", &r.Context)
 	wire.String(c, 27, "returned", &r.Returned)
 }
 

@@ -36,78 +36,91 @@ type activation struct {
 	input   json.RawMessage // edited by a retry, else empty
 }
 
-// travel moves facts and deaths along the edges until all have arrived.
-func (fl *flow) travel() {
-	for i := 0; i < len(fl.work); i++ {
-		a := fl.work[i]
-		c := fl.component(a.component)
-		switch {
-		case a.dead != 0:
-			fl.armDied(c, a)
-		case c.Join == definition.List || c.Join == definition.Named:
-			fl.armArrived(c, a)
-		case a.parents != nil:
-			fl.activate(c, a.scope, a.parents)
-		default:
-			if c.Join == definition.Any && c.Single {
-				fl.emit(&events.JoinArmArrived{Component: a.component, Scope: a.scope, Arm: a.arm, Fact: a.fact})
-			}
-			fl.activate(c, a.scope, []events.FactID{a.fact})
+// spread moves a fact, or a death, along the edges of a component, to as many of its
+// children as there is budget for.
+func (fl *flow) spread(w events.Work) {
+	roots, children := fl.graph().Roots, []definition.Edge(nil)
+	n := len(roots)
+	if w.Component > 0 {
+		children = fl.component(w.Component - 1).Children
+		n = len(children)
+	}
+	for i := int(w.Cursor); i < n; i++ {
+		if w.Component > 0 {
+			fl.arrive(along(&w, children[i]))
+		} else {
+			fl.arrive(arrival{component: uint32(roots[i]), scope: w.Scope, fact: w.Fact})
+		}
+		if i+1 < n && fl.spend.full() {
+			fl.pieces.keep(uint64(i + 1))
+			return
 		}
 	}
-	fl.work = fl.work[:0]
+	fl.pieces.pop()
 }
 
-// activate decides whether the component is taken, and runs it.
+// along is what a spread brings along one edge.
+func along(w *events.Work, e definition.Edge) arrival {
+	a := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: w.Scope}
+	switch {
+	case w.Fact != 0 && !e.Else:
+		a.fact = w.Fact
+	case len(w.Parents) > 0 && e.Else:
+		a.parents = w.Parents
+	case w.Fact != 0 || len(w.Parents) > 0:
+		a.dead = notTaken
+	default:
+		a.dead = cause(w.Dead)
+	}
+	return a
+}
+
+// arrive takes what has come to a component.
+func (fl *flow) arrive(a arrival) {
+	c := fl.component(a.component)
+	switch {
+	case a.dead != 0:
+		fl.armDied(c, a)
+	case c.Join == definition.List || c.Join == definition.Named:
+		fl.armArrived(c, a)
+	case a.parents != nil:
+		fl.activate(c, a.scope, a.parents)
+	default:
+		if c.Join == definition.Any && c.Single {
+			fl.emit(&events.JoinArmArrived{Component: a.component, Scope: a.scope, Arm: a.arm, Fact: a.fact})
+		}
+		fl.activate(c, a.scope, []events.FactID{a.fact})
+	}
+}
+
+// activate runs a component, if it is taken.
 func (fl *flow) activate(c *definition.Component, s events.ScopeID, parents []events.FactID) {
 	i := invocation{fl.turn, c, 0, activation{scope: s, parents: parents, depth: fl.facts.depth(parents)}}
-	if c.When != nil {
-		holds, err := c.When.Holds(i.env())
-		if err != nil {
-			i.fail(err)
-			return
-		}
-		if !holds {
-			i.passBy()
-			return
-		}
-	}
-	i.kind().arrive(i)
+	i.do(invocation.arrive)
 }
 
 // yield sends a component's fact on: to its children, and the news to its else
 // that it was taken.
 func (fl *flow) yield(c *definition.Component, s events.ScopeID, f events.FactID) {
-	for _, e := range c.Children {
-		a := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: s}
-		if e.Else {
-			a.dead = notTaken
-		} else {
-			a.fact = f
-		}
-		fl.work = append(fl.work, a)
-	}
+	fl.send(c, events.Work{Scope: s, Fact: f})
 }
 
 // passBy sends the value of a component that is not taken to its else, and the
 // news to its children.
 func (fl *flow) passBy(c *definition.Component, a activation) {
 	fl.emit(&events.BranchNotTaken{Component: uint32(c.Index), Scope: a.scope})
-	for _, e := range c.Children {
-		w := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: a.scope}
-		if e.Else {
-			w.parents = a.parents
-		} else {
-			w.dead = notTaken
-		}
-		fl.work = append(fl.work, w)
-	}
+	fl.send(c, events.Work{Scope: a.scope, Parents: a.parents})
 }
 
 // dieFrom tells everything behind a component that nothing comes from it.
-func (fl *flow) dieFrom(component uint32, s events.ScopeID, why cause) {
-	for _, e := range fl.component(component).Children {
-		fl.work = append(fl.work, arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: s, dead: why})
+func (fl *flow) dieFrom(c *definition.Component, s events.ScopeID, why cause) {
+	fl.send(c, events.Work{Scope: s, Dead: uint8(why)})
+}
+
+func (fl *flow) send(c *definition.Component, w events.Work) {
+	if len(c.Children) > 0 {
+		w.Kind, w.Component = events.WorkSpread, uint32(c.Index)+1
+		fl.pieces.add(w)
 	}
 }
 

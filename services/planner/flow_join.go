@@ -44,7 +44,7 @@ func (fl *flow) die(c *definition.Component, s events.ScopeID, why cause) {
 		fl.emit(&events.BranchNotTaken{Component: uint32(c.Index), Scope: s})
 	}
 	if c.Single {
-		fl.dieFrom(uint32(c.Index), s, why)
+		fl.dieFrom(c, s, why)
 	}
 }
 

@@ -29,8 +29,6 @@ func (t *turn) input(b *events.FeedInput) {
 // feed accepts an input and sends it to the roots.
 func (t *turn) feed(e *events.InputAccepted) {
 	t.emit(e)
-	for _, root := range t.graph().Roots {
-		t.flow.work = append(t.flow.work, arrival{component: uint32(root), scope: e.Fact, fact: e.Fact})
-	}
+	t.pieces.add(events.Work{Kind: events.WorkSpread, Scope: e.Fact, Fact: e.Fact})
 	t.scopes.count(e.Fact, 0)
 }

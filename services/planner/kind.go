@@ -62,6 +62,49 @@ func (t *turn) invoked(id events.RunnableID) invocation {
 
 func (i invocation) kind() kind { return kinds[i.c.Kind] }
 
+// do runs a part of a kind, or lets the component fail by itself if that takes more than
+// one may: whatever else the decision is of goes on.
+func (i invocation) do(part func(invocation)) {
+	if over := i.t.spend.evaluate(i.size(), func() { part(i) }); over != nil {
+		i.exceed(over)
+	}
+}
+
+// arrive runs the component, if it is taken.
+func (i invocation) arrive() {
+	if i.c.When != nil && i.id == 0 {
+		holds, err := i.c.When.Holds(i.env())
+		if err != nil {
+			i.fail(err)
+			return
+		}
+		if !holds {
+			i.passBy()
+			return
+		}
+	}
+	i.kind().arrive(i)
+}
+
+// wake goes on with a runnable whose time has come.
+func (i invocation) wake() { i.kind().wake(i) }
+
+// size is how many bytes of values arrived.
+func (i invocation) size() (n int) {
+	if !i.t.spend.limited {
+		return 0
+	}
+	if len(i.input) > 0 {
+		return len(i.input)
+	}
+	for _, id := range i.parents {
+		if id != 0 {
+			n += len(i.t.facts.get(id).Value)
+		}
+	}
+	return n
+}
+
 // env is what the component's expressions see.
 func (i invocation) env() expr.Env { return i.t.contexts.env(i.c, i.activation) }
 
@@ -78,6 +121,7 @@ func (i invocation) passOn() { i.t.flow.yield(i.c, i.scope, i.parents[0]) }
 // produce makes the component's fact.
 func (i invocation) produce(value json.RawMessage) {
 	t := i.t
+	t.spend.holds(len(value))
 	f := t.nextFact()
 	if i.id != 0 {
 		t.emit(&events.RunnableCompleted{Runnable: i.id, Fact: f, Value: value, Started: t.now, Finished: t.now})
@@ -99,15 +143,32 @@ func (i invocation) passBy() {
 // fail ends an invocation that an expression made impossible. It is never retried by
 // itself: the same values would fail again.
 func (i invocation) fail(err error) {
-	pol := i.policy()
+	if i.t.spend.spent() {
+		i.t.spend.exceeds()
+	}
+	i.failAs(events.ErrorExpression, err.Error(), i.policy())
+}
+
+// exceed ends an invocation that takes too much, or whose value is too large.
+func (i invocation) exceed(over *excess) {
+	i.failAs(over.typ, over.Message, i.t.policyUnread(i.c, i.activation))
+}
+
+func (i invocation) failAs(typ, message string, pol policy.Policy) {
 	if i.id == 0 {
 		i.id = i.ready(pol.Append(nil))
 	}
-	i.t.ends.failFor(i.id, events.TaskError{Type: events.ErrorExpression, Message: err.Error(), NonRetryable: true}, "", failedAttempt)
+	i.t.ends.failFor(i.id, events.TaskError{Type: typ, Message: message, NonRetryable: true}, "", failedAttempt)
 }
 
 // policy is resolved for this invocation.
-func (i invocation) policy() policy.Policy { return i.t.policyFor(i.c, i.activation) }
+func (i invocation) policy() policy.Policy {
+	pol := i.t.policyFor(i.c, i.activation)
+	if i.t.spend.spent() { // a rule that cannot be evaluated does not match; one that was given up might have
+		i.t.spend.exceeds()
+	}
+	return pol
+}
 
 // ready makes the runnable.
 func (i invocation) ready(policy []byte) events.RunnableID {
@@ -129,9 +190,8 @@ func (i invocation) wait(d time.Duration) {
 // endWait makes a fact of what arrived, when the time that the runnable waited for has come.
 func (i invocation) endWait() {
 	t := i.t
-	if t.misfit != nil {
-		t.ends.failFor(i.id, events.TaskError{Type: t.misfit.typ, Message: "the " + i.c.Kind.String() + " is over", NonRetryable: true}, "", failedAttempt)
-		return
+	if !t.facts.isFact(i.c) {
+		i.value() // it is put together again when the event is applied, whatever it takes
 	}
 	f := t.nextFact()
 	t.emit(&events.TimerFired{Runnable: i.id, Fact: f})

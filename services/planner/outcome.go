@@ -29,6 +29,10 @@ func (en *ends) outcome(m *events.TaskOutcome) {
 	if r == nil {
 		return
 	}
+	if en.head.Status.winding() { // its worker need not be told any more
+		en.emit(&events.RunnableCancelled{Runnable: id, Idle: true})
+		return
+	}
 	switch m.Outcome {
 	case events.OutcomeCompleted:
 		en.complete(id, r, m)
@@ -117,7 +121,7 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	before := *en.runs.get(id) // the row itself changes with the event
 	r := &before
 	pol := r.policy()
-	err, action := en.halting(err, reaction(r, pol, err, how))
+	action := reaction(r, pol, err, how)
 	switch how {
 	case timedOutAttempt:
 		en.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
@@ -130,7 +134,7 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	case events.ActionRetry:
 		en.retryLater(id, r, pol, err, how)
 	case events.ActionSkip:
-		en.flow.dieFrom(r.Component, r.Scope, suppressed)
+		en.flow.dieFrom(en.component(r.Component), r.Scope, suppressed)
 	case events.ActionHalt:
 		en.halt(id, r.Component, err)
 	}

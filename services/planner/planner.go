@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -44,6 +45,8 @@ type Planner struct {
 	rules    map[string][]policy.Rule     // by source
 	options  map[*definition.Graph]options
 	turn     turn
+
+	account expr.Account // the value that was decoded last, while something is in hand
 
 	effects []machine.Effect // of the last record; reused
 	task    events.Task      // the last one made; reused

@@ -12,7 +12,7 @@ const errorQuarantined = "quarantined"
 // active finishes and counts; a resume ends it.
 func (t *turn) quarantine(q *machine.Quarantine) {
 	switch {
-	case t.head == nil || t.head.Status.closed():
+	case t.head == nil || t.head.Status.closed() || t.head.Status.winding():
 	case q.Active && t.head.Active == 0:
 	case t.head.Trouble != nil && t.head.Trouble.Quarantine == q.Reason:
 	default:

@@ -12,7 +12,7 @@ import (
 func (p *Planner) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	t := p.begin(tx, events.Position{}, now, q.Workflow)
 	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
-	if t.head == nil {
+	if !t.exists() {
 		r.Result = events.ResultRefused
 		r.Refusal = &events.Refusal{Code: "not_found", Message: fmt.Sprintf("there is no workflow %q", q.Workflow)}
 		return r

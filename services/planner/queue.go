@@ -64,12 +64,20 @@ func (q *readyQueue) next() []readyEntry {
 		return q.fresh[:min(len(q.fresh), room)]
 	}
 	q.write()
+	if q.spend.limited {
+		room = min(room, q.spend.events)
+	}
 	var queue []readyEntry
 	rows.Scan(q.tx, rows.Key{Table: rows.Ready, Workflow: q.id}, func(k rows.Key, _ *present) bool {
 		queue = append(queue, readyEntry{uint8(k.A), uint32(k.B), events.RunnableID(k.C)})
 		return len(queue) < room
 	})
 	return queue
+}
+
+// waits reports whether runnables are ready that there is room for.
+func (q *readyQueue) waits() bool {
+	return q.head.Status == Running && q.head.Ready > 0 && q.room() > 0
 }
 
 // room is how many more attempts the workflow may have active.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -11,22 +12,71 @@ func (t *turn) retry(b *events.RetryRunnables) {
 	if !t.open(false) {
 		return
 	}
-	var edited []byte
+	work := &events.RetryWork{Through: events.RunnableID(t.head.NextRun), By: b.By}
 	if len(b.Input) > 0 {
 		var ok bool
-		if edited, ok = t.intake.compact("input", b.Input); !ok {
+		if work.Input, ok = t.intake.compact("input", b.Input); !ok {
 			return
 		}
 	}
-	failed := t.runs.toRetry(b)
-	if len(failed) == 0 {
+	if !t.means(b, work) {
 		t.refuse("nothing_to_retry", "no runnable that was named has failed")
 		return
 	}
-	for _, id := range failed {
-		t.emit(&events.RunnableRetried{Runnable: id, Input: edited, By: b.By})
-		i := t.invoked(id)
-		i.kind().arrive(i)
+	t.pieces.add(events.Work{Kind: events.WorkRetry, Retry: work})
+}
+
+// means says in work what a retry names, and reports whether that may have failed.
+func (t *turn) means(b *events.RetryRunnables, work *events.RetryWork) bool {
+	if t.head.Failed == 0 {
+		return false
+	}
+	if b.Component != "" {
+		c := t.graph().Lookup(b.Component)
+		if c == nil {
+			return false
+		}
+		work.Component = uint32(c.Index) + 1
+	}
+	for _, name := range b.Runnables {
+		id, err := events.ParseRunnableID(name)
+		if err != nil {
+			continue
+		}
+		if r := t.runs.get(id); r != nil && meant(work)(id, r) {
+			work.Runnables = append(work.Runnables, id)
+		}
+	}
+	if len(b.Runnables) > 0 {
+		slices.Sort(work.Runnables)
+		work.Runnables = slices.Compact(work.Runnables)
+		return len(work.Runnables) > 0
+	}
+	if work.Component == 0 {
+		return true
+	}
+	some, _, more := t.runs.behind(0, meant(work), &t.spend)
+	return len(some) > 0 || more
+}
+
+// meant picks the runnables that a retry means.
+func meant(w *events.RetryWork) func(events.RunnableID, *runnable) bool {
+	return func(id events.RunnableID, r *runnable) bool {
+		return r.Status == runFailed && id <= w.Through && (w.Component == 0 || r.Component+1 == w.Component)
+	}
+}
+
+// retrySome makes some of the runnables that a retry means ready again.
+func (t *turn) retrySome(w events.Work) {
+	pick := meant(w.Retry)
+	again := func(id events.RunnableID) {
+		t.emit(&events.RunnableRetried{Runnable: id, Input: w.Retry.Input, By: w.Retry.By})
+		t.invoked(id).do(invocation.arrive)
+	}
+	if named := w.Retry.Runnables; len(named) > 0 {
+		t.eachNamed(w, named, pick, again)
+	} else {
+		t.each(w, pick, again)
 	}
 	t.revive()
 }
@@ -48,7 +98,7 @@ func (t *turn) skip(b *events.SkipRunnable) {
 		return
 	}
 	t.emit(&events.RunnableSkipped{Runnable: id, By: b.By})
-	t.flow.dieFrom(r.Component, r.Scope, suppressed)
+	t.flow.dieFrom(t.component(r.Component), r.Scope, suppressed)
 	t.revive()
 }
 

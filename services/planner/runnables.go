@@ -42,7 +42,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
 	r.Since, r.Notified, r.Detached = rs.now, false, false
-	r.External = e.Queue == ""
+	r.External, r.Context = e.Queue == "", rs.setup().Contexts
 	r.Beside = h.Slots > 0
 	if !r.External {
 		h.Slots++
@@ -80,10 +80,8 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 	case runActive:
 		h.Active--
 		rs.disarm(id, r)
-		if r.Former != 0 {
-			rs.contexts.let(r)
-		}
 		if !r.External {
+			rs.contexts.let(r)
 			h.Slots--
 		}
 	case runFailed:
@@ -256,18 +254,26 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	rs.scopes.closed(r.Scope)
 }
 
-// othersEnd reports whether an attempt is open that its worker ends, or will be lost. One
-// that is completed by its token may last for ever, and nobody waits for it.
-func (rs *runnables) othersEnd() (found bool) {
-	if rs.head.Slots == 0 {
-		return false
-	}
-	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(_ rows.Key, r *runnable) bool {
-		found = r.Status == runActive && !r.External && !r.Detached
-		return !found
+// delivered reports whether a worker has the runnable's attempt, or may get it.
+func (r *runnable) delivered() bool { return r.Status == runActive && !r.External }
+
+// behind are the runnables behind a place that are picked, as many as there is budget
+// for, the last that was looked at, and whether there are more behind it.
+func (rs *runnables) behind(after uint64, pick func(events.RunnableID, *runnable) bool, s *spending) (ids []events.RunnableID, last uint64, more bool) {
+	last = after
+	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id, A: after + 1}, func(k rows.Key, r *runnable) bool {
+		if len(ids) >= s.events || s.steps <= 0 && last > after {
+			more = true
+			return false
+		}
+		s.steps -= lookSteps
+		last = k.A
+		if id := events.RunnableID(k.A); pick(id, r) {
+			ids = append(ids, id)
+		}
+		return true
 	})
-	rs.spend.alone = !found
-	return found
+	return ids, last, more
 }
 
 func (rs *runnables) attempts() []events.OpenAttempt {
@@ -283,23 +289,8 @@ func (rs *runnables) attempts() []events.OpenAttempt {
 func (rs *runnables) active() []events.RunnableID {
 	var ids []events.RunnableID
 	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
-		if r.Status == runActive && !r.External {
+		if r.delivered() {
 			ids = append(ids, events.RunnableID(k.A))
-		}
-		return true
-	})
-	return ids
-}
-
-// toRetry are the runnables that a retry means and that have failed.
-func (rs *runnables) toRetry(b *events.RetryRunnables) []events.RunnableID {
-	var ids []events.RunnableID
-	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
-		id := events.RunnableID(k.A)
-		named := len(b.Runnables) == 0 || slices.Contains(b.Runnables, id.String())
-		of := b.Component == "" || rs.component(r.Component).Name == b.Component
-		if r.Status == runFailed && named && of {
-			ids = append(ids, id)
 		}
 		return true
 	})

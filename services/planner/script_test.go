@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 var settings = []setting{
@@ -22,6 +23,8 @@ var settings = []setting{
 	{name: "restarted after every record", restart: true, seed: 3},
 	{name: "every outcome twice", duplicate: true, concurrency: 8},
 	{name: "async", async: true, seed: 9},
+	{name: "in the smallest pieces", budget: machine.Budget{Events: 1, Bytes: 1}},
+	{name: "in pieces, restarted after each, shuffled", budget: machine.Budget{Events: 5}, restart: true, duplicate: true, seed: 4},
 }
 
 // TestScripts runs testdata/*.txt under every setting that must not matter. The

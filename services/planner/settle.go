@@ -9,13 +9,18 @@ import (
 // workflow as a whole. An input that matched nothing settles at once.
 func (t *turn) settle() {
 	t.scopes.write()
+	h := t.head
 	for _, o := range t.scopes.openings {
-		if t.scopes.rested(o.scope) {
+		if !h.Status.winding() && t.scopes.rested(o.scope) {
 			t.emit(&events.InputSettled{Scope: o.scope})
 		}
 	}
-	h := t.head
 	switch {
+	case h.inHand() > 0:
+	case h.Status == Cancelling:
+		t.emit(&events.WorkflowCancelled{})
+	case h.Status == Deleting:
+		t.emit(&events.WorkflowDeleted{})
 	case h.Status == Stopping && h.Slots == 0:
 		t.emit(&events.WorkflowStopped{})
 	case h.Status == Running && h.Ready+h.Waiting+h.Active+h.Halted == 0:
@@ -47,7 +52,7 @@ func (h *header) drained() bool {
 	case Idle, Stopped, Completed, Cancelled:
 		return true
 	case Failed:
-		return h.Slots == 0
+		return h.Slots == 0 && h.inHand() == 0
 	default:
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 
 // start begins a run. An existing run refuses it in every state.
 func (t *turn) start(b *events.StartWorkflow) {
-	if t.head != nil {
+	if t.exists() {
 		t.refuse("already_started", fmt.Sprintf("the workflow %q exists and is %s", t.id, t.head.Status))
 		return
 	}
@@ -33,6 +33,9 @@ func (t *turn) start(b *events.StartWorkflow) {
 		if input, ok = t.intake.input(g, b.Input); !ok {
 			return
 		}
+	}
+	if t.head != nil { // it is being deleted, and for everybody else it is gone
+		t.emit(&events.WorkflowDeleted{})
 	}
 	if rows.Get[definitionRow](t.tx, definitionKey(g.Digest)) == nil {
 		t.emit(&events.DefinitionPinned{Digest: g.Digest, Canonical: d})
@@ -118,10 +121,14 @@ func (it *intake) labels(o definition.Options, b *events.StartWorkflow, context 
 	if len(o.Labels) == 0 {
 		return nil, true
 	}
-	env := expr.Env{Input: optional(b.Input), Context: context, WorkflowID: it.id, Now: it.time(), Account: it.spend.account()}
+	env := expr.Env{Input: optional(b.Input), Context: context, WorkflowID: it.id, Now: it.time(), Account: it.account()}
 	all := make(map[string]string, len(o.Labels))
 	for _, l := range o.Labels {
 		text, err := l.Of(env)
+		if it.spend.spent() {
+			it.refuseAt("too_costly", "options.labels."+l.Name, it.spend.costs("evaluating the labels"))
+			return nil, false
+		}
 		if err != nil {
 			it.refuseAt("invalid_options", "options.labels."+l.Name, err.Error())
 			return nil, false

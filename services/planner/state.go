@@ -21,13 +21,20 @@ const (
 	Stopped   Status = 6
 	Completed Status = 7
 	Cancelled Status = 8
+
+	Cancelling Status = 9  // more than one record's work
+	Deleting   Status = 10 // likewise; for others the workflow is gone
 )
 
 func (s Status) String() string {
-	return [...]string{"", "running", "idle", "paused", "failed", "stopping", "stopped", "completed", "cancelled"}[s]
+	return [...]string{"", "running", "idle", "paused", "failed", "stopping", "stopped", "completed", "cancelled", "cancelling", "deleting"}[s]
 }
 
 func (s Status) closed() bool { return s == Completed || s == Cancelled }
+
+// winding reports whether the run is being cancelled or deleted: nothing else follows
+// from anything any more.
+func (s Status) winding() bool { return s == Cancelling || s == Deleting }
 
 // RunnableStatus is where a runnable is in its life. Values are recorded.
 type RunnableStatus uint8
@@ -76,6 +83,9 @@ type header struct {
 	Scopes     []openScope // by id
 	Latest     []latest    // of outputs, if they are few
 	Trouble    *trouble
+	HandFirst  uint64 // number of the oldest work in hand
+	HandNext   uint64 // of the next one
+	Former     uint64 // open attempts that have a former context
 }
 
 // Fields implements wire.Message.
@@ -105,6 +115,9 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Repeated(c, 23, "scopes", &h.Scopes)
 	wire.Repeated(c, 24, "latest", &h.Latest)
 	wire.Optional(c, 25, "trouble", &h.Trouble)
+	wire.Int(c, 26, "hand_first", &h.HandFirst)
+	wire.Int(c, 27, "hand_next", &h.HandNext)
+	wire.Int(c, 28, "former", &h.Former)
 }
 
 // Touch implements rows.Touched.
@@ -175,7 +188,7 @@ type setup struct {
 	Labels   json.RawMessage
 	Trace    string
 	Created  int64  // Unix ms
-	Formers  uint32 // contexts that attempts have kept, so far
+	Contexts uint32 // former ones that attempts have needed, so far
 }
 
 // Fields implements wire.Message.
@@ -189,7 +202,7 @@ func (s *setup) Fields(c *wire.Codec) {
 	c.JSON(7, "labels", &s.Labels)
 	wire.String(c, 8, "trace", &s.Trace)
 	wire.Int(c, 9, "created", &s.Created)
-	wire.Int(c, 10, "formers", &s.Formers)
+	wire.Int(c, 10, "contexts", &s.Contexts)
 }
 
 // definitionRow keeps a pinned definition.

@@ -33,7 +33,12 @@ func (t *turn) drainOver(k rows.Key) {
 	if t.head == nil || t.head.Status != Stopping || t.head.DrainUntil != int64(k.A) {
 		return
 	}
-	for _, id := range t.runs.active() {
+	t.pieces.add(events.Work{Kind: events.WorkRearm})
+}
+
+// rearmSome closes some of the attempts that workers have.
+func (t *turn) rearmSome(w events.Work) {
+	t.each(w, func(_ events.RunnableID, r *runnable) bool { return r.delivered() }, func(id events.RunnableID) {
 		t.emit(&events.RunnableCancelled{Runnable: id, Rearm: true})
-	}
+	})
 }

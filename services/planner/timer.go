@@ -14,6 +14,10 @@ func (t *turn) timer(k rows.Key) {
 		return
 	}
 	id := events.RunnableID(k.B)
+	if t.head.Status.winding() {
+		t.close(id)
+		return
+	}
 	switch k.C {
 	case machine.TimerDrain:
 		t.drainOver(k)
@@ -23,8 +27,7 @@ func (t *turn) timer(k rows.Key) {
 		}
 	case machine.TimerWake:
 		if r := t.runs.get(id); r != nil && r.Status == runWaiting {
-			i := t.invoked(id)
-			i.kind().wake(i)
+			t.invoked(id).do(invocation.wake)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type workflow struct {
 	facts    facts
 	contexts contexts
 	outputs  outputs
+	hand     inHand
 	view     view
 	effects  effects
 }
@@ -69,9 +70,9 @@ type (
 // turn is the work on one record for one workflow: deciding it or applying it.
 type turn struct {
 	workflow
-	misfit *excess // why it is decided again, if it is (J4)
 	events []events.Event
 
+	pieces pieces
 	flow   flow
 	ends   ends
 	intake intake
@@ -80,10 +81,7 @@ type turn struct {
 // What a decision is made of.
 type (
 	// flow brings facts and deaths along the edges to components.
-	flow struct {
-		*turn
-		work []arrival // on their way
-	}
+	flow struct{ *turn }
 	// ends are what outcomes, losses and timeouts of attempts come to.
 	ends struct{ *turn }
 	// intake checks what commands bring along.
@@ -99,10 +97,10 @@ func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *
 		workflow: workflow{
 			p: p, tx: tx, at: at, now: now, id: id,
 			scopes: scopes{w, w.scopes.openings[:0]}, queue: readyQueue{w, w.queue.fresh[:0], w.queue.queued[:0]},
-			joins: joins{w}, runs: runnables{w}, facts: facts{w}, contexts: contexts{workflow: w}, outputs: outputs{w},
+			joins: joins{w}, runs: runnables{w}, facts: facts{w}, contexts: contexts{workflow: w}, outputs: outputs{w}, hand: inHand{w},
 			view: view{w}, effects: effects{w},
 		},
-		flow: flow{t, t.flow.work[:0]}, ends: ends{t}, intake: intake{t},
+		pieces: pieces{turn: t, own: t.pieces.own[:0]}, flow: flow{t}, ends: ends{t}, intake: intake{t},
 	}
 	t.load()
 	return t
@@ -113,7 +111,7 @@ func (fx *effects) conclusion(list []events.Event) machine.Outcome {
 	if len(list) == 0 {
 		return machine.Outcome{}
 	}
-	out := machine.Outcome{Events: list, Effects: fx.of(list), Due: fx.due(list)}
+	out := machine.Outcome{Events: list, Effects: fx.of(list), Due: fx.due(list), InHand: fx.head != nil && fx.head.inHand() > 0}
 	if fx.in.Source == events.FromCommands {
 		out.Answer = fx.reply(list)
 	}
@@ -134,6 +132,9 @@ func (w *workflow) h() *header {
 	}
 	return w.head
 }
+
+// exists reports whether there is a run, for those outside.
+func (w *workflow) exists() bool { return w.head != nil && w.head.Status != Deleting }
 
 func (w *workflow) setup() *setup {
 	if w.set == nil {
@@ -162,7 +163,10 @@ func (t *turn) emit(e events.Event) {
 	}
 	t.spend.writes(e)
 	t.events = append(t.events, e)
+	limited := t.spend.limited
+	t.spend.limited = false // what follows is the same when the event is replayed
 	t.apply(e)
+	t.spend.limited = limited
 }
 
 func (t *turn) refuse(code, message string) { t.refuseAt(code, "", message) }

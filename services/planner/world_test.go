@@ -22,6 +22,7 @@ type setting struct {
 	restart     bool   // state is rebuilt from the journal after every record
 	duplicate   bool   // every outcome is delivered twice
 	async       bool
+	budget      machine.Budget
 }
 
 // failer is what the world needs of a test.
@@ -43,8 +44,11 @@ type world struct {
 	epoch   uint64
 	now     int64
 
-	oversize  bool // what is decided fits no record
+	limit     int   // bytes of a record; 0: all fit
+	records   []int // events of each record
+	held      bool  // what is left in hand stays there until w.goesOn
 	budget    machine.Budget
+	maxActive int
 	tasks     []events.Task             // published attempts
 	spreads   []uint64                  // of all that were published
 	published map[string]machine.Effect // the first task of each token
@@ -61,6 +65,7 @@ func newWorld(t failer, s setting) *world {
 	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, defs: map[string]string{}}
 	w.published, w.cancelled, w.calls = map[string]machine.Effect{}, map[string]bool{}, map[string]int{}
 	w.rnd = rand.New(rand.NewPCG(s.seed, 7))
+	w.budget = s.budget
 	w.p = w.planner()
 	return w
 }
@@ -70,12 +75,34 @@ func (w *world) planner() *Planner {
 		Key:         events.Key("0123456789abcdef"),
 		Definitions: func(ref string) ([]byte, bool) { d, ok := w.defs[ref]; return []byte(d), ok },
 		Budget:      w.budget,
+		MaxActive:   w.maxActive,
 	})
 }
 
-// decide decides one input as the partition does, and checks that replaying the
-// record gives the same rows and effects.
+// decide decides one input as the partition does, and goes on with what that leaves in
+// hand. It returns the events of all records.
 func (w *world) decide(in machine.Input) []events.Event {
+	w.t.Helper()
+	evs, inHand := w.piece(in)
+	for inHand && !w.held {
+		var more []events.Event
+		more, inHand = w.goesOn(in.Workflow)
+		evs = append(slices.Clone(evs), more...)
+	}
+	return evs
+}
+
+// goesOn decides the next piece of what a workflow has in hand.
+func (w *world) goesOn(id string) (evs []events.Event, inHand bool) {
+	w.t.Helper()
+	if len(w.records) > 1_000_000 {
+		w.t.Fatal("there is no end of what is in hand")
+	}
+	return w.piece(machine.Input{Workflow: id, Source: events.FromEngine, Continue: true})
+}
+
+// piece decides one record, and checks that replaying it gives the same rows and effects.
+func (w *world) piece(in machine.Input) ([]events.Event, bool) {
 	w.t.Helper()
 	tx := rows.Begin(&w.state)
 	at := events.Position{Epoch: w.epoch, Seq: w.seq + 1}
@@ -85,9 +112,13 @@ func (w *world) decide(in machine.Input) []events.Event {
 		if len(tx.Writes()) > 0 {
 			w.t.Fatalf("no events but %d writes", len(tx.Writes()))
 		}
-		return nil
+		if in.Continue {
+			w.t.Fatal("nothing was in hand")
+		}
+		return nil, false
 	}
 	w.seq++
+	w.records = append(w.records, len(evs))
 	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: w.now, Events: evs, ReplyTo: in.ReplyTo, Trace: in.Trace}
 	rec.Input.Source = in.Source
 	raw := events.EncodeRecord(rec)
@@ -108,15 +139,21 @@ func (w *world) decide(in machine.Input) []events.Event {
 	for _, e := range effects {
 		w.effect(e)
 	}
-	return evs
+	if h, _ := w.state.Get(headerKey(in.Workflow), nil).(*header); (h != nil && h.inHand() > 0) != out.InHand {
+		w.t.Fatalf("the outcome says that something is in hand: %t; the header: %+v", out.InHand, h)
+	}
+	return evs, out.InHand
 }
 
 // made is what the planner decides, or what it does when that fits no record.
 func (w *world) made(tx *rows.Tx, at events.Position, in machine.Input) machine.Outcome {
-	if w.oversize {
-		in.Limit = 1000
+	out := w.p.Decide(tx, at, w.now, in)
+	if w.limit > 0 && len(events.EncodeRecord(&events.Record{Workflow: in.Workflow, Events: out.Events})) > w.limit {
+		tx.Reset()
+		in.Limit = w.limit
+		out = w.p.Decide(tx, at, w.now, in)
 	}
-	return w.p.Decide(tx, at, w.now, in)
+	return out
 }
 
 // replayEqual folds the encoded record over the state before it.
@@ -135,7 +172,7 @@ func (w *world) replayEqual(raw []byte, live []rows.Write, want machine.Outcome)
 	if len(out.Effects)+len(want.Effects) > 0 && !reflect.DeepEqual(out.Effects, want.Effects) {
 		w.t.Fatalf("replaying %s gives other effects:\n--- live\n%+v\n--- replayed\n%+v", rec.Position, want.Effects, out.Effects)
 	}
-	if !reflect.DeepEqual(out.Answer, want.Answer) || out.Due != want.Due {
+	if !reflect.DeepEqual(out.Answer, want.Answer) || out.Due != want.Due || out.InHand != want.InHand {
 		w.t.Fatalf("replaying %s gives another answer, or is due otherwise:\n--- live\n%+v %t\n--- replayed\n%+v %t", rec.Position, want.Answer, want.Due, out.Answer, out.Due)
 	}
 }
@@ -210,41 +247,6 @@ func (w *world) effect(e machine.Effect) {
 		w.statuses = append(w.statuses, s.Status)
 	default:
 		w.t.Fatalf("unexpected effect %d", e.Kind)
-	}
-}
-
-// remakesTask checks that the task of an open attempt can be made again, as it
-// was at first (E1). What workers say of an attempt may be in it since.
-func (w *world) remakesTask(wf string, id events.RunnableID) {
-	w.t.Helper()
-	tx := rows.Begin(&w.state)
-	row := rows.Get[runnable](tx, runnableKey(wf, id))
-	if row == nil {
-		return // closed by something later in the same record
-	}
-	a, open := row.OpenAttempt()
-	if !open {
-		return
-	}
-	again, ok := w.p.Task(tx, wf, &a, id)
-	if !ok {
-		w.t.Fatalf("the task of %s cannot be made again", id)
-	}
-	var task events.Task
-	w.must(wire.Unmarshal(again.Value, &task))
-	first, out := w.published[string(task.Token)]
-	if !out || !bytes.Equal(again.Value, first.Value) && len(task.Heartbeat) == 0 || again.Queue != first.Queue || again.Spread != first.Spread {
-		w.t.Fatalf("the task of %s is made again as\n%s\nit was\n%s", id, wire.Text(again.Value), wire.Text(first.Value))
-	}
-}
-
-// remakesAll checks that of every open attempt of a workflow.
-func (w *world) remakesAll(wf string) {
-	w.t.Helper()
-	for _, k := range w.state.Keys() {
-		if k.Table == rows.Runnable && k.Workflow == wf {
-			w.remakesTask(wf, events.RunnableID(k.A))
-		}
 	}
 }
 

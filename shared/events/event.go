@@ -55,6 +55,10 @@ var kinds = map[int]struct {
 	35: {"JoinArmDied", func() Event { return &JoinArmDied{} }},
 	36: {"CommandIgnored", func() Event { return &CommandIgnored{} }},
 	37: {"WorkflowRevived", func() Event { return &WorkflowRevived{} }},
+	38: {"WorkInHand", func() Event { return &WorkInHand{} }},
+	39: {"WorkflowCancelling", func() Event { return &WorkflowCancelling{} }},
+	40: {"WorkflowDeleting", func() Event { return &WorkflowDeleting{} }},
+	41: {"RowsRemoved", func() Event { return &RowsRemoved{} }},
 
 	64: {"InputRejected", func() Event { return &InputRejected{} }},
 	65: {"InputForwarded", func() Event { return &InputForwarded{} }},

@@ -22,7 +22,7 @@ const (
 
 // Statuses are those that a workflow can have.
 func Statuses() []string {
-	return []string{"running", "idle", "paused", "failed", "stopping", "stopped", "completed", "cancelled"}
+	return []string{"running", "idle", "paused", "failed", "stopping", "stopped", "completed", "cancelling", "cancelled"}
 }
 
 // Refusal is why a command or query was not obeyed. Codes are stable.

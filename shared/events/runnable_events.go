@@ -233,10 +233,12 @@ func (e *RunnableSkipped) Fields(c *wire.Codec) {
 }
 
 // RunnableCancelled closes what was open when the workflow was cancelled or
-// stopped. Rearm keeps it for resume.
+// stopped. Rearm keeps it for resume. An idle one had no attempt open: no worker is
+// told.
 type RunnableCancelled struct {
 	Runnable RunnableID
 	Rearm    bool
+	Idle     bool
 }
 
 func (*RunnableCancelled) number() int { return 29 }
@@ -245,6 +247,7 @@ func (*RunnableCancelled) number() int { return 29 }
 func (e *RunnableCancelled) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	c.Bool(2, "rearm", &e.Rearm)
+	c.Bool(3, "idle", &e.Idle)
 }
 
 // RunnableSuppressed says that a component cannot run in this scope, because

@@ -49,6 +49,16 @@ func Weight(e Event) int {
 		return leastEvent + e.By.weight()
 	case *WorkflowCancelled:
 		return leastEvent + e.By.weight()
+	case *WorkflowCancelling:
+		return leastEvent + e.By.weight()
+	case *WorkflowDeleting:
+		return leastEvent + e.By.weight() + told(e.Told)
+	case *WorkInHand:
+		n := leastEvent
+		for i := range e.Added {
+			n += e.Added[i].weight()
+		}
+		return n
 	case *CheckpointRequested:
 		return leastEvent + e.By.weight()
 	case *CommandIgnored:

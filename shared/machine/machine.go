@@ -48,12 +48,16 @@ type Outcome struct {
 	// Due says that the changed rows of the workflow are due in the next
 	// checkpoint, by the workflow's strategy.
 	Due bool
+
+	// InHand says that the record, or one before it, has left work of the entity:
+	// it wants Continue.
+	InHand bool
 }
 
-// Input is one thing to decide: exactly one of its pointers is set, but for a start that
+// Input is one thing to decide: Continue is, or exactly one of its pointers, but for a start that
 // comes with a Quarantine: the workflow that it begins is held from its begin. Limit is
-// set when what was decided does not fit the broker's limit: then the decision is a
-// refusal, of an outcome a failure, and of a timer or a loss one that halts (J4).
+// set when what was decided does not fit the broker's limit: then it is decided in the
+// smallest pieces, and what fits none of them is refused, or fails its component (J4).
 type Input struct {
 	Workflow string
 	Source   events.Source
@@ -66,6 +70,8 @@ type Input struct {
 	Late    bool                // a message so old that one like it may have been decided, and forgotten (E4)
 	Timer   *rows.Key           // of table Timer, due
 	Lost    *Lost               // an open attempt whose worker vanished
+
+	Continue bool // the next piece of what the entity has in hand
 
 	Quarantine *Quarantine // records are gone that may have concerned it
 }

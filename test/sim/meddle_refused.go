@@ -14,8 +14,7 @@ import (
 
 const (
 	strictOne = `{"name":"strict","input":{"schema":{"type":"integer"}},"components":{"a":{"expr":"input"}}}`
-	costlyOne = `{"name":"costly","components":{"a":{"expr":"all(1..200, all(1..200, true))"},"b":{"step":"t.inc","after":"a"}}}`
-	wideOne   = `{"name":"wide","components":{"a":{"expr":"input"},"b":{"expr":"input"},"c":{"expr":"input"},"d":{"expr":"input"}}}`
+	costlyOne = `{"name":"costly","options":{"labels":{"l":{"$":"string(all(1..200, all(1..200, true)))"}}},"components":{"a":{"step":"t.inc"}}}`
 )
 
 // refused brings about the refusals that need a body of their own. Few seeds do,
@@ -33,7 +32,6 @@ func (m *meddler) refused(ctx context.Context) error {
 		{"start", m.wf, map[string]any{"definition": odd, "policies": []any{map[string]any{"odd": 1}}}},
 		{"start", m.wf, map[string]any{"definition": json.RawMessage(strictOne), "input": "no number"}},
 		{"start", m.wf, map[string]any{"definition": json.RawMessage(costlyOne), "input": 1}},
-		{"start", m.wf, map[string]any{"definition": json.RawMessage(wideOne), "input": strings.Repeat("x", smallRecord-1200)}},
 	} {
 		m.n++
 		r, err := m.command(ctx, s.name, s.workflow, m.id(), s.body)

@@ -93,6 +93,9 @@ func (w *world) settings() loop.Settings {
 	s := w.plan.Settings
 	s.WriteDelay = writeDelay
 	s.RecordBytes = largeRecord - recordOverhead
+	if w.o.Seed%8 == 1 { // less than a command may bring
+		s.RecordBytes = smallRecord / 2
+	}
 	trimming(w.o.Seed, &s)
 	s.LeaveAfter = leaveAfter
 	return s
@@ -118,6 +121,9 @@ const recordOverhead = 2 << 10
 
 func (w *world) machine(p int32) machine.Machine {
 	budget := machine.Budget{Steps: fewSteps}
+	if few := int(w.o.Seed % 4); few > 1 { // what follows is decided in pieces
+		budget.Events, budget.Bytes, budget.Tasks = few*few-3, 400, 400
+	}
 	if w.o.Flaws.NoBudget {
 		budget.Steps = 1 << 30
 	}

@@ -57,7 +57,15 @@ func (p *Processor) decide(d *decision) bool {
 		return p.oversize(d, f, limit)
 	}
 	p.append(f, kafkaRec)
+	p.noteInHand(d, f)
 	return true
+}
+
+// noteInHand has a workflow continued that has work in hand behind a record.
+func (p *Processor) noteInHand(d *decision, f *flight) {
+	if f.inHand {
+		p.hand.note(d.in.Workflow)
+	}
 }
 
 // attempt lets the machine decide, with everything that follows, and contains
@@ -83,7 +91,7 @@ func (p *Processor) fill(d *decision, f *flight, limit int) {
 	}
 	f.outs = p.conclude(f.outs[:0], rec, &out)
 	f.outs = withOriginal(f.outs, rec, d.raw)
-	f.due = out.Due
+	f.due, f.inHand = out.Due, out.InHand
 }
 
 // replayed is what the machine makes of a record that is there already, if it is one
@@ -136,6 +144,7 @@ func (p *Processor) oversize(d *decision, f *flight, limit int) bool {
 		return p.quarantine(d, f, defect)
 	}
 	p.append(f, kafkaRec)
+	p.noteInHand(d, f)
 	return true
 }
 
@@ -152,7 +161,7 @@ func (p *Processor) quarantine(d *decision, f *flight, defect string) bool {
 	rec.Events = []events.Event{event}
 	f.outs = p.conclude(f.outs[:0], rec, &machine.Outcome{})
 	f.outs = withOriginal(f.outs, rec, d.raw)
-	f.due = false
+	f.due, f.inHand = false, false
 	p.append(f, journal.Encode(rec, p.Names, p.Partition))
 	return true
 }

@@ -46,5 +46,6 @@ type Flaws struct {
 	NoBudget           Flaw // decisions may cost what they will (J4): the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
+	NoWork             Flaw // what decisions have left in hand ends with the tenure
 	OriginalsInMemory  Flaw // which inputs replay has to read again is no row: it ends with the tenure (E1)
 }

@@ -10,17 +10,18 @@ import (
 
 // flight is a record from its decision to its acknowledgement.
 type flight struct {
-	n     uint64 // ascending through all that this owner applied
-	rec   events.Record
-	mark  journal.Mark // the offset once acknowledged
-	tries []try        // what it changes of attempts, for the watch
-	outs  []*Outgoing
-	read  [Logs]Reached // of the input logs once it is acknowledged (J3)
-	size  int
-	ran   time.Duration // of the owner's monotonic clock, when it was appended
-	acked bool
-	due   bool
-	after func() // what the owner does once it is acknowledged
+	n      uint64 // ascending through all that this owner applied
+	rec    events.Record
+	mark   journal.Mark // the offset once acknowledged
+	tries  []try        // what it changes of attempts, for the watch
+	outs   []*Outgoing
+	read   [Logs]Reached // of the input logs once it is acknowledged (J3)
+	size   int
+	ran    time.Duration // of the owner's monotonic clock, when it was appended
+	acked  bool
+	due    bool
+	inHand bool   // the workflow has work in hand behind it
+	after  func() // what the owner does once it is acknowledged
 }
 
 // queue is the flights in order of their seq.

@@ -62,6 +62,9 @@ func (p *Processor) NextWake() time.Duration {
 	}
 	if p.room() {
 		next = min(next, p.timers.next, p.watch.next)
+		if len(p.hand.turns) > 0 {
+			next = p.clock.now
+		}
 	}
 	if p.unwritten.records > 0 {
 		next = min(next, p.unwritten.since+p.Settings.WriteDelay.Milliseconds())

@@ -66,6 +66,7 @@ type Processor struct {
 	due       map[string]struct{} // workflows due in the next checkpoint
 	wanted    bool                // a checkpoint was asked for, of everything
 	urgent    []func() bool       // engine inputs that wait for their turn
+	hand      inHand
 	done      counts
 
 	quarantines []*quarantine // under way, one after the other
@@ -130,9 +131,10 @@ func (p *Processor) decideAll() {
 			did = p.takeInputs(s) || did
 		}
 		if !did {
-			return
+			break
 		}
 	}
+	p.continueOne()
 }
 
 // room reports whether the loop may run further ahead of acknowledgements, and of

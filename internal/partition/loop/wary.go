@@ -22,18 +22,22 @@ type Suspects interface {
 // wariness is how an owner decides behind an unclean end: one input at a time, each
 // noted before, as far as the last owner may have come.
 type wariness struct {
-	suspects Suspects    // nil: the last owner ended in order
-	on       bool        // inputs that were in flight are to come
-	until    [Logs]int64 // the ends of their logs
-	left     [Logs]int   // how many of each log may still come that are recorded
-	overdue  int64       // Unix ms: timers due up to then were in flight, too
+	suspects Suspects        // nil: the last owner ended in order
+	on       bool            // inputs that were in flight are to come
+	until    [Logs]int64     // the ends of their logs
+	left     [Logs]int       // how many of each log may still come that are recorded
+	overdue  int64           // Unix ms: timers due up to then were in flight, too
+	inHand   map[string]bool // workflows the next piece of whose work was, too
 }
 
 // Beware makes the owner wary of the inputs up to the ends of their logs, or until
 // as many are recorded as may have been in flight. Of those that leave no record
 // (repetitions) any number may lie between them.
 func (p *Processor) Beware(suspects Suspects, ends [Logs]int64) {
-	p.wary = wariness{suspects: suspects, on: true, until: ends, overdue: p.clock.now}
+	p.wary = wariness{suspects: suspects, on: true, until: ends, overdue: p.clock.now, inHand: map[string]bool{}}
+	for _, workflow := range p.hand.turns {
+		p.wary.inHand[workflow] = true
+	}
 	for _, s := range Inputs {
 		p.wary.left[s] = p.Settings.InflightRecords
 	}
@@ -64,6 +68,9 @@ func (w *wariness) key(d *decision) string {
 	case w.suspects == nil:
 	case d.in.Timer != nil && int64(d.in.Timer.A) <= w.overdue:
 		return fmt.Sprintf("timer/%x", d.in.Timer.Append(nil))
+	case d.in.Continue && w.inHand[d.in.Workflow]:
+		delete(w.inHand, d.in.Workflow)
+		return "in hand/" + d.in.Workflow
 	case w.on && d.raw != nil && d.own == nil && s < Logs && d.ref.Offset < w.until[s] && w.left[s] > 0:
 		return fmt.Sprintf("%s/%d/%d/%x", s, d.ref.Generation, d.ref.Offset, d.ref.Digest)
 	}

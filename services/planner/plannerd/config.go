@@ -94,6 +94,7 @@ func checkBudget(b machine.Budget) error {
 		{"events", b.Events, machine.LeastEvents},
 		{"steps", b.Steps, machine.LeastSteps},
 		{"bytes of tasks", b.Tasks, machine.LeastTasks},
+		{"bytes of a value", b.Value, machine.LeastValue},
 	} {
 		if f.has < f.least {
 			return fmt.Errorf("a decision may have %d %s, want at least %d", f.has, f.name, f.least)

@@ -25,7 +25,8 @@ type account struct {
 	status string          // as told; what the planner does by itself may follow
 	at     events.Position // of the record that the answer was as of
 
-	held *[]events.Position // the records by which it was quarantined
+	held     *[]events.Position // the records by which it was quarantined
+	retrying bool               // a retry may still go on: it is not decided in one record
 }
 
 // alone is what the workflow may become without a command from one status, up to a
@@ -33,8 +34,16 @@ type account struct {
 func (a account) alone(from string, until events.Position) []string {
 	for _, at := range *a.held {
 		if a.at.Before(at) && !until.Before(at) && from != "stopping" && from != "stopped" {
-			return append(slices.Clone(alone[from]), alone["paused"]...)
+			return append(slices.Clone(a.next(from)), alone["paused"]...)
 		}
+	}
+	return a.next(from)
+}
+
+// next is the same of what no loss concerns.
+func (a account) next(from string) []string {
+	if from == "failed" && a.retrying {
+		return append(slices.Clone(alone["failed"]), alone["running"]...)
 	}
 	return alone[from]
 }
@@ -50,6 +59,8 @@ var alone = map[string][]string{
 	"stopped":   {"stopped"},
 	"completed": {"completed"},
 	"cancelled": {"cancelled"},
+
+	"cancelling": {"cancelling", "cancelled"},
 }
 
 // becomes is what a command that is obeyed makes of a workflow, by what it was:
@@ -60,7 +71,7 @@ var becomes = map[string]map[string][]string{
 	"pause":      {"running": {"paused"}, "idle": {"paused"}},
 	"resume":     {"paused": {"running"}, "stopped": {"running"}},
 	"stop":       {"running": {"stopping"}, "idle": {"stopping"}, "paused": {"stopping"}, "failed": {"stopping"}},
-	"cancel":     {"running": {"cancelled"}, "idle": {"cancelled"}, "paused": {"cancelled"}, "failed": {"cancelled"}, "stopping": {"cancelled"}, "stopped": {"cancelled"}},
+	"cancel":     {"running": {"cancelling"}, "idle": {"cancelling"}, "paused": {"cancelling"}, "failed": {"cancelling"}, "stopping": {"cancelling"}, "stopped": {"cancelling"}},
 	"retry":      {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
 	"skip":       {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
 	"checkpoint": {"running": {"running"}, "idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
@@ -71,7 +82,7 @@ var becomes = map[string]map[string][]string{
 
 // idles are the states in which a command changes nothing and says so.
 var idles = map[string][]string{
-	"pause": {"paused"}, "resume": {"running", "idle"}, "stop": {"stopping", "stopped"}, "cancel": {"cancelled"},
+	"pause": {"paused"}, "resume": {"running", "idle"}, "stop": {"stopping", "stopped"}, "cancel": {"cancelling", "cancelled"},
 	"heartbeat": {"running", "paused", "failed", "stopping", "stopped"},
 }
 
@@ -81,10 +92,12 @@ var refuses = map[string]func(what, status string) bool{
 		return status == "stopping" || status == "stopped" && what != "resume"
 	},
 	"closed": func(what, status string) bool {
-		return status == "completed" || status == "cancelled" && what != "cancel"
+		return status == "completed" || (status == "cancelling" || status == "cancelled") && what != "cancel"
 	},
-	"invalid_state":    func(_, status string) bool { return status == "failed" },
-	"not_closed":       func(_, status string) bool { return status != "completed" && status != "cancelled" },
+	"invalid_state": func(_, status string) bool { return status == "failed" },
+	"not_closed": func(_, status string) bool {
+		return status != "completed" && status != "cancelling" && status != "cancelled"
+	},
 	"nothing_to_retry": func(_, status string) bool { return slices.Contains(open, status) && status != "failed" },
 	"nothing_to_skip":  func(_, status string) bool { return slices.Contains(open, status) },
 	"already_started":  func(what, _ string) bool { return what == "start" },
@@ -132,6 +145,7 @@ func (a account) asked(c *Call) (account, bool) {
 	case told.at == a.at:
 		return told, told.status == a.status
 	}
+	told.retrying = a.retrying && told.status == "failed"
 	return told, slices.Contains(a.alone(a.status, told.at), told.status)
 }
 
@@ -143,7 +157,7 @@ func (a account) deleted(c *Call) (account, bool) {
 	if json.Unmarshal(c.Body, &body) != nil {
 		return a, false
 	}
-	return account{at: a.at, held: a.held}, a.run != "" && (body.Force || a.may(a.at, func(s string) bool { return s == "completed" || s == "cancelled" }))
+	return account{at: a.at, held: a.held}, a.run != "" && (body.Force || a.may(a.at, func(s string) bool { return s == "completed" || s == "cancelling" || s == "cancelled" }))
 }
 
 // commanded is a decided command to a workflow that is there. Its answer tells
@@ -153,6 +167,7 @@ func (a account) commanded(c *Call, code string) (account, bool) {
 	if !ok || told.run != a.run || !a.at.Before(told.at) {
 		return a, false
 	}
+	told.retrying = told.status == "failed" && (a.retrying || c.What == "retry" && code == "")
 	return told, a.may(told.at, func(before string) bool {
 		next := []string{before}
 		switch {

@@ -134,7 +134,7 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		c.runs[rec.Workflow] = r
 	case *events.WorkflowDeleted:
 		delete(c.runs, rec.Workflow)
-	case *events.WorkflowCancelled:
+	case *events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowDeleting:
 		r.cancelled = true
 	case *events.WorkflowResumed:
 		if len(e.Policies) > 0 {
@@ -197,10 +197,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		a.longest = math.MaxInt64 // another wait, not its policy's
 		c.close(rec, r, e.Runnable, "")
 	case *events.RunnableCancelled:
-		r.runnables[e.Runnable].most++
-		if c.close(rec, r, e.Runnable, ""); !e.Rearm && !cancels(rec) {
-			c.fail(rec, "%s is cancelled for good", e.Runnable)
-		}
+		c.cancelled(rec, r, e)
 	case *events.RunnableRetried:
 		a := r.runnables[e.Runnable]
 		a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
@@ -209,6 +206,22 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 			r.runnables[e.Runnable].ended = "completed"
 		}
 	}
+}
+
+func (c *journalChecker) cancelled(rec *events.Record, r *run, e *events.RunnableCancelled) {
+	a := r.runnables[e.Runnable]
+	if !e.Rearm && !r.cancelled && !cancels(rec) {
+		c.fail(rec, "%s is cancelled for good", e.Runnable)
+	}
+	if e.Idle {
+		if a.open && !a.Component.Acts.External && rec.Input.Source != events.FromInbox { // its worker has told its end
+			c.fail(rec, "%s has an attempt open, and its worker is not told", e.Runnable)
+		}
+		a.open, a.ended = false, "cancelled"
+		return
+	}
+	a.most++
+	c.close(rec, r, e.Runnable, "")
 }
 
 // timer holds that the timer of an attempt does not fire too early, nor before an

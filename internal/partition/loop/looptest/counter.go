@@ -39,6 +39,7 @@ type Tally struct {
 	Outcomes uint64
 	Open     uint64
 	Held     string // why it is quarantined
+	InHand   uint64 // pieces of work
 }
 
 // Fields implements wire.Message.
@@ -49,6 +50,7 @@ func (t *Tally) Fields(c *wire.Codec) {
 	wire.Int(c, 4, "outcomes", &t.Outcomes)
 	wire.Int(c, 5, "open", &t.Open)
 	wire.String(c, 6, "held", &t.Held)
+	wire.Int(c, 7, "in_hand", &t.InHand)
 }
 
 // amount is the row of an open addition.
@@ -94,6 +96,11 @@ func (m *Counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Even
 		return evs
 	case in.Timer != nil:
 		return []events.Event{&events.TimerFired{Runnable: events.RunnableID(in.Timer.B)}}
+	case in.Continue:
+		if head == nil || head.InHand == 0 {
+			return nil
+		}
+		return []events.Event{&events.WorkInHand{Done: 1}}
 	case in.Lost != nil:
 		return m.lost(tx, in)
 	case in.Quarantine != nil:
@@ -115,6 +122,9 @@ func (m *Counter) command(head *Tally, cmd *events.Command) []events.Event {
 	case *events.FeedInput:
 		if head == nil {
 			return refuse(cmd, "not_found")
+		}
+		if strings.HasPrefix(cmd.Workflow, "much") { // its input leaves work
+			return []events.Event{&events.WorkInHand{Added: make([]events.Work, 3)}}
 		}
 		if cmd.Workflow == "big" { // its decisions are larger than any record
 			return []events.Event{&events.InputAccepted{Fact: 1, Value: json.RawMessage(`"` + strings.Repeat("x", 5<<20) + `"`)}}
@@ -179,7 +189,10 @@ func (m *Counter) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.O
 }
 
 func (m *Counter) outcome(tx *rows.Tx, rec *events.Record) machine.Outcome {
-	return machine.Outcome{Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec)}
+	head := rows.Get[Tally](tx, HeadKey(rec.Workflow))
+	return machine.Outcome{
+		Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec), InHand: head != nil && head.InHand > 0,
+	}
 }
 
 func (m *Counter) fold(tx *rows.Tx, rec *events.Record) {
@@ -206,12 +219,26 @@ func (m *Counter) fold(tx *rows.Tx, rec *events.Record) {
 			m.completed(tx, rec, e)
 		case *events.TimerFired:
 			m.fired(tx, wf, e.Runnable)
+		case *events.WorkInHand:
+			m.inHand(tx, wf, e)
 		case *events.WorkflowPaused:
 			rows.Change[Tally](tx, HeadKey(wf)).Held = e.Quarantine
 		}
 	}
 	if rows.Get[Tally](tx, HeadKey(wf)) != nil {
 		rows.Change[Tally](tx, HeadKey(wf)).Applied = rec.Position
+	}
+}
+
+func (m *Counter) inHand(tx *rows.Tx, wf string, e *events.WorkInHand) {
+	h := rows.Change[Tally](tx, HeadKey(wf))
+	for range e.Added {
+		h.InHand++
+		tx.Create(rowKey(rows.InHand, wf, events.RunnableID(h.InHand)), &events.Work{})
+	}
+	for range e.Done {
+		tx.Delete(rowKey(rows.InHand, wf, events.RunnableID(h.InHand)))
+		h.InHand--
 	}
 }
 
