@@ -43,6 +43,17 @@ type Backlog struct {
 	Failed             uint64  `json:"failed"`
 	OldestPendingSince *string `json:"oldest_pending_since"` // RFC 3339, UTC
 	Deferred           uint64  `json:"deferred"`
+
+	// Queues has the open dispatches by task queue. Of many queues it has those
+	// whose oldest pending dispatch waits longest.
+	Queues map[string]QueueBacklog `json:"queues,omitempty"`
+}
+
+// QueueBacklog counts the open dispatches of a partition in one task queue.
+type QueueBacklog struct {
+	Pending            uint64  `json:"pending"`
+	Notified           uint64  `json:"notified"`
+	OldestPendingSince *string `json:"oldest_pending_since"` // RFC 3339, UTC
 }
 
 // Replay says how far the partition is behind its logs.

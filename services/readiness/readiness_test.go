@@ -167,6 +167,26 @@ func TestWarningsDoNotBlock(t *testing.T) {
 	}
 }
 
+func TestWarningsNameTheQueuesThatNobodyTakesFrom(t *testing.T) {
+	recent := now.UTC().Format(time.RFC3339)
+	p := record(runtime.Held("w1", "l1", future, 3), func(r *runtime.Record) {
+		r.Backlog.OldestPendingSince = ptr("2026-01-02T03:00:00Z")
+		r.Backlog.Queues = map[string]runtime.QueueBacklog{
+			"mail":  {Pending: 3, OldestPendingSince: ptr("2026-01-02T03:00:00Z")},
+			"bills": {Pending: 1, OldestPendingSince: ptr("2026-01-02T03:00:01Z")},
+			"quick": {Pending: 2, OldestPendingSince: ptr(recent)},
+			"busy":  {Notified: 7},
+		}
+	})
+	want := []string{
+		`an attempt has been pending in queue "bills" since 2026-01-02T03:00:01Z, with 1 pending there in all: nobody takes it`,
+		`an attempt has been pending in queue "mail" since 2026-01-02T03:00:00Z, with 3 pending there in all: nobody takes it`,
+	}
+	if got := readiness.Warnings(p, now, readiness.Limits{}); !slices.Equal(got, want) {
+		t.Fatalf("got %q; want %q", got, want)
+	}
+}
+
 func TestExpiryIsTheEndOfTheLease(t *testing.T) {
 	if at, ok := readiness.Expiry(record(runtime.Held("w1", "l1", future, 3))); !ok || !at.Equal(future) {
 		t.Fatalf("got %v, %v", at, ok)

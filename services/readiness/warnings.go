@@ -2,6 +2,8 @@ package readiness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/runtime"
@@ -34,13 +36,28 @@ func Warnings(p Published, now time.Time, l Limits) []string {
 	if limit == 0 {
 		limit = DefaultOldestPending
 	}
-	if age, ok := since(p.Record.Backlog.OldestPendingSince, now); ok && age > limit {
-		list = append(list, fmt.Sprintf("an attempt has been pending since %s: nobody takes it", *p.Record.Backlog.OldestPendingSince))
-	}
+	list = append(list, untaken(&p.Record.Backlog, now, limit)...)
 	if late(p.Record.Checkpoint, now) {
 		list = append(list, "the last checkpoint is of "+p.Record.Checkpoint.At)
 	}
 	return append(list, p.Record.Notes...)
+}
+
+// untaken warns of each queue from which nobody takes, and once of a partition whose
+// record names no queues.
+func untaken(b *runtime.Backlog, now time.Time, limit time.Duration) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(b.Queues)) {
+		q := b.Queues[name]
+		if age, ok := since(q.OldestPendingSince, now); ok && age > limit {
+			list = append(list, fmt.Sprintf("an attempt has been pending in queue %q since %s, with %d pending there in all: nobody takes it",
+				name, *q.OldestPendingSince, q.Pending))
+		}
+	}
+	if age, ok := since(b.OldestPendingSince, now); len(list) == 0 && ok && age > limit {
+		list = append(list, fmt.Sprintf("an attempt has been pending since %s: nobody takes it", *b.OldestPendingSince))
+	}
+	return list
 }
 
 func late(c *runtime.Checkpoint, now time.Time) bool {

@@ -18,6 +18,7 @@ type watch struct {
 	again []*again            // oldest first
 
 	unknown map[string]bool // queues whose offsets could not be told, which is in the log
+	backlog backlog
 	spare   spares[watched]
 }
 
@@ -46,10 +47,15 @@ type watched struct {
 	looked    int64  // Unix ms: pending ones are released or were looked up since
 	stuck     string // why its task record cannot be out; empty: it can
 	again     *again // with whom it is to be published again, once the inbox is read; nil: it is not
+
+	older, newer *watched // in its queue's list of pending attempts
 }
 
 func newWatch() watch {
-	return watch{open: map[attemptKey]*watched{}, asked: map[string][]lookUp{}, unknown: map[string]bool{}}
+	return watch{
+		open: map[attemptKey]*watched{}, asked: map[string][]lookUp{}, unknown: map[string]bool{},
+		backlog: backlog{queues: map[string]*queued{}},
+	}
 }
 
 // try is what a record makes of a runnable's attempt.
@@ -79,16 +85,28 @@ func appendTries(tries []try, writes []rows.Write) []try {
 func (w *watch) note(t *try, now int64) {
 	k, row := t.key, &t.row
 	at := w.open[k]
-	if !t.open {
+	switch {
+	case !t.open:
 		w.close(k, at)
-		return
-	}
-	if at == nil {
+	case at == nil:
 		at = w.spare.take()
 		w.open[k] = at
+		at.follow(row, now)
+		w.backlog.add(at)
+	case countedAlike(&at.row, row):
+		at.follow(row, now)
+	default:
+		w.backlog.remove(at)
+		at.follow(row, now)
+		w.backlog.add(at)
 	}
+}
+
+// follow takes over the row of the attempt, or of one that comes after it. The links
+// of its list stay: they are the backlog's.
+func (at *watched) follow(row *machine.Attempt, now int64) {
 	if at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
-		*at = watched{row: *row, offset: -1, heard: now, looked: now}
+		*at = watched{row: *row, offset: -1, heard: now, looked: now, older: at.older, newer: at.newer}
 		return
 	}
 	if row.Notified && !at.row.Notified {
@@ -101,6 +119,7 @@ func (w *watch) note(t *try, now int64) {
 func (w *watch) close(k attemptKey, at *watched) {
 	delete(w.open, k)
 	if at != nil {
+		w.backlog.remove(at)
 		w.spare.keep(at, watched{})
 	}
 }

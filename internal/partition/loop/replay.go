@@ -1,8 +1,10 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
@@ -190,8 +192,10 @@ func (p *Processor) rewatch() error {
 		if bad = wire.Unmarshal(clone(value), row); bad != nil {
 			return false
 		}
-		tries = appendTries(tries[:0], []rows.Write{{Key: k, Row: row}})
-		p.watch.note(&tries[0], p.clock.now)
+		tries = appendTries(tries, []rows.Write{{Key: k, Row: row}})
+		if !tries[len(tries)-1].open {
+			tries = tries[:len(tries)-1]
+		}
 		return true
 	})
 	if err == nil {
@@ -199,6 +203,11 @@ func (p *Processor) rewatch() error {
 	}
 	if err != nil {
 		return fmt.Errorf("reading open attempts: %w", err)
+	}
+	// In this order each is the newest of its queue's list, and found without a search.
+	slices.SortStableFunc(tries, func(x, y try) int { return cmp.Compare(x.row.Since, y.row.Since) })
+	for i := range tries {
+		p.watch.note(&tries[i], p.clock.now)
 	}
 	p.Tick() // all rows were read
 	jumped := p.inputs[events.FromInbox].Row.Jumped
