@@ -239,12 +239,25 @@ var unrecorded = map[string]string{
 	"field WorkflowCancelling.By":     inOnePiece,
 	"field WorkflowDeleting.By":       inOnePiece,
 	"field WorkflowDeleting.Told":     inOnePiece,
+	"event FannedOut":                 noScopes,
+	"event ScopeClosed":               noScopes,
+	"event ScopeOpened":               noScopes,
+	"field FannedOut.Runnable":        noScopes,
+	"field ScopeClosed.Scope":         noScopes,
+	"field ScopeOpened.Fact":          noScopes,
+	"field ScopeOpened.Index":         noScopes,
+	"field ScopeOpened.Runnable":      noScopes,
+	"field ScopeOpened.Value":         noScopes,
+	"field Work.Runnable":             noScopes,
 	"rows of table received":          noEntity,
 	"rows of table received by age":   noEntity,
 }
 
 // inOnePiece: the scripts of services/planner have all of it, in the smallest pieces.
 const inOnePiece = "the journals are older than work in hand: the simulation's of today have it"
+
+// noScopes: TestScopesAreNested has a kind that opens some.
+const noScopes = "no kind opens scopes of its own yet"
 
 // noEntity: TestE4Equivalence has two kinds.
 const noEntity = "workflows get no messages of entities yet"

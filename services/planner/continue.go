@@ -69,6 +69,11 @@ func (ps *pieces) leave() {
 		ps.done, ps.begun, ps.own, ps.next = 0, false, ps.own[:0], 0
 		ps.emit(e)
 	}
+	if ps.closeRested() { // the budget is spent, and the counts are those of all that is left
+		e = &events.WorkInHand{Added: slices.Clone(ps.own[ps.next:])}
+		ps.own, ps.next = ps.own[:0], 0
+		ps.emit(e)
+	}
 }
 
 // goOn does work until nothing is left, or the budget is spent.
@@ -77,7 +82,7 @@ func (t *turn) goOn() {
 		w, ok := t.pieces.front()
 		if ok {
 			t.work(w)
-		} else if !t.admit() {
+		} else if !t.closeRested() && !t.admit() {
 			return
 		}
 	}
@@ -98,6 +103,10 @@ func (t *turn) work(w events.Work) {
 		t.flow.spread(w)
 	case w.Kind == events.WorkRearm:
 		t.rearmSome(w)
+	case w.Kind == events.WorkClose:
+		t.closeScope(w.Scope)
+	case w.Kind == events.WorkScopes:
+		t.proceedWith(w.Runnable)
 	case w.Kind == events.WorkRetry:
 		t.retrySome(w)
 	default: // WorkAdmit: what is ready is admitted when nothing else is left

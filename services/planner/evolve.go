@@ -55,6 +55,12 @@ func (w *workflow) apply(e events.Event) {
 		w.fed(e)
 	case *events.InputSettled:
 		w.scopes.end(e.Scope)
+	case *events.FannedOut:
+		w.runs.fannedOut(e)
+	case *events.ScopeOpened:
+		w.scopes.nest(e)
+	case *events.ScopeClosed:
+		w.scopes.unnest(e)
 	case *events.FactProduced:
 		w.facts.produced(e)
 	case *events.RunnableReady:

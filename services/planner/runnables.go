@@ -75,8 +75,10 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		rs.queue.remove(r.place(id))
 	case runWaiting:
 		h.Waiting--
-		rs.tx.Delete(timerKey(rs.id, r.Due, id, machine.TimerWake))
-		r.Due = 0
+		if r.Due != 0 {
+			rs.tx.Delete(timerKey(rs.id, r.Due, id, machine.TimerWake))
+			r.Due = 0
+		}
 	case runActive:
 		h.Active--
 		rs.disarm(id, r)

@@ -26,12 +26,18 @@ func (o *openScope) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "open", &o.Open)
 }
 
-// scope is the row of another input. It goes when the input has settled.
+// scope is the row of another input, or of a nested scope. It goes when the input has
+// settled, or the scope is closed.
 type scope struct {
 	Open     uint64
 	Replace  bool
 	Policies json.RawMessage
 	Context  json.RawMessage
+
+	// Of a nested scope.
+	Owner events.RunnableID // which opened it
+	Outer events.ScopeID    // the scope around it
+	Root  events.ScopeID    // the input that it descends from
 }
 
 // Fields implements wire.Message.
@@ -40,6 +46,9 @@ func (s *scope) Fields(c *wire.Codec) {
 	c.Bool(3, "replace", &s.Replace)
 	c.JSON(4, "policies", &s.Policies)
 	c.JSON(5, "context", &s.Context)
+	wire.Int(c, 6, "owner", &s.Owner)
+	wire.Int(c, 7, "outer", &s.Outer)
+	wire.Int(c, 8, "root", &s.Root)
 }
 
 func scopeKey(wf string, s events.ScopeID) rows.Key {
@@ -78,10 +87,13 @@ func (h *header) scope(s events.ScopeID) int {
 	return -1
 }
 
-// given is what an input that has not settled brought along.
+// given is what the input that a scope descends from brought along; it has not settled.
 func (ss *scopes) given(s events.ScopeID) scope {
 	if ss.head.scope(s) < 0 {
 		if sc := rows.Get[scope](ss.tx, scopeKey(ss.id, s)); sc != nil {
+			if sc.Outer != 0 {
+				return ss.given(sc.Root)
+			}
 			return *sc
 		}
 	}
@@ -94,13 +106,14 @@ func (ss *scopes) rested(s events.ScopeID) bool {
 		return ss.head.Scopes[i].Open == 0
 	}
 	sc := rows.Get[scope](ss.tx, scopeKey(ss.id, s))
-	return sc != nil && sc.Open == 0
+	return sc != nil && sc.Outer == 0 && sc.Open == 0
 }
 
 // opening is the change of what is open in a scope.
 type opening struct {
-	scope events.ScopeID
-	by    int64
+	scope   events.ScopeID
+	by      int64
+	closing bool // a nested scope that is to be closed
 }
 
 // opened and closed count what is open in a scope. A step that ends and makes
@@ -117,7 +130,7 @@ func (ss *scopes) count(s events.ScopeID, by int64) {
 			return
 		}
 	}
-	ss.openings = append(ss.openings, opening{s, by})
+	ss.openings = append(ss.openings, opening{scope: s, by: by})
 }
 
 // write brings the counts of this record into the state.

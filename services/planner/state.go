@@ -43,7 +43,7 @@ type RunnableStatus uint8
 // on in the row of its fact.
 const (
 	runReady     RunnableStatus = 1
-	runWaiting   RunnableStatus = 2 // for a timer
+	runWaiting   RunnableStatus = 2 // for a timer, or for scopes of its own
 	runActive    RunnableStatus = 3
 	runFailed    RunnableStatus = 4 // halts the workflow until retried or skipped
 	runSkipped   RunnableStatus = 5

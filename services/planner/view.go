@@ -124,7 +124,7 @@ func (vw *view) factList(q *events.Query) (any, *events.Refusal) {
 	out := list{Items: []any{}, limit: limit}
 	vw.facts.each(events.FactID(from), func(id events.FactID, f *fact) bool {
 		v := factView{
-			ID: id.String(), Value: f.Value, Parents: []string{}, Scope: f.Scope.String(),
+			ID: id.String(), Value: f.Value, Parents: []string{}, Scope: vw.facts.path(f.Scope),
 			Depth: f.Depth, Time: events.Stamp(f.Time),
 		}
 		for _, p := range f.Parents {

@@ -59,6 +59,9 @@ var kinds = map[int]struct {
 	39: {"WorkflowCancelling", func() Event { return &WorkflowCancelling{} }},
 	40: {"WorkflowDeleting", func() Event { return &WorkflowDeleting{} }},
 	41: {"RowsRemoved", func() Event { return &RowsRemoved{} }},
+	42: {"FannedOut", func() Event { return &FannedOut{} }},
+	43: {"ScopeOpened", func() Event { return &ScopeOpened{} }},
+	44: {"ScopeClosed", func() Event { return &ScopeClosed{} }},
 
 	64: {"InputRejected", func() Event { return &InputRejected{} }},
 	65: {"InputForwarded", func() Event { return &InputForwarded{} }},

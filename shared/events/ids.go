@@ -15,7 +15,8 @@ type FactID uint64
 // RunnableID numbers the runnables of one run in journal order; printed as r7.
 type RunnableID uint64
 
-// ScopeID is the fact that opened the scope: the input a fact descends from.
+// ScopeID is the fact that opened the scope: an input, or in a nested scope the fact of
+// an element or of an iteration.
 type ScopeID = FactID
 
 func (id FactID) String() string     { return "f" + strconv.FormatUint(uint64(id), 10) }

@@ -59,6 +59,8 @@ func Weight(e Event) int {
 			n += e.Added[i].weight()
 		}
 		return n
+	case *ScopeOpened:
+		return leastEvent + len(e.Value)
 	case *CheckpointRequested:
 		return leastEvent + e.By.weight()
 	case *CommandIgnored:

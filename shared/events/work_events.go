@@ -17,6 +17,8 @@ const (
 	WorkRearm  WorkKind = 4 // attempts that are open at the drain limit are closed, for resume
 	WorkRetry  WorkKind = 5 // failed runnables are made ready again
 	WorkRemove WorkKind = 6 // the run's rows are removed
+	WorkClose  WorkKind = 7 // a nested scope in which nothing is open any more is closed
+	WorkScopes WorkKind = 8 // a runnable opens the next of its scopes, or ends
 )
 
 // Work is one piece of what a decision has left, to be carried on by later records.
@@ -33,7 +35,8 @@ type Work struct {
 	Parents   []FactID
 	Dead      uint8
 
-	Retry *RetryWork
+	Retry    *RetryWork
+	Runnable RunnableID // whose scopes
 }
 
 // RetryWork is which runnables a retry means.
@@ -55,6 +58,7 @@ func (w *Work) Fields(c *wire.Codec) {
 	wire.Ints(c, 6, "parents", &w.Parents)
 	wire.Int(c, 7, "dead", &w.Dead)
 	wire.Optional(c, 8, "retry", &w.Retry)
+	wire.Int(c, 9, "runnable", &w.Runnable)
 }
 
 // Fields implements wire.Message.

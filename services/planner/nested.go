@@ -1,0 +1,157 @@
+package planner
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// scoped is a kind whose runnables open scopes of their own: one for each element or
+// iteration. A scope counts what is open in it, and counts itself as one in the scope
+// around it; at zero it is closed, and its runnable goes on.
+type scoped interface {
+	kind
+	// proceed opens the next scope of a runnable that has fanned out, or ends it, if it is
+	// time for either, and reports whether it is to be called again at once.
+	proceed(invocation) bool
+}
+
+// fanOut makes the runnable wait for scopes of its own.
+func (i invocation) fanOut() {
+	if i.id == 0 {
+		i.id = i.ready(i.policy().Append(nil))
+	}
+	i.t.emit(&events.FannedOut{Runnable: i.id})
+	i.t.pieces.add(events.Work{Kind: events.WorkScopes, Runnable: i.id})
+}
+
+// fanned is the index of the runnable's next scope, and how many of its scopes are open.
+func (i invocation) fanned() (next, open uint64) {
+	r := i.t.runs.get(i.id)
+	return r.Next, r.Scopes
+}
+
+// enter opens the next scope with a value, which goes to the component's children there.
+func (i invocation) enter(value json.RawMessage) {
+	i.t.spend.holds(len(value))
+	next, _ := i.fanned()
+	f := i.t.nextFact()
+	i.t.emit(&events.ScopeOpened{Runnable: i.id, Fact: f, Index: next, Value: value})
+	i.t.flow.yield(i.c, f, f)
+}
+
+// end completes the runnable, none of whose scopes is open, with a fact that goes nowhere.
+func (i invocation) end(value json.RawMessage) {
+	i.t.emit(&events.RunnableCompleted{Runnable: i.id, Fact: i.t.nextFact(), Value: value, Started: i.t.now, Finished: i.t.now})
+}
+
+// proceedWith opens scopes of a runnable for as long as its kind wants to and there is budget.
+func (t *turn) proceedWith(id events.RunnableID) {
+	for more := true; more; {
+		r := t.runs.get(id)
+		if r == nil || r.Status != runWaiting {
+			break // it has ended, or was given up
+		}
+		i := t.invoked(id)
+		more = false
+		i.do(func(i invocation) { more = i.kind().(scoped).proceed(i) })
+		if more && t.spend.full() {
+			return
+		}
+	}
+	t.pieces.pop()
+}
+
+// closeRested lines up the closing of nested scopes in which this decision has left
+// nothing open, and reports whether there are any.
+func (t *turn) closeRested() bool {
+	if t.head.Status.winding() {
+		return false
+	}
+	found := false
+	for n := range t.scopes.openings {
+		o := &t.scopes.openings[n]
+		if !o.closing && t.scopes.over(o.scope, o.by) {
+			o.closing, found = true, true
+			t.pieces.add(events.Work{Kind: events.WorkClose, Scope: o.scope})
+		}
+	}
+	return found
+}
+
+// closeScope closes a nested scope, and lets its runnable go on.
+func (t *turn) closeScope(s events.ScopeID) {
+	t.pieces.pop()
+	t.scopes.write()
+	if t.scopes.over(s, 0) {
+		owner := t.scopes.row(s).Owner
+		t.emit(&events.ScopeClosed{Scope: s})
+		t.pieces.add(events.Work{Kind: events.WorkScopes, Runnable: owner})
+	}
+}
+
+// row is the row of a scope, if it has one.
+func (ss *scopes) row(s events.ScopeID) *scope {
+	if ss.head.scope(s) >= 0 {
+		return nil
+	}
+	return rows.Get[scope](ss.tx, scopeKey(ss.id, s))
+}
+
+// over reports whether nothing is open in a nested scope. What has come to rest cannot
+// begin again: whatever may is open.
+func (ss *scopes) over(s events.ScopeID, pending int64) bool {
+	sc := ss.row(s)
+	return sc != nil && sc.Outer != 0 && int64(sc.Open)+pending == 0
+}
+
+// root is the input that a scope descends from.
+func (ss *scopes) root(s events.ScopeID) events.ScopeID {
+	if sc := ss.row(s); sc != nil && sc.Outer != 0 {
+		return sc.Root
+	}
+	return s
+}
+
+// fannedOut makes a runnable wait for scopes of its own.
+func (rs *runnables) fannedOut(e *events.FannedOut) {
+	r := rs.change(e.Runnable)
+	rs.leave(e.Runnable, r)
+	r.Status, r.Due, r.Next = runWaiting, 0, 0
+	rs.h().Waiting++
+}
+
+// nest begins to count what descends from the fact of a nested scope.
+func (ss *scopes) nest(e *events.ScopeOpened) {
+	r := ss.runs.change(e.Runnable)
+	r.Next, r.Scopes = e.Index+1, r.Scopes+1
+	ss.tx.Create(scopeKey(ss.id, e.Fact), &scope{Owner: e.Runnable, Outer: r.Scope, Root: ss.root(r.Scope)})
+	ss.opened(r.Scope)
+	ss.count(e.Fact, 0)
+	ss.h().NextFact = uint64(e.Fact)
+	ss.facts.keep(e.Fact, &fact{
+		Component: r.Component + 1, Scope: e.Fact, Parents: r.Parents, Depth: r.Depth, Time: ss.now, Value: e.Value,
+		Outer: r.Scope, Index: e.Index,
+	})
+	ss.outputs.note(r.Component, e.Fact)
+}
+
+// unnest forgets a nested scope.
+func (ss *scopes) unnest(e *events.ScopeClosed) {
+	ss.write()
+	sc := ss.row(e.Scope)
+	ss.runs.change(sc.Owner).Scopes--
+	ss.closed(sc.Outer)
+	ss.tx.Delete(scopeKey(ss.id, e.Scope))
+}
+
+// path is a scope as people read it: the input, then an index for each scope within.
+func (fs *facts) path(s events.ScopeID) string {
+	opener := fs.get(s)
+	if opener.Outer == 0 {
+		return s.String()
+	}
+	return fs.path(opener.Outer) + "/" + strconv.FormatUint(opener.Index, 10)
+}
