@@ -23,8 +23,7 @@ type fact struct {
 	Executor  string
 	Started   int64
 	Finished  int64
-	Outer     events.ScopeID // of a fact that opened a nested scope: the scope around it; else 0
-	Index     uint64         // of such a fact: which of the runnable's scopes it opened
+	Opened    *opened // the nested scope that it opened; nil: none
 }
 
 // Fields implements wire.Message.
@@ -41,8 +40,7 @@ func (f *fact) Fields(c *wire.Codec) {
 	wire.String(c, 10, "executor", &f.Executor)
 	wire.Int(c, 11, "started", &f.Started)
 	wire.Int(c, 12, "finished", &f.Finished)
-	wire.Int(c, 13, "outer", &f.Outer)
-	wire.Int(c, 14, "index", &f.Index)
+	wire.Optional(c, 13, "opened", &f.Opened)
 }
 
 // runnable is one activation that has not completed.
@@ -74,8 +72,7 @@ type runnable struct {
 	Beside    bool   // other attempts of the workflow were open when it was dispatched
 	Context   uint32 // of the open attempt: the number of the workflow's context that it has
 	Past      []pastAttempt
-	Next      uint64 // index of the next scope of its own
-	Scopes    uint64 // of its own that are open
+	Fanned    *fanned // its own scopes; nil: it has none
 }
 
 // Fields implements wire.Message.
@@ -107,8 +104,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	c.Bool(25, "beside", &r.Beside)
 	wire.Int(c, 26, "context", &r.Context)
 	wire.String(c, 27, "returned", &r.Returned)
-	wire.Int(c, 28, "next", &r.Next)
-	wire.Int(c, 29, "scopes", &r.Scopes)
+	wire.Optional(c, 28, "fanned", &r.Fanned)
 }
 
 // Touch implements rows.Touched.

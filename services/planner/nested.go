@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 // scoped is a kind whose runnables open scopes of their own: one for each element or
@@ -16,6 +17,31 @@ type scoped interface {
 	// proceed opens the next scope of a runnable that has fanned out, or ends it, if it is
 	// time for either, and reports whether it is to be called again at once.
 	proceed(invocation) bool
+}
+
+// fanned is what a runnable knows of its own scopes. It is replaced as a whole: versions
+// of a row share it.
+type fanned struct {
+	Next uint64 // index of the next one
+	Open uint64 // how many are open
+}
+
+// Fields implements wire.Message.
+func (f *fanned) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "next", &f.Next)
+	wire.Int(c, 2, "open", &f.Open)
+}
+
+// opened is which scope a fact has opened.
+type opened struct {
+	Outer events.ScopeID // the scope around it
+	Index uint64         // among the runnable's own
+}
+
+// Fields implements wire.Message.
+func (o *opened) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "outer", &o.Outer)
+	wire.Int(c, 2, "index", &o.Index)
 }
 
 // fanOut makes the runnable wait for scopes of its own.
@@ -29,8 +55,8 @@ func (i invocation) fanOut() {
 
 // fanned is the index of the runnable's next scope, and how many of its scopes are open.
 func (i invocation) fanned() (next, open uint64) {
-	r := i.t.runs.get(i.id)
-	return r.Next, r.Scopes
+	f := i.t.runs.get(i.id).Fanned
+	return f.Next, f.Open
 }
 
 // enter opens the next scope with a value, which goes to the component's children there.
@@ -119,21 +145,30 @@ func (ss *scopes) root(s events.ScopeID) events.ScopeID {
 func (rs *runnables) fannedOut(e *events.FannedOut) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
-	r.Status, r.Due, r.Next = runWaiting, 0, 0
+	r.Status, r.Due = runWaiting, 0
+	r.Fanned = &fanned{Open: r.openScopes()}
 	rs.h().Waiting++
+}
+
+// openScopes is how many scopes of its own are open.
+func (r *runnable) openScopes() uint64 {
+	if r.Fanned == nil {
+		return 0
+	}
+	return r.Fanned.Open
 }
 
 // nest begins to count what descends from the fact of a nested scope.
 func (ss *scopes) nest(e *events.ScopeOpened) {
 	r := ss.runs.change(e.Runnable)
-	r.Next, r.Scopes = e.Index+1, r.Scopes+1
+	r.Fanned = &fanned{Next: e.Index + 1, Open: r.Fanned.Open + 1}
 	ss.tx.Create(scopeKey(ss.id, e.Fact), &scope{Owner: e.Runnable, Outer: r.Scope, Root: ss.root(r.Scope)})
 	ss.opened(r.Scope)
 	ss.count(e.Fact, 0)
 	ss.h().NextFact = uint64(e.Fact)
 	ss.facts.keep(e.Fact, &fact{
 		Component: r.Component + 1, Scope: e.Fact, Parents: r.Parents, Depth: r.Depth, Time: ss.now, Value: e.Value,
-		Outer: r.Scope, Index: e.Index,
+		Opened: &opened{Outer: r.Scope, Index: e.Index},
 	})
 	ss.outputs.note(r.Component, e.Fact)
 }
@@ -142,16 +177,17 @@ func (ss *scopes) nest(e *events.ScopeOpened) {
 func (ss *scopes) unnest(e *events.ScopeClosed) {
 	ss.write()
 	sc := ss.row(e.Scope)
-	ss.runs.change(sc.Owner).Scopes--
+	r := ss.runs.change(sc.Owner)
+	r.Fanned = &fanned{Next: r.Fanned.Next, Open: r.Fanned.Open - 1}
 	ss.closed(sc.Outer)
 	ss.tx.Delete(scopeKey(ss.id, e.Scope))
 }
 
 // path is a scope as people read it: the input, then an index for each scope within.
 func (fs *facts) path(s events.ScopeID) string {
-	opener := fs.get(s)
-	if opener.Outer == 0 {
+	o := fs.get(s).Opened
+	if o == nil {
 		return s.String()
 	}
-	return fs.path(opener.Outer) + "/" + strconv.FormatUint(opener.Index, 10)
+	return fs.path(o.Outer) + "/" + strconv.FormatUint(o.Index, 10)
 }
