@@ -34,7 +34,7 @@ func moves(t *testing.T, r *rig, rnd *rand.Rand) {
 	r.settings.Window = time.Minute
 	r.machine = func() machine.Machine { return looptest.Entities(r.counter) }
 	r.over = func(c Cluster) Cluster { return tardy{c, rand.New(rand.NewPCG(rnd.Uint64(), 6))} }
-	gossip := r.gossip()
+	gossip, told := r.gossip(), r.emitted()
 	sites := []*site{r.start("a", 0), r.start("a", 1)}
 	purses, jars := []string{r.entity("purse", 0), r.entity("purse", 1)}, []string{r.entity("jar", 0), r.entity("jar", 1)}
 	want := map[string]int64{}
@@ -52,6 +52,7 @@ func moves(t *testing.T, r *rig, rnd *rand.Rand) {
 		sites[i] = r.disturb(sites[i], rnd)
 	}
 	gossip.again(rnd)
+	r.with(looptest.MovesTopic) // until now what is for it has waited
 	for _, id := range purses {
 		r.until(func() bool { f := r.fund(id); return f.Moves == given[id] && f.Confirmed == given[id] }, func() string {
 			return fmt.Sprintf("%s is %+v, want %d moves, all confirmed", id, r.fund(id), given[id])
@@ -64,11 +65,66 @@ func moves(t *testing.T, r *rig, rnd *rand.Rand) {
 			t.Errorf("%s is %+v, want %d in it or %d confirmed moves", id, f, want[id], given[id])
 		}
 	}
+	total := 0
+	for _, n := range given {
+		total += int(n)
+	}
+	r.until(func() bool { return told.count() == total }, func() string {
+		return fmt.Sprintf("%d moves are said to be confirmed, want %d", told.count(), total)
+	})
 	for p, s := range sites {
 		s.await(Owning)
 		s.leave()
 		r.mustBeFold(int32(p))
 	}
+}
+
+// emissions are the events of a foreign topic by their ids.
+type emissions struct {
+	mu   sync.Mutex
+	by   map[string]*kgo.Record
+	fail func(format string, args ...any)
+}
+
+// emitted follows what is emitted: a repetition must be the same, bytes and all.
+func (r *rig) emitted() *emissions {
+	all := &emissions{by: map[string]*kgo.Record{}, fail: r.t.Errorf}
+	r.tail(looptest.MovesTopic, all.take)
+	return all
+}
+
+func (all *emissions) take(k *kgo.Record) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	id := ""
+	for _, h := range k.Headers {
+		if h.Key == "ce_id" {
+			id = string(h.Value)
+		}
+	}
+	if first := all.by[id]; first != nil && fmt.Sprint(first.Headers, string(first.Key), string(first.Value)) != fmt.Sprint(k.Headers, string(k.Key), string(k.Value)) {
+		all.fail("the event %s is %s %v, and again %s %v", id, first.Value, first.Headers, k.Value, k.Headers)
+	}
+	all.by[id] = k
+}
+
+func (all *emissions) count() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.by)
+}
+
+// An event for others never gets into a topic of ours, where it would be believed.
+func TestNothingIsEmittedIntoATopicOfOurs(t *testing.T) {
+	inBubbleOf(t, 1, func(r *rig) {
+		r.machine = func() machine.Machine { return looptest.Entities(r.counter) }
+		r.start("a", 0)
+		r.send(r.entity("purse", 0), "input", fmt.Sprintf(`{"input":{"emit":%q}}`, r.names.Commands()))
+		r.until(func() bool { return r.has(0, "EffectFailed") == 1 }, func() string { return "nobody is told that the event went nowhere" })
+		if n := r.has(0, "InputRejected"); n > 0 {
+			t.Errorf("the event was read as a command, and rejected %d times", n)
+		}
+	})
 }
 
 // tardy is a cluster that is slow to send what follows from records, one sooner than

@@ -246,7 +246,7 @@ func (h *Host) fillEffect(o *loop.Outgoing) {
 		o.Record.Headers = kafka.TaskFormat
 	case machine.MessageEffect:
 		o.Record.Headers = kafka.InboxFormat
-	case machine.TaskEffect, machine.ReplyEffect, machine.StatusEffect, machine.DLQEffect, machine.ForwardEffect:
+	case machine.TaskEffect, machine.ReplyEffect, machine.StatusEffect, machine.DLQEffect, machine.ForwardEffect, machine.EmitEffect:
 	}
 	for _, header := range o.Headers {
 		o.Record.Headers = append(o.Record.Headers, kafka.Header(header.Key, header.Value))
@@ -273,6 +273,8 @@ func (h *Host) topicOf(o *loop.Outgoing) string {
 		return h.names.Commands()
 	case machine.TaskEffect:
 		return h.names.Tasks(o.Queue)
+	case machine.EmitEffect:
+		return o.Topic
 	}
 	panic(errors.New("partition: " + loop.KindName(o.Kind) + " has no topic of its own"))
 }

@@ -3,6 +3,8 @@ package partition
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -35,6 +37,10 @@ func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
 
 // Produce implements Log.
 func (l *kafkaLog) Produce(o *loop.Outgoing) {
+	if o.Kind == machine.EmitEffect {
+		l.emit(o)
+		return
+	}
 	if o.Kind != machine.TaskEffect {
 		l.host.fillEffect(o)
 		if o.Kind == machine.StatusEffect {
@@ -52,6 +58,23 @@ func (l *kafkaLog) Produce(o *loop.Outgoing) {
 	}
 	o.Fill(at.Topic, at.Partition)
 	o.Record.Headers = kafka.TaskFormat
+	l.send(l.host.effects, o)
+}
+
+// emit produces an event for other systems. It waits for a topic that is not there, and
+// never gets into one of ours: what is there would be believed.
+func (l *kafkaLog) emit(o *loop.Outgoing) {
+	if strings.HasPrefix(o.Topic, l.host.names.Prefix()) {
+		l.box.produced(loop.Produced{Out: o, Err: fmt.Errorf("the topic %q belongs to Heddle, as all do that begin with %q", o.Topic, l.host.names.Prefix())})
+		return
+	}
+	at := l.Destination(o)
+	if at.Partition < 0 {
+		l.host.queues.await(l)
+		l.box.produced(loop.Produced{Out: o, Unavailable: at, Err: fmt.Errorf("there is no topic %q, or it is not known yet", o.Topic)})
+		return
+	}
+	l.host.fillEffect(o)
 	l.send(l.host.effects, o)
 }
 

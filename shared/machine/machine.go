@@ -102,6 +102,7 @@ const (
 	DLQEffect     EffectKind = 5 // to dlq
 	ForwardEffect EffectKind = 6 // to commands or inbox of another partition
 	MessageEffect EffectKind = 7 // to the inbox of another entity, Key: what Value tells it (E4)
+	EmitEffect    EffectKind = 8 // to Topic, which belongs to other systems: a CloudEvent with Value as its data
 )
 
 // Effect is one record to produce because of a journal record.
@@ -112,5 +113,7 @@ type Effect struct {
 	Runnable events.RunnableID
 	Spread   uint64 // tasks: how many partitions of the queue behind the workflow's home (E2)
 	Early    bool   // tasks of execution mode async: published together with the append
+	Topic    string // emitted events: where to
+	Type     string // emitted events: the CloudEvent's type
 	Value    []byte
 }

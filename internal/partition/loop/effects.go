@@ -22,8 +22,12 @@ type outside struct {
 func (p *Processor) fromEffects(outs []*Outgoing, made []machine.Effect, rec *events.Record) []*Outgoing {
 	for i := range made {
 		o := fromEffect(&made[i], rec.Position, uint64(i))
-		if o.Kind == machine.MessageEffect {
+		switch o.Kind {
+		case machine.MessageEffect:
 			o.Value = p.message(o, rec)
+		case machine.EmitEffect:
+			o.Topic, o.Headers = made[i].Topic, p.emission(o, rec, made[i].Type).Headers()
+		default: // it says all about itself
 		}
 		outs = append(outs, o)
 	}
@@ -230,6 +234,8 @@ func KindName(k machine.EffectKind) string {
 		return "forward"
 	case machine.MessageEffect:
 		return "message"
+	case machine.EmitEffect:
+		return "emit"
 	}
 	return fmt.Sprintf("effect %d", k)
 }

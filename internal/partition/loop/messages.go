@@ -18,6 +18,14 @@ func (p *Processor) message(o *Outgoing, rec *events.Record) []byte {
 	})
 }
 
+// emission is what an event for other systems says of itself, the same whenever it is
+// made of the record.
+func (p *Processor) emission(o *Outgoing, rec *events.Record, typ string) *events.Emission {
+	return &events.Emission{
+		Workflow: rec.Workflow, Type: typ, Partition: p.Partition, Decided: rec.Position, Number: o.Number, Written: rec.Time,
+	}
+}
+
 // takeMessage decides a message of another entity, unless it was decided before (E4).
 func (p *Processor) takeMessage(r *kgo.Record, ref events.InputRef, m *events.EntityMessage) {
 	to := string(r.Key)

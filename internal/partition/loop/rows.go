@@ -169,6 +169,7 @@ type outboxRow struct {
 	Headers []headerRow
 	Value   []byte
 
+	Topic    string       // of an emitted event
 	Original *originalRow // set: what it carries is to be read first
 }
 
@@ -180,6 +181,7 @@ func (o *outboxRow) Fields(c *wire.Codec) {
 	wire.Repeated(c, 4, "headers", &o.Headers)
 	c.Bytes(5, "value", &o.Value)
 	wire.Optional(c, 6, "original", &o.Original)
+	wire.String(c, 7, "topic", &o.Topic)
 }
 
 type headerRow struct {
@@ -194,7 +196,7 @@ func (h *headerRow) Fields(c *wire.Codec) {
 }
 
 func (o *Outgoing) outboxRow() *outboxRow {
-	row := &outboxRow{Kind: o.Kind, Log: o.Log, Key: o.Key, Value: o.Value, Original: o.Original}
+	row := &outboxRow{Kind: o.Kind, Log: o.Log, Key: o.Key, Topic: o.Topic, Value: o.Value, Original: o.Original}
 	for _, h := range o.Headers {
 		row.Headers = append(row.Headers, headerRow{h.Key, h.Value})
 	}
@@ -204,7 +206,7 @@ func (o *Outgoing) outboxRow() *outboxRow {
 // outgoing is the effect of an outbox row.
 func outgoing(k rows.Key, row *outboxRow) *Outgoing {
 	o := &Outgoing{
-		Kind: row.Kind, Log: row.Log, Key: row.Key, Value: row.Value,
+		Kind: row.Kind, Log: row.Log, Key: row.Key, Topic: row.Topic, Value: row.Value,
 		Decided: events.Position{Epoch: k.A, Seq: k.B}, Number: k.C, kept: true, written: true, Original: row.Original,
 	}
 	for _, h := range row.Headers {

@@ -70,6 +70,7 @@ type Outgoing struct {
 	Log     events.Source // forwarded: the input log
 	Key     string
 	Queue   string
+	Topic   string // emitted events
 	Headers []events.Header
 	Value   []byte
 

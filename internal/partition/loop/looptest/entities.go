@@ -47,7 +47,11 @@ type move struct {
 	Amount  int64  `json:"amount,omitempty"`
 	Confirm bool   `json:"confirm,omitempty"`
 	Late    bool   `json:"late,omitempty"`
+	Emit    string `json:"emit,omitempty"`
 }
+
+// MovesTopic is where purses say of each move that it was confirmed.
+const MovesTopic = "moves"
 
 // fund is what purses and jars have in common.
 type fund struct{}
@@ -121,6 +125,11 @@ func decideMove(m machine.Machine, tx *rows.Tx, at events.Position, now int64, i
 	return m.Apply(tx, &events.Record{Position: at, Workflow: id, Time: now, Events: accepted(mv)}, false)
 }
 
+// confirmed is the event about a move that was confirmed.
+func confirmed(id string, value []byte) machine.Effect {
+	return machine.Effect{Kind: machine.EmitEffect, Key: id, Topic: MovesTopic, Type: "move.confirmed", Value: value}
+}
+
 type purse struct{ fund }
 
 func (p purse) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
@@ -149,6 +158,17 @@ func (purse) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcom
 	})
 	if guarded {
 		return machine.Outcome{}
+	}
+	var m move
+	value := rec.Events[0].(*events.InputAccepted).Value
+	if err := json.Unmarshal(value, &m); err != nil {
+		panic(err)
+	}
+	if m.Emit != "" {
+		out.Effects = append(out.Effects, machine.Effect{Kind: machine.EmitEffect, Key: rec.Workflow, Topic: m.Emit, Type: "test", Value: value})
+	}
+	if m.Confirm && !m.Late {
+		out.Effects = append(out.Effects, confirmed(rec.Workflow, value))
 	}
 	return out
 }
