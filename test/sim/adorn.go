@@ -27,7 +27,7 @@ const (
 	sleepingOne = `{"name":"sleeping","components":{"a":{"sleep_ms":50}}}`
 )
 
-// said is a command's body with everything that any command may have.
+// said is a command's body with everything that any command for a workflow may have.
 func said(body map[string]any) map[string]any {
 	body["by"], body["why"] = "somebody", "it is a test"
 	return body
@@ -43,7 +43,10 @@ func (m *meddler) adorned(ctx context.Context) error {
 		if wait != "" {
 			m.more = append(m.more, kafka.Header(events.HeaderReplyWait, []byte(wait)))
 		}
-		_, err := a.do(ctx, name, said(body))
+		if body["token"] == nil { // who has an attempt's token is known by it
+			body = said(body)
+		}
+		_, err := a.do(ctx, name, body)
 		return err
 	}
 	given := map[string]any{"off": 1}
