@@ -2,7 +2,7 @@
  * The hand-over of a planner partition: epochs, lease, fencing, checkpoint.
  * README.md says what is modelled, what the properties are, and what is left out;
  * ./check runs the model and its mutations. Letters (J1, O2, ...) are laws of the
- * partition log, as in ARCHITECTURE.md.
+ * partition log, as in docs/protocol.md.
  *
  * A tenure is what begins with a fence and ends with a fault, a crash or a
  * goodbye; tenure r has the transactional id's producer epoch r. A planner is a

@@ -7,13 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // documents are the repository's texts for people, by path in the repository.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../examples/*/*.md"} {
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../examples/*/*.md", "../../test/*/*.md"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -69,6 +70,29 @@ func TestDocumentsNamePlacesThatExist(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("../..", filepath.Dir(path), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", path, m[1], err)
 			}
+		}
+	}
+}
+
+// Every package has its line in docs/packages.md, and the page names no other.
+func TestEveryPackageHasItsLine(t *testing.T) {
+	text := documents(t)["docs/packages.md"]
+	for _, p := range packages(t) {
+		if p.path() != "" && !strings.Contains(text, "`"+p.path()+"`") {
+			t.Errorf("docs/packages.md has no line for %s", p.path())
+		}
+	}
+}
+
+// ARCHITECTURE.md is read at one sitting: two screens, short lines.
+func TestTheArchitectureFitsOnTwoScreens(t *testing.T) {
+	lines := strings.Split(documents(t)["ARCHITECTURE.md"], "\n")
+	if len(lines) > 100 {
+		t.Errorf("ARCHITECTURE.md has %d lines, over 100", len(lines))
+	}
+	for i, l := range lines {
+		if n := utf8.RuneCountInString(l); n > 130 {
+			t.Errorf("ARCHITECTURE.md:%d has %d characters, over 130", i+1, n)
 		}
 	}
 }
