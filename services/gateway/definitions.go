@@ -28,7 +28,7 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 		err = d.CheckParams()
 	}
 	if err != nil {
-		return definitionProblem(located(src, err), "")
+		return definitionProblem(located(src, err))
 	}
 	if d.Name != name {
 		return refuseField("invalid_definition", "name", fmt.Sprintf("the definition's name is %q, the path says %q", d.Name, name))
@@ -45,7 +45,7 @@ func (g *Gateway) putDefinition(w http.ResponseWriter, r *http.Request) error {
 		warnings = append(slices.Clone(warnings), definitions.Relabelled(d, before))
 	}
 	return writeJSON(w, r, http.StatusOK, Definition{
-		Name: d.Name, Version: d.Version, Digest: d.Digest, Replaces: before, Warnings: fieldErrors(warnings, ""),
+		Name: d.Name, Version: d.Version, Digest: d.Digest, Replaces: before, Warnings: fieldErrors(warnings),
 	})
 }
 
@@ -85,8 +85,23 @@ func located(src []byte, err error) error {
 	return err
 }
 
-// definitionProblem names every field at fault, below a path.
-func definitionProblem(err error, below string) error {
+// within puts what is wrong with a definition below its path in a body, with the
+// line and column of the body.
+func within(sent []byte, err error, below string) error {
+	list, ok := errors.AsType[definition.Errors](err)
+	if !ok {
+		return err
+	}
+	moved := make(definition.Errors, len(list))
+	for i, e := range list {
+		e.Path, e.Line, e.Column = strings.Trim(below+"."+e.Path, "."), 0, 0
+		moved[i] = e
+	}
+	return definition.Locate(sent, moved)
+}
+
+// definitionProblem names every field at fault.
+func definitionProblem(err error) error {
 	var list definition.Errors
 	if !errors.As(err, &list) {
 		return err
@@ -95,18 +110,14 @@ func definitionProblem(err error, below string) error {
 	if len(list) == 1 {
 		p.Detail = list[0].Error()
 	}
-	p.Errors = fieldErrors(list, below)
+	p.Errors = fieldErrors(list)
 	return p
 }
 
-func fieldErrors(list []definition.Error, below string) []FieldError {
+func fieldErrors(list []definition.Error) []FieldError {
 	out := make([]FieldError, 0, len(list))
 	for _, e := range list {
-		f := FieldError{Path: strings.Trim(below+"."+e.Path, "."), Message: e.Advice()}
-		if below == "" { // else the definition is a part of what was sent
-			f.Line, f.Column = e.Line, e.Column
-		}
-		out = append(out, f)
+		out = append(out, FieldError{Path: e.Path, Message: e.Advice(), Line: e.Line, Column: e.Column})
 	}
 	return out
 }

@@ -69,7 +69,7 @@ func (g *Gateway) start(w http.ResponseWriter, r *http.Request, id string) error
 		return err
 	}
 	body := startBody{given.Definition, given.Input, given.Policies, given.Options, given.Context, given.By}
-	known, err := g.resolve(r.Context(), &body)
+	known, err := g.resolve(r.Context(), &body, raw)
 	if err != nil {
 		return err
 	}
@@ -90,13 +90,14 @@ type resolved struct {
 const youth = 30 * time.Second
 
 // resolve pins what a start names: the definition as registered here and now
-// starts, whatever a planner has read so far. An inline one is checked.
-func (g *Gateway) resolve(ctx context.Context, body *startBody) (resolved, error) {
+// starts, whatever a planner has read so far. An inline one is checked; sent is the
+// body that has it.
+func (g *Gateway) resolve(ctx context.Context, body *startBody, sent []byte) (resolved, error) {
 	var ref string
 	if err := json.Unmarshal(body.Definition, &ref); err != nil { // no text, so an object
 		d, err := definition.Parse(body.Definition)
 		if err != nil {
-			return resolved{}, definitionProblem(err, "definition")
+			return resolved{}, definitionProblem(within(sent, err, "definition"))
 		}
 		return resolved{}, g.ensureQueues(ctx, d)
 	}
