@@ -154,3 +154,34 @@ func ExampleInterceptor() {
 	// start logged-1 <nil>
 	// workflow logged-1 <nil>
 }
+
+func ExampleClient_Versions() {
+	ctx, c := connect()
+	defer c.Close()
+	must(c.Define(ctx, "twofold", []byte(`{"name": "twofold", "version": "1", "components": {"a": {"expr": "input"}}}`)))
+	must(c.Define(ctx, "twofold", []byte(`{"name": "twofold", "version": "2", "components": {"a": {"expr": "input * 2"}}}`)))
+	fmt.Println(len(must(c.Versions(ctx, "twofold"))))
+	// Output: 2
+}
+
+func ExampleWorkflow_Drained() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "drained-1") // for a person
+	fmt.Println(must(c.Get(ctx, "drained-1")).Drained())
+	// Output: false
+}
+
+func ExampleConditionErrors_Total() {
+	var none *client.ConditionErrors // as a workflow has it whose conditions could all be evaluated
+	fmt.Println(none.Total(), (&client.ConditionErrors{Count: 2}).Total())
+	// Output: 0 2
+}
+
+// An operator says that records which no planner has read are gone, and the partition goes on.
+func ExampleClient_AcceptLoss() {
+	ctx, c := connect()
+	defer c.Close()
+	goesOn, err := c.AcceptLoss(ctx, 3, client.Loss{Log: "inbox", From: 100, To: 140}, client.By{Who: "ann", Why: "the disk is gone"})
+	fmt.Println(goesOn, err)
+}

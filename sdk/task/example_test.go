@@ -147,3 +147,13 @@ func ExampleToken() {
 	// POST /v1/tasks/tYSBzZWFsZWQgdG9rZW4/complete
 	// true
 }
+
+func ExampleTask_Name() {
+	fmt.Println(Price.Name())
+	// Output: orders.price
+}
+
+func ExampleTask_Queue() {
+	fmt.Println(Price.Queue()) // what the name begins with
+	// Output: orders
+}

@@ -124,3 +124,13 @@ func ExampleHandle() {
 	// receipt for order-7/r1 <nil>
 	// card_declined: the card was declined true
 }
+
+func ExampleNew() {
+	w, err := worker.New(worker.Options{Brokers: devtest.Running().Brokers, Logger: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker.Handle(w, Charge, charge)
+	fmt.Println("w.Run(ctx) takes attempts of", Charge.Name())
+	// Output: w.Run(ctx) takes attempts of payments.charge
+}
