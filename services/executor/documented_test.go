@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -32,5 +33,25 @@ func TestEachHeaderOfAnAttemptIsDocumented(t *testing.T) {
 	}
 	if len(req.Header) < 9 {
 		t.Errorf("the attempt has only the headers %v", req.Header)
+	}
+}
+
+// docs/definition.md has each parameter of the built-in tasks.
+func TestEachParameterOfBuiltInTasksIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/definition.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}} {
+		_, row, ok := strings.Cut(string(text), "| `"+task+"` |")
+		if !ok {
+			t.Errorf("%s is not documented", task)
+		}
+		row, _, _ = strings.Cut(row, "\n")
+		for f := range reflect.TypeOf(params).Fields() {
+			if name := f.Tag.Get("json"); !strings.Contains(row, "`"+name+"`") {
+				t.Errorf("the parameter %s of %s is not documented", name, task)
+			}
+		}
 	}
 }

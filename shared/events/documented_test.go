@@ -55,3 +55,14 @@ func TestDocumentedCommandsAreRead(t *testing.T) {
 		}
 	}
 }
+
+// docs/kafka.md has each field of an answer.
+func TestEachFieldOfAnAnswerIsDocumented(t *testing.T) {
+	_, answers, _ := strings.Cut(kafkaDocument(t), "\n## Answers\n")
+	for f := range reflect.TypeFor[events.Reply]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "-" && !strings.Contains(answers, "`"+name+"`") {
+			t.Errorf("the field %s of an answer is not documented", name)
+		}
+	}
+}
