@@ -13,14 +13,12 @@ import (
 
 // decoder is the name of an exported function that makes something of bytes or
 // texts from outside.
-var decoder = regexp.MustCompile(`^(Decode|Parse|Unmarshal)([A-Z]|$)|^Scan[A-Z]`)
+var decoder = regexp.MustCompile(`^(Decode|Parse|Unmarshal)([A-Z]|$)`)
 
 // unfuzzed are the decoders that no fuzz target calls, with what covers them.
 var unfuzzed = map[string]string{
 	"services/gateway.ParseRole":   "one of three words, of an operator",
 	"services/gateway.ParseAPIKey": "a flag of an operator",
-	"shared/events.ScanStatus":     "FuzzScannedRowIsTheRow of the gateway's view, FuzzScannedEndIsTheEnd of the client",
-	"shared/events.ScanDrained":    "FuzzReply of internal/request",
 }
 
 // raw are the calls that take bytes or texts apart.
@@ -30,6 +28,7 @@ var raw = regexp.MustCompile(`^(json\.(Unmarshal|NewDecoder)|yaml\.(Unmarshal.*|
 // target, with what covers them.
 var untargeted = map[string]string{
 	"services/readiness":        "FuzzStatusTable of readinessd",
+	"sdk/kafkaclient":           "FuzzReply of internal/request",
 	"internal/runtime":          "FuzzRows of internal/partition, FuzzStatusTable of readinessd",
 	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",
 	"internal/dev":              "a port and a key, of an operator",

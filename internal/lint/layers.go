@@ -76,6 +76,7 @@ var gates = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 	{"github.com/testcontainers", []string{"test"}},
 	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
+	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view"}},
 	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},

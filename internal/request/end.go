@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // End is a workflow that cannot go on by itself: idle, failed with nothing
@@ -22,32 +23,8 @@ type End[W, R any] struct {
 // Drained is an End as it came.
 type Drained = End[json.RawMessage, json.RawMessage]
 
-// Form reads an End without reflection, where it is written as planners write
-// it: what it finds unusual it makes strange, and encoding/json reads the whole.
-// What it returns must not alias the scan.
-type Form[W, R any] struct {
-	Workflow func(*scan.Scan) W
-	Results  func(*scan.Scan) R
-}
-
-// asItCame is the form of a Drained.
-var asItCame = Form[json.RawMessage, json.RawMessage]{rawValue, rawValue}
-
-func rawValue(s *scan.Scan) json.RawMessage { return slices.Clone(s.Value()) }
-
-// scan reads a reply ReplyDrained; false: it is written otherwise, or another.
-func (f Form[W, R]) scan(reply []byte) (*End[W, R], bool) {
-	s := scan.Of(reply)
-	if events.ScanDrained(&s); s.Strange() {
-		return nil, false
-	}
-	var end End[W, R]
-	end.Results = f.Results(&s)
-	s.Literal(`,"workflow":`)
-	end.Workflow = f.Workflow(&s)
-	s.Literal(`}}`)
-	return &end, s.Done()
-}
+// asWritten takes JSON as workers may have given it: names may come twice.
+var asWritten = jsontext.AllowDuplicateNames(true)
 
 // RefusedError carries the reply that refused a command or query.
 type RefusedError struct{ Reply events.Reply }
@@ -69,7 +46,7 @@ const (
 
 // Drained is WaitEnd for those who take the end as it came.
 func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
-	return WaitEnd(ctx, c, workflow, asItCame)
+	return WaitEnd[json.RawMessage, json.RawMessage](ctx, c, workflow)
 }
 
 // WaitEnd waits for the end of the work that the command causes, at most until
@@ -77,7 +54,7 @@ func (c *Call) Drained(ctx context.Context, workflow string) (Drained, error) {
 // be lost, and a repeated command has none but its first answer. What it finds at
 // rest may be the work of others, as long as nothing tells that this command was
 // not refused: so it sends the command again under the command's id.
-func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[W, R]) (End[W, R], error) {
+func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string) (End[W, R], error) {
 	var none End[W, R]
 	pause := firstLook
 	if c.repeatable {
@@ -85,7 +62,7 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 	}
 	for ; ; pause = min(2*pause, maxLookPause) {
 		some, enough := context.WithTimeout(ctx, pause)
-		end, err := endReply(some, c, workflow, form)
+		end, err := endReply[W, R](some, c, workflow)
 		enough()
 		switch {
 		case err == nil:
@@ -101,7 +78,7 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 		}
 		past, cancel := context.WithCancel(ctx) // what is there already
 		cancel()
-		switch end, err := endReply(past, c, workflow, form); {
+		switch end, err := endReply[W, R](past, c, workflow); {
 		case err == nil:
 			return *end, nil
 		case !errors.Is(err, context.Canceled):
@@ -115,21 +92,18 @@ func WaitEnd[W, R any](ctx context.Context, c *Call, workflow string, form Form[
 
 // endReply waits for the reply that tells the end and decodes it at one go. It
 // passes over the decision; a refusal is a *RefusedError.
-func endReply[W, R any](ctx context.Context, c *Call, workflow string, form Form[W, R]) (*End[W, R], error) {
+func endReply[W, R any](ctx context.Context, c *Call, workflow string) (*End[W, R], error) {
 	for {
 		raw, err := c.next(ctx)
 		if err != nil {
 			return nil, err
-		}
-		if end, ok := form.scan(raw); ok {
-			return end, nil
 		}
 		var r struct {
 			Kind    string          `json:"kind"`
 			Refusal *events.Refusal `json:"refusal"`
 			Body    *End[W, R]      `json:"body"` // of a decision the summary, which has no such fields
 		}
-		err = json.Unmarshal(raw, &r)
+		err = jsonv2.Unmarshal(raw, &r, asWritten)
 		switch {
 		case r.Refusal != nil: // its body is of another kind
 			return nil, refused(raw)
@@ -155,7 +129,7 @@ func refused(raw []byte) error {
 
 // decodeEnd makes of an end what the caller wants.
 func decodeEnd[W, R any](d Drained, workflow string) (end End[W, R], err error) {
-	err = errors.Join(json.Unmarshal(d.Workflow, &end.Workflow), json.Unmarshal(d.Results, &end.Results))
+	err = errors.Join(jsonv2.Unmarshal(d.Workflow, &end.Workflow, asWritten), jsonv2.Unmarshal(d.Results, &end.Results, asWritten))
 	if err != nil {
 		return end, fmt.Errorf("decode the end of %s: %w", workflow, err)
 	}

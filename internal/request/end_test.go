@@ -3,12 +3,10 @@ package request
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/scan"
 )
 
 type summary struct {
@@ -19,11 +17,6 @@ type summary struct {
 }
 
 type results = map[string]json.RawMessage
-
-// untold finds everything strange: encoding/json reads it.
-var untold = Form[*summary, results]{
-	func(s *scan.Scan) *summary { s.Fail(); return nil }, func(s *scan.Scan) results { s.Fail(); return nil },
-}
 
 // told is a call that got these replies.
 func told(replies ...string) *Call {
@@ -40,7 +33,7 @@ const (
 )
 
 func TestTheEndIsDecodedBehindTheDecision(t *testing.T) {
-	end, err := WaitEnd(t.Context(), told(decidedReply, endedReply), "w", untold)
+	end, err := WaitEnd[*summary, results](t.Context(), told(decidedReply, endedReply), "w")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,29 +49,14 @@ func TestTheEndIsDecodedBehindTheDecision(t *testing.T) {
 	}
 }
 
-// What planners write is scanned, and means what encoding/json reads.
-func TestTheEndsOfPlannersAreScanned(t *testing.T) {
-	raw := benchReply()
-	end, ok := asItCame.scan(raw)
-	var want struct{ Body Drained }
-	if err := json.Unmarshal(raw, &want); err != nil || !ok || !reflect.DeepEqual(*end, want.Body) {
-		t.Errorf("got %+v, %v, want %+v, %v", end, ok, want.Body, err)
-	}
-	for _, other := range []string{decidedReply, `{"id":"1","kind":"drained","body":{"results":{},"workflow":{}},"refusal":{"code":"c","message":"m"}}`} {
-		if _, ok := asItCame.scan([]byte(other)); ok {
-			t.Errorf("%s is an end", other)
-		}
-	}
-}
-
 func TestAnEndThatCannotBeReadSaysWhereAndOfWhom(t *testing.T) {
 	for reply, want := range map[string]string{
-		`{"id":"1","kind":"drained","body":{"workflow":{"id":"w","counts":{"completed":"ten"}}}}`: "decode the end of w: json: cannot unmarshal string into Go struct field",
-		`{"id":"1","kind":"drained","body":{"workflow":{"counts":{"completed":-1}}}}`:             "workflow.counts.completed",
-		`{"id":"1","kind":"drained","body":{`:                                                     "decode the end of w: unexpected end",
+		`{"id":"1","kind":"drained","body":{"workflow":{"id":"w","counts":{"completed":"ten"}}}}`: "decode the end of w: json: cannot unmarshal",
+		`{"id":"1","kind":"drained","body":{"workflow":{"counts":{"completed":-1}}}}`:             "/body/workflow/counts/completed",
+		`{"id":"1","kind":"drained","body":{`:                                                     "decode the end of w: jsontext: unexpected EOF",
 		`{"id":"1","kind":"drained"}`:                                                             "the reply that tells the end of w has no body",
 	} {
-		if _, err := WaitEnd(t.Context(), told(reply), "w", untold); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := WaitEnd[*summary, results](t.Context(), told(reply), "w"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q in it", reply, err, want)
 		}
 	}
@@ -93,7 +71,7 @@ func TestARefusalEndsTheWaitWhateverItsBody(t *testing.T) {
 		if err := json.Unmarshal([]byte(reply), &want); err != nil {
 			t.Fatal(err)
 		}
-		_, err := WaitEnd(t.Context(), told(decidedReply, reply), "w", untold)
+		_, err := WaitEnd[*summary, results](t.Context(), told(decidedReply, reply), "w")
 		refused, ok := errors.AsType[*RefusedError](err)
 		if !ok || refused.Reply.Refusal.Code != want.Refusal.Code || string(refused.Reply.Body) != string(want.Body) {
 			t.Errorf("%s: %v", reply, err)
@@ -127,7 +105,7 @@ func BenchmarkDrained(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.raw <- raw
-		if _, err := endReply(b.Context(), c, "w", asItCame); err != nil {
+		if _, err := endReply[json.RawMessage, json.RawMessage](b.Context(), c, "w"); err != nil {
 			b.Fatal(err)
 		}
 	}

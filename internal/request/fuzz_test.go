@@ -2,10 +2,9 @@ package request
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"testing"
-
-	"github.com/heddle-run/heddle/shared/events"
 )
 
 // A reply is read or refused, and its id is the one that encoding/json sees.
@@ -20,17 +19,14 @@ func FuzzReply(f *testing.F) {
 		if err == nil && r.ID != "" && (!ok || string(id) != r.ID) && !repeats(raw, "id") {
 			t.Errorf("%q has the id %q, %v; want %q", raw, id, ok, r.ID)
 		}
-		end, scanned := asItCame.scan(raw)
-		if !scanned {
+		over, end := context.WithCancel(t.Context()) // there is no other reply
+		end()
+		told, err := endReply[json.RawMessage, json.RawMessage](over, told(string(raw)), "w")
+		if err != nil {
 			return
 		}
-		var want events.Reply
-		var body Drained
-		if err := json.Unmarshal(raw, &want); err != nil || want.Kind != events.ReplyDrained {
-			t.Fatalf("%q is scanned, %v", raw, err)
-		}
-		if err := json.Unmarshal(want.Body, &body); err != nil || !bytes.Equal(body.Results, end.Results) || !bytes.Equal(body.Workflow, end.Workflow) {
-			t.Errorf("%q ends with %s and %s, %v", raw, end.Results, end.Workflow, err)
+		if !json.Valid(raw) || len(told.Results) > 0 && !json.Valid(told.Results) || len(told.Workflow) > 0 && !json.Valid(told.Workflow) {
+			t.Errorf("%q ends with %s and %s", raw, told.Results, told.Workflow)
 		}
 	})
 }

@@ -76,7 +76,7 @@ func (t *transport) untilDrained(ctx context.Context, c request.Command) (client
 		return client.Answer{}, fault(err)
 	}
 	defer call.Close()
-	end, err := request.WaitEnd(ctx, call, c.Workflow, endForm)
+	end, err := request.WaitEnd[*client.Workflow, map[string]json.RawMessage](ctx, call, c.Workflow)
 	if err == nil && end.Workflow == nil {
 		err = fmt.Errorf("the end of %s was told without its summary", c.Workflow)
 	}

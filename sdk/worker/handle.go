@@ -12,7 +12,6 @@ import (
 	core "github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // Handle makes w run fn for the attempts of t. It is for the time before Run;
@@ -119,7 +118,7 @@ func encoder[O any]() func(O) (json.RawMessage, error) {
 }
 
 func passResult(out json.RawMessage) (json.RawMessage, error) {
-	if len(out) > 0 && !scan.Valid(out) {
+	if len(out) > 0 && !json.Valid(out) {
 		return nil, invalidResult(errors.New("the result is not valid JSON"))
 	}
 	return out, nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/jsonplace"
 	"github.com/heddle-run/heddle/shared/policy"
-	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // open finds the open attempt that a sealed token names. Everything else is
@@ -71,7 +71,7 @@ func (en *ends) abandoned(id events.RunnableID, r *runnable, m *events.TaskOutco
 // asJSON is a value from outside that ought to be JSON: what is not becomes a
 // string, so that nobody who prints it fails.
 func asJSON(b json.RawMessage) json.RawMessage {
-	if at, _ := scan.NotUTF8(b); at < 0 && (len(b) == 0 || scan.Valid(b)) {
+	if at, _ := jsonplace.NotUTF8(b); at < 0 && (len(b) == 0 || json.Valid(b)) {
 		return b
 	}
 	return mustJSON(string(b))
@@ -79,10 +79,10 @@ func asJSON(b json.RawMessage) json.RawMessage {
 
 // notJSON says what is wrong with a value from outside; empty: nothing.
 func notJSON(value json.RawMessage) string {
-	if at, path := scan.NotUTF8(value); at >= 0 {
+	if at, path := jsonplace.NotUTF8(value); at >= 0 {
 		return fmt.Sprintf(": byte %d, at %q, is no UTF-8", at, path)
 	}
-	if !scan.Valid(value) {
+	if !json.Valid(value) {
 		return "; its syntax is wrong"
 	}
 	return ""

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
-	"github.com/heddle-run/heddle/shared/scan"
 )
 
 // start begins a run. An existing run refuses it in every state.
@@ -187,12 +187,13 @@ func (it *intake) input(g *definition.Graph, raw json.RawMessage) (json.RawMessa
 // compact takes white space out of a value and detaches it from the record it
 // came in.
 func (it *intake) compact(path string, raw json.RawMessage) (json.RawMessage, bool) {
-	b, err := scan.Compact(raw)
-	if err != nil {
+	var b bytes.Buffer
+	b.Grow(len(raw))
+	if err := json.Compact(&b, raw); err != nil {
 		it.refuseAt("not_json", path, err.Error())
 		return nil, false
 	}
-	return b, true
+	return b.Bytes(), true
 }
 
 // optional maps an absent field and null to nothing.

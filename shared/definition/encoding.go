@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/heddle-run/heddle/shared/scan"
+	"github.com/heddle-run/heddle/shared/jsonplace"
 )
 
 // notUTF8 refuses a text with bytes that are no UTF-8, at its line and, in JSON, at
 // its path: read on they would become other letters, under a digest of their own.
 func notUTF8(src []byte) Errors {
-	at, path := scan.NotUTF8(src)
+	at, path := jsonplace.NotUTF8(src)
 	if at < 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/heddle-run/heddle/shared/scan"
+	"github.com/heddle-run/heddle/shared/jsonplace"
 )
 
 // Header is one header of a Kafka record.
@@ -87,7 +87,7 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 	if err := cmd.readWritten(headers); err != nil {
 		return nil, err
 	}
-	if at, path := scan.NotUTF8(value); at >= 0 {
+	if at, path := jsonplace.NotUTF8(value); at >= 0 {
 		return nil, &CommandError{"not_json", path, fmt.Sprintf("byte %d is no UTF-8, and JSON is", at)}
 	}
 	data, bare, err := cmd.open(value)
@@ -265,12 +265,6 @@ func (c *Command) nameFromType(typ string) *CommandError {
 }
 
 func (c *Command) decode(data []byte, bare bool) *CommandError {
-	if c.Name == "start" {
-		if body := scanStart(data, bare); body != nil {
-			c.Body = body
-			return body.check()
-		}
-	}
 	create, ok := bodies[c.Name]
 	if !ok {
 		return &CommandError{"unknown_command", "command", fmt.Sprintf("there is no command %q", c.Name)}
@@ -316,41 +310,6 @@ func strictly(data []byte, bare bool, body CommandBody) *CommandError {
 		return &CommandError{"not_json", "", "something follows the JSON object"}
 	}
 	return nil
-}
-
-// scanStart reads the body of a start as clients write it; nil: it is written
-// otherwise, or no such body.
-func scanStart(data []byte, bare bool) *StartWorkflow {
-	var b StartWorkflow
-	s := scan.Of(data)
-	s.Object()
-	for name, ok := s.Member(); ok; name, ok = s.Member() {
-		switch string(name) {
-		case "definition":
-			b.Definition = s.Value()
-		case "input":
-			b.Input = s.Value()
-		case "policies":
-			b.Policies = s.Value()
-		case "options":
-			b.Options = s.Value()
-		case "context":
-			b.Context = s.Value()
-		case "by":
-			b.Who = string(s.Text(""))
-		case "why":
-			b.Why = string(s.Text(""))
-		default:
-			if !bare || !slices.Contains(outerFields, string(name)) {
-				s.Fail()
-			}
-			s.Value()
-		}
-	}
-	if !s.Done() {
-		return nil
-	}
-	return &b
 }
 
 // MaxDepth is how deep a JSON document from outside may be nested.

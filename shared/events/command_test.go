@@ -55,15 +55,6 @@ func TestACommandMayComeInThreeForms(t *testing.T) {
 	}
 }
 
-// The starts that clients send take the way without reflection.
-func TestStartsOfClientsAreScanned(t *testing.T) {
-	for _, data := range []string{`{"definition":"x"}`, `{"definition":"x","input":{"a":[1,"\u00fc"]},"policies":[],"options":{},"context":{},"by":"ann","why":"test"}`} {
-		if events.ScanStart([]byte(data), false) == nil {
-			t.Errorf("%s is not", data)
-		}
-	}
-}
-
 func TestThePlaceStandsInForAMissingID(t *testing.T) {
 	for form, cmd := range map[string]*events.Command{
 		"bare":   parse(t, "w1", nil, `{"command":"pause","source":"shop"}`),

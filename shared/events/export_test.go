@@ -11,6 +11,3 @@ func CommandBodies() map[string]CommandBody {
 
 // New makes an empty event of a kind.
 var New = newEvent
-
-// ScanStart reads a start without encoding/json; nil: it cannot.
-var ScanStart = scanStart

@@ -77,27 +77,6 @@ func FuzzOpenToken(f *testing.F) {
 	})
 }
 
-// A start that is scanned is the start that encoding/json reads.
-func FuzzScannedStartIsTheStart(f *testing.F) {
-	for _, data := range []string{
-		`{}`, `{"definition":"x","input":null}`, `{"definition":"x","Input":1}`, `{"definition":"x","input":1,"input":{"a":2}}`,
-		`{"definition":{"name":"d"},"policies":[],"options":{},"context":{"a":[1]},"by":"ann","why":"test"}`,
-		`{"definition":"\u0041","by":"\u0041"}`, `{"by":null}`, `{"by":7}`, ` {"definition" : "x"}`, `{"command":"start","definition":"x"}`, `{"definition":"x"}}`,
-	} {
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data string) {
-		got := events.ScanStart([]byte(data), true)
-		if got == nil {
-			return
-		}
-		var want events.StartWorkflow
-		if err := json.Unmarshal([]byte(data), &want); err != nil || !reflect.DeepEqual(got, &want) {
-			t.Errorf("%q: got %+v, want %+v, %v", data, got, want, err)
-		}
-	})
-}
-
 // A command says the same in each of its three forms, or is refused in each.
 func FuzzParseCommand(f *testing.F) {
 	f.Add("w", "", `{"command":"start","definition":"x","input":1}`)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// row is what the view knows of a status without showing it. Its texts are
-// parts of what it was read from.
+// row is what the view knows of a status without showing it.
 type row struct {
 	known    bool // false: there is no such workflow
 	position events.Position
@@ -21,26 +23,21 @@ type row struct {
 	digest   []byte // likewise
 }
 
+// asStored takes JSON as workers may have given it: names may come twice.
+var asStored = jsontext.AllowDuplicateNames(true)
+
 // parseRow reads a status; one that is empty says that there is no workflow.
 func parseRow(status []byte) (row, error) {
 	if len(status) == 0 {
 		return row{}, nil
 	}
-	if r, ok := scanRow(status); ok {
-		return r, nil
-	}
-	return unmarshalRow(status)
-}
-
-// unmarshalRow reads any JSON that says what a row needs.
-func unmarshalRow(status []byte) (row, error) {
 	var s struct {
 		Status     string               `json:"status"`
 		CreatedAt  string               `json:"created_at"`
 		Position   string               `json:"position"`
 		Definition events.DefinitionRef `json:"definition"`
 	}
-	if err := json.Unmarshal(status, &s); err != nil {
+	if err := jsonv2.Unmarshal(status, &s, asStored); err != nil {
 		return row{}, err
 	}
 	created, err := time.Parse(time.RFC3339, s.CreatedAt)

@@ -1,4 +1,6 @@
-package scan
+// Package jsonplace finds where in a JSON text something is wrong that encoding/json
+// passes over.
+package jsonplace
 
 import (
 	"strconv"

@@ -1,9 +1,9 @@
-package scan_test
+package jsonplace_test
 
 import (
 	"testing"
 
-	"github.com/heddle-run/heddle/shared/scan"
+	"github.com/heddle-run/heddle/shared/jsonplace"
 )
 
 func TestBytesThatAreNoUTF8HaveAPlace(t *testing.T) {
@@ -22,7 +22,7 @@ func TestBytesThatAreNoUTF8HaveAPlace(t *testing.T) {
 		"]}\xff":                             {2, ""},
 		"{\"a\\\xff":                         {4, ""},
 	} {
-		if at, path := scan.NotUTF8([]byte(text)); at != want.at || path != want.path {
+		if at, path := jsonplace.NotUTF8([]byte(text)); at != want.at || path != want.path {
 			t.Errorf("%q: at %d in %q, want %d in %q", text, at, path, want.at, want.path)
 		}
 	}
