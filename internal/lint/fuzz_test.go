@@ -28,6 +28,7 @@ var raw = regexp.MustCompile(`^(json\.(Unmarshal|NewDecoder)|yaml\.(Unmarshal.*|
 // target, with what covers them.
 var untargeted = map[string]string{
 	"services/readiness":        "FuzzStatusTable of readinessd",
+	"internal/partition/feed":   "FuzzDecodeTask of shared/events",
 	"sdk/kafkaclient":           "FuzzReply of internal/request",
 	"internal/runtime":          "FuzzRows of internal/partition, FuzzStatusTable of readinessd",
 	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",

@@ -47,6 +47,8 @@ var table = []entry{
 	{"internal/kafka", shell, "client options, topics"},
 	{"internal/partition", shell, "the partition log: an owner's life"},
 	{"internal/partition/loop", shell, "DETERMINISTIC: the loop of the lawful owner"},
+	{"internal/partition/feed", shell, "what comes in: the reader of the input logs, and each owner's mailbox"},
+	{"internal/partition/defect", shell, "what contains a panic"},
 	{"internal/partition/loop/looptest", shell, "a machine for tests of the loop and its owner"},
 	{"internal/history", shell, "history out of the journal, graphs"},
 	{"internal/service", shell, "start and stop, health and metrics"},

@@ -105,10 +105,10 @@ func (r *tenure) askLosses(ctx context.Context) error {
 // nothing is known to be.
 func (r *tenure) loss(ctx context.Context, s events.Source) (*LossError, error) {
 	l := r.proc.Input(s)
-	if l.Row.Remade || len(l.Row.TopicID) > 0 && !bytes.Equal(l.Row.TopicID, r.id.of(s)) {
+	if l.Row.Remade || len(l.Row.TopicID) > 0 && !bytes.Equal(l.Row.TopicID, r.id.Of(s)) {
 		return nil, nil
 	}
-	log, err := r.read.spanOf(ctx, r.host.router.topic(s), r.o.p)
+	log, err := r.read.spanOf(ctx, r.host.router.Topic(s), r.o.p)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (r *tenure) heardOf(ctx context.Context, loss *LossError, undecided int64, 
 // from an offset on.
 func (r *tenure) hear(ctx context.Context, undecided int64) error {
 	h, topic := &r.o.heard, r.host.names.Commands()
-	if !bytes.Equal(h.topic, r.id.commands) {
-		*h = acceptances{topic: r.id.commands}
+	if !bytes.Equal(h.topic, r.id.Commands) {
+		*h = acceptances{topic: r.id.Commands}
 	}
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {

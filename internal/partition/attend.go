@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"sync/atomic"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/partition/defect"
 )
 
 // Group is the planner group as one process meets it.
@@ -71,7 +73,7 @@ func (a *Attendance) Run(ctx context.Context) error {
 }
 
 func (a *Attendance) attend(ctx context.Context, run func(context.Context)) {
-	keep(ctx, a.Host.logger, a.Host.Stats, run, func(error) {})
+	defect.Keep(ctx, a.Host.logger, a.Host.Stats, run, func(error) {})
 }
 
 // least is the patience of a process that has not left for long: unlike that of

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/defect"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
@@ -130,8 +131,8 @@ func (c *checkpointer) advance(j *job) {
 		return
 	}
 	c.running.Go(func() {
-		err := caught(c.r.o.logger, c.r.host.Stats, func() error { return j.step(c.ctx) })
-		c.r.box.do(func(p *loop.Processor) { c.took(p, j, err) })
+		err := defect.Caught(c.r.o.logger, c.r.host.Stats, func() error { return j.step(c.ctx) })
+		c.r.box.Do(func(p *loop.Processor) { c.took(p, j, err) })
 	})
 }
 
@@ -255,7 +256,7 @@ func (c *checkpointer) prepare() *job {
 		j.said = c.said
 	}
 	j.marker = marker{
-		Applied: j.snap.Applied, Topic: c.r.id.journal, Epochs: c.r.epochs, Bare: p.Now().Before(c.bareUntil),
+		Applied: j.snap.Applied, Topic: c.r.id.Journal, Epochs: c.r.epochs, Bare: p.Now().Before(c.bareUntil),
 	}
 	if j.snap.Applied.Position == c.at {
 		j.marker.Covered = c.covered
@@ -310,7 +311,7 @@ func (c *checkpointer) askCovered() {
 			}
 			return
 		}
-		r.box.do(func(p *loop.Processor) { c.learnCovered(p.Position(), at, end) })
+		r.box.Do(func(p *loop.Processor) { c.learnCovered(p.Position(), at, end) })
 	})
 }
 
@@ -340,7 +341,7 @@ func (c *checkpointer) failed(p *loop.Processor, j *job, err error) {
 		p.Fail(err)
 		return
 	}
-	if defect, ok := errors.AsType[*PanicError](err); ok {
+	if defect, ok := errors.AsType[*defect.Error](err); ok {
 		p.Fail(defect)
 		return
 	}
@@ -367,7 +368,7 @@ func (c *checkpointer) finish(ctx context.Context) {
 	defer inTime()
 	c.running.Wait()
 	var batch loop.Batch
-	c.r.box.take(&batch) // a part of one may have ended
+	c.r.box.Take(&batch) // a part of one may have ended
 	if err := c.r.proc.Step(&batch); err != nil {
 		return
 	}

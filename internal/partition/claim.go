@@ -220,12 +220,12 @@ func (r *tenure) takeOver(ctx context.Context) (int64, error) {
 		reason = "released by an operator"
 	}
 	until := p.RecordTime() + s.Lease.Milliseconds()
-	es, err := p.Lease().TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.cluster, reason)
+	es, err := p.Lease().TakeOver(r.host.Owner, r.host.LeaseID(), until, r.id.Cluster, reason)
 	if err != nil {
 		return 0, err
 	}
 	acquired := es[len(es)-1].(*events.AuthorityAcquired)
-	acquired.CommandsID, acquired.InboxID = r.id.commands, r.id.inbox
+	acquired.CommandsID, acquired.InboxID = r.id.Commands, r.id.Inbox
 	rec := &events.Record{
 		Position: events.Position{Epoch: p.Position().Epoch + 1, Seq: 1}, Replaces: p.Position().Epoch,
 		Time: p.RecordTime(), Events: es,

@@ -2,10 +2,12 @@ package partition
 
 import (
 	"context"
-	"github.com/heddle-run/heddle/internal/partition/loop"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // clockWatch finds out whether the clock of this process differs from the brokers'
@@ -65,7 +67,7 @@ func (w *clockWatch) run(ctx context.Context) {
 		}
 		c := w.begin()
 		ask, stop := context.WithTimeout(ctx, askTimeout)
-		if err := caught(w.host.logger, w.host.Stats, func() error { return w.compare(ask) }); err != nil && ctx.Err() == nil {
+		if err := defect.Caught(w.host.logger, w.host.Stats, func() error { return w.compare(ask) }); err != nil && ctx.Err() == nil {
 			w.host.logger.Warn("comparing the clock with the brokers'", "error", err)
 		}
 		w.at++ // one partition that takes no records is no reason not to know

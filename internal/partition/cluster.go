@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 )
 
 // Cluster makes a Host's clients: of a Kafka cluster, or of a model of one. A caller that
@@ -37,15 +38,7 @@ type Producer interface {
 
 // LogReader reads the partitions that it is given, from where it is told, and
 // never moves by itself; a *kgo.Client of kafka.NewLogReader does.
-type LogReader interface {
-	journal.Log
-	RemoveConsumePartitions(partitions map[string][]int32)
-	// PurgeTopicsFromConsuming takes topics out whole: one that is added again is
-	// the one that there is then, which may be another one of the same name.
-	PurgeTopicsFromConsuming(topics ...string)
-	PauseFetchPartitions(partitions map[string][]int32) map[string][]int32
-	ResumeFetchPartitions(partitions map[string][]int32)
-}
+type LogReader = feed.Reader
 
 // Admin answers questions about logs, topics and groups, and deletes the oldest
 // records of logs; *kadm.Client does.

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/heddle-run/heddle/internal/partition/loop"
 	"slices"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // compare holds the stamps of records that several brokers have made against the

@@ -40,7 +40,7 @@ func uncommitted() (c cursor) {
 func (h *Host) cursorTopics() [len(cursor{})]string {
 	topics := [len(cursor{})]string{h.names.Journal()}
 	for i, s := range loop.Inputs {
-		topics[1+i] = h.router.topic(s)
+		topics[1+i] = h.router.Topic(s)
 	}
 	return topics
 }

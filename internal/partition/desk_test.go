@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
@@ -61,7 +62,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, broker: &slowBroker{}, s: newStatuses(&settings), back: map[*loop.Outgoing]bool{}}
 	host := &Host{HostConfig: HostConfig{Settings: settings}, status: d.broker, effects: d.broker, latest: d.s, logger: slog.New(slog.DiscardHandler)}
 	host.queues = newQueueCounts(host)
-	d.log = &kafkaLog{ctx: t.Context(), host: host, box: newMailbox(nil, &settings)}
+	d.log = &kafkaLog{ctx: t.Context(), host: host, box: feed.NewMailbox(nil, &settings)}
 	d.own(settings)
 	return d
 }
@@ -130,7 +131,7 @@ func (d *desk) answer(err error) {
 // turn is a step of the owner.
 func (d *desk) turn() {
 	var b loop.Batch
-	d.log.box.take(&b)
+	d.log.box.Take(&b)
 	for _, r := range b.Produced {
 		o := r.Out
 		if r.Unavailable != (loop.Destination{}) {

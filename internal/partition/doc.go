@@ -25,8 +25,8 @@
 // restore.go, claim.go, vanish.go, accept.go, journalloss.go, remake.go and suspects.go
 // bring it to its loop; serve.go runs that. checkpoint.go, checkpoint_job.go, redo.go,
 // pace.go, marker.go and trim.go are its checkpoints, published.go and blocked.go what it
-// tells. host.go, clock.go, compare.go, probe.go, router.go, router_faults.go, reader.go,
-// kafkalog.go, mailbox.go, offsets.go, statuses.go and queues.go are what the partitions of a
-// process share; fitness.go and attend.go keep it a member of its group while it can
+// tells. host.go, clock.go, compare.go, probe.go, reader.go, kafkalog.go, offsets.go,
+// statuses.go and queues.go are what the partitions of a process share, and package feed is
+// what comes in; package defect contains panics; fitness.go and attend.go keep it a member of its group while it can
 // serve. The laws by letter (J1, O2, …) are in docs/protocol.md.
 package partition

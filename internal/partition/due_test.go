@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // gated is a cluster whose journals keep appends back while it is told to.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/partition/defect"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 )
@@ -102,7 +103,7 @@ func (h *Host) tryDisk() *diskTrial {
 	}
 	go func() {
 		defer close(t.done)
-		if err := caught(h.logger, h.Stats, func() error { t.unfit = h.trialOf(free); return nil }); err != nil {
+		if err := defect.Caught(h.logger, h.Stats, func() error { t.unfit = h.trialOf(free); return nil }); err != nil {
 			t.unfit = &UnfitError{NeedsDisk, err}
 		}
 	}()

@@ -14,6 +14,8 @@ import (
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
@@ -63,7 +65,7 @@ type Host struct {
 	status  Producer // of status effects
 	source  journal.Source
 	adm     Admin
-	router  *router
+	router  *feed.Router
 	ends    *endLookup
 	queues  *queueCounts
 	clock   *clockWatch
@@ -140,10 +142,11 @@ func (h *Host) connect() (err error) {
 	if h.source, err = h.Cluster.Source(); err != nil {
 		return err
 	}
-	if h.router, err = newRouter(h.Cluster, h.names, h.logger, h.Stats); err != nil {
+	logs, err := h.Cluster.Logs()
+	if err != nil {
 		return err
 	}
-	h.router.oldTopics = h.Flaws.OldTopics.On()
+	h.router = feed.NewRouter(logs, h.names, h.logger, h.Stats, h.Flaws.OldTopics.On())
 	h.hot = store.NewBudget(int64(h.Settings.HotBytes))
 	h.ends, h.queues, h.clock = newEndLookup(h), newQueueCounts(h), newClockWatch(h)
 	h.latest, h.pace = newStatuses(&h.Settings), newPace(&h.Settings)
@@ -152,9 +155,9 @@ func (h *Host) connect() (err error) {
 
 func (h *Host) start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	h.wg.Go(func() { keep(ctx, h.logger, h.Stats, h.router.run, h.router.interrupted) })
+	h.wg.Go(func() { defect.Keep(ctx, h.logger, h.Stats, h.router.Run, h.router.Interrupted) })
 	for _, run := range []func(context.Context){h.ends.run, h.queues.run, h.clock.run} {
-		h.wg.Go(func() { keep(ctx, h.logger, h.Stats, run, func(error) {}) }) // their questions are contained one by one
+		h.wg.Go(func() { defect.Keep(ctx, h.logger, h.Stats, run, func(error) {}) }) // their questions are contained one by one
 	}
 }
 
@@ -173,7 +176,7 @@ func (h *Host) closeClients() {
 		h.adm.Close()
 	}
 	if h.router != nil {
-		h.router.cl.Close()
+		h.router.Close()
 	}
 	for _, cl := range append([]Producer{h.effects, h.status, h.journal}, h.old...) {
 		if cl != nil {

@@ -101,7 +101,7 @@ func (r *tenure) giveUp(ctx context.Context, loss *LossError, m *marker, word *e
 		Events: []events.Event{&events.JournalLost{From: loss.From, To: loss.To, Commands: commands.End, Reason: loss.What, By: body.By}},
 	}
 	at := journal.Mark{Position: events.Position{Epoch: rec.Position.Epoch}, Offset: r.span.End - 1}
-	next := &marker{Applied: at, ReplayFrom: at, Topic: r.id.journal, Cursors: m.Cursors, Redos: m.Redos}
+	next := &marker{Applied: at, ReplayFrom: at, Topic: r.id.Journal, Cursors: m.Cursors, Redos: m.Redos}
 	commit := r.commitOf(next, time.Time{})
 	records := []*kgo.Record{
 		journal.Encode(rec, r.host.names, r.o.p),
@@ -175,7 +175,7 @@ func (r *tenure) givenUp(rec *events.Record) error {
 // passes over the record that says so.
 func (r *tenure) agrees() error {
 	m := r.marker
-	if m == nil || !r.reused || !bytes.Equal(m.Topic, r.id.journal) || !r.place.Filter.Last().Before(m.Applied.Position) {
+	if m == nil || !r.reused || !bytes.Equal(m.Topic, r.id.Journal) || !r.place.Filter.Last().Before(m.Applied.Position) {
 		return nil
 	}
 	return r.throwAway()

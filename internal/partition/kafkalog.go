@@ -11,6 +11,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -22,7 +24,7 @@ type kafkaLog struct {
 	ctx     context.Context
 	host    *Host
 	p       int32
-	box     *mailbox
+	box     *feed.Mailbox
 	journal Producer // of this tenure
 }
 
@@ -31,7 +33,7 @@ var _ loop.Log = (*kafkaLog)(nil)
 // Append implements Log.
 func (l *kafkaLog) Append(rec *kgo.Record, seq uint64) {
 	l.journal.Produce(l.ctx, rec, func(r *kgo.Record, err error) {
-		l.within(func() { l.box.appended(loop.Appended{Seq: seq, Offset: r.Offset, Err: err}) })
+		l.within(func() { l.box.Appended(loop.Appended{Seq: seq, Offset: r.Offset, Err: err}) })
 	})
 }
 
@@ -53,7 +55,7 @@ func (l *kafkaLog) Produce(o *loop.Outgoing) {
 	at := l.Destination(o)
 	if at.Partition < 0 {
 		l.host.queues.await(l)
-		l.box.produced(loop.Produced{Out: o, Unavailable: at, Err: errNoQueue})
+		l.box.Produced(loop.Produced{Out: o, Unavailable: at, Err: errNoQueue})
 		return
 	}
 	o.Fill(at.Topic, at.Partition)
@@ -65,13 +67,13 @@ func (l *kafkaLog) Produce(o *loop.Outgoing) {
 // never gets into one of ours: what is there would be believed.
 func (l *kafkaLog) emit(o *loop.Outgoing) {
 	if strings.HasPrefix(o.Topic, l.host.names.Prefix()) {
-		l.box.produced(loop.Produced{Out: o, Err: fmt.Errorf("the topic %q belongs to Heddle, as all do that begin with %q", o.Topic, l.host.names.Prefix())})
+		l.box.Produced(loop.Produced{Out: o, Err: fmt.Errorf("the topic %q belongs to Heddle, as all do that begin with %q", o.Topic, l.host.names.Prefix())})
 		return
 	}
 	at := l.Destination(o)
 	if at.Partition < 0 {
 		l.host.queues.await(l)
-		l.box.produced(loop.Produced{Out: o, Unavailable: at, Err: fmt.Errorf("there is no topic %q, or it is not known yet", o.Topic)})
+		l.box.Produced(loop.Produced{Out: o, Unavailable: at, Err: fmt.Errorf("there is no topic %q, or it is not known yet", o.Topic)})
 		return
 	}
 	l.host.fillEffect(o)
@@ -103,7 +105,7 @@ func (l *kafkaLog) send(client Producer, o *loop.Outgoing) {
 			switch {
 			case l.over(o, r, err):
 			case kafka.IsTooLarge(err):
-				l.judge(r, err, func() { l.box.produced(loop.Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
+				l.judge(r, err, func() { l.box.Produced(loop.Produced{Out: o, Err: err}) }, func(err error) { l.shut(o, err) })
 			default:
 				l.shut(o, err)
 			}
@@ -116,9 +118,9 @@ func (l *kafkaLog) send(client Producer, o *loop.Outgoing) {
 func (l *kafkaLog) over(o *loop.Outgoing, r *kgo.Record, err error) bool {
 	switch {
 	case err == nil:
-		l.box.produced(loop.Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
+		l.box.Produced(loop.Produced{Out: o, Partition: r.Partition, Offset: r.Offset})
 	case refused(err) && !l.mayFit(r, err):
-		l.box.produced(loop.Produced{Out: o, Err: err})
+		l.box.Produced(loop.Produced{Out: o, Err: err})
 	case l.ctx.Err() == nil && !errors.Is(err, kgo.ErrClientClosed):
 		return false
 	}
@@ -128,7 +130,7 @@ func (l *kafkaLog) over(o *loop.Outgoing, r *kgo.Record, err error) bool {
 // shut gives an effect back whose log takes nothing for now: it is sent again
 // when the lease and the log allow it (E5).
 func (l *kafkaLog) shut(o *loop.Outgoing, err error) {
-	l.box.produced(loop.Produced{Out: o, Unavailable: l.Destination(o), Err: err})
+	l.box.Produced(loop.Produced{Out: o, Unavailable: l.Destination(o), Err: err})
 }
 
 // mayFit says of a record that was refused as too large whether it is not larger than
@@ -144,7 +146,7 @@ func (l *kafkaLog) mayFit(r *kgo.Record, err error) bool {
 func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(error)) {
 	go func() {
 		var less bool
-		bad := caught(l.host.logger, l.host.Stats, func() (err error) {
+		bad := defect.Caught(l.host.logger, l.host.Stats, func() (err error) {
 			less, err = l.host.learnLimit(l.ctx, r.Topic, r.Timestamp)
 			return err
 		})
@@ -161,7 +163,7 @@ func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(e
 // releaseAgain asks the owner to send an effect that was released before: the
 // lease may have lost its margin since (E5).
 func (l *kafkaLog) releaseAgain(o *loop.Outgoing) {
-	l.box.do(func(p *loop.Processor) { p.ReleaseAgain(o) })
+	l.box.Do(func(p *loop.Processor) { p.ReleaseAgain(o) })
 }
 
 // refused reports whether the broker will never take a record (J4).
@@ -179,19 +181,19 @@ func (l *kafkaLog) AskDecided() { go l.host.askDecided(l.ctx, l.p, l.box) }
 func (l *kafkaLog) AskQueue(queue string) { go l.host.askQueue(l.ctx, queue, l.box) }
 
 // Took implements Log.
-func (l *kafkaLog) Took(s events.Source, records, bytes int) { l.box.took(s, records, bytes) }
+func (l *kafkaLog) Took(s events.Source, records, bytes int) { l.box.Took(s, records, bytes) }
 
 // Seek implements Log.
 func (l *kafkaLog) Seek(s events.Source, offset int64) {
-	l.host.router.seek(l.p, l.box, s, offset)
+	l.host.router.Seek(l.p, l.box, s, offset)
 }
 
-// pause implements flow.
-func (l *kafkaLog) pause(s events.Source) {
-	l.host.router.cl.PauseFetchPartitions(map[string][]int32{l.host.router.topic(s): {l.p}})
+// Pause implements feed.Flow.
+func (l *kafkaLog) Pause(s events.Source) {
+	l.host.router.Pause(l.host.router.Topic(s), l.p)
 }
 
-// resume implements flow.
-func (l *kafkaLog) resume(s events.Source) {
-	l.host.router.cl.ResumeFetchPartitions(map[string][]int32{l.host.router.topic(s): {l.p}})
+// Resume implements feed.Flow.
+func (l *kafkaLog) Resume(s events.Source) {
+	l.host.router.Resume(l.host.router.Topic(s), l.p)
 }

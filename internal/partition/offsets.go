@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -22,15 +24,15 @@ const askTimeout = 5 * time.Second
 type endLookup struct {
 	host *Host
 	mu   sync.Mutex
-	want map[int32]*mailbox
+	want map[int32]*feed.Mailbox
 	wake chan struct{}
 }
 
 func newEndLookup(h *Host) *endLookup {
-	return &endLookup{host: h, want: map[int32]*mailbox{}, wake: make(chan struct{}, 1)}
+	return &endLookup{host: h, want: map[int32]*feed.Mailbox{}, wake: make(chan struct{}, 1)}
 }
 
-func (a *endLookup) ask(p int32, box *mailbox) {
+func (a *endLookup) ask(p int32, box *feed.Mailbox) {
 	a.mu.Lock()
 	a.want[p] = box
 	a.mu.Unlock()
@@ -49,13 +51,13 @@ func (a *endLookup) run(ctx context.Context) {
 		}
 		a.mu.Lock()
 		want := a.want
-		a.want = map[int32]*mailbox{}
+		a.want = map[int32]*feed.Mailbox{}
 		a.mu.Unlock()
 		a.answer(ctx, want)
 	}
 }
 
-func (a *endLookup) answer(ctx context.Context, want map[int32]*mailbox) {
+func (a *endLookup) answer(ctx context.Context, want map[int32]*feed.Mailbox) {
 	ends, err := a.list(ctx)
 	if ctx.Err() != nil {
 		return
@@ -63,13 +65,13 @@ func (a *endLookup) answer(ctx context.Context, want map[int32]*mailbox) {
 	for p, box := range want {
 		e := loop.Ends{}
 		for _, s := range loop.Inputs {
-			end, bad := kafka.OffsetOf(ends, err, a.host.router.topic(s), p)
+			end, bad := kafka.OffsetOf(ends, err, a.host.router.Topic(s), p)
 			if e.Err == nil && bad != nil {
 				e.Err = fmt.Errorf("the end of %s/%d is not known: %w", s, p, bad)
 			}
 			e.End[s] = end
 		}
-		box.put(func(b *loop.Batch) { b.Ends = append(b.Ends, e) })
+		box.Put(func(b *loop.Batch) { b.Ends = append(b.Ends, e) })
 	}
 }
 
@@ -86,8 +88,8 @@ func (a *endLookup) list(ctx context.Context) (kadm.ListedOffsets, error) {
 		list = a.host.adm.ListCommittedOffsets
 	}
 	var ends kadm.ListedOffsets
-	err := caught(a.host.logger, a.host.Stats, func() (err error) {
-		ends, err = list(ask, r.topic(events.FromCommands), r.topic(events.FromInbox))
+	err := defect.Caught(a.host.logger, a.host.Stats, func() (err error) {
+		ends, err = list(ask, r.Topic(events.FromCommands), r.Topic(events.FromInbox))
 		return err
 	})
 	if err != nil {
@@ -97,26 +99,26 @@ func (a *endLookup) list(ctx context.Context) (kadm.ListedOffsets, error) {
 }
 
 // askDecided answers how far transactions in commands are decided.
-func (h *Host) askDecided(ctx context.Context, p int32, box *mailbox) {
+func (h *Host) askDecided(ctx context.Context, p int32, box *feed.Mailbox) {
 	var end int64
-	err := caught(h.logger, h.Stats, func() (err error) {
+	err := defect.Caught(h.logger, h.Stats, func() (err error) {
 		end, err = ask(ctx, h.adm.ListCommittedOffsets, h.names.Commands(), p)
 		return err
 	})
 	if ctx.Err() == nil {
-		box.do(func(p *loop.Processor) { p.DecidedTo(end, err) })
+		box.Do(func(p *loop.Processor) { p.DecidedTo(end, err) })
 	}
 }
 
 // askQueue answers where a queue's log stands (E3).
-func (h *Host) askQueue(ctx context.Context, queue string, box *mailbox) {
+func (h *Host) askQueue(ctx context.Context, queue string, box *feed.Mailbox) {
 	q := loop.QueueOffsets{Queue: queue}
-	q.Err = caught(h.logger, h.Stats, func() (err error) {
+	q.Err = defect.Caught(h.logger, h.Stats, func() (err error) {
 		q.Partitions, err = h.queueOffsets(ctx, queue)
 		return err
 	})
 	if ctx.Err() == nil {
-		box.put(func(b *loop.Batch) { b.Queues = append(b.Queues, q) })
+		box.Put(func(b *loop.Batch) { b.Queues = append(b.Queues, q) })
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/events"
@@ -127,7 +129,7 @@ func (o *Owner) run(ctx context.Context) {
 	defer o.set(Ended, 0, "")
 	for pause := retryPause; ctx.Err() == nil && !o.revoked.Load() && !o.sink(); {
 		began := time.Now()
-		err := caught(o.logger, o.host.Stats, func() error { return o.hold(ctx) })
+		err := defect.Caught(o.logger, o.host.Stats, func() error { return o.hold(ctx) })
 		if err == nil || ctx.Err() != nil || o.revoked.Load() {
 			return
 		}
@@ -238,13 +240,13 @@ type tenure struct {
 	store   *store.Store
 	state   *storeState
 	proc    *loop.Processor
-	box     *mailbox
+	box     *feed.Mailbox
 	log     *kafkaLog
 	end     context.CancelFunc // of what the tenure sends
 	read    *reader
 	journal *journal.Reader // never closed: what it reads from is the host's
 	turn    *turn
-	id      identity
+	id      feed.Identity
 	place   journal.Place // in the journal: what is replayed
 	covered int64         // below this offset the journal need have nothing behind what the store has
 	broken  func(error)   // ends the tenure: the store is worth nothing
@@ -276,7 +278,7 @@ func (r *tenure) close() {
 	if r.proc != nil {
 		r.proc.LeaveParked()
 	}
-	r.host.router.stop(r.o.p, r.box)
+	r.host.router.Stop(r.o.p, r.box)
 	r.check.wait()
 	r.beside.Wait()
 	r.read.close()

@@ -1,9 +1,10 @@
 package partition
 
 import (
-	"github.com/heddle-run/heddle/internal/partition/loop"
 	"sync/atomic"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // pace finds out how much a part of a checkpoint may hold so that its transaction

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/defect"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -91,7 +92,7 @@ func (w *clockWatch) send(ctx context.Context, asked []*clockProbe) []*clockProb
 	for _, p := range asked {
 		p.sent = w.host.Clock.Now()
 		w.host.effects.Produce(ctx, p.rec, func(r *kgo.Record, err error) {
-			p.err = caught(w.host.logger, w.host.Stats, func() error {
+			p.err = defect.Caught(w.host.logger, w.host.Stats, func() error {
 				if err == nil && r.Offset < 0 { // it was sent twice
 					err = errors.New("it is not known where its record is")
 				}

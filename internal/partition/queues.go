@@ -2,9 +2,11 @@ package partition
 
 import (
 	"context"
-	"github.com/heddle-run/heddle/internal/partition/loop"
 	"sync"
 	"time"
+
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 )
 
 // queueCounts knows how many partitions each topic has, and tells owners that wait for a
@@ -52,7 +54,7 @@ func (q *queueCounts) await(l *kafkaLog) {
 func (q *queueCounts) run(ctx context.Context) {
 	for told := false; ctx.Err() == nil; {
 		wait, wake := queueRefresh, q.wake
-		err := caught(q.host.logger, q.host.Stats, func() error { return q.load(ctx) })
+		err := defect.Caught(q.host.logger, q.host.Stats, func() error { return q.load(ctx) })
 		if err != nil && ctx.Err() == nil {
 			if !told {
 				q.host.logger.Warn("the task queues are not known; they are asked for again", "error", err)
@@ -87,7 +89,7 @@ func (q *queueCounts) load(ctx context.Context) error {
 		return err
 	}
 	if id, err := q.host.identityOf(meta); err == nil {
-		q.host.router.identified(id)
+		q.host.router.Identified(id)
 	}
 	known := map[string]int32{}
 	for name, t := range meta.Topics {
@@ -116,7 +118,7 @@ func (q *queueCounts) learn(topics map[string]int32) {
 	}
 	q.mu.Unlock()
 	for _, l := range tell {
-		l.box.do((*loop.Processor).RetryParked)
+		l.box.Do((*loop.Processor).RetryParked)
 	}
 }
 

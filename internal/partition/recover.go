@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/defect"
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -31,7 +33,7 @@ func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*tenur
 		return nil, err
 	}
 	defer r.turn.end()
-	if err := caught(o.logger, o.host.Stats, func() error { return r.load(before) }); err != nil {
+	if err := defect.Caught(o.logger, o.host.Stats, func() error { return r.load(before) }); err != nil {
 		r.tell(before, err)
 		r.close()
 		return nil, err
@@ -54,7 +56,7 @@ func (o *Owner) begin(ctx, before context.Context) (*tenure, error) {
 	send, end := context.WithCancel(ctx)
 	r.end = end
 	r.log = &kafkaLog{ctx: send, host: h, p: o.p, journal: h.journalClient()}
-	r.box = newMailbox(r.log, &h.Settings)
+	r.box = feed.NewMailbox(r.log, &h.Settings)
 	r.log.box = r.box
 	if h.Flaws.LateFence.On() {
 		return r, nil

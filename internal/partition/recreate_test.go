@@ -58,14 +58,13 @@ func TestQuestionsAreReadOnBehindALossOfTheirLog(t *testing.T) {
 		s := r.start("a", p)
 		defer s.leave()
 		r.counted("w", 1)
-		queries := map[string][]int32{r.names.Queries(): {p}}
-		s.router.cl.PauseFetchPartitions(queries)
+		s.router.Pause(r.names.Queries(), p)
 		<-time.After(time.Second) // the fetch under way ends
 		for range 3 {
 			r.must(r.producer.ProduceSync(context.Background(), kafka.Keyed(r.names.Queries(), []byte("w"), nil)).FirstErr())
 		}
 		r.purge(r.names.Queries(), p, r.end(r.names.Queries(), p))
-		s.router.cl.ResumeFetchPartitions(queries)
+		s.router.Resume(r.names.Queries(), p)
 		<-time.After(time.Minute)
 		r.query("w")
 		if n := said.count("a log cannot be read"); n != 1 {

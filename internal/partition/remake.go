@@ -68,7 +68,7 @@ func (r *tenure) remakeSome(ctx context.Context, s events.Source, some []*loop.O
 
 // inputsOf reads what is still there of the inputs of some effects.
 func (r *tenure) inputsOf(ctx context.Context, s events.Source, some []*loop.Outgoing) (map[int64]*kgo.Record, error) {
-	topic := r.host.router.topic(s)
+	topic := r.host.router.Topic(s)
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {
 		return nil, err

@@ -83,9 +83,9 @@ func (r *tenure) prove(ctx context.Context) (why string, err error) {
 	switch {
 	case !m.Complete:
 		return "it was never restored to its end", nil
-	case m.Cluster != r.id.cluster:
+	case m.Cluster != r.id.Cluster:
 		return "it is of another cluster", nil
-	case !bytes.Equal(m.Topic[:], r.id.journal):
+	case !bytes.Equal(m.Topic[:], r.id.Journal):
 		return "it is of another journal", nil
 	}
 	if m.Applied.IsZero() && r.span.Start > 0 {
@@ -131,10 +131,10 @@ func (r *tenure) restore(ctx context.Context) error {
 	}
 	r.marker = m
 	if m == nil {
-		m = &marker{Topic: r.id.journal}
+		m = &marker{Topic: r.id.Journal}
 	}
 	metadata := store.Metadata{
-		Cluster: r.id.cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
+		Cluster: r.id.Cluster, Guard: m.Applied, Applied: m.ReplayFrom, Checkpoint: m.ReplayFrom, Extra: encodeMarker(m),
 	}
 	copy(metadata.Topic[:], m.Topic)
 	if err := restorer.Finish(metadata, m.Redos...); err != nil {
@@ -190,7 +190,7 @@ func (r *tenure) fits(m *marker) error {
 		}
 		return nil
 	}
-	if !bytes.Equal(m.Topic, r.id.journal) {
+	if !bytes.Equal(m.Topic, r.id.Journal) {
 		return r.journalLoss(0, m.covered(), "was made anew: its checkpoint is of another one")
 	}
 	if err := r.journalReaches(m); err != nil {
@@ -222,7 +222,7 @@ func (r *tenure) reuse(ctx context.Context) error {
 	if err == nil {
 		err = r.changelogReaches(newest)
 	}
-	if err != nil || newest == nil || !bytes.Equal(newest.Topic, r.id.journal) {
+	if err != nil || newest == nil || !bytes.Equal(newest.Topic, r.id.Journal) {
 		return err
 	}
 	r.check.redos.counts = newest.Redos

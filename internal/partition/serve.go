@@ -103,7 +103,7 @@ func (r *tenure) start(ctx context.Context) error {
 		next[s] = p.Input(s).Next
 	}
 	r.read.close()
-	r.host.router.start(r.o.p, r.box, r.id, next)
+	r.host.router.Start(r.o.p, r.box, r.id, next)
 	r.check.begin(r)
 	r.learnNames()
 	return p.Err()
@@ -142,7 +142,7 @@ func (r *tenure) learnNames() {
 		if err != nil {
 			return // of no use then; the lookups find out by themselves
 		}
-		r.box.do(func(p *loop.Processor) { p.LearnNames(known) })
+		r.box.Do(func(p *loop.Processor) { p.LearnNames(known) })
 	})
 }
 
@@ -167,7 +167,7 @@ func (r *tenure) seekCommitted(ctx context.Context) error {
 	committed, err := r.host.adm.FetchOffsets(ctx, r.host.names.PlannerGroup())
 	for _, s := range loop.Inputs {
 		l := r.proc.Input(s)
-		at, _ := committed.Lookup(r.host.router.topic(s), r.o.p)
+		at, _ := committed.Lookup(r.host.router.Topic(s), r.o.p)
 		l.Next, l.Last = at.At, 0
 		l.Durable = l.Reached()
 	}
@@ -186,7 +186,7 @@ func (r *tenure) loop(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		select {
-		case <-r.box.wake:
+		case <-r.box.Wake():
 		case <-timer.C:
 		case <-r.o.revoke:
 			return errRevoked
@@ -196,7 +196,7 @@ func (r *tenure) loop(ctx context.Context) error {
 		if r.o.revoked.Load() { // whatever else there is
 			return errRevoked
 		}
-		r.box.take(&batch)
+		r.box.Take(&batch)
 		if err := r.proc.Step(&batch); err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (r *tenure) loop(ctx context.Context) error {
 func (r *tenure) leave(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
-	r.host.router.stop(r.o.p, r.box)
+	r.host.router.Stop(r.o.p, r.box)
 	if err := r.finishAppends(ctx); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (r *tenure) yield(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
 	r.proc.Pardon()
-	r.host.router.stop(r.o.p, r.box)
+	r.host.router.Stop(r.o.p, r.box)
 	if err := r.finishAppends(ctx); err != nil {
 		r.o.logger.Warn("the appends of a deposed owner did not finish", "error", err)
 		return
@@ -252,7 +252,7 @@ func (r *tenure) finishAppends(ctx context.Context) error {
 	r.proc.Close()
 	var batch loop.Batch
 	for {
-		r.box.take(&batch)
+		r.box.Take(&batch)
 		if err := r.proc.Step(&batch); err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (r *tenure) finishAppends(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-r.box.wake:
+		case <-r.box.Wake():
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %d appends: %w", r.proc.InFlight(), ctx.Err())
 		}
@@ -277,10 +277,10 @@ func (r *tenure) settleEffects(ctx context.Context) {
 	var batch loop.Batch
 	for r.proc.Outside() > 0 && ctx.Err() == nil {
 		select {
-		case <-r.box.wake:
+		case <-r.box.Wake():
 		case <-ctx.Done():
 		}
-		r.box.take(&batch)
+		r.box.Take(&batch)
 		if r.proc.Step(&batch) != nil {
 			return
 		}

@@ -88,10 +88,10 @@ func (s *statuses) enter(l *kafkaLog, o *loop.Outgoing) *summary {
 		w.log, w.out, w.away = l, o, false
 		return w
 	case o.Decided.Before(w.out.Decided):
-		l.box.produced(loop.Produced{Out: o})
+		l.box.Produced(loop.Produced{Out: o})
 		return nil
 	case w.waits:
-		w.log.box.produced(loop.Produced{Out: w.out})
+		w.log.box.Produced(loop.Produced{Out: w.out})
 		w.log, w.out = l, o
 		return nil
 	default:
@@ -107,7 +107,7 @@ func (s *statuses) enter(l *kafkaLog, o *loop.Outgoing) *summary {
 func (s *statuses) pass(w *summary) {
 	w.out.Passed = true
 	if w.away {
-		w.log.box.produced(loop.Produced{Out: w.out})
+		w.log.box.Produced(loop.Produced{Out: w.out})
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *statuses) answered(w *summary, l *kafkaLog, o *loop.Outgoing, r *kgo.Re
 	case kafka.IsTooLarge(err):
 		l.judge(r, err, func() {
 			s.done(w)
-			l.box.produced(loop.Produced{Out: o, Err: err})
+			l.box.Produced(loop.Produced{Out: o, Err: err})
 		}, func(err error) { s.later(w, l, o, err) })
 	default:
 		s.later(w, l, o, err)
@@ -167,7 +167,7 @@ func (s *statuses) refused(w *summary) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w.out.Passed {
-		w.log.box.produced(loop.Produced{Out: w.out})
+		w.log.box.Produced(loop.Produced{Out: w.out})
 		return false
 	}
 	w.away = true

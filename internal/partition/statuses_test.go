@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/partition/feed"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -46,7 +47,7 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 			settings := loop.Settings{}.Complete()
 			out := &taken{}
 			s := newStatuses(&settings)
-			box := newMailbox(nil, &settings)
+			box := feed.NewMailbox(nil, &settings)
 			l := &kafkaLog{ctx: t.Context(), host: &Host{status: out}, box: box}
 			const workflows, turns = statusesAtOnce + 20, 3
 			put := func(w int, seq uint64) {
@@ -82,7 +83,7 @@ func TestUnderLoadTheNewestSummaryIsSent(t *testing.T) {
 				}
 			}
 			var b loop.Batch
-			box.take(&b)
+			box.Take(&b)
 			once := map[*loop.Outgoing]bool{}
 			for _, p := range b.Produced {
 				once[p.Out] = true
@@ -106,7 +107,7 @@ func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 		settings := loop.Settings{}.Complete()
 		out := &taken{}
 		s := newStatuses(&settings)
-		box := newMailbox(nil, &settings)
+		box := feed.NewMailbox(nil, &settings)
 		l := &kafkaLog{ctx: t.Context(), host: &Host{status: out, latest: s}, box: box}
 		for w := range statusesAtOnce + 1 {
 			o := &loop.Outgoing{Key: fmt.Sprint(w), Decided: events.Position{Epoch: 1, Seq: 1}}
@@ -118,7 +119,7 @@ func TestALateSummaryGoesBackToItsOwner(t *testing.T) {
 		s.order.Unlock()
 		s.flushDue()
 		var b loop.Batch
-		box.take(&b)
+		box.Take(&b)
 		if len(out.all()) != statusesAtOnce || len(b.Commands) != 1 {
 			t.Errorf("%d were sent, %d went back", len(out.all()), len(b.Commands))
 		}

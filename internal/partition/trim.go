@@ -49,7 +49,7 @@ func (r *tenure) trims(now time.Time) []trim {
 	s := &r.host.Settings
 	all := []trim{{r.host.names.Journal(), 0, r.check.floor.Offset, now.Add(-s.History)}}
 	for _, c := range r.check.cursors {
-		all = append(all, trim{r.host.router.topic(c.Source), c.Source, c.Next - 1, now.Add(-2 * s.Window)})
+		all = append(all, trim{r.host.router.Topic(c.Source), c.Source, c.Next - 1, now.Add(-2 * s.Window)})
 	}
 	for i := range all {
 		if r.host.Flaws.YoungTrims.On() {
@@ -95,7 +95,7 @@ func (t *trimmer) find(ctx context.Context, r *tenure, wanted []trim) {
 			failed = fmt.Errorf("looking for what may be deleted of %s/%d: %w", w.topic, r.o.p, err)
 		}
 	}
-	r.box.do(func(p *loop.Processor) { t.cut(r, found, failed) })
+	r.box.Do(func(p *loop.Processor) { t.cut(r, found, failed) })
 }
 
 // cut deletes what was found, in the owner's goroutine, if the lease still has its
@@ -119,7 +119,7 @@ func (t *trimmer) cut(r *tenure, found []trim, failed error) {
 	}
 	t.beside(r, func(ctx context.Context) {
 		err := deleted(r.host.adm.DeleteRecords(ctx, at))
-		r.box.do(func(*loop.Processor) {
+		r.box.Do(func(*loop.Processor) {
 			if o, ok := at.Lookup(r.host.names.Journal(), r.o.p); ok && err == nil {
 				r.epochs = since(r.epochs, o.At)
 			}

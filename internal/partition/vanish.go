@@ -53,7 +53,7 @@ func (r *tenure) allowed(e events.Event) error {
 // inspect compares an input log with what its position remembers.
 func (r *tenure) inspect(ctx context.Context, s events.Source) (events.Event, int64, error) {
 	l := r.proc.Input(s)
-	topic := r.host.router.topic(s)
+	topic := r.host.router.Topic(s)
 	log, err := r.read.spanOf(ctx, topic, r.o.p)
 	if err != nil {
 		return nil, 0, err
@@ -94,7 +94,7 @@ func (r *tenure) matches(ctx context.Context, s events.Source, m loop.ReadRecord
 	if m.Offset >= log.End {
 		return false, nil
 	}
-	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, m.Offset)
+	rec, err := r.read.one(ctx, r.host.router.Topic(s), r.o.p, m.Offset)
 	if err != nil || rec == nil {
 		return r.trimmed(ctx, s, m.Offset, err)
 	}
@@ -112,7 +112,7 @@ func (r *tenure) isLast(ctx context.Context, s events.Source, log span) (bool, e
 	case l.Next <= log.Start:
 		return true, nil
 	}
-	rec, err := r.read.one(ctx, r.host.router.topic(s), r.o.p, l.Next-1)
+	rec, err := r.read.one(ctx, r.host.router.Topic(s), r.o.p, l.Next-1)
 	if err != nil || rec == nil {
 		return r.trimmed(ctx, s, l.Next-1, err)
 	}
@@ -125,7 +125,7 @@ func (r *tenure) trimmed(ctx context.Context, s events.Source, offset int64, err
 	if err != nil || r.host.Flaws.TrimmedIsOther.On() {
 		return false, err
 	}
-	log, err := r.read.spanOf(ctx, r.host.router.topic(s), r.o.p)
+	log, err := r.read.spanOf(ctx, r.host.router.Topic(s), r.o.p)
 	return offset < log.Start, err
 }
 

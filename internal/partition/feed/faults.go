@@ -1,4 +1,4 @@
-package partition
+package feed
 
 import (
 	"context"
@@ -13,8 +13,11 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// readPauseMost bounds how long a log that could not be read is left alone.
-const readPauseMost = 5 * time.Second
+// A log that could not be read is left alone so long.
+const (
+	readPauseLeast = 250 * time.Millisecond
+	readPauseMost  = 5 * time.Second
+)
 
 // logPlace is one partition of a topic that a router reads.
 type logPlace struct {
@@ -31,13 +34,10 @@ type readFault struct {
 	until time.Time     // that is then; zero: its next owner does
 }
 
-// errRemade is an input topic that is not the one whose positions are known.
-var errRemade = errors.New("the topic was made anew")
-
 // failed deals with a log that cannot be read. Every poll would return the same
 // error again, at once: so it is left alone, by the owner's successor as long as
 // it takes to find out what happened to an input log, else for a pause.
-func (r *router) failed(topic string, p int32, err error) {
+func (r *Router) failed(topic string, p int32, err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, kgo.ErrClientClosed) {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *router) failed(topic string, p int32, err error) {
 
 // remade gives a topic up that is not there any more as the client knows it: kgo
 // takes no other one of its name before that.
-func (r *router) remade(topic string, err error) {
+func (r *Router) remade(topic string, err error) {
 	r.cl.PurgeTopicsFromConsuming(topic)
 	for p, box := range r.boxes { // order: each is told by itself
 		r.lost(logPlace{topic, p}, box, err)
@@ -68,7 +68,7 @@ func (r *router) remade(topic string, err error) {
 
 // lost tells an owner that its input log is not what it was. Questions have no
 // place to keep: those that somebody may still wait for are read again.
-func (r *router) lost(at logPlace, box *mailbox, err error) {
+func (r *Router) lost(at logPlace, box *Mailbox, err error) {
 	f := r.fault(at, err)
 	f.out = true
 	if at.topic == r.names.Queries() {
@@ -76,10 +76,10 @@ func (r *router) lost(at logPlace, box *mailbox, err error) {
 	}
 	f.until = time.Time{}
 	source := r.source(at.topic)
-	box.put(func(b *loop.Batch) { b.Broken = append(b.Broken, loop.Broken{Source: source, Err: err}) })
+	box.Put(func(b *loop.Batch) { b.Broken = append(b.Broken, loop.Broken{Source: source, Err: err}) })
 }
 
-func (r *router) source(topic string) events.Source {
+func (r *Router) source(topic string) events.Source {
 	if topic == r.names.Inbox() {
 		return events.FromInbox
 	}
@@ -87,7 +87,7 @@ func (r *router) source(topic string) events.Source {
 }
 
 // fault notes that a log cannot be read, and says so if that is news.
-func (r *router) fault(at logPlace, err error) *readFault {
+func (r *Router) fault(at logPlace, err error) *readFault {
 	f := r.faults[at]
 	if f == nil {
 		f = &readFault{since: time.Now()}
@@ -98,13 +98,13 @@ func (r *router) fault(at logPlace, err error) *readFault {
 		r.logger.Warn("a log cannot be read", "topic", at.topic, "partition", at.p, "error", err)
 		r.tell(at, loop.Trouble{Why: f.why, Since: f.since})
 	}
-	f.pause = min(max(2*f.pause, retryPause), readPauseMost)
+	f.pause = min(max(2*f.pause, readPauseLeast), readPauseMost)
 	f.until = time.Now().Add(f.pause)
 	return f
 }
 
 // recovered ends the fault of a log that has brought something.
-func (r *router) recovered(at logPlace) {
+func (r *Router) recovered(at logPlace) {
 	if f := r.faults[at]; f != nil {
 		r.logger.Info("a log is read again", "topic", at.topic, "partition", at.p)
 		delete(r.faults, at)
@@ -113,22 +113,22 @@ func (r *router) recovered(at logPlace) {
 }
 
 // tell lets the owner of an input log know why it cannot be read.
-func (r *router) tell(at logPlace, t loop.Trouble) {
+func (r *Router) tell(at logPlace, t loop.Trouble) {
 	if box := r.boxes[at.p]; box != nil && at.topic != r.names.Queries() {
 		s := r.source(at.topic)
-		box.do(func(p *loop.Processor) { p.CannotRead(s, t) })
+		box.Do(func(p *loop.Processor) { p.CannotRead(s, t) })
 	}
 }
 
 // settle leaves a log to its next owner.
-func (r *router) settle(at logPlace) {
+func (r *Router) settle(at logPlace) {
 	if f := r.faults[at]; f != nil {
 		f.out, f.until = false, time.Time{}
 	}
 }
 
 // nextPoll bounds a poll by the next log that is to be tried again.
-func (r *router) nextPoll(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *Router) nextPoll(ctx context.Context) (context.Context, context.CancelFunc) {
 	var next time.Time
 	for _, f := range r.faults { // order: the earliest
 		if !f.until.IsZero() && (next.IsZero() || f.until.Before(next)) {
@@ -142,7 +142,7 @@ func (r *router) nextPoll(ctx context.Context) (context.Context, context.CancelF
 }
 
 // tryFaults reads the logs again whose pause is over.
-func (r *router) tryFaults() {
+func (r *Router) tryFaults() {
 	now := time.Now()
 	for at, f := range r.faults { // order: each is tried by itself
 		if f.until.IsZero() || now.Before(f.until) {
@@ -159,11 +159,11 @@ func (r *router) tryFaults() {
 }
 
 // hold stops and restarts the fetching of a log, beside the bounds of its owner.
-func (r *router) hold(at logPlace, held bool) {
+func (r *Router) hold(at logPlace, held bool) {
 	all := map[string][]int32{at.topic: {at.p}}
 	switch box := r.boxes[at.p]; {
 	case box != nil && at.topic != r.names.Queries():
-		box.hold(r.source(at.topic), held)
+		box.Hold(r.source(at.topic), held)
 	case held:
 		r.cl.PauseFetchPartitions(all)
 	default:
@@ -171,16 +171,16 @@ func (r *router) hold(at logPlace, held bool) {
 	}
 }
 
-// identified tells the owners whose input topics are not what they take them for.
+// Identified tells the owners whose input topics are not what they take them for.
 // A reader that was told of a topic late may read another one of its name: from a position
 // that means nothing there.
-func (r *router) identified(now identity) {
+func (r *Router) Identified(now Identity) {
 	r.do(nil, func() {
 		for p, id := range r.ids { // order: each is told by itself
 			for _, s := range loop.Inputs {
-				if box := r.boxes[p]; !now.same(id, s) {
-					box.put(func(b *loop.Batch) {
-						b.Broken = append(b.Broken, loop.Broken{Source: s, Err: fmt.Errorf("%s: %w", r.topic(s), errRemade)})
+				if box := r.boxes[p]; !now.Same(id, s) {
+					box.Put(func(b *loop.Batch) {
+						b.Broken = append(b.Broken, loop.Broken{Source: s, Err: fmt.Errorf("%s: %w", r.Topic(s), ErrRemade)})
 					})
 				}
 			}

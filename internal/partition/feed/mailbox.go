@@ -1,4 +1,4 @@
-package partition
+package feed
 
 import (
 	"sync"
@@ -9,14 +9,14 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// mailbox collects what arrives for an owner until its next step. Anybody may
+// Mailbox collects what arrives for an owner until its next step. Anybody may
 // put; one goroutine takes. What it holds is bounded: acknowledgements by what
 // is in flight, inputs by pausing their partitions.
-type mailbox struct {
+type Mailbox struct {
 	mu     sync.Mutex
 	batch  loop.Batch
 	wake   chan struct{} // one token: there is something
-	flow   flow
+	flow   Flow
 	held   [loop.Logs]int // records and bytes of inputs not decided yet
 	bytes  [loop.Logs]int
 	paused [loop.Logs]bool // their log: too many wait
@@ -25,72 +25,79 @@ type mailbox struct {
 	mostRecords, mostBytes int
 }
 
-// flow stops and restarts the fetching of one input log.
-type flow interface {
-	pause(events.Source)
-	resume(events.Source)
+// Flow stops and restarts the fetching of one input log.
+type Flow interface {
+	Pause(events.Source)
+	Resume(events.Source)
 }
 
-func newMailbox(f flow, s *loop.Settings) *mailbox {
-	return &mailbox{wake: make(chan struct{}, 1), flow: f, mostRecords: s.QueueRecords, mostBytes: s.QueueBytes}
+// NewMailbox is an empty one with the bounds of the settings.
+func NewMailbox(f Flow, s *loop.Settings) *Mailbox {
+	return &Mailbox{wake: make(chan struct{}, 1), flow: f, mostRecords: s.QueueRecords, mostBytes: s.QueueBytes}
 }
 
-func (m *mailbox) ring() {
+// Wake has a token while there is something to take.
+func (m *Mailbox) Wake() <-chan struct{} { return m.wake }
+
+func (m *Mailbox) ring() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
 	}
 }
 
-// take moves what has arrived into b, which must be empty; its slices are
+// Take moves what has arrived into b, which must be empty; its slices are
 // reused for what arrives next.
-func (m *mailbox) take(b *loop.Batch) {
+func (m *Mailbox) Take(b *loop.Batch) {
 	m.mu.Lock()
 	*b, m.batch = m.batch, *b
 	m.mu.Unlock()
 }
 
-func (m *mailbox) appended(a loop.Appended) {
+// Appended adds what became of a record of the journal.
+func (m *Mailbox) Appended(a loop.Appended) {
 	m.mu.Lock()
 	m.batch.Appended = append(m.batch.Appended, a)
 	m.mu.Unlock()
 	m.ring()
 }
 
-func (m *mailbox) produced(r loop.Produced) {
+// Produced adds what became of an effect.
+func (m *Mailbox) Produced(r loop.Produced) {
 	m.mu.Lock()
 	m.batch.Produced = append(m.batch.Produced, r)
 	m.mu.Unlock()
 	m.ring()
 }
 
-// do runs f in the owner's goroutine, in its next step.
-func (m *mailbox) do(f func(*loop.Processor)) {
+// Do runs f in the owner's goroutine, in its next step.
+func (m *Mailbox) Do(f func(*loop.Processor)) {
 	m.mu.Lock()
 	m.batch.Commands = append(m.batch.Commands, f)
 	m.mu.Unlock()
 	m.ring()
 }
 
-func (m *mailbox) put(f func(*loop.Batch)) {
+// Put adds what f adds.
+func (m *Mailbox) Put(f func(*loop.Batch)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(&m.batch)
 	m.ring()
 }
 
-// query adds a question. Above the bound of those that wait it is dropped, as by an
+// Query adds a question. Above the bound of those that wait it is dropped, as by an
 // owner that is behind: the one that this is for may hang.
-func (m *mailbox) query(q *events.Query) {
-	m.put(func(b *loop.Batch) {
+func (m *Mailbox) Query(q *events.Query) {
+	m.Put(func(b *loop.Batch) {
 		if len(b.Queries) < loop.QueryLimit {
 			b.Queries = append(b.Queries, q)
 		}
 	})
 }
 
-// inputs adds fetched records and pauses their log when too many wait.
-func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
+// Inputs adds fetched records and pauses their log when too many wait.
+func (m *Mailbox) Inputs(s events.Source, records []*kgo.Record) {
 	bytes := 0
 	for _, r := range records {
 		bytes += len(r.Key) + len(r.Value)
@@ -102,14 +109,14 @@ func (m *mailbox) inputs(s events.Source, records []*kgo.Record) {
 	m.bytes[s] += bytes
 	if !m.paused[s] && (m.held[s] >= m.mostRecords || m.bytes[s] >= m.mostBytes) {
 		m.paused[s] = true
-		m.flow.pause(s)
+		m.flow.Pause(s)
 	}
 	m.ring()
 }
 
-// took says that inputs were decided, and lets their log flow again once half
+// Took says that inputs were decided, and lets their log flow again once half
 // of the room is free.
-func (m *mailbox) took(s events.Source, records, bytes int) {
+func (m *Mailbox) Took(s events.Source, records, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held[s] -= records
@@ -117,20 +124,20 @@ func (m *mailbox) took(s events.Source, records, bytes int) {
 	if m.paused[s] && m.held[s] <= m.mostRecords/2 && m.bytes[s] <= m.mostBytes/2 {
 		m.paused[s] = false
 		if !m.faulty[s] {
-			m.flow.resume(s)
+			m.flow.Resume(s)
 		}
 	}
 }
 
-// hold stops and restarts the fetching of a log that cannot be read for now,
+// Hold stops and restarts the fetching of a log that cannot be read for now,
 // whatever else stops it.
-func (m *mailbox) hold(s events.Source, held bool) {
+func (m *Mailbox) Hold(s events.Source, held bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch m.faulty[s] = held; {
 	case held:
-		m.flow.pause(s)
+		m.flow.Pause(s)
 	case !m.paused[s]:
-		m.flow.resume(s)
+		m.flow.Resume(s)
 	}
 }

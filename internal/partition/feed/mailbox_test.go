@@ -1,4 +1,4 @@
-package partition
+package feed
 
 import (
 	"testing"
@@ -10,15 +10,15 @@ import (
 // An owner whose disk hangs takes nothing: what waits for it stays within a bound.
 func TestQuestionsToAnOwnerThatHangsAreBounded(t *testing.T) {
 	settings := loop.Settings{}.Complete()
-	box := newMailbox(nil, &settings)
+	box := NewMailbox(nil, &settings)
 	for range loop.QueryLimit + 10 {
-		box.query(&events.Query{})
+		box.Query(&events.Query{})
 	}
 	var b loop.Batch
-	if box.take(&b); len(b.Queries) != loop.QueryLimit {
+	if box.Take(&b); len(b.Queries) != loop.QueryLimit {
 		t.Errorf("%d questions wait, the limit is %d", len(b.Queries), loop.QueryLimit)
 	}
-	if box.query(&events.Query{}); len(box.batch.Queries) != 1 {
+	if box.Query(&events.Query{}); len(box.batch.Queries) != 1 {
 		t.Error("a question to an owner that goes on is dropped")
 	}
 }
