@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,12 +70,50 @@ func (f *settingsFile) load(ctx *kong.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the settings file: %w", err)
 	}
-	var values map[string]any
-	if err := yaml.Load(src, &values); err != nil {
+	values, err := settingsIn(src)
+	if err != nil {
 		return fmt.Errorf("settings file %s: %w", path, err)
 	}
 	f.path = path
 	return f.accept(values, knownSettings(ctx.Model.Node))
+}
+
+// settingsIn reads the values of a settings file.
+func settingsIn(src []byte) (values map[string]any, err error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(src))
+	if err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	err = loader.Load(&document)
+	if errors.Is(err, io.EOF) { // nothing, or comments only
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !errors.Is(loader.Load(&yaml.Node{}), io.EOF) {
+		return nil, errors.New("it has more than one document")
+	}
+	keepTexts(&document)
+	return values, document.Load(&values)
+}
+
+// integer is a number that is a text of the same digits.
+var integer = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})$`)
+
+// keepTexts makes texts of the plain scalars that the library would make other texts of:
+// a secret may consist of digits, and 012 is ten to YAML 1.1. Flags read numbers from texts.
+func keepTexts(n *yaml.Node) {
+	switch n.ShortTag() {
+	case "!!int", "!!float", "!!timestamp":
+		if n.Kind == yaml.ScalarNode && !integer.MatchString(n.Value) {
+			n.Tag = "!!str"
+		}
+	}
+	for _, child := range n.Content {
+		keepTexts(child)
+	}
 }
 
 func settingsPath(ctx *kong.Context) (path string, named bool) {
