@@ -13,18 +13,18 @@ type again struct {
 }
 
 // publishAgain lets attempts be published again once the inbox is read.
-func (p *Processor) publishAgain(keys []attemptKey, notified bool) {
+func (w *watch) publishAgain(keys []attemptKey, notified bool) {
 	if len(keys) == 0 {
 		return
 	}
-	a := &again{keys, notified, p.wantEnds(), -1}
+	a := &again{keys, notified, w.reads.wantEnds(), -1}
 	for _, k := range keys {
-		p.watch.open[k].again = a
+		w.open[k].again = a
 	}
-	p.watch.again = append(p.watch.again, a)
-	if p.Flaws.EarlyTasks.On() {
+	w.again = append(w.again, a)
+	if w.Flaws.EarlyTasks.On() {
 		a.end = 0
-		p.againOpen()
+		w.againOpen()
 	}
 }
 
@@ -40,65 +40,64 @@ func (w *watch) endSeen(round int, end int64) {
 
 // stillAgain asks for the ends again while attempts wait to be published: the log
 // whose end they wait for may be gone.
-func (p *Processor) stillAgain() {
-	if len(p.watch.again) > 0 {
-		p.wantEnds()
+func (w *watch) stillAgain() {
+	if len(w.again) > 0 {
+		w.reads.wantEnds()
 	}
 }
 
 // againOpen publishes what is still open of those for whom the inbox is read. Another
 // attempt of the same runnable may be open by now: it waits for an end of its own.
-func (p *Processor) againOpen() {
-	w := &p.watch
-	for len(w.again) > 0 && w.again[0].end >= 0 && p.inputs[events.FromInbox].Next >= w.again[0].end {
+func (w *watch) againOpen() {
+	for len(w.again) > 0 && w.again[0].end >= 0 && w.inputs[events.FromInbox].Next >= w.again[0].end {
 		a := w.again[0]
 		if w.again = w.again[1:]; len(w.again) == 0 {
 			w.again = nil
 		}
-		p.giveAgain(a)
+		w.giveAgain(a)
 	}
 }
 
 // giveAgain publishes what is still open of some attempts. Those for which there is no
 // room wait for an end that is seen at the next sweep: by then they may be reported.
-func (p *Processor) giveAgain(a *again) {
-	left := &again{notified: a.notified, round: p.reads.round + 1, end: -1}
+func (w *watch) giveAgain(a *again) {
+	left := &again{notified: a.notified, round: w.reads.round + 1, end: -1}
 	for _, k := range a.keys {
-		at := p.watch.open[k]
+		at := w.open[k]
 		if at == nil || at.again != a {
 			continue
 		}
 		at.again = nil
 		switch {
-		case p.fault != nil, at.row.Detached, at.row.Notified && !a.notified:
-		case p.roomAgain():
-			p.republish(k, at)
+		case w.fault != nil, at.row.Detached, at.row.Notified && !a.notified:
+		case w.parked.roomAgain():
+			w.republish(k, at)
 		default:
 			at.again = left
 			left.keys = append(left.keys, k)
 		}
 	}
 	if len(left.keys) > 0 {
-		p.watch.again = append(p.watch.again, left)
+		w.again = append(w.again, left)
 	}
 }
 
 // lookedUp lets be published again, with the same token, what is gone from its
 // queue's log or was passed by its workers (E3).
-func (p *Processor) lookedUp(q *QueueOffsets) {
-	asked := p.watch.asked[q.Queue]
-	delete(p.watch.asked, q.Queue)
+func (w *watch) lookedUp(q *QueueOffsets) {
+	asked := w.asked[q.Queue]
+	delete(w.asked, q.Queue)
 	if q.Err != nil {
-		if !p.watch.unknown[q.Queue] {
-			p.Logger.Warn("where a queue's workers are is not known; it is asked again", "queue", q.Queue, "error", q.Err)
+		if !w.unknown[q.Queue] {
+			w.Logger.Warn("where a queue's workers are is not known; it is asked again", "queue", q.Queue, "error", q.Err)
 		}
-		p.watch.unknown[q.Queue] = true
+		w.unknown[q.Queue] = true
 		return // asked again after the same while
 	}
-	delete(p.watch.unknown, q.Queue)
+	delete(w.unknown, q.Queue)
 	var missing []attemptKey
 	for _, k := range asked {
-		at := p.watch.open[k.attemptKey]
+		at := w.open[k.attemptKey]
 		if at == nil || at.row.Decided != k.decided || at.offset != k.offset || at.again != nil || at.row.Notified {
 			continue // the answer says nothing of what is there by now
 		}
@@ -106,7 +105,7 @@ func (p *Processor) lookedUp(q *QueueOffsets) {
 			missing = append(missing, k.attemptKey)
 		}
 	}
-	p.publishAgain(missing, false)
+	w.publishAgain(missing, false)
 }
 
 func gone(at *watched, partitions []QueuePartition) bool {
@@ -119,30 +118,30 @@ func gone(at *watched, partitions []QueuePartition) bool {
 
 // republish makes the task record of an open attempt again (E1). If that meets
 // a defect, an attempt that nobody has is lost.
-func (p *Processor) republish(k attemptKey, at *watched) {
-	o, defect := p.remake(k, at)
+func (w *watch) republish(k attemptKey, at *watched) {
+	o, defect := w.remake(k, at)
 	if defect != "" && !at.row.Notified {
-		p.giveUp(k, at.row.Decided, "its task record cannot be made again: "+defect)
+		w.giveUp(k, at.row.Decided, "its task record cannot be made again: "+defect)
 	}
-	if p.fault != nil || o == nil {
+	if w.fault != nil || o == nil {
 		return
 	}
 	at.offset = -1
-	p.Stats.Republished.Add(1)
-	p.afterNewest(o)
+	w.Stats.Republished.Add(1)
+	w.ledger.afterNewest(o)
 }
 
 // remake is the task record of an open attempt; nil if the state has it closed,
 // whose record is on its way, or a defect was met.
-func (p *Processor) remake(k attemptKey, at *watched) (o *Outgoing, defect string) {
-	defect = p.contained(func() {
-		e, made := p.Machine.Task(p.tx, k.workflow, &at.row, k.runnable)
+func (w *watch) remake(k attemptKey, at *watched) (o *Outgoing, defect string) {
+	defect = w.contained(func() {
+		e, made := w.Machine.Task(w.tx, k.workflow, &at.row, k.runnable)
 		if !made {
 			return
 		}
 		o = fromEffect(&e, at.row.Decided, 0)
 		o.Key, o.Runnable = k.workflow, k.runnable
 	})
-	p.tx.Reset()
+	w.tx.Reset()
 	return o, defect
 }

@@ -78,7 +78,7 @@ func (n *notes) take() []rows.Write {
 
 // isBeyond reports whether an effect is to stay in the outbox alone. What comes back out of
 // its turn is older and belongs to what is in memory: it was on its way, which is bounded.
-func (p *Processor) isBeyond(l *waitlist, o *Outgoing, left *remains) bool {
+func (pk *parked) isBeyond(l *waitlist, o *Outgoing, left *remains) bool {
 	switch {
 	case left.kind == machine.TaskEffect:
 		return false
@@ -88,15 +88,15 @@ func (p *Processor) isBeyond(l *waitlist, o *Outgoing, left *remains) bool {
 		return false
 	}
 	last := len(l.list) - 1
-	return l.live() >= p.Settings.ParkedRecords && (last < 0 || l.list[last].before(left))
+	return l.live() >= pk.Settings.ParkedRecords && (last < 0 || l.list[last].before(left))
 }
 
 // leaveBeyond leaves an effect in the outbox.
-func (p *Processor) leaveBeyond(l *waitlist, left *remains) {
+func (pk *parked) leaveBeyond(l *waitlist, left *remains) {
 	b, k := &l.beyond, left.row()
-	if left.kind != machine.StatusEffect || p.newestBeyond(left) {
+	if left.kind != machine.StatusEffect || pk.newestBeyond(left) {
 		b.n++
-		p.Stats.Parked.Add(1)
+		pk.Stats.Parked.Add(1)
 	}
 	if !b.on {
 		b.on, b.from, b.to = true, k, k
@@ -108,32 +108,32 @@ func (p *Processor) leaveBeyond(l *waitlist, left *remains) {
 
 // newestBeyond makes a summary the newest of its workflow beyond memory, and reports
 // whether it is the first. The older one of the two is out.
-func (p *Processor) newestBeyond(left *remains) bool {
+func (pk *parked) newestBeyond(left *remains) bool {
 	k := left.row()
-	old := p.beyondOf(left.workflow)
+	old := pk.beyondOf(left.workflow)
 	if old != nil {
 		switch c := rows.Compare(k, old.row()); {
 		case c == 0:
 			return false
 		case c < 0:
-			p.acked = append(p.acked, k)
+			pk.acked = append(pk.acked, k)
 			return false
 		}
-		p.acked = append(p.acked, old.row())
+		pk.acked = append(pk.acked, old.row())
 	}
-	p.noteBeyond(left.workflow, &beyondRow{left.decided.Epoch, left.decided.Seq, left.number})
+	pk.noteBeyond(left.workflow, &beyondRow{left.decided.Epoch, left.decided.Seq, left.number})
 	return old == nil
 }
 
 // beyondOf is the newest summary of a workflow beyond memory; nil: there is none.
-func (p *Processor) beyondOf(workflow string) *beyondRow {
-	if i, noted := p.parked.notes.at[workflow]; noted {
-		row, _ := p.parked.notes.writes[i].Row.(*beyondRow)
+func (pk *parked) beyondOf(workflow string) *beyondRow {
+	if i, noted := pk.notes.at[workflow]; noted {
+		row, _ := pk.notes.writes[i].Row.(*beyondRow)
 		return row
 	}
 	row := &beyondRow{}
-	known, err := p.Stored.Get(beyondKey(workflow), row)
-	p.Fail(err)
+	known, err := pk.Stored.Get(beyondKey(workflow), row)
+	pk.Fail(err)
 	if !known {
 		return nil
 	}
@@ -141,36 +141,36 @@ func (p *Processor) beyondOf(workflow string) *beyondRow {
 }
 
 // noteBeyond changes a row of beyondKey with the next batch, or now if they are many.
-func (p *Processor) noteBeyond(workflow string, row *beyondRow) {
-	p.parked.notes.put(workflow, row)
-	if len(p.parked.notes.writes) >= notesKept {
-		p.Fail(p.State.Commit(p.storedN, p.stored, p.parked.notes.take()))
+func (pk *parked) noteBeyond(workflow string, row *beyondRow) {
+	pk.notes.put(workflow, row)
+	if len(pk.notes.writes) >= notesKept {
+		pk.Fail(pk.State.Commit(pk.storedN, pk.stored, pk.notes.take()))
 	}
 }
 
 // forgetBeyond takes a summary for one that is not beyond memory any more, and reports
 // whether it was.
-func (p *Processor) forgetBeyond(left *remains) bool {
-	old := p.beyondOf(left.workflow)
+func (pk *parked) forgetBeyond(left *remains) bool {
+	old := pk.beyondOf(left.workflow)
 	if old == nil || old.row() != left.row() {
 		return false
 	}
-	p.noteBeyond(left.workflow, nil)
+	pk.noteBeyond(left.workflow, nil)
 	return true
 }
 
-func (p *Processor) lessBeyond(l *waitlist, n int) {
+func (pk *parked) lessBeyond(l *waitlist, n int) {
 	n = min(n, l.beyond.n)
 	l.beyond.n -= n
-	p.Stats.Parked.Add(-int64(n))
+	pk.Stats.Parked.Add(-int64(n))
 }
 
 // forgetNotes drops what an earlier tenure has left under beyondKey: what is in
 // the outbox is met again, and noted again where there is no room for it.
-func (p *Processor) forgetNotes() error {
+func (pk *parked) forgetNotes() error {
 	for from := beyondKey(""); ; {
 		var old []rows.Write
-		err := p.Stored.Scan(from, func(k rows.Key, _ []byte) bool {
+		err := pk.Stored.Scan(from, func(k rows.Key, _ []byte) bool {
 			if rows.Compare(k, firstEffect) < 0 {
 				old = append(old, rows.Write{Key: k})
 			}
@@ -179,7 +179,7 @@ func (p *Processor) forgetNotes() error {
 		if err != nil || len(old) == 0 {
 			return err
 		}
-		if err := p.State.Commit(p.storedN, p.stored, old); err != nil {
+		if err := pk.State.Commit(pk.storedN, pk.stored, old); err != nil {
 			return err
 		}
 		from = old[len(old)-1].Key
@@ -187,38 +187,38 @@ func (p *Processor) forgetNotes() error {
 }
 
 // fetch reads the next effects of a waitlist from the outbox, which is as it should be first.
-func (p *Processor) fetch(l *waitlist) {
-	if p.Write(); p.fault != nil {
+func (pk *parked) fetch(l *waitlist) {
+	if pk.Write(); pk.fault != nil {
 		return
 	}
-	found, err := p.scanBeyond(l)
+	found, err := pk.scanBeyond(l)
 	if err != nil {
-		p.Fail(err)
+		pk.Fail(err)
 		return
 	}
-	p.lessBeyond(l, len(found))
+	pk.lessBeyond(l, len(found))
 	for i := range found {
 		left := &found[i]
 		if left.kind == machine.StatusEffect {
-			p.forgetBeyond(left)
-			if !p.supersedes(l, left) {
+			pk.forgetBeyond(left)
+			if !pk.supersedes(l, left) {
 				continue
 			}
 			l.newest[left.workflow] = *left
 		}
 		l.list = ordered(l.list, *left)
-		p.Stats.Parked.Add(1)
+		pk.Stats.Parked.Add(1)
 	}
 }
 
 // scanBeyond finds the next effects of a waitlist in the outbox, and moves its begin behind
 // them. It ends what is beyond if there are no more. Records that the store does not
 // have yet have their effects behind all others.
-func (p *Processor) scanBeyond(l *waitlist) (found []remains, err error) {
+func (pk *parked) scanBeyond(l *waitlist) (found []remains, err error) {
 	b := &l.beyond
-	seen, most, more := 0, min(readAtOnce, p.Settings.ParkedRecords), false
+	seen, most, more := 0, min(readAtOnce, pk.Settings.ParkedRecords), false
 	var bad error
-	err = p.Stored.Scan(b.from, func(k rows.Key, value []byte) bool {
+	err = pk.Stored.Scan(b.from, func(k rows.Key, value []byte) bool {
 		if over := rows.Compare(k, b.to) > 0; over || seen == scanAtOnce || len(found) == most {
 			b.from, more = k, !over
 			return false
@@ -228,7 +228,7 @@ func (p *Processor) scanBeyond(l *waitlist) (found []remains, err error) {
 		if bad = wire.Unmarshal(value, row); bad != nil {
 			return false
 		}
-		if o := outgoing(k, row); row.Original == nil && p.belongs(l, o) {
+		if o := outgoing(k, row); row.Original == nil && pk.belongs(l, o) {
 			found = append(found, remainsOf(o))
 		}
 		return true
@@ -239,12 +239,12 @@ func (p *Processor) scanBeyond(l *waitlist) (found []remains, err error) {
 	case bad != nil:
 		return nil, bad
 	case more:
-	case p.stored.Position.Before(events.Position{Epoch: b.to.A, Seq: b.to.B}):
-		if k := (rows.Key{Table: rows.Outbox, A: p.stored.Position.Epoch, B: p.stored.Position.Seq + 1}); rows.Compare(b.from, k) < 0 {
+	case pk.stored.Position.Before(events.Position{Epoch: b.to.A, Seq: b.to.B}):
+		if k := (rows.Key{Table: rows.Outbox, A: pk.stored.Position.Epoch, B: pk.stored.Position.Seq + 1}); rows.Compare(b.from, k) < 0 {
 			b.from = k
 		}
 	default:
-		p.lessBeyond(l, b.n-len(found))
+		pk.lessBeyond(l, b.n-len(found))
 		b.on = false
 	}
 	return found, nil
@@ -252,7 +252,7 @@ func (p *Processor) scanBeyond(l *waitlist) (found []remains, err error) {
 
 // belongs reports whether an effect in the outbox is of a waitlist. If its topic has got another
 // number of partitions since, it may be: sent twice is better than not at all.
-func (p *Processor) belongs(l *waitlist, o *Outgoing) bool {
-	at := p.Log.Destination(o)
+func (pk *parked) belongs(l *waitlist, o *Outgoing) bool {
+	at := pk.Log.Destination(o)
 	return at == l.at || at.Topic == l.at.Topic && at.Of != l.at.Of
 }

@@ -26,6 +26,7 @@ func (m *model) takenOver() {
 	m.p.n, m.p.landedN, m.p.storedN = old.n, old.n, old.n
 	m.p.lease = runtime.Lease{Owner: "me", LeaseID: "l", LeasedUntil: m.now.Add(time.Hour).UnixMilli(), Epoch: m.p.epoch}
 	m.p.watch = old.watch
+	m.p.watch.Processor = m.p
 	m.produced = nil
 	if err := m.p.rereleaseKept(); err != nil {
 		m.t.Fatal(err)
@@ -168,7 +169,7 @@ func TestTasksThatWaitAreAsManyAsOpenAttempts(t *testing.T) {
 		m.mustStep()
 		m.ack()
 		k := m.p.watch.keys()[0]
-		m.p.giveUp(k, m.p.watch.open[k].row.Decided, "it is over")
+		m.p.watch.giveUp(k, m.p.watch.open[k].row.Decided, "it is over")
 		m.mustStep()
 		m.ack()
 		m.shutOut(machine.TaskEffect)

@@ -52,7 +52,7 @@ func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Comm
 	}
 	switch v {
 	case repeated:
-		p.repeat(cmd, entry)
+		p.ledger.repeat(cmd, entry)
 		return
 	case conflict:
 		p.Stats.Conflicts.Add(1)
@@ -81,7 +81,7 @@ func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *l
 		if p.names.fresh(cmd.Workflow) {
 			p.State.Fresh(cmd.Workflow)
 		}
-		v, entry = p.lookUp(cmd, p.firstStamp(cmd, stamp))
+		v, entry = p.ledger.lookUp(cmd, p.firstStamp(cmd, stamp))
 	})
 	if defect != "" {
 		p.Fail(fmt.Errorf("looking up a command: %s", defect))
@@ -144,7 +144,7 @@ func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
 		p.takeMessage(r, ref, m)
 		return
 	case *events.TaskHeartbeat:
-		if p.heard(workflow, m.Token); len(m.Details) == 0 {
+		if p.watch.heard(workflow, m.Token); len(m.Details) == 0 {
 			p.Stats.Dropped.Add(1)
 			return
 		}

@@ -12,16 +12,16 @@ import (
 // out is what the machine has made of the record, if it is one of the machine's. The
 // effects are appended to outs, which is empty.
 func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.Outcome) []*Outgoing {
-	outs = p.fromEffects(outs, out.Effects, rec)
+	outs = p.outside.fromEffects(outs, out.Effects, rec)
 	reply, answers := answer(rec, out)
 	if answers {
 		outs = p.addReply(outs, rec, reply)
 	}
 	if rec.ID != "" {
-		p.remember(rec, reply, answers)
+		p.ledger.remember(rec, reply, answers)
 	}
-	p.age(rec)
-	p.forget(rec)
+	p.ledger.age(rec)
+	p.ledger.forget(rec)
 	for _, e := range rec.Events {
 		p.fold(e, rec)
 	}

@@ -198,7 +198,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	p.inflight.push(f)
 	p.done.appended++
 	p.Log.Append(k, rec.Position.Seq)
-	p.releaseEarly(f)
+	p.outside.releaseEarly(f)
 }
 
 // recordLimit is the largest value of a journal record.

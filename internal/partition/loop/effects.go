@@ -13,20 +13,21 @@ import (
 // what waits for a record that is not its own. All count in the bound of the loop. The broker, or its absence, answers
 // for each in bounded time; what it does not take is parked (parked.go).
 type outside struct {
+	*Processor
 	records int
 	bytes   int
 	held    []*Outgoing // until the lease has its margin again (E5)
 }
 
 // fromEffects appends the machine's effects of a record, numbered in their order.
-func (p *Processor) fromEffects(outs []*Outgoing, made []machine.Effect, rec *events.Record) []*Outgoing {
+func (fx *outside) fromEffects(outs []*Outgoing, made []machine.Effect, rec *events.Record) []*Outgoing {
 	for i := range made {
 		o := fromEffect(&made[i], rec.Position, uint64(i))
 		switch o.Kind {
 		case machine.MessageEffect:
-			o.Value = p.message(o, rec)
+			o.Value = fx.message(o, rec)
 		case machine.EmitEffect:
-			o.Topic, o.Headers = made[i].Topic, p.emission(o, rec, made[i].Type).Headers()
+			o.Topic, o.Headers = made[i].Topic, fx.emission(o, rec, made[i].Type).Headers()
 		default: // it says all about itself
 		}
 		outs = append(outs, o)
@@ -44,145 +45,145 @@ func fromEffect(e *machine.Effect, at events.Position, number uint64) *Outgoing 
 }
 
 // release sends an effect, behind what waits for the same destination.
-func (p *Processor) release(o *Outgoing) {
+func (fx *outside) release(o *Outgoing) {
 	if o.sent {
 		if o.out { // before its journal record: only now there is an attempt to watch
-			p.placed(o)
+			fx.placed(o)
 		}
 		return
 	}
 	o.sent = true
-	if p.queued(o) {
-		p.outside.without(o)
+	if fx.parked.queued(o) {
+		fx.without(o)
 	} else {
-		p.letGo(o)
+		fx.letGo(o)
 	}
 }
 
 // with counts an effect, once.
-func (out *outside) with(o *Outgoing) {
+func (fx *outside) with(o *Outgoing) {
 	if !o.counted {
 		o.counted = true
-		out.records++
-		out.bytes += o.size()
+		fx.records++
+		fx.bytes += o.size()
 	}
 }
 
 // without ends that.
-func (out *outside) without(o *Outgoing) {
+func (fx *outside) without(o *Outgoing) {
 	if o.counted {
 		o.counted = false
-		out.records--
-		out.bytes -= o.size()
+		fx.records--
+		fx.bytes -= o.size()
 	}
 }
 
 // letGo sends an effect, or keeps it until the lease allows it (E5).
-func (p *Processor) letGo(o *Outgoing) {
-	p.outside.with(o)
-	if p.Flaws.LateEffects.On() && o.from != nil || !p.hold(o) {
-		p.done.released++
-		p.Log.Produce(o)
+func (fx *outside) letGo(o *Outgoing) {
+	fx.with(o)
+	if fx.Flaws.LateEffects.On() && o.from != nil || !fx.hold(o) {
+		fx.done.released++
+		fx.Log.Produce(o)
 	}
 }
 
 // ReleaseAgain sends an effect that was released and could not be sent then
 // (E5).
 func (p *Processor) ReleaseAgain(o *Outgoing) {
-	if p.Flaws.LateEffects.On() || !p.hold(o) {
+	if p.Flaws.LateEffects.On() || !p.outside.hold(o) {
 		p.Log.Produce(o)
 	}
 }
 
 // hold keeps an effect while the lease has not its margin, and reports whether it
 // did (E5).
-func (p *Processor) hold(o *Outgoing) bool {
-	if p.Leased() {
+func (fx *outside) hold(o *Outgoing) bool {
+	if fx.Leased() {
 		return false
 	}
-	p.outside.held = append(p.outside.held, o)
+	fx.held = append(fx.held, o)
 	return true
 }
 
 // releaseEarly lets the tasks of mode async out with the append of their record.
-func (p *Processor) releaseEarly(f *flight) {
+func (fx *outside) releaseEarly(f *flight) {
 	for _, o := range f.outs {
-		if o.early || p.Flaws.EarlyEffects.On() {
-			p.release(o)
+		if o.early || fx.Flaws.EarlyEffects.On() {
+			fx.release(o)
 		}
 	}
 }
 
 // unhold releases what waited for the lease.
-func (p *Processor) unhold() {
-	held := p.outside.held
-	p.outside.held = nil
+func (fx *outside) unhold() {
+	held := fx.held
+	fx.held = nil
 	for _, o := range held {
-		p.done.released++
-		p.Log.Produce(o)
+		fx.done.released++
+		fx.Log.Produce(o)
 	}
 }
 
 // produced takes the outcome of an effect.
-func (p *Processor) produced(r *Produced) {
+func (fx *outside) produced(r *Produced) {
 	o := r.Out
 	if o.parked {
-		p.overtaken(o)
+		fx.parked.overtaken(o)
 		return
 	}
-	p.outside.without(o)
+	fx.without(o)
 	shut := r.Unavailable != Destination{}
 	switch {
 	case shut:
-		p.park(o, r.Unavailable, r.Err)
+		fx.parked.park(o, r.Unavailable, r.Err)
 	case r.Err != nil:
-		p.refusedForGood(o, r.Err)
+		fx.refusedForGood(o, r.Err)
 	default:
-		p.isOut(o, r)
+		fx.isOut(o, r)
 	}
 	if o.from != nil {
-		p.answered(o.from, shut)
+		fx.parked.answered(o.from, shut)
 	}
 }
 
 // placed tells where the task record of an attempt is, if it is one.
-func (p *Processor) placed(o *Outgoing) {
+func (fx *outside) placed(o *Outgoing) {
 	if o.Kind == machine.TaskEffect {
-		p.watch.out(o, p.clock.now)
+		fx.watch.out(o, fx.clock.now)
 	}
 }
 
 // isOut takes the acknowledgement of an effect.
-func (p *Processor) isOut(o *Outgoing, r *Produced) {
+func (fx *outside) isOut(o *Outgoing, r *Produced) {
 	o.out = true
 	if o.written {
-		p.acked = append(p.acked, o.Row())
+		fx.acked = append(fx.acked, o.Row())
 	}
 	o.partition, o.offset = r.Partition, r.Offset
-	p.placed(o)
+	fx.placed(o)
 }
 
 // refusedForGood makes an input of an effect that will never be out (J4): for a
 // task the attempt is lost, so that its policy decides; for anything else
 // EffectFailed ends it.
-func (p *Processor) refusedForGood(o *Outgoing, err error) {
-	p.Stats.Failed.Add(1)
-	p.Logger.Warn("an effect was refused for good", "partition", p.Partition, "workflow", o.Key, "kind", KindName(o.Kind), "error", err)
+func (fx *outside) refusedForGood(o *Outgoing, err error) {
+	fx.Stats.Failed.Add(1)
+	fx.Logger.Warn("an effect was refused for good", "partition", fx.Partition, "workflow", o.Key, "kind", KindName(o.Kind), "error", err)
 	reason := Shortened(err.Error())
 	if o.Kind == machine.TaskEffect {
-		p.giveUp(attemptKey{o.Key, o.Runnable}, o.Decided, "its task record cannot be delivered: "+reason)
+		fx.watch.giveUp(attemptKey{o.Key, o.Runnable}, o.Decided, "its task record cannot be delivered: "+reason)
 		return
 	}
 	if !o.kept {
-		p.refuseAnswer(o, reason)
+		fx.refuseAnswer(o, reason)
 		return
 	}
-	p.urgent = append(p.urgent, func() bool { return p.effectFailed(o, reason) })
+	fx.urgent = append(fx.urgent, func() bool { return fx.effectFailed(o, reason) })
 }
 
 // effectFailed records that an effect is over. Until that is acknowledged the
 // outbox has the effect, as if it were on its way (E1).
-func (p *Processor) effectFailed(o *Outgoing, reason string) bool {
+func (fx *outside) effectFailed(o *Outgoing, reason string) bool {
 	d := &decision{own: &events.EffectFailed{
 		Kind: KindName(o.Kind), Epoch: o.Decided.Epoch, Seq: o.Decided.Seq, Number: o.Number, Reason: reason,
 	}}
@@ -191,16 +192,16 @@ func (p *Processor) effectFailed(o *Outgoing, reason string) bool {
 	}
 	d.after = func() {
 		o.out = true
-		p.refuseAnswer(o, reason)
+		fx.refuseAnswer(o, reason)
 	}
-	return p.decide(d)
+	return fx.decide(d)
 }
 
 // refuseAnswer tells the client of a query that its answer does not fit: the
 // next one would not either.
-func (p *Processor) refuseAnswer(o *Outgoing, reason string) {
+func (fx *outside) refuseAnswer(o *Outgoing, reason string) {
 	if small := refusedReply(o.Value, reason); o.Kind == machine.ReplyEffect && small != nil {
-		p.release(&Outgoing{Kind: machine.ReplyEffect, Key: o.Key, Value: small})
+		fx.release(&Outgoing{Kind: machine.ReplyEffect, Key: o.Key, Value: small})
 	}
 }
 

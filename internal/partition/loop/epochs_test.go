@@ -14,7 +14,7 @@ func TestNotesOfWhatWaitsAreBounded(t *testing.T) {
 		m := newModel(t, Settings{})
 		for i := range logs {
 			o := &Outgoing{Kind: machine.TaskEffect, Key: fmt.Sprint("w", i), Queue: fmt.Sprint("q", i)}
-			m.p.park(o, Destination{Topic: fmt.Sprintf("tasks.q%03d", i), Partition: -1}, nil)
+			m.p.parked.park(o, Destination{Topic: fmt.Sprintf("tasks.q%03d", i), Partition: -1}, nil)
 		}
 		notes := m.p.Waiting()
 		if logs <= mostNotes {

@@ -54,17 +54,17 @@ func expirySpanOf(at int64) uint64 { return uint64(at) >> expirySpan }
 // decided is a window behind the newest stamp, the oldest entry that it may repeat
 // is another window behind that. A message that was written a window before a record
 // comes late, and its entry is kept for another one.
-func (p *Processor) forget(rec *events.Record) {
+func (lg *ledger) forget(rec *events.Record) {
 	if rec.Position.Seq%expireEvery != 0 {
 		return
 	}
-	window := p.Settings.Window.Milliseconds()
-	p.forgetOf(rows.Expiry, p.horizon()-window, ledgerKey)
-	p.forgetOf(rows.ReceivedAge, rec.Time-2*window, receivedKey)
+	window := lg.Settings.Window.Milliseconds()
+	lg.forgetOf(rows.Expiry, lg.horizon()-window, ledgerKey)
+	lg.forgetOf(rows.ReceivedAge, rec.Time-2*window, receivedKey)
 }
 
 // forgetOf drops entries of a kind that are older than a time (Unix ms).
-func (p *Processor) forgetOf(ages rows.Table, oldest int64, key func(id, name string) rows.Key) {
+func (lg *ledger) forgetOf(ages rows.Table, oldest int64, key func(id, name string) rows.Key) {
 	if oldest <= 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (p *Processor) forgetOf(ages rows.Table, oldest int64, key func(id, name st
 	}
 	var old []aged
 	names := 0
-	rows.Scan(p.tx, rows.Key{Table: ages}, func(k rows.Key, page *expiryPage) bool {
+	rows.Scan(lg.tx, rows.Key{Table: ages}, func(k rows.Key, page *expiryPage) bool {
 		if k.A >= expirySpanOf(oldest) || names >= expireMost {
 			return false
 		}
@@ -83,18 +83,18 @@ func (p *Processor) forgetOf(ages rows.Table, oldest int64, key func(id, name st
 		return true
 	})
 	for _, o := range old {
-		p.forgetPage(o.key, o.page, key)
+		lg.forgetPage(o.key, o.page, key)
 	}
 }
 
 // forgetPage drops a page and the entries that it names, unless they were made
 // again since.
-func (p *Processor) forgetPage(k rows.Key, page *expiryPage, key func(id, name string) rows.Key) {
-	p.tx.Delete(k)
+func (lg *ledger) forgetPage(k rows.Key, page *expiryPage, key func(id, name string) rows.Key) {
+	lg.tx.Delete(k)
 	for _, n := range page.Entries {
 		at := key(n.Workflow, n.ID)
-		if e := rows.Get[ledgerRow](p.tx, at); e != nil && expirySpanOf(e.Time) == k.A {
-			p.tx.Delete(at)
+		if e := rows.Get[ledgerRow](lg.tx, at); e != nil && expirySpanOf(e.Time) == k.A {
+			lg.tx.Delete(at)
 		}
 	}
 }

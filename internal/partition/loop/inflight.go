@@ -98,7 +98,7 @@ func (p *Processor) acknowledged(b *Batch) {
 		p.appended(a)
 	}
 	for i := range b.Produced {
-		p.produced(&b.Produced[i])
+		p.outside.produced(&b.Produced[i])
 	}
 }
 
@@ -177,7 +177,7 @@ func (p *Processor) land(f *flight) {
 		p.watch.note(&f.tries[i], p.clock.now)
 	}
 	for _, o := range f.outs {
-		p.release(o)
+		p.outside.release(o)
 	}
 	if f.due {
 		p.due[f.rec.Workflow] = struct{}{}

@@ -68,7 +68,7 @@ func (p *Processor) takeInputs(s events.Source) bool {
 		l.queue = nil
 	}
 	p.Log.Took(s, n, bytes)
-	p.readOn()
+	p.reads.readOn()
 	return true
 }
 

@@ -34,7 +34,7 @@ func (p *Processor) Renew(r Renewed) {
 	}
 	p.lease = next
 	if p.Leased() { // its commit may have taken long
-		p.unhold()
+		p.outside.unhold()
 	}
 }
 

@@ -16,10 +16,13 @@ func receivedKey(entity, id string) rows.Key {
 	return rows.Key{Table: rows.Received, Workflow: entity, Sub: id}
 }
 
+// ledger knows which inputs were decided, and what they were answered.
+type ledger struct{ *Processor }
+
 // remember writes the ledger entry of a record's input. It ages by its stamp, as
 // the command does that is read again, or by its record, whichever is later. Messages
 // have entries of their own: they age by the time of records alone.
-func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
+func (lg *ledger) remember(rec *events.Record, r events.Reply, answers bool) {
 	entry := &ledgerRow{Digest: rec.Digest, Time: max(rec.Time, rec.Input.Stamp)}
 	if answers {
 		entry.Answer = answerOf(r)
@@ -28,23 +31,23 @@ func (p *Processor) remember(rec *events.Record, r events.Reply, answers bool) {
 	if rec.Input.Source == events.FromInbox {
 		key, ages = receivedKey(rec.Workflow, rec.ID), rows.ReceivedAge
 	}
-	p.tx.Put(key, entry)
-	rows.Change[expiryPage](p.tx, expiryKey(ages, entry.Time, rec.Position)).add(rec.Workflow, rec.ID)
+	lg.tx.Put(key, entry)
+	rows.Change[expiryPage](lg.tx, expiryKey(ages, entry.Time, rec.Position)).add(rec.Workflow, rec.ID)
 }
 
 // horizon is the stamp (Unix ms) before which commands are too old to be decided.
-func (p *Processor) horizon() int64 {
-	return p.inputs[events.FromCommands].stamp - p.Settings.Window.Milliseconds()
+func (lg *ledger) horizon() int64 {
+	return lg.inputs[events.FromCommands].stamp - lg.Settings.Window.Milliseconds()
 }
 
 // forgotten reports whether a command of this stamp is too old to be decided: the
 // ledger may have forgotten it.
-func (p *Processor) forgotten(stamp int64) bool { return stamp < p.horizon() && !p.Flaws.NoWindow.On() }
+func (lg *ledger) forgotten(stamp int64) bool { return stamp < lg.horizon() && !lg.Flaws.NoWindow.On() }
 
 // age takes the stamp of the command that a record is about. Those of commands
 // that leave no record do not count: a replay does not know them.
-func (p *Processor) age(rec *events.Record) {
-	l := &p.inputs[events.FromCommands]
+func (lg *ledger) age(rec *events.Record) {
+	l := &lg.inputs[events.FromCommands]
 	l.stamp = max(l.stamp, rec.Input.Stamp) // 0 for everything else
 }
 
@@ -61,13 +64,13 @@ const (
 // lookUp is what the ledger says about a command with a stamp: what it said when
 // the command was read first. So an entry counts for a window behind it, however
 // long it is kept.
-func (p *Processor) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRow) {
-	entry := rows.Get[ledgerRow](p.tx, ledgerKey(cmd.Workflow, cmd.DedupeID()))
-	if entry != nil && entry.Time < stamp-p.Settings.Window.Milliseconds() {
+func (lg *ledger) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRow) {
+	entry := rows.Get[ledgerRow](lg.tx, ledgerKey(cmd.Workflow, cmd.DedupeID()))
+	if entry != nil && entry.Time < stamp-lg.Settings.Window.Milliseconds() {
 		entry = nil
 	}
 	switch {
-	case entry == nil && p.forgotten(stamp):
+	case entry == nil && lg.forgotten(stamp):
 		return tooOld, nil
 	case entry == nil:
 		return unseen, nil
@@ -79,18 +82,18 @@ func (p *Processor) lookUp(cmd *events.Command, stamp int64) (verdict, *ledgerRo
 
 // repeat answers a repeated command with the first answer. It needs no record;
 // the answer leaves after everything that was appended before it.
-func (p *Processor) repeat(cmd *events.Command, entry *ledgerRow) {
-	p.Stats.Duplicates.Add(1)
+func (lg *ledger) repeat(cmd *events.Command, entry *ledgerRow) {
+	lg.Stats.Duplicates.Add(1)
 	if cmd.ReplyTo.Address == "" {
 		return
 	}
 	r, err := entry.reply(cmd.Workflow)
 	if err != nil {
-		p.Fail(rows.Fault{Err: err})
+		lg.Fail(rows.Fault{Err: err})
 		return
 	}
 	r.ID, r.Command = cmd.ReplyTo.ID, cmd.Name
-	p.afterNewest(&Outgoing{Kind: machine.ReplyEffect, Key: cmd.ReplyTo.Address, Value: encodeReply(r)})
+	lg.afterNewest(&Outgoing{Kind: machine.ReplyEffect, Key: cmd.ReplyTo.Address, Value: encodeReply(r)})
 }
 
 // answerOf is the form of an answer that the ledger keeps.
@@ -123,11 +126,11 @@ func (l *ledgerRow) reply(workflow string) (events.Reply, error) {
 }
 
 // afterNewest releases what has no record of its own behind the newest one.
-func (p *Processor) afterNewest(o *Outgoing) {
-	if f := p.inflight.newest(); f != nil {
-		p.outside.with(o)
+func (lg *ledger) afterNewest(o *Outgoing) {
+	if f := lg.inflight.newest(); f != nil {
+		lg.outside.with(o)
 		f.outs = append(f.outs, o)
 		return
 	}
-	p.release(o)
+	lg.outside.release(o)
 }

@@ -12,6 +12,7 @@ import (
 // watch is every open attempt that somebody has or should get, so that nothing
 // hangs (E3). It is made again from the Attempt rows at recovery.
 type watch struct {
+	*Processor
 	open  map[attemptKey]*watched
 	next  int64               // Unix ms of the next sweep
 	asked map[string][]lookUp // queues whose offsets are asked for, and for whom
@@ -135,47 +136,47 @@ func (w *watch) out(o *Outgoing, now int64) {
 
 // heard takes a heartbeat: an attempt of that token still runs. It advances
 // nothing but liveness and needs no record (J3).
-func (p *Processor) heard(workflow string, token []byte) {
+func (w *watch) heard(workflow string, token []byte) {
 	t, err := events.PeekToken(token)
 	if err != nil || t.Workflow != workflow {
 		return
 	}
-	at := p.watch.open[attemptKey{workflow, t.Runnable}]
+	at := w.open[attemptKey{workflow, t.Runnable}]
 	if at != nil && at.row.Attempt == t.Attempt && at.row.Decided == t.Decided {
-		at.heard = p.clock.now
+		at.heard = w.clock.now
 	}
 }
 
 // sweep looks, about once a second, for attempts whose worker is silent or whose
 // record may be gone. It decides in the order of their keys.
-func (p *Processor) sweep() bool {
-	if p.clock.now < p.watch.next {
+func (w *watch) sweep() bool {
+	if w.clock.now < w.next {
 		return false
 	}
-	p.watch.next = p.clock.now + p.Settings.Sweep.Milliseconds()
-	p.RetryParked()
-	p.stillAgain()
-	silent, pending := p.overdue()
+	w.next = w.clock.now + w.Settings.Sweep.Milliseconds()
+	w.RetryParked()
+	w.stillAgain()
+	silent, pending := w.overdue()
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
 	for _, k := range pending {
-		p.lookAfter(k)
+		w.lookAfter(k)
 	}
 	did := false
 	for _, k := range silent {
-		did = p.silent(k) || did
+		did = w.silent(k) || did
 	}
 	return did
 }
 
-func (p *Processor) overdue() (silent, pending []attemptKey) {
-	silence, wait := p.Settings.Silence.Milliseconds(), p.Settings.Pending.Milliseconds()
-	for k, at := range p.watch.open { // order: sweep sorts both
+func (w *watch) overdue() (silent, pending []attemptKey) {
+	silence, wait := w.Settings.Silence.Milliseconds(), w.Settings.Pending.Milliseconds()
+	for k, at := range w.open { // order: sweep sorts both
 		switch {
 		case at.row.Detached:
-		case at.row.Notified && p.clock.now-at.heard >= silence:
+		case at.row.Notified && w.clock.now-at.heard >= silence:
 			silent = append(silent, k)
-		case at.row.Notified || at.again != nil || p.clock.now-at.looked < wait:
+		case at.row.Notified || at.again != nil || w.clock.now-at.looked < wait:
 		case at.stuck != "" || at.offset >= 0:
 			pending = append(pending, k)
 		}
@@ -185,32 +186,32 @@ func (p *Processor) overdue() (silent, pending []attemptKey) {
 
 // silent gives up a notified attempt, but not before the inbox is read to an
 // end seen after its silence was complete (J5).
-func (p *Processor) silent(k attemptKey) bool {
-	at := p.watch.open[k]
+func (w *watch) silent(k attemptKey) bool {
+	at := w.open[k]
 	if at == nil {
 		return false
 	}
-	if p.inputs[events.FromInbox].readTo < at.heard+p.Settings.Silence.Milliseconds() && !p.Flaws.HastyTimers.On() {
-		p.wantEnds()
+	if w.inputs[events.FromInbox].readTo < at.heard+w.Settings.Silence.Milliseconds() && !w.Flaws.HastyTimers.On() {
+		w.reads.wantEnds()
 		return false
 	}
-	return p.lost(k, at.row.Attempt, "its worker fell silent")
+	return w.lost(k, at.row.Attempt, "its worker fell silent")
 }
 
 // lookAfter asks whether a pending attempt's record is still to be taken, if it
 // can be out at all.
-func (p *Processor) lookAfter(k attemptKey) {
-	at := p.watch.open[k]
-	at.looked = p.clock.now
+func (w *watch) lookAfter(k attemptKey) {
+	at := w.open[k]
+	at.looked = w.clock.now
 	if at.stuck != "" {
-		p.giveUp(k, at.row.Decided, at.stuck)
+		w.giveUp(k, at.row.Decided, at.stuck)
 		return
 	}
 	queue := at.row.Queue
-	if len(p.watch.asked[queue]) == 0 {
-		p.Log.AskQueue(queue)
+	if len(w.asked[queue]) == 0 {
+		w.Log.AskQueue(queue)
 	}
-	p.watch.asked[queue] = append(p.watch.asked[queue], lookUp{k, at.row.Decided, at.offset})
+	w.asked[queue] = append(w.asked[queue], lookUp{k, at.row.Decided, at.offset})
 }
 
 // keys are the open attempts in order.

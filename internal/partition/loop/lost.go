@@ -12,15 +12,15 @@ import (
 const lossPause = 10 * time.Minute
 
 // lost decides that an attempt's worker vanished.
-func (p *Processor) lost(k attemptKey, attempt uint32, reason string) bool {
-	at := p.watch.open[k]
+func (w *watch) lost(k attemptKey, attempt uint32, reason string) bool {
+	at := w.open[k]
 	if at == nil || at.row.Attempt != attempt {
 		return false
 	}
-	at.heard = p.clock.now + lossPause.Milliseconds()
+	at.heard = w.clock.now + lossPause.Milliseconds()
 	at.looked = at.heard
-	p.Stats.Lost.Add(1)
-	return p.decide(&decision{in: machine.Input{
+	w.Stats.Lost.Add(1)
+	return w.decide(&decision{in: machine.Input{
 		Workflow: k.workflow, Source: events.FromEngine,
 		Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Reason: reason},
 	}})
@@ -28,13 +28,13 @@ func (p *Processor) lost(k attemptKey, attempt uint32, reason string) bool {
 
 // giveUp lets an attempt be lost whose task record can never be out, in its turn
 // and, if that meets a defect, again.
-func (p *Processor) giveUp(k attemptKey, decided events.Position, reason string) {
-	p.urgent = append(p.urgent, func() bool {
-		at := p.watch.open[k]
+func (w *watch) giveUp(k attemptKey, decided events.Position, reason string) {
+	w.urgent = append(w.urgent, func() bool {
+		at := w.open[k]
 		if at == nil || at.row.Decided != decided {
 			return false
 		}
 		at.stuck = reason
-		return p.lost(k, at.row.Attempt, reason)
+		return w.lost(k, at.row.Attempt, reason)
 	})
 }

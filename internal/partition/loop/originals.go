@@ -119,5 +119,5 @@ func (p *Processor) InputGone(o *Outgoing) {
 	const reason = "its input is gone"
 	p.Logger.Warn("an effect cannot be made again: its input is gone", "position", o.Decided.String(), "kind", KindName(o.Kind), "log", o.Original.Source.String(), "offset", o.Original.Offset)
 	p.Stats.Failed.Add(1)
-	p.urgent = append(p.urgent, func() bool { return p.effectFailed(o, reason) })
+	p.urgent = append(p.urgent, func() bool { return p.outside.effectFailed(o, reason) })
 }

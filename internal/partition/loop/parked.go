@@ -33,6 +33,7 @@ func compareDestinations(a, b Destination) int {
 // stop the loop: they leave its bound, and memory but for their remains. The
 // outbox and the open attempts have them (E1).
 type parked struct {
+	*Processor
 	lists map[Destination]*waitlist
 	notes notes
 }
@@ -87,49 +88,49 @@ func ordered(list []remains, r remains) []remains {
 }
 
 // queued puts an effect behind those that wait for its destination, if any do.
-func (p *Processor) queued(o *Outgoing) bool {
-	if len(p.parked.lists) == 0 {
+func (pk *parked) queued(o *Outgoing) bool {
+	if len(pk.lists) == 0 {
 		return false
 	}
-	l := p.parked.lists[p.Log.Destination(o)]
+	l := pk.lists[pk.Log.Destination(o)]
 	if l == nil {
 		return false
 	}
-	p.wait(l, o)
+	pk.wait(l, o)
 	return true
 }
 
 // park keeps the remains of an effect until its destination takes it.
-func (p *Processor) park(o *Outgoing, at Destination, why error) {
-	l := p.parked.lists[at]
+func (pk *parked) park(o *Outgoing, at Destination, why error) {
+	l := pk.lists[at]
 	if l == nil {
 		l = &waitlist{at: at}
-		if p.parked.lists == nil {
-			p.parked.lists = map[Destination]*waitlist{}
+		if pk.lists == nil {
+			pk.lists = map[Destination]*waitlist{}
 		}
-		p.parked.lists[at] = l
+		pk.lists[at] = l
 	}
 	if why != nil && !l.told {
 		l.told = true
-		p.Logger.Warn("effects wait until their log takes them", "log", at.String(), "error", why)
+		pk.Logger.Warn("effects wait until their log takes them", "log", at.String(), "error", why)
 	}
-	p.wait(l, o)
+	pk.wait(l, o)
 }
 
 // wait adds an effect to a waitlist. What neither the outbox nor an attempt has is
 // dropped but for one, as a crash would do: its client asks again.
-func (p *Processor) wait(l *waitlist, o *Outgoing) {
+func (pk *parked) wait(l *waitlist, o *Outgoing) {
 	if !o.kept && o.Kind != machine.TaskEffect {
 		l.probe = o
 		return
 	}
 	o.parked = true
 	left := remainsOf(o)
-	if o.Kind == machine.StatusEffect && !p.supersedes(l, &left) {
+	if o.Kind == machine.StatusEffect && !pk.supersedes(l, &left) {
 		return
 	}
-	if p.isBeyond(l, o, &left) {
-		p.leaveBeyond(l, &left)
+	if pk.isBeyond(l, o, &left) {
+		pk.leaveBeyond(l, &left)
 		return
 	}
 	switch {
@@ -143,8 +144,8 @@ func (p *Processor) wait(l *waitlist, o *Outgoing) {
 	if o.Kind == machine.StatusEffect {
 		l.newest[left.workflow] = left
 	}
-	p.Stats.Parked.Add(1)
-	p.thin(l)
+	pk.Stats.Parked.Add(1)
+	pk.thin(l)
 }
 
 // live is how many effects of a waitlist are in memory.
@@ -157,36 +158,36 @@ func (l *waitlist) live() int {
 
 // supersedes reports whether no newer summary of its workflow is in the memory of a waitlist.
 // One whose place another one takes is out: the newer record is behind its own.
-func (p *Processor) supersedes(l *waitlist, left *remains) bool {
+func (pk *parked) supersedes(l *waitlist, left *remains) bool {
 	if l.newest == nil {
 		l.newest = map[string]remains{}
 	}
 	old, known := l.newest[left.workflow]
 	if known && left.before(&old) {
-		p.acked = append(p.acked, left.row())
+		pk.acked = append(pk.acked, left.row())
 		return false
 	}
 	if known {
-		p.acked = append(p.acked, old.row())
-		p.outrun(l, &old)
+		pk.acked = append(pk.acked, old.row())
+		pk.outrun(l, &old)
 	}
 	return true
 }
 
 // outrun takes a summary that is in the memory of a waitlist for out, and reports whether it was
 // there. Its remains stay in the list and count no more.
-func (p *Processor) outrun(l *waitlist, left *remains) bool {
+func (pk *parked) outrun(l *waitlist, left *remains) bool {
 	if l.newest[left.workflow] != *left {
 		return false
 	}
 	delete(l.newest, left.workflow)
-	p.Stats.Parked.Add(-1)
+	pk.Stats.Parked.Add(-1)
 	return true
 }
 
 // thin removes from the list of a waitlist what counts no more, once it is about half of it:
 // so it is as long as there are workflows in memory, or open attempts.
-func (p *Processor) thin(l *waitlist) {
+func (pk *parked) thin(l *waitlist) {
 	switch {
 	case l.newest != nil:
 		if len(l.list) > 2*len(l.newest)+mostSpare {
@@ -194,28 +195,28 @@ func (p *Processor) thin(l *waitlist) {
 		}
 	case len(l.list) > max(l.enough, mostSpare) && l.list[0].kind == machine.TaskEffect:
 		n := len(l.list)
-		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return !p.stillOpen(&r) })
+		l.list = slices.DeleteFunc(l.list, func(r remains) bool { return !pk.stillOpen(&r) })
 		l.enough = 2 * len(l.list)
-		p.Stats.Parked.Add(int64(len(l.list) - n))
+		pk.Stats.Parked.Add(int64(len(l.list) - n))
 	}
 }
 
 // stillOpen reports whether the attempt of a task that is parked may still need it.
-func (p *Processor) stillOpen(left *remains) bool {
-	if p.landed.Position.Before(left.decided) {
+func (pk *parked) stillOpen(left *remains) bool {
+	if pk.landed.Position.Before(left.decided) {
 		return true // there will be one
 	}
-	at := p.watch.open[attemptKey{left.workflow, left.runnable}]
+	at := pk.watch.open[attemptKey{left.workflow, left.runnable}]
 	return at != nil && at.row.Decided == left.decided && !at.row.Notified
 }
 
 // overtaken forgets a summary that is parked: a newer one was sent.
-func (p *Processor) overtaken(o *Outgoing) {
+func (pk *parked) overtaken(o *Outgoing) {
 	left := remainsOf(o)
-	p.acked = append(p.acked, left.row())
-	l := p.parked.lists[p.Log.Destination(o)]
-	if l != nil && !p.outrun(l, &left) && l.beyond.on && p.forgetBeyond(&left) {
-		p.lessBeyond(l, 1)
+	pk.acked = append(pk.acked, left.row())
+	l := pk.lists[pk.Log.Destination(o)]
+	if l != nil && !pk.outrun(l, &left) && l.beyond.on && pk.forgetBeyond(&left) {
+		pk.lessBeyond(l, 1)
 	}
 }
 
@@ -227,7 +228,7 @@ func (l *waitlist) next(p *Processor) (remains, bool) {
 		from = &l.back
 	}
 	if len(*from) == 0 && l.beyond.on {
-		p.fetch(l)
+		p.parked.fetch(l)
 	}
 	if len(*from) == 0 {
 		return remains{}, false
@@ -252,17 +253,17 @@ func (p *Processor) RetryParked() {
 	if len(p.parked.lists) == 0 {
 		return
 	}
-	for _, l := range p.waitlists() {
+	for _, l := range p.parked.waitlists() {
 		if l.out == 0 {
-			p.unpark(l, 1)
+			p.parked.unpark(l, 1)
 		}
 	}
 }
 
 // waitlists are those of all destinations, in order.
-func (p *Processor) waitlists() []*waitlist {
-	all := make([]*waitlist, 0, len(p.parked.lists))
-	for _, l := range p.parked.lists { // order: sorted below
+func (pk *parked) waitlists() []*waitlist {
+	all := make([]*waitlist, 0, len(pk.lists))
+	for _, l := range pk.lists { // order: sorted below
 		all = append(all, l)
 	}
 	slices.SortFunc(all, func(a, b *waitlist) int { return compareDestinations(a.at, b.at) })
@@ -270,19 +271,19 @@ func (p *Processor) waitlists() []*waitlist {
 }
 
 // unpark sends so many of a waitlist, while there is room for them.
-func (p *Processor) unpark(l *waitlist, most int) {
-	for most > 0 && p.fault == nil && p.roomAgain() {
-		left, ok := l.next(p)
+func (pk *parked) unpark(l *waitlist, most int) {
+	for most > 0 && pk.fault == nil && pk.roomAgain() {
+		left, ok := l.next(pk.Processor)
 		if !ok {
 			break
 		}
 		if l.newest == nil {
-			p.Stats.Parked.Add(-1)
-		} else if !p.outrun(l, &left) { // a newer one took its place
+			pk.Stats.Parked.Add(-1)
+		} else if !pk.outrun(l, &left) { // a newer one took its place
 			continue
 		}
-		if o := p.remadeOf(&left); o != nil {
-			p.unparkOne(l, o)
+		if o := pk.remadeOf(&left); o != nil {
+			pk.unparkOne(l, o)
 			most--
 		}
 	}
@@ -290,41 +291,41 @@ func (p *Processor) unpark(l *waitlist, most int) {
 		return
 	}
 	if l.probe != nil {
-		p.unparkOne(l, l.probe)
+		pk.unparkOne(l, l.probe)
 		l.probe = nil
 		return
 	}
-	delete(p.parked.lists, l.at)
+	delete(pk.lists, l.at)
 	if l.told {
-		p.Logger.Info("effects wait no longer", "log", l.at.String())
+		pk.Logger.Info("effects wait no longer", "log", l.at.String())
 	}
 }
 
-func (p *Processor) unparkOne(l *waitlist, o *Outgoing) {
+func (pk *parked) unparkOne(l *waitlist, o *Outgoing) {
 	o.from, o.sent = l, true
 	l.out++
-	p.letGo(o)
+	pk.outside.letGo(o)
 }
 
 // roomAgain leaves half of the loop's bound to what is decided anew, but for one.
-func (p *Processor) roomAgain() bool {
-	return p.outside.records < max(1, p.Settings.InflightRecords/2) && p.outside.bytes < p.Settings.InflightBytes/2
+func (pk *parked) roomAgain() bool {
+	return pk.outside.records < max(1, pk.Settings.InflightRecords/2) && pk.outside.bytes < pk.Settings.InflightBytes/2
 }
 
 // remadeOf makes an effect of its remains; nil if it is over by now.
-func (p *Processor) remadeOf(left *remains) *Outgoing {
+func (pk *parked) remadeOf(left *remains) *Outgoing {
 	if left.kind == machine.TaskEffect {
-		if !p.stillOpen(left) {
+		if !pk.stillOpen(left) {
 			return nil
 		}
 		k := attemptKey{left.workflow, left.runnable}
-		o, _ := p.remake(k, p.watch.open[k])
+		o, _ := pk.watch.remake(k, pk.watch.open[k])
 		return o
 	}
 	row := &outboxRow{}
-	known, err := p.Stored.Get(left.row(), row)
+	known, err := pk.Stored.Get(left.row(), row)
 	if err != nil {
-		p.Fail(fmt.Errorf("reading the outbox: %w", err))
+		pk.Fail(fmt.Errorf("reading the outbox: %w", err))
 	}
 	if !known {
 		return nil
@@ -342,10 +343,10 @@ func (p *Processor) LeaveParked() {
 
 // answered takes the outcome of an effect that was taken from a waitlist: one that was
 // taken makes room for two.
-func (p *Processor) answered(l *waitlist, shut bool) {
+func (pk *parked) answered(l *waitlist, shut bool) {
 	l.out--
 	if !shut {
-		p.unpark(l, 2)
+		pk.unpark(l, 2)
 	}
 }
 
@@ -353,7 +354,7 @@ func (p *Processor) answered(l *waitlist, shut bool) {
 func (p *Processor) Waiting() []string {
 	notes := []string{}
 	more, logs := 0, 0
-	for _, l := range p.waitlists() {
+	for _, l := range p.parked.waitlists() {
 		n := l.live() + l.beyond.n + l.out
 		switch {
 		case n == 0:

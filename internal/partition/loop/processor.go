@@ -54,6 +54,7 @@ type Processor struct {
 	rewound   string        // the cursor of an operator's replay request
 
 	inputs    [Logs]InputLog
+	ledger    ledger
 	inflight  queue
 	outside   outside // effects that are released or wait for the lease
 	parked    parked  // effects that nothing takes for now
@@ -86,7 +87,7 @@ func (p *Processor) Step(b *Batch) error {
 	p.arrived(b)
 	p.decideAll()
 	p.outlived()
-	p.answerQueries()
+	p.reads.answerQueries()
 	p.writeWhenDue()
 	p.Stats.add(&p.done)
 	return p.fault
@@ -98,13 +99,13 @@ func (p *Processor) arrived(b *Batch) {
 		p.inputs[s].queue = append(p.inputs[s].queue, b.Inputs[s]...)
 	}
 	for _, q := range b.Queries {
-		p.ask(q)
+		p.reads.ask(q)
 	}
 	for i := range b.Ends {
-		p.ends(&b.Ends[i])
+		p.reads.ends(&b.Ends[i])
 	}
 	for i := range b.Queues {
-		p.lookedUp(&b.Queues[i])
+		p.watch.lookedUp(&b.Queues[i])
 	}
 	for _, r := range b.Broken {
 		p.Fail(&BrokenLogError{Source: r.Source, Err: r.Err})
@@ -124,7 +125,7 @@ func (p *Processor) decideAll() {
 		p.quarantineSome()
 	}
 	for p.room() {
-		did := p.sweep()
+		did := p.watch.sweep()
 		did = p.fireTimers() || did
 		did = p.engineInputs() || did
 		for _, s := range Inputs {

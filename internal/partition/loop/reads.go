@@ -12,6 +12,7 @@ import (
 // (E6) and for what must not overtake an outcome (J5). One question about the
 // ends is out at a time; it serves all that waited when it was asked.
 type reads struct {
+	*Processor
 	asked   bool
 	again   bool        // somebody has come since it was asked
 	round   int         // of the question that is out, or was last
@@ -43,43 +44,43 @@ type waitingQuery struct {
 }
 
 // wantEnds asks for the ends as of now, and returns the round that will tell.
-func (p *Processor) wantEnds() int {
-	r := &p.reads
+func (rd *reads) wantEnds() int {
+	r := &rd.reads
 	if r.asked {
 		r.again = true
 		return r.round + 1
 	}
 	r.asked = true
 	r.round++
-	r.at, r.ran = p.clock.now, p.clock.ran
+	r.at, r.ran = rd.clock.now, rd.clock.ran
 	for _, s := range Inputs {
-		r.read[s] = p.inputs[s].Next
+		r.read[s] = rd.inputs[s].Next
 	}
-	p.Log.AskEnds()
+	rd.Log.AskEnds()
 	return r.round
 }
 
 // ends takes the answer to the question that is out.
-func (p *Processor) ends(e *Ends) {
-	r := &p.reads
+func (rd *reads) ends(e *Ends) {
+	r := &rd.reads
 	r.asked = false
 	switch {
-	case e.Err == nil && p.shorter(e):
+	case e.Err == nil && rd.shorter(e):
 		return
 	case e.Err == nil:
 		r.trouble = Trouble{}
 		r.reached = append(r.reached, seenEnds{e.End, r.round, r.at})
-		p.watch.endSeen(r.round, e.End[events.FromInbox])
+		rd.watch.endSeen(r.round, e.End[events.FromInbox])
 	default:
-		r.trouble.begins(e.Err.Error(), p.clock.at)
-		p.timers.next = min(p.timers.next, p.clock.now+p.Settings.Sweep.Milliseconds())
-		p.Logger.Warn("asking for the ends of the inputs", "partition", p.Partition, "error", e.Err)
+		r.trouble.begins(e.Err.Error(), rd.clock.at)
+		rd.timers.next = min(rd.timers.next, rd.clock.now+rd.Settings.Sweep.Milliseconds())
+		rd.Logger.Warn("asking for the ends of the inputs", "partition", rd.Partition, "error", e.Err)
 	}
 	if again := r.again || e.Err != nil && len(r.waiting) > 0; again {
 		r.again = false
-		p.wantEnds()
+		rd.wantEnds()
 	}
-	p.readOn()
+	rd.readOn()
 }
 
 // shorter reports whether an input log ends below where it had been read when its end
@@ -87,13 +88,13 @@ func (p *Processor) ends(e *Ends) {
 // has not noticed yet: an end of another log says nothing about how far this one is
 // read (E6, J5). One that has grown further again shows itself when it is read on; of one
 // that has just as many records nobody knows before its reader fails.
-func (p *Processor) shorter(e *Ends) bool {
-	if p.Flaws.AnyEnds.On() {
+func (rd *reads) shorter(e *Ends) bool {
+	if rd.Flaws.AnyEnds.On() {
 		return false
 	}
 	for _, s := range Inputs {
-		if e.End[s] < p.reads.read[s] {
-			p.Fail(&BrokenLogError{Source: s, Err: fmt.Errorf("it ends at offset %d and was read to %d", e.End[s], p.reads.read[s])})
+		if e.End[s] < rd.read[s] {
+			rd.Fail(&BrokenLogError{Source: s, Err: fmt.Errorf("it ends at offset %d and was read to %d", e.End[s], rd.read[s])})
 			return true
 		}
 	}
@@ -101,44 +102,44 @@ func (p *Processor) shorter(e *Ends) bool {
 }
 
 // readOn sees which of the known ends are read up to now.
-func (p *Processor) readOn() {
-	p.againOpen()
-	r := &p.reads
+func (rd *reads) readOn() {
+	rd.watch.againOpen()
+	r := &rd.reads
 	for len(r.reached) > 0 {
 		e, full := &r.reached[0], true
 		for _, s := range Inputs {
-			if l := &p.inputs[s]; l.Next >= e.end[s] {
+			if l := &rd.inputs[s]; l.Next >= e.end[s] {
 				l.readTo = max(l.readTo, e.at)
 			} else {
 				full = false
 			}
 		}
-		if p.inputs[events.FromCommands].Next >= e.end[events.FromCommands] {
+		if rd.inputs[events.FromCommands].Next >= e.end[events.FromCommands] {
 			r.serve(e.round)
 		}
 		if !full {
 			return
 		}
 		r.reached = r.reached[1:]
-		if p.timers.guards {
-			p.timers.next = min(p.timers.next, p.clock.now)
+		if rd.timers.guards {
+			rd.timers.next = min(rd.timers.next, rd.clock.now)
 		}
 	}
 }
 
-func (r *reads) serve(round int) {
-	for i := range r.waiting {
-		if r.waiting[i].round <= round {
-			r.waiting[i].ready = true
+func (rd *reads) serve(round int) {
+	for i := range rd.waiting {
+		if rd.waiting[i].round <= round {
+			rd.waiting[i].ready = true
 		}
 	}
 }
 
 // readPast reports whether everything that the input logs got up to t is decided:
 // they are read to a record stamped then, or to an end seen then (J5).
-func (p *Processor) readPast(t int64) bool {
+func (rd *reads) readPast(t int64) bool {
 	for _, s := range Inputs {
-		if p.inputs[s].readTo < t {
+		if rd.inputs[s].readTo < t {
 			return false
 		}
 	}
@@ -146,89 +147,89 @@ func (p *Processor) readPast(t int64) bool {
 }
 
 // ask takes a query; what nobody waits for any more is dropped.
-func (p *Processor) ask(q *events.Query) {
-	if p.expired(q) || len(p.reads.waiting) >= QueryLimit {
-		p.Stats.Expired.Add(1)
+func (rd *reads) ask(q *events.Query) {
+	if rd.expired(q) || len(rd.waiting) >= QueryLimit {
+		rd.Stats.Expired.Add(1)
 		return
 	}
-	p.reads.waiting = append(p.reads.waiting, waitingQuery{q: q, round: p.wantEnds(), ready: p.Flaws.UnreadAnswers.On()})
+	rd.waiting = append(rd.waiting, waitingQuery{q: q, round: rd.wantEnds(), ready: rd.Flaws.UnreadAnswers.On()})
 }
 
 // expired reports whether nobody waits for an answer any more: by the clock of the
 // day, which the caller has too. Record time may be ahead of it for ever, after a
 // clock was once (J2).
-func (p *Processor) expired(q *events.Query) bool {
-	return q.Deadline > 0 && q.Deadline <= p.clock.at.UnixMilli()
+func (rd *reads) expired(q *events.Query) bool {
+	return q.Deadline > 0 && q.Deadline <= rd.clock.at.UnixMilli()
 }
 
 // answerQueries answers what has read far enough; the answers leave after the
 // last record that was appended before them (E6).
-func (p *Processor) answerQueries() {
-	if p.fault != nil || len(p.reads.waiting) == 0 {
+func (rd *reads) answerQueries() {
+	if rd.fault != nil || len(rd.waiting) == 0 {
 		return
 	}
-	p.look()
-	why := p.hindrance()
-	p.reads.next = 0
-	kept := p.reads.waiting[:0]
-	for _, w := range p.reads.waiting {
+	rd.look()
+	why := rd.hindrance()
+	rd.next = 0
+	kept := rd.waiting[:0]
+	for _, w := range rd.waiting {
 		switch {
-		case p.expired(w.q):
-			p.Stats.Expired.Add(1)
-		case w.ready && p.Leased() && p.hung() == 0:
-			p.answerQuery(w.q)
-		case why != "" && p.Leased() && p.nearlyOver(w.q):
-			p.unavailable(w.q, why)
+		case rd.expired(w.q):
+			rd.Stats.Expired.Add(1)
+		case w.ready && rd.Leased() && rd.hung() == 0:
+			rd.answerQuery(w.q)
+		case why != "" && rd.Leased() && rd.nearlyOver(w.q):
+			rd.unavailable(w.q, why)
 		default:
-			p.reads.wakeFor(w.q, p.clock.at.UnixMilli())
+			rd.wakeFor(w.q, rd.clock.at.UnixMilli())
 			kept = append(kept, w)
 		}
 	}
-	clear(p.reads.waiting[len(kept):])
-	p.reads.waiting = kept
+	clear(rd.waiting[len(kept):])
+	rd.waiting = kept
 }
 
 // wakeFor sees to it that a query is looked at before its time is over.
-func (r *reads) wakeFor(q *events.Query, now int64) {
-	if at := q.Deadline - unreadBefore; at > now && (r.next == 0 || at < r.next) {
-		r.next = at
+func (rd *reads) wakeFor(q *events.Query, now int64) {
+	if at := q.Deadline - unreadBefore; at > now && (rd.next == 0 || at < rd.next) {
+		rd.next = at
 	}
 }
 
-func (p *Processor) answerQuery(q *events.Query) {
-	r, defect := p.query(q)
-	if p.fault != nil {
+func (rd *reads) answerQuery(q *events.Query) {
+	r, defect := rd.query(q)
+	if rd.fault != nil {
 		return
 	}
 	if defect != "" {
 		r = events.Reply{Refusal: &events.Refusal{Code: "internal_error", Message: "the query met a defect: " + defect}}
 	}
-	p.tx.Reset()
-	p.reply(q, r)
+	rd.tx.Reset()
+	rd.reply(q, r)
 }
 
 // reply gives a query its answer.
-func (p *Processor) reply(q *events.Query, r events.Reply) {
+func (rd *reads) reply(q *events.Query, r events.Reply) {
 	if q.ReplyTo.Address == "" {
-		p.Stats.Queries.Add(1)
+		rd.Stats.Queries.Add(1)
 		return
 	}
-	o := p.replyTo(q, r)
-	if p.Flaws.EarlyAnswers.On() {
-		p.release(o)
+	o := rd.replyTo(q, r)
+	if rd.Flaws.EarlyAnswers.On() {
+		rd.outside.release(o)
 		return
 	}
-	p.afterNewest(o)
+	rd.ledger.afterNewest(o)
 }
 
 // replyTo makes the effect of an answer.
-func (p *Processor) replyTo(q *events.Query, r events.Reply) *Outgoing {
-	p.Stats.Queries.Add(1)
+func (rd *reads) replyTo(q *events.Query, r events.Reply) *Outgoing {
+	rd.Stats.Queries.Add(1)
 	r.ID, r.Kind, r.Workflow = q.ReplyTo.ID, events.ReplyAnswer, q.Workflow
 	return &Outgoing{Kind: machine.ReplyEffect, Key: q.ReplyTo.Address, Value: encodeReply(r)}
 }
 
-func (p *Processor) query(q *events.Query) (r events.Reply, defect string) {
-	defect = p.contained(func() { r = p.Machine.Query(p.tx, p.clock.now, q) })
+func (rd *reads) query(q *events.Query) (r events.Reply, defect string) {
+	defect = rd.contained(func() { r = rd.Machine.Query(rd.tx, rd.clock.now, q) })
 	return r, defect
 }

@@ -13,23 +13,23 @@ const lookBefore = 1500
 // look asks what holds queries up whose time is nearly over. A question that is out
 // serves those that come before its answer, too: so it does not matter whether queries
 // come in one batch or in two.
-func (p *Processor) look() {
-	r := &p.reads
+func (rd *reads) look() {
+	r := &rd.reads
 	late := false
 	for i := range r.waiting {
-		if w := &r.waiting[i]; !w.looked && p.late(w) {
+		if w := &r.waiting[i]; !w.looked && rd.late(w) {
 			w.looked, late = true, true
 		}
 	}
 	if late && !r.looking {
 		r.looking = true
-		p.Log.AskDecided()
+		rd.Log.AskDecided()
 	}
 }
 
 // late reports whether a query waits that will not for long.
-func (p *Processor) late(w *waitingQuery) bool {
-	return !w.ready && w.q.Deadline > 0 && w.q.Deadline-p.clock.at.UnixMilli() <= lookBefore
+func (rd *reads) late(w *waitingQuery) bool {
+	return !w.ready && w.q.Deadline > 0 && w.q.Deadline-rd.clock.at.UnixMilli() <= lookBefore
 }
 
 // DecidedTo is told how far transactions in commands are decided. What is read up
@@ -47,8 +47,8 @@ func (p *Processor) DecidedTo(end int64, err error) {
 	}
 	kept := r.waiting[:0]
 	for _, w := range r.waiting {
-		if p.late(&w) && !p.expired(w.q) && p.hidden(w.round) {
-			p.reply(w.q, events.Reply{Refusal: &events.Refusal{Code: "open_transaction", Message: fmt.Sprintf(
+		if p.reads.late(&w) && !p.reads.expired(w.q) && p.reads.hidden(w.round) {
+			p.reads.reply(w.q, events.Reply{Refusal: &events.Refusal{Code: "open_transaction", Message: fmt.Sprintf(
 				"another producer's transaction is open in %s, partition %d, from offset %d on: what was written after it is read when it ends; ask again",
 				p.Names.Commands(), p.Partition, end)}})
 			continue
@@ -61,10 +61,10 @@ func (p *Processor) DecidedTo(end int64, err error) {
 
 // hidden reports whether commands are known to reach further than they are read, as of
 // a round.
-func (p *Processor) hidden(round int) bool {
-	for i := range p.reads.reached {
-		if e := &p.reads.reached[i]; e.round >= round {
-			return p.inputs[events.FromCommands].Next < e.end[events.FromCommands]
+func (rd *reads) hidden(round int) bool {
+	for i := range rd.reached {
+		if e := &rd.reached[i]; e.round >= round {
+			return rd.inputs[events.FromCommands].Next < e.end[events.FromCommands]
 		}
 	}
 	return false

@@ -20,6 +20,7 @@ const replyAge = 10 * 60 * 1000 // ms
 // NewProcessor makes the processor of a partition whose state is in c.State.
 func NewProcessor(c Config) *Processor {
 	p := &Processor{Config: c, tx: rows.Begin(c.State), watch: newWatch(), due: map[string]struct{}{}}
+	p.ledger.Processor, p.outside.Processor, p.parked.Processor, p.watch.Processor, p.reads.Processor = p, p, p, p, p
 	p.stored, p.landed, p.tail = c.Applied, c.Applied, c.Applied
 	p.epoch, p.seq = c.Applied.Position.Epoch, c.Applied.Position.Seq
 	p.timers = timers{next: math.MinInt64, idle: map[rows.Key]struct{}{}}
@@ -141,17 +142,17 @@ func (p *Processor) Rerelease() error {
 
 // rereleaseKept sends what the outbox has.
 func (p *Processor) rereleaseKept() error {
-	if err := p.forgetNotes(); err != nil {
+	if err := p.parked.forgetNotes(); err != nil {
 		return err
 	}
 	return scanOutbox(p.Stored, func(k rows.Key, row *outboxRow) {
 		o := outgoing(k, row)
 		switch {
 		case row.Original != nil: // its input is gone, as will be said
-		case p.roomAgain():
-			p.release(o)
+		case p.parked.roomAgain():
+			p.outside.release(o)
 		default:
-			p.park(o, p.Log.Destination(o), nil)
+			p.parked.park(o, p.Log.Destination(o), nil)
 		}
 	})
 }
@@ -211,7 +212,7 @@ func (p *Processor) rewatch() error {
 	}
 	p.Tick() // all rows were read
 	jumped := p.inputs[events.FromInbox].Row.Jumped
-	p.publishAgain(p.watch.unheard(jumped), true)
-	p.publishAgain(p.watch.untaken(jumped), false)
+	p.watch.publishAgain(p.watch.unheard(jumped), true)
+	p.watch.publishAgain(p.watch.untaken(jumped), false)
 	return p.fault
 }

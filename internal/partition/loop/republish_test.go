@@ -104,7 +104,7 @@ func TestE3ALookUpOfTheNextAttemptWaitsForItsOwnEnd(t *testing.T) {
 	first := m.running("w")
 	reported(first)
 	m.batch.Commands = append(m.batch.Commands, func(p *Processor) {
-		p.giveUp(attemptKey{first.Key, first.Runnable}, first.Decided, "it is lost")
+		p.watch.giveUp(attemptKey{first.Key, first.Runnable}, first.Decided, "it is lost")
 	})
 	m.mustStep()
 	m.ack()
@@ -136,7 +136,7 @@ func TestE3ALookUpIsOfTheAttemptThatItWasAskedFor(t *testing.T) {
 	m.now = m.now.Add(31 * time.Second)
 	m.mustStep() // it is asked where the queue stands
 	m.batch.Commands = append(m.batch.Commands, func(p *Processor) {
-		p.giveUp(attemptKey{first.Key, first.Runnable}, first.Decided, "it is lost")
+		p.watch.giveUp(attemptKey{first.Key, first.Runnable}, first.Decided, "it is lost")
 	})
 	m.mustStep()
 	m.ack()

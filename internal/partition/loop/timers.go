@@ -58,7 +58,7 @@ func (p *Processor) dueTimers() (due []rows.Key, next int64) {
 		if _, idle := p.timers.idle[k]; idle {
 			return true
 		}
-		if machine.Guarded(k.C) && !p.readPast(int64(k.A)) && !p.Flaws.HastyTimers.On() {
+		if machine.Guarded(k.C) && !p.reads.readPast(int64(k.A)) && !p.Flaws.HastyTimers.On() {
 			p.timers.guards = true
 			return true
 		}
@@ -66,7 +66,7 @@ func (p *Processor) dueTimers() (due []rows.Key, next int64) {
 		return true
 	})
 	if p.timers.guards {
-		p.wantEnds()
+		p.reads.wantEnds()
 	}
 	return due, next
 }

@@ -81,5 +81,5 @@ func (p *Processor) unavailable(q *events.Query, why string) {
 	if q.ReplyTo.Address == "" {
 		return
 	}
-	p.release(p.replyTo(q, events.Reply{Refusal: &events.Refusal{Code: "unavailable", Message: "the owner of the workflow cannot read on: " + why + "; ask again"}}))
+	p.outside.release(p.reads.replyTo(q, events.Reply{Refusal: &events.Refusal{Code: "unavailable", Message: "the owner of the workflow cannot read on: " + why + "; ask again"}}))
 }
