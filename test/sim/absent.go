@@ -60,7 +60,7 @@ func (w *world) missCoordinator(rng *rand.Rand) {
 // peaceful reports whether no other fault lasts, so that all owners can do what they
 // have to.
 func (w *world) peaceful() bool {
-	return len(w.later) == 0 && len(w.coups) == 0 && w.orders == 0 && w.owned() &&
+	return len(w.later) == 0 && len(w.coups) == 0 && w.orders == 0 && w.audit.owned() &&
 		!slices.ContainsFunc(w.skews, func(d time.Duration) bool { return d != 0 })
 }
 

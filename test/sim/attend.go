@@ -34,37 +34,37 @@ func (o *Options) drawLasting() []Fault {
 
 // attend lets a planner be a member of its group for as long as it can serve, in runs with
 // lasting reasons. In others it is one from its start to its end.
-func (w *world) attend(n *node) {
-	if !slices.ContainsFunc(w.meant, func(f Fault) bool { return f.Kind == lasting }) {
+func (ms *members) attend(n *node) {
+	if !slices.ContainsFunc(ms.meant, func(f Fault) bool { return f.Kind == lasting }) {
 		return
 	}
 	n.away = true
-	w.setMember(n, false)
+	ms.setMember(n, false)
 	ctx, stop := context.WithCancel(as(context.Background(), "attendance"))
 	n.unattend = stop
 	a := &partition.Attendance{Host: n.host, Group: membership{n}}
 	n.ending.Go(func() { _ = a.Run(ctx) }) // joining fails only for one that ends
-	w.at(sessionTimeout, "the group waits for "+n.name+" no longer", func() {
-		if w.runs(n) && n.away {
-			w.expelled(n, w.groupDice())
+	ms.at(sessionTimeout, "the group waits for "+n.name+" no longer", func() {
+		if ms.runs(n) && n.away {
+			ms.expelled(n, ms.groupDice())
 		}
 	})
 	settle()
 }
 
 // runs reports whether a process of a planner runs: at the end there is one slot only.
-func (w *world) runs(n *node) bool { return n.slot < len(w.nodes) && w.nodes[n.slot] == n }
+func (ms *members) runs(n *node) bool { return n.slot < len(ms.nodes) && ms.nodes[n.slot] == n }
 
 // groupDice draw what the group decides by itself.
-func (w *world) groupDice() *rand.Rand { return rand.New(rand.NewPCG(w.o.Seed, 5+uint64(w.step))) }
+func (ms *members) groupDice() *rand.Rand { return rand.New(rand.NewPCG(ms.o.Seed, 5+uint64(ms.step))) }
 
-func (w *world) setMember(n *node, is bool) {
-	w.c.mu.Lock()
-	defer w.c.mu.Unlock()
+func (ms *members) setMember(n *node, is bool) {
+	ms.c.mu.Lock()
+	defer ms.c.mu.Unlock()
 	if is {
-		w.c.group.members[n.name] = true
+		ms.c.group.members[n.name] = true
 	} else {
-		delete(w.c.group.members, n.name)
+		delete(ms.c.group.members, n.name)
 	}
 }
 
@@ -73,22 +73,22 @@ type membership struct{ n *node }
 
 // Join implements partition.Group.
 func (m membership) Join(ctx context.Context) error {
-	return m.n.w.wish(ctx, m.n, "joins the group", m.n.join)
+	return m.n.w.members.wish(ctx, m.n, "joins the group", m.n.join)
 }
 
 // Leave implements partition.Group.
 func (m membership) Leave(ctx context.Context) {
-	_ = m.n.w.wish(ctx, m.n, "leaves the group", m.n.goAway) // it ends with the process
+	_ = m.n.w.members.wish(ctx, m.n, "leaves the group", m.n.goAway) // it ends with the process
 }
 
 // Others implements partition.Group.
 func (m membership) Others(ctx context.Context) (others int, err error) {
-	err = m.n.w.wish(ctx, m.n, "asks who else is a member", func() { others = m.n.w.othersOf(m.n) })
+	err = m.n.w.members.wish(ctx, m.n, "asks who else is a member", func() { others = m.n.w.members.othersOf(m.n) })
 	return others, err
 }
 
-func (w *world) othersOf(of *node) (others int) {
-	for _, n := range w.nodes {
+func (ms *members) othersOf(of *node) (others int) {
+	for _, n := range ms.nodes {
 		if n != nil && n != of && !n.away {
 			others++
 		}
@@ -104,11 +104,11 @@ type wish struct {
 	done chan struct{}
 }
 
-func (w *world) wish(ctx context.Context, n *node, what string, do func()) error {
+func (ms *members) wish(ctx context.Context, n *node, what string, do func()) error {
 	mine := wish{n, what, do, make(chan struct{})}
-	w.mu.Lock()
-	w.wishes = append(w.wishes, mine)
-	w.mu.Unlock()
+	ms.mu.Lock()
+	ms.wishes = append(ms.wishes, mine)
+	ms.mu.Unlock()
 	select {
 	case <-mine.done:
 		return nil
@@ -118,21 +118,21 @@ func (w *world) wish(ctx context.Context, n *node, what string, do func()) error
 }
 
 // grant grants what planners want of their group, but for those that it does not hear.
-func (w *world) grant() {
-	w.mu.Lock()
-	all := w.wishes
-	w.wishes = nil
-	w.mu.Unlock()
+func (ms *members) grant() {
+	ms.mu.Lock()
+	all := ms.wishes
+	ms.wishes = nil
+	ms.mu.Unlock()
 	slices.SortStableFunc(all, func(a, b wish) int { return cmp.Compare(a.n.slot, b.n.slot) })
 	for _, wanted := range all {
 		switch n := wanted.n; {
-		case !w.runs(n): // it ends
+		case !ms.runs(n): // it ends
 		case n.silent():
-			w.mu.Lock()
-			w.wishes = append(w.wishes, wanted)
-			w.mu.Unlock()
+			ms.mu.Lock()
+			ms.wishes = append(ms.wishes, wanted)
+			ms.mu.Unlock()
 		default:
-			w.tell(n.about(), "  %s %s", n.name, wanted.what)
+			ms.tell(n.about(), "  %s %s", n.name, wanted.what)
 			wanted.do()
 			close(wanted.done)
 			settle()
@@ -144,69 +144,69 @@ func (w *world) grant() {
 func (n *node) join() {
 	w := n.w
 	n.away = false
-	w.setMember(n, true)
+	w.members.setMember(n, true)
 	given := false
 	for p, slot := range w.owner {
 		if slot == n.slot {
-			w.assign(int32(p), slot)
+			w.members.assign(int32(p), slot)
 			given = true
 		}
 	}
-	p := int32(w.groupDice().IntN(len(w.owner)))
+	p := int32(w.members.groupDice().IntN(len(w.owner)))
 	if from := w.owner[p]; !given && from >= 0 && w.nodes[from] != nil && !w.nodes[from].silent() {
 		w.nodes[from].revoke(p)
-		w.assign(p, n.slot)
+		w.members.assign(p, n.slot)
 	}
 }
 
 // goAway ends the membership of a planner: others get what it had, if there are any.
 func (n *node) goAway() {
-	w, rng := n.w, n.w.groupDice()
+	w, rng := n.w, n.w.members.groupDice()
 	n.away = true
 	for _, p := range n.owned() {
 		n.revoke(p)
 	}
-	w.setMember(n, false)
-	w.expelled(n, rng)
+	w.members.setMember(n, false)
+	w.members.expelled(n, rng)
 }
 
 // lastingReason fills the disk of a planner for longer than it stays a member with that.
-func (w *world) lastingReason(rng *rand.Rand) {
-	n := w.someNode(rng)
+func (ms *members) lastingReason(rng *rand.Rand) {
+	n := ms.injector.someNode(rng)
 	if n == nil {
 		return
 	}
 	fs := n.fs
 	fs.Fill()
-	w.filled = append(w.filled, fs)
-	w.tell(n.about(), "  the disk of %s is full, and stays so", n.name)
+	ms.filled = append(ms.filled, fs)
+	ms.tell(n.about(), "  the disk of %s is full, and stays so", n.name)
 	lasts := millis(rng, 3000, 30_000)
-	w.at(lasts, "there is room on the disk of "+slotName(n.slot)+" again", fs.Free)
-	w.watchLasting(n, time.Now().Add(lasts))
+	ms.at(lasts, "there is room on the disk of "+slotName(n.slot)+" again", fs.Free)
+	ms.watchLasting(n, time.Now().Add(lasts))
 }
 
 // watchLasting holds that a planner does not keep partitions that it cannot serve while
 // another one could.
-func (w *world) watchLasting(n *node, until time.Time) {
-	s := w.settings().Complete()
+func (ms *members) watchLasting(n *node, until time.Time) {
+	s := ms.settings().Complete()
 	bound := 4*s.LeaveAfter + s.Lease + 2*time.Second
 	var since time.Time
-	others := w.others
+	others := ms.others
 	var look func()
 	look = func() {
 		now := time.Now()
 		switch {
-		case !w.runs(n) || w.others != others || !now.Before(until):
+		case !ms.runs(n) || ms.others != others || !now.Before(until):
 			return
-		case n.away || w.othersOf(n) == 0 || !n.recovers():
+		case n.away || ms.othersOf(n) == 0 || !n.recovers():
 			since = time.Time{}
 		case since.IsZero():
 			since = now
 		case now.Sub(since) > bound:
-			w.fail("%s cannot serve for %v, and keeps what another planner could serve", n.name, now.Sub(since))
+			ms.fail("%s cannot serve for %v, and keeps what another planner could serve", n.name, now.Sub(since))
 			return
 		}
-		w.at(500*time.Millisecond, "the disk of "+n.name+" is full", look)
+		ms.at(500*time.Millisecond, "the disk of "+n.name+" is full", look)
 	}
 	look()
 }

@@ -13,50 +13,53 @@ import (
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
+// audit holds what has become of everything against the plan, when all has come to rest.
+type audit struct{ *world }
+
 // audit holds what a run has left against what must be.
-func (w *world) audit() {
-	for _, u := range w.users {
+func (au *audit) audit() {
+	for _, u := range au.users {
 		if err := u.wf.Check(u.results); err != nil {
-			w.fail("results: %w", err)
+			au.fail("results: %w", err)
 		}
 	}
-	w.settleOwed()
-	w.leaveInOrder()
-	journals := w.allLawful()
-	w.auditJournals(journals)
-	w.auditStores("the last store", journals)
-	if !w.failed() {
-		w.restoreAll()
-		w.auditStores("the store restored from changelog and journal", w.allLawful())
+	au.settleOwed()
+	au.leaveInOrder()
+	journals := au.allLawful()
+	au.auditJournals(journals)
+	au.auditStores("the last store", journals)
+	if !au.failed() {
+		au.restoreAll()
+		au.auditStores("the store restored from changelog and journal", au.allLawful())
 	}
 }
 
 // allLawful are the records of all journals that count, by partition.
-func (w *world) allLawful() [][]*events.Record {
-	all := make([][]*events.Record, w.plan.Partitions)
+func (au *audit) allLawful() [][]*events.Record {
+	all := make([][]*events.Record, au.plan.Partitions)
 	for p := range all {
-		all[p] = w.lawful(int32(p))
+		all[p] = au.lawful(int32(p))
 	}
 	return all
 }
 
 // journal are the records of a journal as its readers could see them.
-func (w *world) journal(p int32) []*kgo.Record {
-	return w.c.visible(place{w.c.names.Journal(), p})
+func (au *audit) journal(p int32) []*kgo.Record {
+	return au.c.visible(place{au.c.names.Journal(), p})
 }
 
 // lawful are the records of a journal that count.
-func (w *world) lawful(p int32) []*events.Record {
+func (au *audit) lawful(p int32) []*events.Record {
 	var filter journal.Filter
 	var all []*events.Record
-	for _, k := range w.journal(p) {
+	for _, k := range au.journal(p) {
 		h, err := journal.ParseHeaders(k.Headers)
 		if err != nil || !h.Lawful(&filter) {
 			continue
 		}
 		rec, err := journal.Decode(k)
 		if err != nil {
-			w.failAbout(ofPartition(p), "the journal of partition %d, offset %d: %w", p, k.Offset, err)
+			au.failAbout(ofPartition(p), "the journal of partition %d, offset %d: %w", p, k.Offset, err)
 			return all
 		}
 		all = append(all, rec)
@@ -65,35 +68,35 @@ func (w *world) lawful(p int32) []*events.Record {
 }
 
 // leaveInOrder ends all planners in order, with everything written.
-func (w *world) leaveInOrder() {
-	w.note("everybody leaves")
-	if !w.until("everybody owns what it was given", w.owned) {
+func (au *audit) leaveInOrder() {
+	au.note("everybody leaves")
+	if !au.until("everybody owns what it was given", au.owned) {
 		return
 	}
-	for slot, n := range w.nodes {
-		w.nodes[slot] = nil
+	for slot, n := range au.nodes {
+		au.nodes[slot] = nil
 		n.leave()
 	}
-	w.until("all planners have ended", w.allEnded)
+	au.until("all planners have ended", au.allEnded)
 }
 
 // owned reports whether every partition is owned where the group gave it.
-func (w *world) owned() bool {
-	for p, slot := range w.owner {
-		if w.nodes[slot] == nil {
+func (au *audit) owned() bool {
+	for p, slot := range au.owner {
+		if au.nodes[slot] == nil {
 			return false
 		}
-		o := w.nodes[slot].owners[int32(p)]
+		o := au.nodes[slot].owners[int32(p)]
 		if o == nil || o.Status().State != partition.Owning {
 			return false
 		}
 	}
-	for slot, n := range w.nodes {
+	for slot, n := range au.nodes {
 		if n == nil {
 			return false
 		}
 		for p := range n.owners {
-			if w.owner[p] != slot {
+			if au.owner[p] != slot {
 				return false
 			}
 		}
@@ -102,56 +105,56 @@ func (w *world) owned() bool {
 }
 
 // allEnded reports whether all processes that were ended have ended.
-func (w *world) allEnded() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.leaving == 0
+func (au *audit) allEnded() bool {
+	au.mu.Lock()
+	defer au.mu.Unlock()
+	return au.leaving == 0
 }
 
 // until goes on until something holds.
-func (w *world) until(what string, holds func() bool) bool {
+func (au *audit) until(what string, holds func() bool) bool {
 	for range mostSteps {
 		if synctest.Wait(); holds() {
 			return true
 		}
-		w.step++
-		w.advance()
+		au.step++
+		au.advance()
 	}
-	w.fail("it does not come to this: %s: %s", what, w.stuck())
+	au.fail("it does not come to this: %s: %s", what, au.stuck())
 	return false
 }
 
 // restoreAll lets one planner with an empty disk own everything, and end in order.
-func (w *world) restoreAll() {
-	w.disks[0] = disk.New()
-	w.startNode(0, w.disks[0])
-	for p := range w.owner {
-		w.assign(int32(p), 0)
+func (au *audit) restoreAll() {
+	au.disks[0] = disk.New()
+	au.startNode(0, au.disks[0])
+	for p := range au.owner {
+		au.members.assign(int32(p), 0)
 	}
-	all := w.nodes
-	w.nodes = w.nodes[:1]
-	if w.until("one planner owns everything", w.owned) {
-		n := w.nodes[0]
-		w.nodes[0] = nil
-		w.nodes = all
+	all := au.nodes
+	au.nodes = au.nodes[:1]
+	if au.until("one planner owns everything", au.owned) {
+		n := au.nodes[0]
+		au.nodes[0] = nil
+		au.nodes = all
 		n.leave()
-		w.until("it has ended", w.allEnded)
+		au.until("it has ended", au.allEnded)
 	}
-	w.nodes = all
+	au.nodes = all
 }
 
 // auditStores holds the workflow rows of the last owners' stores against what
 // folding the journal gives (property 4).
-func (w *world) auditStores(what string, journals [][]*events.Record) {
-	for p, slot := range w.owner {
-		if err := w.auditStore(fmt.Sprintf("%s, partition %d", what, p), w.disks[slot], storeDir(int32(p)), int32(p), journals[p]); err != nil {
-			w.failAbout(ofPartition(int32(p)), "%w", err)
+func (au *audit) auditStores(what string, journals [][]*events.Record) {
+	for p, slot := range au.owner {
+		if err := au.auditStore(fmt.Sprintf("%s, partition %d", what, p), au.disks[slot], storeDir(int32(p)), int32(p), journals[p]); err != nil {
+			au.failAbout(ofPartition(int32(p)), "%w", err)
 		}
 	}
 }
 
 // auditStore holds one against the journal, or what it has of that.
-func (w *world) auditStore(what string, fs *disk.Disk, dir string, p int32, records []*events.Record) error {
+func (au *audit) auditStore(what string, fs *disk.Disk, dir string, p int32, records []*events.Record) error {
 	have, err := workload.Read(fs, dir, workload.WorkflowTables)
 	if fs.Rotten() && (err != nil || len(have) == 0) {
 		return nil // it says so, or was wiped

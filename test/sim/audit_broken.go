@@ -50,53 +50,53 @@ type inLog struct {
 }
 
 // noteTime notes when a command is written, and when a record of a journal is.
-func (w *world) noteTime(rec *kgo.Record, p int32, offset int64) {
+func (au *audit) noteTime(rec *kgo.Record, p int32, offset int64) {
 	switch rec.Topic {
-	case w.c.names.Journal():
-		w.decided[inLog{p, offset}] = w.tick()
-	case w.c.names.Commands():
+	case au.c.names.Journal():
+		au.decided[inLog{p, offset}] = au.tick()
+	case au.c.names.Commands():
 		at := inLog{p, offset}
-		w.commanded[at] = append(w.commanded[at], w.tick())
+		au.commanded[at] = append(au.commanded[at], au.tick())
 	}
 }
 
 // doubt notes that from now on the lease of a partition may not exclude another.
-func (w *world) doubt(p int32) {
-	if w.doubtful[p] == 0 {
-		w.doubtful[p] = w.tick()
+func (au *audit) doubt(p int32) {
+	if au.doubtful[p] == 0 {
+		au.doubtful[p] = au.tick()
 	}
 }
 
 // auditBroken holds the histories of the workflows of broken partitions against
 // what may be promised there.
-func (w *world) auditBroken(journals [][]*events.Record, decided map[string][]*events.Record) {
+func (au *audit) auditBroken(journals [][]*events.Record, decided map[string][]*events.Record) {
 	held := calls.Quarantines(journals)
 	for p := range journals {
-		if w.doubtful[int32(p)] == 0 {
+		if au.doubtful[int32(p)] == 0 {
 			continue
 		}
-		b, err := w.breach(int32(p), journals[p], decided)
+		b, err := au.breach(int32(p), journals[p], decided)
 		if err != nil {
-			w.failAbout(ofPartition(int32(p)), "what counts of a broken lease: %w", err)
+			au.failAbout(ofPartition(int32(p)), "what counts of a broken lease: %w", err)
 			continue
 		}
-		histories, errs := b.histories(w.callsOf(int32(p)))
+		histories, errs := b.histories(au.callsOf(int32(p)))
 		for _, err := range errs {
-			w.failAbout(ofPartition(int32(p)), "a broken lease: %w", err)
+			au.failAbout(ofPartition(int32(p)), "a broken lease: %w", err)
 		}
 		for _, id := range sortedKeys(histories) {
 			if err := histories[id].Check(held[id]...); err != nil {
-				w.failAbout(w.workflow(id), "linearizability, the lease was broken: %w", err)
+				au.failAbout(au.workflow(id), "linearizability, the lease was broken: %w", err)
 			}
 		}
 	}
 }
 
 // callsOf are the answered calls of the workflows of a partition.
-func (w *world) callsOf(p int32) []*calls.Call {
+func (au *audit) callsOf(p int32) []*calls.Call {
 	var all []*calls.Call
-	for _, c := range w.calls {
-		if _, order := partitionOf(c.Workflow); !order && c.Ended > 0 && w.partition(c.Workflow) == p {
+	for _, c := range au.calls {
+		if _, order := partitionOf(c.Workflow); !order && c.Ended > 0 && au.partition(c.Workflow) == p {
 			all = append(all, c)
 		}
 	}
@@ -104,7 +104,7 @@ func (w *world) callsOf(p int32) []*calls.Call {
 }
 
 // breach finds out what a broken partition's journal says.
-func (w *world) breach(p int32, records []*events.Record, decided map[string][]*events.Record) (*breach, error) {
+func (au *audit) breach(p int32, records []*events.Record, decided map[string][]*events.Record) (*breach, error) {
 	b := &breach{
 		lawful: map[events.Position]int64{}, next: map[events.Position]int64{},
 		void: map[string]map[events.Position]bool{}, undone: map[events.Position]bool{}, answers: map[string]answer{},
@@ -113,12 +113,12 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 		b.lawful[rec.Position] = 0
 	}
 	newest := map[string]events.Position{}
-	for _, k := range w.journal(p) {
+	for _, k := range au.journal(p) {
 		rec, err := journal.Decode(k)
 		if err != nil {
 			return nil, err
 		}
-		tick := w.decided[inLog{p, k.Offset}]
+		tick := au.decided[inLog{p, k.Offset}]
 		if at, ok := b.lawful[rec.Position]; !ok || at > 0 {
 			b.noteVoid(rec)
 			continue
@@ -131,7 +131,7 @@ func (w *world) breach(p int32, records []*events.Record, decided map[string][]*
 			newest[rec.Workflow] = rec.Position
 		}
 	}
-	b.doubts = w.doubts(p, records, b.lawful)
+	b.doubts = au.doubts(p, records, b.lawful)
 	return b, b.answerAgain(p, records, decided)
 }
 
@@ -145,11 +145,11 @@ func (b *breach) noteVoid(rec *events.Record) {
 
 // doubts are when a deposed owner of a partition may have answered, by the ticks
 // at which the records that count were written.
-func (w *world) doubts(p int32, records []*events.Record, written map[events.Position]int64) doubts {
+func (au *audit) doubts(p int32, records []*events.Record, written map[events.Position]int64) doubts {
 	var all doubts
 	for _, rec := range records {
-		if tick := written[rec.Position]; rec.Position.Seq == 1 && w.doubtful[p] > 0 && tick > w.doubtful[p] {
-			all = append(all, w.doubtSince(tick))
+		if tick := written[rec.Position]; rec.Position.Seq == 1 && au.doubtful[p] > 0 && tick > au.doubtful[p] {
+			all = append(all, au.doubtSince(tick))
 		}
 	}
 	return all
@@ -157,9 +157,9 @@ func (w *world) doubts(p int32, records []*events.Record, written map[events.Pos
 
 // doubtSince is the time after a takeover in which the older owner may answer: as
 // long as its lease may last by a clock that is set back as far as they are.
-func (w *world) doubtSince(tick int64) doubt {
-	to, until := tick, w.ticks[tick-1].Add(3*w.settings().Complete().Lease)
-	for int(to) < len(w.ticks) && !w.ticks[to].After(until) {
+func (au *audit) doubtSince(tick int64) doubt {
+	to, until := tick, au.ticks[tick-1].Add(3*au.settings().Complete().Lease)
+	for int(to) < len(au.ticks) && !au.ticks[to].After(until) {
 		to++
 	}
 	return doubt{tick, to}

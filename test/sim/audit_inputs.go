@@ -34,22 +34,22 @@ func (c *course) readIn(offset int64) uint32 {
 // follow is the way of a partition's records through its input logs. It holds
 // that each place is decided once, in order, and in the log's generation (J3):
 // positions go back only where a record says so, and in the log that it names.
-func (w *world) follow(p int32, records []*events.Record) map[events.Source]*course {
+func (au *audit) follow(p int32, records []*events.Record) map[events.Source]*course {
 	all := map[events.Source]*course{events.FromCommands: newCourse(), events.FromInbox: newCourse()}
 	for _, rec := range records {
 		if c := all[rec.Input.Source]; c != nil {
 			if rec.Input.Offset < c.next || rec.Input.Generation != c.generation {
-				w.failAbout(ofPartition(p), "partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next (generation %d)",
+				au.failAbout(ofPartition(p), "partition %d, record %s decides %s@%d (generation %d) again or out of order: %d is next (generation %d)",
 					p, rec.Position, rec.Input.Source, rec.Input.Offset, rec.Input.Generation, c.next, c.generation)
 			}
 			c.next = rec.Input.Offset + 1
 		}
 		for _, e := range rec.Events {
 			if lost, ok := e.(*events.InputLost); ok && lost.By.Who == "" {
-				w.failAbout(ofPartition(p), "partition %d, record %s passes %s %d to %d by, and no operator has accepted that", p, rec.Position, lost.Log, lost.From, lost.To-1)
+				au.failAbout(ofPartition(p), "partition %d, record %s passes %s %d to %d by, and no operator has accepted that", p, rec.Position, lost.Log, lost.From, lost.To-1)
 			}
-			if cut, ok := e.(*events.InputLogTruncated); ok && !w.replaced[w.input(cut.Log, p)] {
-				w.failAbout(ofPartition(p), "partition %d, record %s says that its %s are not those that were read: %s; none but the oldest are gone", p, rec.Position, cut.Log, cut.Reason)
+			if cut, ok := e.(*events.InputLogTruncated); ok && !au.replaced[au.injector.input(cut.Log, p)] {
+				au.failAbout(ofPartition(p), "partition %d, record %s says that its %s are not those that were read: %s; none but the oldest are gone", p, rec.Position, cut.Log, cut.Reason)
 			}
 			jump(all, e)
 		}
@@ -77,21 +77,21 @@ func jump(all map[events.Source]*course, e events.Event) {
 // its log still has, below the last one that was decided, has a record of its
 // own, or one of the same id that was there when it was read. That a caller gave
 // the command again, and was heard then, changes nothing here.
-func (w *world) auditCommands(journals [][]*events.Record, decided map[string][]*events.Record) {
+func (au *audit) auditCommands(journals [][]*events.Record, decided map[string][]*events.Record) {
 	for p, records := range journals {
-		c := w.follow(int32(p), records)[events.FromCommands]
+		c := au.follow(int32(p), records)[events.FromCommands]
 		own := map[command]bool{}
 		for _, rec := range records {
 			if rec.Input.Source == events.FromCommands {
 				own[commandOf(&rec.Input)] = true
 			}
 		}
-		for _, k := range w.c.visible(place{w.c.names.Commands(), int32(p)}) {
+		for _, k := range au.c.visible(place{au.c.names.Commands(), int32(p)}) {
 			if k.Offset >= c.next {
 				break
 			}
 			if !own[command{k.Offset, k.Timestamp.UnixMilli()}] && !repeats(k, c.readIn(k.Offset), decided) {
-				w.failAbout(w.workflow(string(k.Key)), "partition %d: the command %s %q of %s at %d was passed over: no record decides it, and %d is next",
+				au.failAbout(au.workflow(string(k.Key)), "partition %d: the command %s %q of %s at %d was passed over: no record decides it, and %d is next",
 					p, header(k, events.HeaderType), header(k, events.HeaderID), k.Key, k.Offset, c.next)
 			}
 		}

@@ -37,8 +37,8 @@ func TestTheAuditOfInputsNoticesWhatIsReadOutOfOrder(t *testing.T) {
 	} {
 		bubble(func() {
 			w := newWorld(Options{Seed: 1})
-			w.replaced[w.input(commands, 0)] = true
-			w.follow(0, c.records)
+			w.replaced[w.injector.input(commands, 0)] = true
+			w.audit.follow(0, c.records)
 			if w.failed() == c.sound {
 				t.Errorf("%s: %v", name, w.err())
 			}
@@ -66,13 +66,13 @@ func TestTheAuditOfInputsNoticesCommandsThatWerePassedOver(t *testing.T) {
 	} {
 		bubble(func() {
 			w := newWorld(Options{Seed: 1})
-			w.replaced[w.input(commands, 0)] = true
+			w.replaced[w.injector.input(commands, 0)] = true
 			for _, id := range c.ids {
 				headers := []kgo.RecordHeader{kafka.Header(events.HeaderType, []byte(events.CommandType("pause"))), kafka.Header(events.HeaderSource, []byte("sim"))}
 				if id != "" {
 					headers = append(headers, kafka.Header(events.HeaderID, []byte(id)))
 				}
-				w.put(kafka.Placed(w.c.names.Commands(), 0, []byte("w"), []byte("{}"), headers...))
+				w.injector.put(kafka.Placed(w.c.names.Commands(), 0, []byte("w"), []byte("{}"), headers...))
 			}
 			all := w.c.visible(place{w.c.names.Commands(), 0})
 			decided := map[string][]*events.Record{}
@@ -86,7 +86,7 @@ func TestTheAuditOfInputsNoticesCommandsThatWerePassedOver(t *testing.T) {
 			}
 			journals := make([][]*events.Record, w.plan.Partitions)
 			journals[0] = c.records
-			w.auditCommands(journals, decided)
+			w.audit.auditCommands(journals, decided)
 			if w.failed() == c.sound {
 				t.Errorf("%s: %v", name, w.err())
 			}

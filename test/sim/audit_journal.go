@@ -13,83 +13,83 @@ import (
 
 // auditJournals holds the lawful records against how workflows behave, what
 // callers were told, and what workers met.
-func (w *world) auditJournals(journals [][]*events.Record) {
+func (au *audit) auditJournals(journals [][]*events.Record) {
 	decided := map[string][]*events.Record{}
 	positions := map[string]bool{}
 	for p, records := range journals {
 		var planned []*events.Record
 		for _, rec := range records {
-			w.coverage.Record(rec)
+			au.coverage.Record(rec)
 			positions[at(p, rec.Position)] = true
 			if rec.ID != "" {
 				key := rec.Workflow + "\x00" + rec.ID
 				decided[key] = append(decided[key], rec)
 			}
-			if w.plan.Workflow(rec.Workflow) != nil && workload.OfMachine(rec) {
+			if au.plan.Workflow(rec.Workflow) != nil && workload.OfMachine(rec) {
 				planned = append(planned, rec)
 			}
 		}
-		w.auditClocks(int32(p), records)
-		w.auditClients(int32(p), records)
-		if err := workload.CheckJournal(w.plan, w.memory, false, w.reports(int32(p)), planned); err != nil {
-			w.failAbout(ofPartition(int32(p)), "journal: %w", err)
+		au.auditClocks(int32(p), records)
+		au.auditClients(int32(p), records)
+		if err := workload.CheckJournal(au.plan, au.memory, false, au.reports(int32(p)), planned); err != nil {
+			au.failAbout(ofPartition(int32(p)), "journal: %w", err)
 		}
 	}
-	if err := w.memory.Complaints(); err != nil {
-		w.fail("tasks: %w", err)
+	if err := au.memory.Complaints(); err != nil {
+		au.fail("tasks: %w", err)
 	}
-	w.auditDecisions(decided)
-	w.auditCommands(journals, decided)
-	w.auditCalls(decided)
-	w.auditHistories(journals)
-	w.auditBroken(journals, decided)
-	for p := range w.doubtful {
-		w.present(p, positions)
+	au.auditDecisions(decided)
+	au.auditCommands(journals, decided)
+	au.auditCalls(decided)
+	au.auditHistories(journals)
+	au.auditBroken(journals, decided)
+	for p := range au.doubtful {
+		au.present(p, positions)
 	}
-	w.auditTasks(positions)
+	au.auditTasks(positions)
 }
 
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }
 
 // auditDecisions holds that no input is decided twice, also those of which no
 // caller knows the id, as they have none.
-func (w *world) auditDecisions(decided map[string][]*events.Record) {
+func (au *audit) auditDecisions(decided map[string][]*events.Record) {
 	for _, key := range sortedKeys(decided) {
 		if records := once(decided[key]); len(records) > 1 {
-			w.failAbout(w.workflow(records[0].Workflow), "the input %q is decided by %d records, %s and %s first", key, len(records), records[0].Position, records[1].Position)
+			au.failAbout(au.workflow(records[0].Workflow), "the input %q is decided by %d records, %s and %s first", key, len(records), records[0].Position, records[1].Position)
 		}
 	}
 }
 
 // auditCalls holds that every command that was answered is decided by exactly
 // one lawful record, and that repetitions got the first answer.
-func (w *world) auditCalls(decided map[string][]*events.Record) {
+func (au *audit) auditCalls(decided map[string][]*events.Record) {
 	answers := calls.Answers{}
-	for _, c := range w.calls {
+	for _, c := range au.calls {
 		if c.ID == "" {
 			if r := c.Reply.Refusal; r != nil {
-				w.coverage.Refusal(r.Code)
+				au.coverage.Refusal(r.Code)
 			}
 			continue
 		}
-		w.coverage.Command(c.What)
+		au.coverage.Command(c.What)
 		key := decisionKey(c)
 		records := once(decided[key])
 		if r := c.Reply.Refusal; c.Ended > 0 && r != nil {
-			w.coverage.Refusal(r.Code)
+			au.coverage.Refusal(r.Code)
 			if len(records) == 0 { // one that is not understood, or too old, or a conflict, has no id in its record
 				continue
 			}
 		}
 		if len(records) > 1 || len(records) == 0 && c.Ended > 0 {
-			w.failAbout(w.workflow(c.Workflow), "the command %s %q (%s) has %d records, its answer is %s", c.What, c.ID, c.Workflow, len(records), calls.ReplyText(c.Reply))
+			au.failAbout(au.workflow(c.Workflow), "the command %s %q (%s) has %d records, its answer is %s", c.What, c.ID, c.Workflow, len(records), calls.ReplyText(c.Reply))
 			continue
 		}
 		if c.Ended == 0 {
 			continue
 		}
-		if err := answers.Hold(c, w.verdict); err != nil {
-			w.failAbout(w.workflow(c.Workflow), "answers: %w", err)
+		if err := answers.Hold(c, au.verdict); err != nil {
+			au.failAbout(au.workflow(c.Workflow), "answers: %w", err)
 		}
 	}
 }
@@ -108,8 +108,8 @@ func once(records []*events.Record) []*events.Record {
 
 // verdict is what all answers to one command have in common. Of what an owner
 // says whose records are void already, the body is not.
-func (w *world) verdict(c *calls.Call) string {
-	if !w.inDoubt(c.Workflow) {
+func (au *audit) verdict(c *calls.Call) string {
+	if !au.inDoubt(c.Workflow) {
 		return c.Verdict()
 	}
 	told := *c
@@ -117,32 +117,32 @@ func (w *world) verdict(c *calls.Call) string {
 	return told.Verdict()
 }
 
-func (w *world) partition(workflow string) int32 {
-	return kafka.PartitionFor([]byte(workflow), w.plan.Partitions)
+func (au *audit) partition(workflow string) int32 {
+	return kafka.PartitionFor([]byte(workflow), au.plan.Partitions)
 }
 
-func (w *world) inDoubt(workflow string) bool {
-	return w.doubtful[w.partition(workflow)] > 0
+func (au *audit) inDoubt(workflow string) bool {
+	return au.doubtful[au.partition(workflow)] > 0
 }
 
 // auditHistories holds each workflow's calls, as its callers saw them, against
 // the specification.
-func (w *world) auditHistories(journals [][]*events.Record) {
-	histories, held := w.histories(), calls.Quarantines(journals)
+func (au *audit) auditHistories(journals [][]*events.Record) {
+	histories, held := au.histories(), calls.Quarantines(journals)
 	for _, id := range sortedKeys(histories) {
 		if err := histories[id].Check(held[id]...); err != nil {
-			w.failAbout(w.workflow(id), "linearizability: %w", err)
+			au.failAbout(au.workflow(id), "linearizability: %w", err)
 		}
 	}
 }
 
 // histories are the calls by workflow, but of partitions themselves, and of those
 // whose lease was broken (auditBroken).
-func (w *world) histories() map[string]calls.History {
-	all := calls.Histories(w.calls)
+func (au *audit) histories() map[string]calls.History {
+	all := calls.Histories(au.calls)
 	maps.DeleteFunc(all, func(id string, _ calls.History) bool {
 		_, order := partitionOf(id)
-		return order || w.inDoubt(id)
+		return order || au.inDoubt(id)
 	})
 	return all
 }
@@ -150,8 +150,8 @@ func (w *world) histories() map[string]calls.History {
 // present adds the records that are in a journal and void. An owner whose lease
 // was taken by an operator's word, or kept by a wrong clock, may send effects
 // for them: effects are as safe as the lease is.
-func (w *world) present(p int32, positions map[string]bool) {
-	for _, k := range w.journal(p) {
+func (au *audit) present(p int32, positions map[string]bool) {
+	for _, k := range au.journal(p) {
 		if h, err := journal.ParseHeaders(k.Headers); err == nil {
 			positions[at(int(p), h.Position)] = true
 		}
@@ -160,11 +160,11 @@ func (w *world) present(p int32, positions map[string]bool) {
 
 // auditTasks holds that no task was out before its record counted: write-ahead,
 // but for those that say otherwise.
-func (w *world) auditTasks(positions map[string]bool) {
-	for _, t := range w.tasks {
-		p := int(w.partition(t.workflow))
+func (au *audit) auditTasks(positions map[string]bool) {
+	for _, t := range au.tasks {
+		p := int(au.partition(t.workflow))
 		if !t.early && !positions[at(p, t.token.Decided)] {
-			w.failAbout(w.workflow(t.workflow), "a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
+			au.failAbout(au.workflow(t.workflow), "a task of %s, attempt %d of %s, was out and its record %s does not count", t.workflow, t.token.Attempt, t.token.Runnable, t.token.Decided)
 		}
 	}
 }

@@ -15,19 +15,19 @@ import (
 const owedSteps = 12_000
 
 // settleOwed goes on until everything is out that journals promise.
-func (w *world) settleOwed() {
-	if !w.until("everybody owns what it was given", w.owned) {
+func (au *audit) settleOwed() {
+	if !au.until("everybody owns what it was given", au.owned) {
 		return
 	}
 	for step := range owedSteps {
-		if step%500 == 0 && len(w.owed()) == 0 {
+		if step%500 == 0 && len(au.owed()) == 0 {
 			return
 		}
-		w.step++
-		w.advance()
+		au.step++
+		au.advance()
 	}
-	for _, o := range w.owed() {
-		w.failAbout(ofPartition(o.partition), "partition %d, record %s: %s", o.partition, o.at, o.what)
+	for _, o := range au.owed() {
+		au.failAbout(ofPartition(o.partition), "partition %d, record %s: %s", o.partition, o.at, o.what)
 	}
 }
 
@@ -41,17 +41,17 @@ type owed struct {
 // owed is what journals promise and what is not out: a forwarded command that no
 // record of its right partition decides or refuses for its age, and an input that was dead-lettered without
 // a letter in the dlq. Where an input log has lost records nothing is known.
-func (w *world) owed() []owed {
-	w.c.mu.Lock()
-	defer w.c.mu.Unlock()
-	all := w.allLawful()
+func (au *audit) owed() []owed {
+	au.c.mu.Lock()
+	defer au.c.mu.Unlock()
+	all := au.allLawful()
 	decided, failed := map[string]bool{}, map[string]bool{}
 	written := make([]map[command]*kgo.Record, len(all))
 	for p, records := range all {
-		written[p] = w.commandsOf(int32(p))
+		written[p] = au.commandsOf(int32(p))
 		for _, rec := range records {
 			decided[fmt.Sprintf("%d/%s/%s", p, rec.Workflow, rec.ID)] = rec.ID != ""
-			if key, ok := w.tooOld(written[p], rec); ok {
+			if key, ok := au.tooOld(written[p], rec); ok {
 				decided[key] = true
 			}
 			for _, e := range rec.Events {
@@ -61,7 +61,7 @@ func (w *world) owed() []owed {
 			}
 		}
 	}
-	letters := w.letters()
+	letters := au.letters()
 	var open []owed
 	for p, records := range all {
 		for _, rec := range records {
@@ -78,7 +78,7 @@ func (w *world) owed() []owed {
 					open = append(open, owed{int32(p), rec.Position, "its input has no letter in the dlq"})
 				}
 			case *events.InputForwarded:
-				if k := written[p][commandOf(&rec.Input)]; k != nil && w.astray(k, decided) {
+				if k := written[p][commandOf(&rec.Input)]; k != nil && au.astray(k, decided) {
 					open = append(open, owed{int32(p), rec.Position, fmt.Sprintf("the command %q of %s was forwarded, and nobody decides it", header(k, events.HeaderID), k.Key)})
 				}
 			}
@@ -88,9 +88,9 @@ func (w *world) owed() []owed {
 }
 
 // commandsOf are the commands that a log still has.
-func (w *world) commandsOf(p int32) map[command]*kgo.Record {
+func (au *audit) commandsOf(p int32) map[command]*kgo.Record {
 	all := map[command]*kgo.Record{}
-	for _, k := range w.c.visible(place{w.c.names.Commands(), p}) {
+	for _, k := range au.c.visible(place{au.c.names.Commands(), p}) {
 		all[command{k.Offset, k.Timestamp.UnixMilli()}] = k
 	}
 	return all
@@ -98,7 +98,7 @@ func (w *world) commandsOf(p int32) map[command]*kgo.Record {
 
 // tooOld is what a command is known by that is refused for its age: it has no id in
 // its record.
-func (w *world) tooOld(written map[command]*kgo.Record, rec *events.Record) (key string, ok bool) {
+func (au *audit) tooOld(written map[command]*kgo.Record, rec *events.Record) (key string, ok bool) {
 	if len(rec.Events) == 0 || rec.Input.Source != events.FromCommands {
 		return "", false
 	}
@@ -107,22 +107,22 @@ func (w *world) tooOld(written map[command]*kgo.Record, rec *events.Record) (key
 	if !refused || e.Code != "expired" || k == nil {
 		return "", false
 	}
-	_, key, bad := w.commandOf(k)
+	_, key, bad := au.commandOf(k)
 	return key, bad == nil
 }
 
 // astray reports whether a forwarded command is decided nowhere, though its right
 // partition's log has lost nothing.
-func (w *world) astray(k *kgo.Record, decided map[string]bool) bool {
-	right, key, bad := w.commandOf(k)
+func (au *audit) astray(k *kgo.Record, decided map[string]bool) bool {
+	right, key, bad := au.commandOf(k)
 	if bad != nil {
 		return false // it has a letter there
 	}
-	return !decided[key] && !w.thinned[place{w.c.names.Commands(), right}]
+	return !decided[key] && !au.thinned[place{au.c.names.Commands(), right}]
 }
 
 // commandOf is a command's right partition, and what it is known by there.
-func (w *world) commandOf(k *kgo.Record) (right int32, key string, bad *events.CommandError) {
+func (au *audit) commandOf(k *kgo.Record) (right int32, key string, bad *events.CommandError) {
 	var headers []events.Header
 	for _, h := range k.Headers {
 		headers = append(headers, events.Header{Key: h.Key, Value: h.Value})
@@ -131,21 +131,21 @@ func (w *world) commandOf(k *kgo.Record) (right int32, key string, bad *events.C
 	if bad != nil {
 		return 0, "", bad
 	}
-	right = w.partition(cmd.Workflow)
+	right = au.partition(cmd.Workflow)
 	return right, fmt.Sprintf("%d/%s/%s", right, cmd.Workflow, cmd.DedupeID()), nil
 }
 
 // letters are the records whose inputs are in the dlq.
-func (w *world) letters() map[string]bool {
+func (au *audit) letters() map[string]bool {
 	all := map[string]bool{}
-	for p := range w.c.partitions {
-		for _, k := range w.c.visible(place{w.c.names.DLQ(), p}) {
+	for p := range au.c.partitions {
+		for _, k := range au.c.visible(place{au.c.names.DLQ(), p}) {
 			var l struct {
 				ID        string `json:"id"`
 				Partition int    `json:"partition"`
 			}
 			if err := json.NewDecoder(bytes.NewReader(k.Value)).Decode(&l); err != nil {
-				w.fail("a letter of the dlq: %w", err)
+				au.fail("a letter of the dlq: %w", err)
 			}
 			all[fmt.Sprintf("%d/%s", l.Partition, l.ID)] = true
 		}

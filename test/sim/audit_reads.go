@@ -16,9 +16,9 @@ import (
 // were written before the question (E6). So nobody sees what is undone later, nor
 // misses what counted when it was asked. What a deposed owner
 // may answer whose lease was broken, auditBroken knows.
-func (w *world) auditReads(p int32, all []*calls.Call, records []*events.Record, written map[events.Position]int64) {
-	r := reads{records: records, written: written, known: w.known(p, records, written), open: map[string][]*calls.Call{}}
-	doubts := w.doubts(p, records, written)
+func (au *audit) auditReads(p int32, all []*calls.Call, records []*events.Record, written map[events.Position]int64) {
+	r := reads{records: records, written: written, known: au.known(p, records, written), open: map[string][]*calls.Call{}}
+	doubts := au.doubts(p, records, written)
 	for _, c := range all {
 		if c.Asked != nil && tells(c) && !doubts.about(c) {
 			r.open[c.Workflow] = append(r.open[c.Workflow], c)
@@ -26,11 +26,11 @@ func (w *world) auditReads(p int32, all []*calls.Call, records []*events.Record,
 	}
 	r.begin()
 	if err := workload.States(secret, p, records, r.behind); err != nil {
-		w.failAbout(ofPartition(p), "%w", err)
+		au.failAbout(ofPartition(p), "%w", err)
 	}
 	for _, id := range sortedKeys(r.open) {
 		for _, c := range r.open[id] {
-			w.failAbout(w.workflow(id), "reads: at no time from %d to %d the answer to %q of %s was %s", c.Began, c.Ended, c.What, id, calls.ReplyText(c.Reply))
+			au.failAbout(au.workflow(id), "reads: at no time from %d to %d the answer to %q of %s was %s", c.Began, c.Ended, c.What, id, calls.ReplyText(c.Reply))
 		}
 	}
 }
@@ -53,13 +53,13 @@ type reads struct {
 // records of a partition: that of the command that a record decides, as commands
 // are read to their end for each question (E6), else the record's own. What is
 // read again a day later is refused, and changes nothing.
-func (w *world) known(p int32, records []*events.Record, written map[events.Position]int64) []int64 {
+func (au *audit) known(p int32, records []*events.Record, written map[events.Position]int64) []int64 {
 	all := make([]int64, len(records))
 	for i, rec := range records {
 		all[i] = written[rec.Position]
 		_, refused := rec.Events[0].(*events.CommandRefused)
 		if rec.Input.Source == events.FromCommands && workload.OfMachine(rec) && !refused {
-			all[i] = w.commandedBefore(inLog{p, rec.Input.Offset}, all[i])
+			all[i] = au.commandedBefore(inLog{p, rec.Input.Offset}, all[i])
 		}
 	}
 	return all
@@ -68,8 +68,8 @@ func (w *world) known(p int32, records []*events.Record, written map[events.Posi
 // commandedBefore is the tick at which a command was written that a record decides
 // which was written at a tick, or that of the record. A log that lost its tail, or
 // was made anew, has had others in the command's place before.
-func (w *world) commandedBefore(at inLog, decided int64) int64 {
-	for _, tick := range slices.Backward(w.commanded[at]) {
+func (au *audit) commandedBefore(at inLog, decided int64) int64 {
+	for _, tick := range slices.Backward(au.commanded[at]) {
 		if tick <= decided {
 			return tick
 		}
@@ -79,42 +79,42 @@ func (w *world) commandedBefore(at inLog, decided int64) int64 {
 
 // begin finds when each record's workflow has another one, and explains what was
 // not there before its first one.
-func (r *reads) begin() {
+func (rd *reads) begin() {
 	next := map[string]int64{}
-	r.until = make([]int64, len(r.records))
-	for i := len(r.records) - 1; i >= 0; i-- {
-		rec := r.records[i]
-		r.until[i] = math.MaxInt64
+	rd.until = make([]int64, len(rd.records))
+	for i := len(rd.records) - 1; i >= 0; i-- {
+		rec := rd.records[i]
+		rd.until[i] = math.MaxInt64
 		if tick, ok := next[rec.Workflow]; ok {
-			r.until[i] = tick
+			rd.until[i] = tick
 		}
-		next[rec.Workflow] = min(r.until[i], r.known[i])
+		next[rec.Workflow] = min(rd.until[i], rd.known[i])
 	}
-	for id := range r.open {
+	for id := range rd.open {
 		first, ok := next[id]
-		r.explain(id, func(c *calls.Call) bool { return c.Reply.Refusal != nil && (!ok || c.Began < first) })
+		rd.explain(id, func(c *calls.Call) bool { return c.Reply.Refusal != nil && (!ok || c.Began < first) })
 	}
 }
 
 // behind explains what was asked while the i-th record was its workflow's newest.
-func (r *reads) behind(i int, answer func(*events.Query) events.Reply) {
-	rec := r.records[i]
-	from, until := r.written[rec.Position], r.until[i]
-	r.explain(rec.Workflow, func(c *calls.Call) bool {
+func (rd *reads) behind(i int, answer func(*events.Query) events.Reply) {
+	rec := rd.records[i]
+	from, until := rd.written[rec.Position], rd.until[i]
+	rd.explain(rec.Workflow, func(c *calls.Call) bool {
 		return from < c.Ended && c.Began < until && same(c.Reply, answer(c.Asked))
 	})
 }
 
 // explain takes out what is lawful.
-func (r *reads) explain(id string, lawful func(*calls.Call) bool) {
-	kept := r.open[id][:0]
-	for _, c := range r.open[id] {
+func (rd *reads) explain(id string, lawful func(*calls.Call) bool) {
+	kept := rd.open[id][:0]
+	for _, c := range rd.open[id] {
 		if !lawful(c) {
 			kept = append(kept, c)
 		}
 	}
-	if r.open[id] = kept; len(kept) == 0 {
-		delete(r.open, id)
+	if rd.open[id] = kept; len(kept) == 0 {
+		delete(rd.open, id)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // order of their questions.
 func (w *world) readsOf(p int32) []*calls.Call {
 	var all []*calls.Call
-	for _, c := range w.callsOf(p) {
+	for _, c := range w.audit.callsOf(p) {
 		if c.Asked != nil && c.What == calls.Asking+"workflow" && c.Reply.Refusal == nil {
 			all = append(all, c)
 		}
@@ -67,10 +67,10 @@ func TestADoctoredReadIsRefused(t *testing.T) {
 }
 
 func doctorReads(t *testing.T, w *world, p int32, refused map[string]int) {
-	records, written := w.lawful(p), w.written(p)
+	records, written := w.audit.lawful(p), w.audit.written(p)
 	audit := func(c *calls.Call) error {
 		w.errs = nil
-		w.auditReads(p, []*calls.Call{c}, records, written)
+		w.audit.auditReads(p, []*calls.Call{c}, records, written)
 		return w.err()
 	}
 	var last *calls.Call
@@ -104,7 +104,7 @@ func TestAReadKnowsNothingOfWhatComesToAnOldPlace(t *testing.T) {
 			places++
 		}
 		for p := range w.owner {
-			w.auditReads(int32(p), w.callsOf(int32(p)), w.lawful(int32(p)), w.written(int32(p)))
+			w.audit.auditReads(int32(p), w.audit.callsOf(int32(p)), w.audit.lawful(int32(p)), w.audit.written(int32(p)))
 		}
 		if err := w.err(); err != nil || places == 0 {
 			t.Errorf("%d places: %v", places, err)

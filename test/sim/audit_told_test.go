@@ -45,9 +45,9 @@ func TestNobodyMayBeToldOfARecordBeforeItIsWritten(t *testing.T) {
 		err := complaints(func(w *world) {
 			if c.doubtful {
 				w.tick()
-				w.doubt(0)
+				w.audit.doubt(0)
 			}
-			w.auditTold(0, []*calls.Call{c.call}, written)
+			w.audit.auditTold(0, []*calls.Call{c.call}, written)
 		})
 		if (err == nil) != c.lawful {
 			t.Errorf("%s: want lawful %v: %v", c.name, c.lawful, err)

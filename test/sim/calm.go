@@ -20,12 +20,12 @@ func (w *world) calmDown() {
 	for _, fs := range w.filled { // also those of processes that end: they would try for ever
 		fs.Free()
 	}
-	w.until("the members that leave have left", w.allEnded)
+	w.audit.until("the members that leave have left", w.audit.allEnded)
 	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
 	for slot, n := range w.nodes {
 		w.skews[slot] = 0
 		if n != nil && n.farBehind() {
-			w.putDown(n)
+			w.injector.putDown(n)
 			n = nil
 		}
 		if n == nil {
@@ -44,9 +44,9 @@ func (w *world) calmDown() {
 	for p, slot := range w.owner {
 		for at, n := range w.nodes {
 			if at != slot && n.owners[int32(p)] != nil {
-				w.loseLater(n, int32(p), millis(rng, 0, 3000))
+				w.members.loseLater(n, int32(p), millis(rng, 0, 3000))
 			}
 		}
-		w.assign(int32(p), slot)
+		w.members.assign(int32(p), slot)
 	}
 }

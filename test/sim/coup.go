@@ -17,7 +17,7 @@ func (w *world) stageCoups() {
 	}
 	synctest.Wait()
 	w.c.mu.Lock()
-	s := w.someStream(w.coups[0], func(s *stream) bool {
+	s := w.injector.someStream(w.coups[0], func(s *stream) bool {
 		return s.journal != nil && s.next() != nil && !s.owner.dead && !s.owner.silent()
 	})
 	w.c.mu.Unlock()
@@ -40,25 +40,25 @@ func (w *world) stageCoups() {
 // of the group like all, and does not know yet: the operator's word reaches it
 // late too.
 func (w *world) coup(old *node, p int32, rng *rand.Rand) {
-	to := w.other(rng, old.slot)
+	to := w.members.other(rng, old.slot)
 	if to == old.slot {
 		return
 	}
-	w.doubt(p)
+	w.audit.doubt(p)
 	old.cutOff = true
 	deposed := w.committed(p, 1)
 	w.when(deposed, millis(rng, 300, 4000), old.name+" is back", func() {
 		old.cutOff = false
 		old.learn(w.c.group.generation)
 	})
-	w.assign(p, to)
-	w.operator("force_release", p, 0, map[string]any{"by": "an operator", "why": "to see what happens"})
+	w.members.assign(p, to)
+	w.members.operator("force_release", p, 0, map[string]any{"by": "an operator", "why": "to see what happens"})
 	old.listen(place{w.c.names.Commands(), p}, false)
 	w.at(late(rng), old.name+" hears again", func() { old.listen(place{w.c.names.Commands(), p}, true) })
-	w.loseLater(old, p, late(rng))
+	w.members.loseLater(old, p, late(rng))
 	switch rng.IntN(3) {
 	case 0:
-		w.at(millis(rng, 1500, 9000), "the group gives it back", func() { w.assign(p, old.slot) })
+		w.at(millis(rng, 1500, 9000), "the group gives it back", func() { w.members.assign(p, old.slot) })
 	case 1: // what is left is what the last checkpoint says, whichever owner wrote it
 		w.when(w.committed(p, 2+rng.IntN(6)), millis(rng, 1500, 6000), "the usurper loses its disk", func() { w.wipe(to, time.Second) })
 	}
@@ -96,5 +96,5 @@ func (w *world) wipe(slot int, down time.Duration) {
 	}
 	w.disks[slot], w.nodes[slot] = disk.New(), nil
 	n.kill()
-	w.at(down, "a planner starts again", func() { w.restart(slot) })
+	w.at(down, "a planner starts again", func() { w.injector.restart(slot) })
 }

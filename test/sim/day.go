@@ -31,24 +31,24 @@ func (w *world) nextDay() {
 	if w.o.Seed%(2*anotherDay) == 0 {
 		w.dieAtRest()
 	} else {
-		w.leaveInOrder()
+		w.audit.leaveInOrder()
 	}
 	w.work(func() { _ = workload.Pause(w.ctx, time.Second) }) // what has committed has its control record
-	w.until("the evening ends", func() bool { return !w.busy() })
+	w.audit.until("the evening ends", func() bool { return !w.busy() })
 	w.expireJournals()
 	w.mislayCommands()
 	night := 2*w.settings().Complete().Window + time.Hour
 	w.note("%v pass, and everybody comes again", night)
 	time.Sleep(night)
 	for slot := range w.nodes {
-		w.restart(slot)
+		w.injector.restart(slot)
 	}
 	w.work(func() {
 		if err := w.readAgain(w.ctx); err != nil && w.ctx.Err() == nil {
 			w.fail("the next day: %w", err)
 		}
 	})
-	w.until("everything is read again", func() bool { return !w.busy() })
+	w.audit.until("everything is read again", func() bool { return !w.busy() })
 }
 
 // restsFor is long enough for an owner at rest to say so in its checkpoints.
@@ -57,7 +57,7 @@ const restsFor = 30 * time.Second
 // dieAtRest kills all planners after a while in which nothing happened, and
 // everything was in a checkpoint.
 func (w *world) dieAtRest() {
-	if !w.until("everybody owns what it was given", w.owned) {
+	if !w.audit.until("everybody owns what it was given", w.audit.owned) {
 		return
 	}
 	w.work(func() {
@@ -69,12 +69,12 @@ func (w *world) dieAtRest() {
 		}
 		_ = workload.Pause(w.ctx, restsFor) // an error is the run's end
 	})
-	w.until("everything rests", func() bool { return !w.busy() })
+	w.audit.until("everything rests", func() bool { return !w.busy() })
 	rng := rand.New(rand.NewPCG(w.o.Seed, 3))
 	for _, n := range w.nodes {
-		w.kill(n, rng)
+		w.injector.kill(n, rng)
 	}
-	w.until("all planners have ended", w.allEnded)
+	w.audit.until("all planners have ended", w.audit.allEnded)
 }
 
 // expireJournals lets retention take all that journals have, where that is in a
@@ -85,7 +85,7 @@ func (w *world) expireJournals() {
 	for p := range w.plan.Partitions {
 		var filter journal.Filter
 		var last *kgo.Record
-		for _, k := range w.journal(p) {
+		for _, k := range w.audit.journal(p) {
 			if h, err := journal.ParseHeaders(k.Headers); err == nil && h.Lawful(&filter) {
 				last = k
 			}
@@ -109,9 +109,9 @@ func (w *world) mislayCommands() {
 	defer w.c.mu.Unlock()
 	for p := range w.c.partitions {
 		for range 2 {
-			if rec := w.someRecord(rng, place{w.c.names.Commands(), p}); rec != nil && w.c.partitions > 1 {
+			if rec := w.injector.someRecord(rng, place{w.c.names.Commands(), p}); rec != nil && w.c.partitions > 1 {
 				rec.Partition = (p + 1 + rng.Int32N(w.c.partitions-1)) % w.c.partitions
-				w.put(rec)
+				w.injector.put(rec)
 			}
 		}
 	}

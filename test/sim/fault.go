@@ -26,37 +26,45 @@ type faultKind struct {
 
 // faultKinds are all kinds with how they are done, and their weights.
 var faultKinds = []faultKind{
-	{"kill", 6, (*world).killNode, false},
-	{"freeze", 5, (*world).freezeNode, false},
-	{"cut", 4, (*world).cutNode, false},
-	{"leave", 3, (*world).leaveNode, false},
-	{"deaf", 2, (*world).deafen, false},
-	{"move", 8, (*world).movePartition, false},
+	{"kill", 6, byFaults((*injector).killNode), false},
+	{"freeze", 5, byFaults((*injector).freezeNode), false},
+	{"cut", 4, byFaults((*injector).cutNode), false},
+	{"leave", 3, byFaults((*injector).leaveNode), false},
+	{"deaf", 2, byFaults((*injector).deafen), false},
+	{"move", 8, byGroup((*members).movePartition), false},
 	{"wipe", 1, func(w *world, rng *rand.Rand) { w.wipe(rng.IntN(len(w.nodes)), millis(rng, 0, 4000)) }, false},
 	{"coup", 6, func(w *world, rng *rand.Rand) { w.coups = append(w.coups, rng) }, false},
-	{"release", 5, (*world).releasePartition, false},
-	{"skew", 2, (*world).skewClock, false},
-	{"leap", 2, (*world).leapClock, false},
-	{"append", 3, (*world).failAppend, false},
-	{"effect", 4, (*world).failEffect, false},
-	{"reply", 2, (*world).loseReply, false},
-	{"repeat", 6, (*world).repeatInput, false},
-	{"truncate", 2, (*world).truncateInput, true},
-	{"foreign", 2, (*world).foreignTxn, false},
-	{"remake", 1, (*world).remakeInput, false},
-	{"expire", 2, (*world).expireInput, false},
-	{"abort", 3, (*world).abortTxn, false},
-	{"poison", 4, (*world).poisonInput, false},
+	{"release", 5, byGroup((*members).releasePartition), false},
+	{"skew", 2, byFaults((*injector).skewClock), false},
+	{"leap", 2, byFaults((*injector).leapClock), false},
+	{"append", 3, byFaults((*injector).failAppend), false},
+	{"effect", 4, byFaults((*injector).failEffect), false},
+	{"reply", 2, byFaults((*injector).loseReply), false},
+	{"repeat", 6, byFaults((*injector).repeatInput), false},
+	{"truncate", 2, byFaults((*injector).truncateInput), true},
+	{"foreign", 2, byFaults((*injector).foreignTxn), false},
+	{"remake", 1, byFaults((*injector).remakeInput), false},
+	{"expire", 2, byFaults((*injector).expireInput), false},
+	{"abort", 3, byFaults((*injector).abortTxn), false},
+	{"poison", 4, byFaults((*injector).poisonInput), false},
 	{"stray", 4, (*world).strayInput, false},
-	{"worker", 3, (*world).killWorker, false},
-	{"swap", 2, (*world).swapDisk, false},
-	{"rot", 2, (*world).rotDisk, false},
-	{"full", 1, (*world).fillDisk, false},
+	{"worker", 3, byFaults((*injector).killWorker), false},
+	{"swap", 2, byFaults((*injector).swapDisk), false},
+	{"rot", 2, byFaults((*injector).rotDisk), false},
+	{"full", 1, byFaults((*injector).fillDisk), false},
 	{"offsets", 3, (*world).moveOffsets, false},
 	{absent, 2, (*world).missCoordinator, false},
-	{wrongStamps, 0, (*world).missetBroker, true}, // drawStamps draws it
-	{lasting, 0, (*world).lastingReason, false},   // drawLasting draws it
-	{retention, 0, (*world).awaitLook, false},     // drawRetention draws it
+	{wrongStamps, 0, (*world).missetBroker, true},          // drawStamps draws it
+	{lasting, 0, byGroup((*members).lastingReason), false}, // drawLasting draws it
+	{retention, 0, (*world).awaitLook, false},              // drawRetention draws it
+}
+
+func byFaults(do func(*injector, *rand.Rand)) func(*world, *rand.Rand) {
+	return func(w *world, rng *rand.Rand) { do(&w.injector, rng) }
+}
+
+func byGroup(do func(*members, *rand.Rand)) func(*world, *rand.Rand) {
+	return func(w *world, rng *rand.Rand) { do(&w.members, rng) }
 }
 
 // drawFaults draws the faults of a seed, of all kinds that there can be or of some.

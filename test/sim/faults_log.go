@@ -14,7 +14,7 @@ import (
 )
 
 // someStream is a stream with operations that has a property; nil if none has.
-func (w *world) someStream(rng *rand.Rand, is func(*stream) bool) *stream {
+func (w *injector) someStream(rng *rand.Rand, is func(*stream) bool) *stream {
 	var all []*stream
 	for _, s := range w.c.sorted() {
 		if is(s) {
@@ -30,7 +30,7 @@ func (w *world) someStream(rng *rand.Rand, is func(*stream) bool) *stream {
 // failAppend lets the broker forget what a journal's producer has written: its
 // appends fail for good, the next one perhaps after it was written. Or some of them
 // are acknowledged as repetitions, and nobody says where they are.
-func (w *world) failAppend(rng *rand.Rand) {
+func (w *injector) failAppend(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	s := w.someStream(rng, func(s *stream) bool { return s.journal != nil && s.journal.stopped == nil && !s.owner.dead })
@@ -53,7 +53,7 @@ func (w *world) failAppend(rng *rand.Rand) {
 }
 
 // failEffect fails an effect, perhaps after it was written.
-func (w *world) failEffect(rng *rand.Rand) {
+func (w *injector) failEffect(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	s := w.someStream(rng, func(s *stream) bool {
@@ -70,7 +70,7 @@ func (w *world) failEffect(rng *rand.Rand) {
 }
 
 // loseReply loses a reply on its way to a caller.
-func (w *world) loseReply(rng *rand.Rand) {
+func (w *injector) loseReply(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	s := w.someStream(rng, func(s *stream) bool {
@@ -82,7 +82,7 @@ func (w *world) loseReply(rng *rand.Rand) {
 }
 
 // repeatInput writes a record of an input log again.
-func (w *world) repeatInput(rng *rand.Rand) {
+func (w *injector) repeatInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	for range 1 + rng.IntN(3) {
@@ -92,7 +92,7 @@ func (w *world) repeatInput(rng *rand.Rand) {
 	}
 }
 
-func (w *world) someInput(rng *rand.Rand) place {
+func (w *injector) someInput(rng *rand.Rand) place {
 	topic := w.c.names.Inbox()
 	if rng.IntN(2) == 0 {
 		topic = w.c.names.Commands()
@@ -101,7 +101,7 @@ func (w *world) someInput(rng *rand.Rand) place {
 }
 
 // input is the log of a partition's inputs from a source.
-func (w *world) input(s events.Source, p int32) place {
+func (w *injector) input(s events.Source, p int32) place {
 	if s == events.FromCommands {
 		return place{w.c.names.Commands(), p}
 	}
@@ -109,7 +109,7 @@ func (w *world) input(s events.Source, p int32) place {
 }
 
 // someRecord is a record of an input log, to be written again; nil if there is none.
-func (w *world) someRecord(rng *rand.Rand, at place) *kgo.Record {
+func (w *injector) someRecord(rng *rand.Rand, at place) *kgo.Record {
 	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
 	if start == end {
 		return nil
@@ -125,7 +125,7 @@ func (w *world) someRecord(rng *rand.Rand, at place) *kgo.Record {
 }
 
 // truncateInput cuts the newest records off an input log.
-func (w *world) truncateInput(rng *rand.Rand) {
+func (w *injector) truncateInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	at := w.someInput(rng)
@@ -139,7 +139,7 @@ func (w *world) truncateInput(rng *rand.Rand) {
 }
 
 // remakeInput deletes an input topic, or that of the questions, and makes it anew.
-func (w *world) remakeInput(rng *rand.Rand) {
+func (w *injector) remakeInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	topic := w.someInput(rng).topic
@@ -161,14 +161,14 @@ func (w *world) remakeInput(rng *rand.Rand) {
 }
 
 // expireInput removes the oldest records of an input log, read or not.
-func (w *world) expireInput(rng *rand.Rand) {
+func (w *injector) expireInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	w.expire(rng, w.someInput(rng))
 }
 
 // expire removes the oldest records of an input log; w.c.mu is held.
-func (w *world) expire(rng *rand.Rand, at place) {
+func (w *injector) expire(rng *rand.Rand, at place) {
 	start, end := w.c.offset(at, starts), w.c.offset(at, ends)
 	if end > start && !w.promised(at) {
 		w.forgetReports(at)
@@ -181,12 +181,12 @@ func (w *world) expire(rng *rand.Rand, at place) {
 // promised reports whether callers may have been told of what follows from inputs in a
 // log that no record that counts has decided yet: by an owner that an operator's word
 // has deposed. Only the inputs themselves keep such a promise, so they are not lost too.
-func (w *world) promised(at place) bool {
+func (w *injector) promised(at place) bool {
 	return w.doubtful[at.partition] > 0 && at.topic != w.c.names.Queries()
 }
 
 // abortTxn lets the cluster end a transaction that is open, and its producer begin anew.
-func (w *world) abortTxn(rng *rand.Rand) {
+func (w *injector) abortTxn(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	open := w.c.brokers.open()
@@ -200,7 +200,7 @@ func (w *world) abortTxn(rng *rand.Rand) {
 
 // foreignTxn lets another system write to an input log in a transaction, which it
 // leaves open for a while. What it writes is there already, and known.
-func (w *world) foreignTxn(rng *rand.Rand) {
+func (w *injector) foreignTxn(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	at := w.someInput(rng)
@@ -231,7 +231,7 @@ func (w *world) foreignTxn(rng *rand.Rand) {
 
 // poisonInput writes records that cannot be understood, belong elsewhere, have
 // no id, or are as large as a record may be.
-func (w *world) poisonInput(rng *rand.Rand) {
+func (w *injector) poisonInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	at := w.someInput(rng)
@@ -256,7 +256,7 @@ func (w *world) poisonInput(rng *rand.Rand) {
 	}
 }
 
-func (w *world) put(rec *kgo.Record) {
+func (w *injector) put(rec *kgo.Record) {
 	if err := w.c.write(rec); err != nil {
 		w.note("  %v", err)
 	}

@@ -7,8 +7,11 @@ import (
 	"github.com/heddle-run/heddle/test/sim/disk"
 )
 
+// injector injects faults into processes, disks, clocks, workers and logs.
+type injector struct{ *world }
+
 // someNode is a planner that runs; nil if there is none.
-func (w *world) someNode(rng *rand.Rand) *node {
+func (w *injector) someNode(rng *rand.Rand) *node {
 	var all []*node
 	for _, n := range w.nodes {
 		if n != nil {
@@ -23,7 +26,7 @@ func (w *world) someNode(rng *rand.Rand) *node {
 
 // killNode kills a planner, now or in the middle of what it writes next; its disk
 // keeps all, what was synced, that and a part of the rest, or nothing.
-func (w *world) killNode(rng *rand.Rand) {
+func (w *injector) killNode(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
@@ -42,13 +45,13 @@ func (w *world) killNode(rng *rand.Rand) {
 }
 
 // killed kills a planner, and starts it again later.
-func (w *world) killed(n *node, rng *rand.Rand) {
+func (w *injector) killed(n *node, rng *rand.Rand) {
 	w.kill(n, rng)
 	w.at(millis(rng, 0, 9000), "a planner starts again", func() { w.restart(n.slot) })
 	if rng.IntN(2) == 0 {
 		w.at(sessionTimeout, "the group misses "+n.name, func() {
 			if w.nodes[n.slot] == nil {
-				w.expelled(n, rng)
+				w.members.expelled(n, rng)
 			}
 		})
 	}
@@ -60,7 +63,7 @@ const mostAborts = 60
 
 // buryAborted notices the processes that have ended by themselves, and starts them
 // again. Their disks keep all that was written: no machine has ended.
-func (w *world) buryAborted() {
+func (w *injector) buryAborted() {
 	for slot, n := range w.nodes {
 		if n == nil || !n.hasAborted() {
 			continue
@@ -81,7 +84,7 @@ func (n *node) hasAborted() bool {
 	return n.aborted
 }
 
-func (w *world) kill(n *node, rng *rand.Rand) {
+func (w *injector) kill(n *node, rng *rand.Rand) {
 	left := disk.New()
 	switch at := rng.IntN(5); {
 	case n.fs.Crashed():
@@ -100,21 +103,21 @@ func (w *world) kill(n *node, rng *rand.Rand) {
 }
 
 // restart starts a planner that was killed.
-func (w *world) restart(slot int) {
+func (w *injector) restart(slot int) {
 	if w.nodes[slot] != nil {
 		return
 	}
 	w.startNode(slot, w.disks[slot])
 	for p, at := range w.owner {
 		if at == slot {
-			w.assign(int32(p), slot)
+			w.members.assign(int32(p), slot)
 		}
 	}
 }
 
 // freezeNode stops a planner for a while, and wakes it after others have taken
 // over, or before.
-func (w *world) freezeNode(rng *rand.Rand) {
+func (w *injector) freezeNode(rng *rand.Rand) {
 	if n := w.someNode(rng); n != nil {
 		n.freeze()
 		w.silence(n, rng, n.wake)
@@ -122,7 +125,7 @@ func (w *world) freezeNode(rng *rand.Rand) {
 }
 
 // cutNode takes a planner's network away for a while.
-func (w *world) cutNode(rng *rand.Rand) {
+func (w *injector) cutNode(rng *rand.Rand) {
 	if n := w.someNode(rng); n != nil {
 		n.cutOff = true
 		w.tell(n.about(), "  %s has no network", n.name)
@@ -132,7 +135,7 @@ func (w *world) cutNode(rng *rand.Rand) {
 
 // deafen lets an owner get nothing of an input log for a while, as if the log's
 // leader were slow.
-func (w *world) deafen(rng *rand.Rand) {
+func (w *injector) deafen(rng *rand.Rand) {
 	p := int32(rng.IntN(len(w.owner)))
 	n := w.nodes[w.owner[p]]
 	if n == nil {
@@ -148,12 +151,12 @@ func (w *world) deafen(rng *rand.Rand) {
 	w.at(millis(rng, 500, 15_000), n.name+" reads again", func() { n.listen(from, true) })
 }
 
-func (w *world) silence(n *node, rng *rand.Rand, end func()) {
+func (w *injector) silence(n *node, rng *rand.Rand, end func()) {
 	lasts := millis(rng, 100, 20_000)
 	if lasts > sessionTimeout {
 		w.at(sessionTimeout, "the group misses "+n.name, func() {
 			if w.nodes[n.slot] == n && n.silent() {
-				w.expelled(n, rng)
+				w.members.expelled(n, rng)
 			}
 		})
 	}
@@ -164,13 +167,13 @@ func (w *world) silence(n *node, rng *rand.Rand, end func()) {
 }
 
 // back lets a planner that was silent learn, a little later, what the group did.
-func (w *world) back(n *node, after time.Duration) {
+func (w *injector) back(n *node, after time.Duration) {
 	if w.nodes[n.slot] != n {
 		return
 	}
 	for p, slot := range w.owner {
 		if slot != n.slot && n.owners[int32(p)] != nil {
-			w.loseLater(n, int32(p), after)
+			w.members.loseLater(n, int32(p), after)
 		}
 	}
 	w.at(after, n.name+" hears from the group", func() {
@@ -181,7 +184,7 @@ func (w *world) back(n *node, after time.Duration) {
 }
 
 // skewClock sets a planner's clock off, or right again.
-func (w *world) skewClock(rng *rand.Rand) {
+func (w *injector) skewClock(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
@@ -193,7 +196,7 @@ func (w *world) skewClock(rng *rand.Rand) {
 		skew = millis(rng, -margin/2, margin/2)
 	case 2:
 		for p := range w.owner {
-			w.doubt(int32(p))
+			w.audit.doubt(int32(p))
 		}
 		skew = millis(rng, -5*margin, 5*margin)
 	}
@@ -202,7 +205,7 @@ func (w *world) skewClock(rng *rand.Rand) {
 
 // setClock sets a planner's clock. One that is far behind is set right while the
 // planner is down: see leapClock.
-func (w *world) setClock(n *node, skew time.Duration) {
+func (w *injector) setClock(n *node, skew time.Duration) {
 	if n.farBehind() {
 		w.putDown(n)
 		w.skews[n.slot] = skew
@@ -223,7 +226,7 @@ func (n *node) farBehind() bool {
 }
 
 // putDown kills a planner whose disk keeps all.
-func (w *world) putDown(n *node) {
+func (w *injector) putDown(n *node) {
 	w.disks[n.slot], w.nodes[n.slot] = n.fs.Copy(), nil
 	n.kill()
 }
@@ -231,7 +234,7 @@ func (w *world) putDown(n *node) {
 // leapClock sets a planner's clock off by hours, and right again. Ahead it goes
 // while the planner runs. Behind it is when the planner starts: one that runs has
 // its monotonic clock, which no jump sets back, and the one here jumps with it.
-func (w *world) leapClock(rng *rand.Rand) {
+func (w *injector) leapClock(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
@@ -241,7 +244,7 @@ func (w *world) leapClock(rng *rand.Rand) {
 		w.setClock(n, far)
 	} else {
 		for p := range w.owner {
-			w.doubt(int32(p))
+			w.audit.doubt(int32(p))
 		}
 		w.kill(n, rng)
 		w.skews[n.slot] = -far
@@ -257,7 +260,7 @@ func (w *world) leapClock(rng *rand.Rand) {
 
 // killWorker kills a worker; what it ran is forgotten. Sometimes it dies when only
 // it knows of what it runs: no other will be given that.
-func (w *world) killWorker(rng *rand.Rand) {
+func (w *injector) killWorker(rng *rand.Rand) {
 	if w.kills++; w.kills > 3 {
 		return
 	}
@@ -270,7 +273,7 @@ func (w *world) killWorker(rng *rand.Rand) {
 }
 
 // swapDisk kills a planner and starts it on an older state of its disk.
-func (w *world) swapDisk(rng *rand.Rand) {
+func (w *injector) swapDisk(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
@@ -290,7 +293,7 @@ func (w *world) swapDisk(rng *rand.Rand) {
 
 // leaveNode ends a planner in order and starts it again, as an upgrade does. Its
 // disk may have rotted meanwhile: it holds far more than that of a killed one.
-func (w *world) leaveNode(rng *rand.Rand) {
+func (w *injector) leaveNode(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil || n.silent() {
 		return
@@ -299,12 +302,12 @@ func (w *world) leaveNode(rng *rand.Rand) {
 	w.nodes[n.slot] = nil
 	n.leave()
 	if rng.IntN(2) == 0 {
-		w.expelled(n, rng)
+		w.members.expelled(n, rng)
 	}
 	rots := rng.IntN(3) == 0
 	var again func()
 	again = func() {
-		if !w.allEnded() {
+		if !w.audit.allEnded() {
 			w.at(50*time.Millisecond, "start again", again)
 			return
 		}
@@ -317,7 +320,7 @@ func (w *world) leaveNode(rng *rand.Rand) {
 }
 
 // rotDisk kills a planner and changes bytes on its disk.
-func (w *world) rotDisk(rng *rand.Rand) {
+func (w *injector) rotDisk(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return
@@ -331,7 +334,7 @@ func (w *world) rotDisk(rng *rand.Rand) {
 
 // rot changes bytes on a disk: the beginnings of many files, one bit of one file,
 // or its end.
-func (w *world) rot(slot int, rng *rand.Rand) {
+func (w *injector) rot(slot int, rng *rand.Rand) {
 	left := w.disks[slot]
 	var err error
 	switch rng.IntN(6) {
@@ -352,7 +355,7 @@ func (w *world) rot(slot int, rng *rand.Rand) {
 
 // fillDisk fills the disk of a planner that runs, or lets one find a new disk
 // full when it starts; later there is room.
-func (w *world) fillDisk(rng *rand.Rand) {
+func (w *injector) fillDisk(rng *rand.Rand) {
 	n := w.someNode(rng)
 	if n == nil {
 		return

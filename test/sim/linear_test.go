@@ -11,7 +11,7 @@ import (
 func recorded(seed uint64) (h map[string]calls.History) {
 	bubble(func() {
 		o := options(seed)
-		h = play(&o).histories()
+		h = play(&o).audit.histories()
 	})
 	return h
 }

@@ -44,7 +44,7 @@ func (w *world) acceptLosses(n *node, rng *rand.Rand) {
 			continue
 		}
 		w.losses[loss] = true
-		w.operator("accept_loss", p, millis(rng, 0, 3000), map[string]any{"log": loss.Log, "from": loss.From, "to": loss.To, "by": "an operator", "why": "it is gone"})
+		w.members.operator("accept_loss", p, millis(rng, 0, 3000), map[string]any{"log": loss.Log, "from": loss.From, "to": loss.To, "by": "an operator", "why": "it is gone"})
 		w.resumeQuarantined(p, rng)
 	}
 }
@@ -53,7 +53,7 @@ func (w *world) acceptLosses(n *node, rng *rand.Rand) {
 // them.
 func (w *world) resumeQuarantined(p int32, rng *rand.Rand) {
 	for _, wf := range w.plan.Workflows {
-		if w.partition(wf.ID) != p {
+		if w.audit.partition(wf.ID) != p {
 			continue
 		}
 		w.at(millis(rng, 4000, 20_000), "an operator resumes "+wf.ID, func() {

@@ -54,7 +54,7 @@ func (w *world) noteReport(rec *kgo.Record, p int32) {
 	case w.c.names.Inbox():
 		m, err := events.DecodeInbox(rec.Value)
 		o, ok := m.(*events.TaskOutcome)
-		if err != nil || !ok || o.Outcome != events.OutcomeCompleted || p != w.partition(string(rec.Key)) {
+		if err != nil || !ok || o.Outcome != events.OutcomeCompleted || p != w.audit.partition(string(rec.Key)) {
 			return
 		}
 		w.mu.Lock()

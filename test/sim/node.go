@@ -80,7 +80,7 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 	w.c.group.members[n.name] = true // an older process may be ending
 	w.c.mu.Unlock()
 	settle()
-	w.attend(n)
+	w.members.attend(n)
 	return n
 }
 

@@ -29,14 +29,14 @@ func (o *Options) drawRetention() []Fault {
 func (w *world) awaitLook(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	topic := w.someInput(rng).topic
+	topic := w.injector.someInput(rng).topic
 	looks := 1 + rng.IntN(4)
 	w.c.looked = func(at string) {
 		if at != topic {
 			return
 		}
 		for p := range w.c.partitions {
-			w.expire(rng, place{topic, p})
+			w.injector.expire(rng, place{topic, p})
 		}
 		if looks--; looks == 0 {
 			w.c.looked = nil

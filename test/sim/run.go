@@ -114,7 +114,7 @@ func (w *world) play() {
 		w.nextDay()
 	}
 	if !w.failed() {
-		w.audit()
+		w.audit.audit()
 	}
 	w.left = w.journals()
 	w.shutdown()
@@ -126,7 +126,7 @@ func (w *world) journals() [][]*kgo.Record {
 	defer w.c.mu.Unlock()
 	all := make([][]*kgo.Record, w.plan.Partitions)
 	for p := range all {
-		all[p] = w.journal(int32(p))
+		all[p] = w.audit.journal(int32(p))
 	}
 	return all
 }

@@ -22,9 +22,9 @@ type move struct {
 // step of a worker, or time.
 func (w *world) advance() {
 	settle()
-	w.buryAborted()
+	w.injector.buryAborted()
 	w.overdue()
-	w.grant()
+	w.members.grant()
 	w.c.mu.Lock()
 	w.c.brokers.overdue(time.Now())
 	moves := w.moves()

@@ -71,6 +71,7 @@ func TestFailuresHaveKinds(t *testing.T) {
 	}
 	of := func(format string, args ...any) string {
 		w := &world{plan: &workload.Plan{Partitions: 3}}
+		w.audit.world, w.injector.world, w.members.world = w, w, w
 		w.fail(format, args...)
 		w.fail("another")
 		return w.kind

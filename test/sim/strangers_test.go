@@ -46,18 +46,18 @@ func strange(script []byte) (err error) {
 		w := newWorldOf(Options{Seed: 1}, strangersPlan(script), schedulerDice(1), 1)
 		w.strangers = true
 		w.startServices()
-		if w.until("the partition is owned", w.owned) {
+		if w.audit.until("the partition is owned", w.audit.owned) {
 			for i, part := range strings.SplitN(string(script), newRecord, mostRecords+1) {
 				if i < mostRecords {
 					w.stranger(part)
 				}
 			}
 			w.startUsers()
-			w.until("the good workflow ends", func() bool { return !w.busy() })
+			w.audit.until("the good workflow ends", func() bool { return !w.busy() })
 		}
 		w.unharmed()
 		if !w.failed() {
-			w.audit()
+			w.audit.audit()
 		}
 		w.shutdown()
 		err = w.err()

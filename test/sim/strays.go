@@ -26,7 +26,7 @@ func (w *world) strayInput(rng *rand.Rand) {
 	p := int32(rng.IntN(int(w.c.partitions)))
 	w.c.mu.Lock()
 	for range 1 + rng.IntN(3) {
-		w.put(w.stray(p))
+		w.injector.put(w.stray(p))
 	}
 	w.c.mu.Unlock()
 	if rng.IntN(4) == 0 {
@@ -34,7 +34,7 @@ func (w *world) strayInput(rng *rand.Rand) {
 	}
 	w.when(func() bool { return w.forwarding(p) != nil }, millis(rng, 1000, 5000), "an owner that forwards dies, if one does", func() {
 		if n := w.forwarding(p); n != nil && w.nodes[n.slot] == n {
-			w.killed(n, rng)
+			w.injector.killed(n, rng)
 			w.stumble(p, rng)
 		}
 	})
@@ -45,7 +45,7 @@ func (w *world) stray(p int32) *kgo.Record {
 	for {
 		w.strays++
 		id := fmt.Sprintf("stray-%d", w.strays)
-		if w.partition(id) != p {
+		if w.audit.partition(id) != p {
 			body := fmt.Sprintf(`{"definition":%s,"input":%d}`, anyOne, w.strays)
 			return kafka.Placed(w.c.names.Commands(), p, []byte(id), []byte(body),
 				kafka.Header(events.HeaderID, []byte(id)), kafka.Header(events.HeaderSource, []byte("sim")),
@@ -86,7 +86,7 @@ func (w *world) stumble(p int32, rng *rand.Rand) {
 				return
 			}
 			w.nodes[slot].revoke(p)
-			w.at(millis(rng, 0, 2000), "the group moves on", func() { w.assign(p, slot) })
+			w.at(millis(rng, 0, 2000), "the group moves on", func() { w.members.assign(p, slot) })
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 // wrote takes a record that was written into the history.
 func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
 	w.history.wrote(rec, p, offset)
-	w.noteTime(rec, p, offset)
+	w.audit.noteTime(rec, p, offset)
 	w.noteLease(rec, p)
 	w.noteReport(rec, p)
 	if w.history.keep {

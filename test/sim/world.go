@@ -27,6 +27,10 @@ var secret = events.Key("simulation-secret")
 
 // world is one run: a cluster, planners, workers and users under one scheduler.
 type world struct {
+	audit    audit
+	injector injector
+	members  members
+
 	o      Options
 	plan   *workload.Plan
 	c      *cluster
@@ -131,6 +135,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
 	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, memory: workload.NewTaskMemory(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
+	w.audit.world, w.injector.world, w.members.world = w, w, w
 	if w.logger == nil {
 		w.logger = discard
 	}
@@ -244,7 +249,7 @@ func (w *world) startServices() {
 		w.startWorker(slot)
 	}
 	for p := range w.owner {
-		w.assign(int32(p), w.rng.IntN(len(w.nodes)))
+		w.members.assign(int32(p), w.rng.IntN(len(w.nodes)))
 	}
 }
 

@@ -18,44 +18,44 @@ import (
 const PartitionPrefix = "_partition/"
 
 // takeCommand decides one record of commands.
-func (p *Processor) takeCommand(r *kgo.Record, ref events.InputRef) {
+func (in *intake) takeCommand(r *kgo.Record, ref events.InputRef) {
 	own := strings.HasPrefix(string(r.Key), PartitionPrefix)
-	if !own && p.foreign(r.Key) {
-		p.forward(r, ref)
+	if !own && in.foreign(r.Key) {
+		in.forward(r, ref)
 		return
 	}
 	var room [usualHeaders]events.Header // code that keeps something of a command copies it
 	cmd, bad := events.ParseCommand(r.Key, appendHeaders(room[:0], r), r.Value, PlaceID(r))
 	switch {
 	case bad != nil:
-		p.reject(r, ref, bad)
+		in.reject(r, ref, bad)
 		return
-	case own && cmd.Workflow != events.PartitionWorkflow(p.Partition):
-		p.reject(r, ref, &events.CommandError{Code: "wrong_partition", Path: "key",
-			Message: fmt.Sprintf("commands to %s are produced to that partition, this is %d", cmd.Workflow, p.Partition)})
+	case own && cmd.Workflow != events.PartitionWorkflow(in.Partition):
+		in.reject(r, ref, &events.CommandError{Code: "wrong_partition", Path: "key",
+			Message: fmt.Sprintf("commands to %s are produced to that partition, this is %d", cmd.Workflow, in.Partition)})
 		return
 	}
-	p.command(r, ref, cmd, own)
+	in.command(r, ref, cmd, own)
 }
 
 // command decides a command that is understood, unless the ledger knows it.
-func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Command, own bool) {
+func (in *intake) command(r *kgo.Record, ref events.InputRef, cmd *events.Command, own bool) {
 	d := &decision{ref: ref, raw: r, in: machine.Input{
-		Workflow: cmd.Workflow, Source: events.FromCommands, ReplyTo: cmd.ReplyTo, Trace: cmd.Trace, Command: cmd, Quarantine: p.doubted(ref, cmd),
+		Workflow: cmd.Workflow, Source: events.FromCommands, ReplyTo: cmd.ReplyTo, Trace: cmd.Trace, Command: cmd, Quarantine: in.doubted(ref, cmd),
 	}}
-	v, entry := p.known(cmd, ref.Stamp)
-	if p.fault != nil {
+	v, entry := in.known(cmd, ref.Stamp)
+	if in.fault != nil {
 		return
 	}
-	if p.Flaws.NoLedger.On() {
+	if in.Flaws.NoLedger.On() {
 		v = unseen
 	}
 	switch v {
 	case repeated:
-		p.ledger.repeat(cmd, entry)
+		in.ledger.repeat(cmd, entry)
 		return
 	case conflict:
-		p.Stats.Conflicts.Add(1)
+		in.Stats.Conflicts.Add(1)
 		d.own = refusal(cmd, "conflict", "another command was given under this id")
 	case tooOld:
 		d.own = refusal(cmd, "expired", "the command is older than the window in which repetitions are recognised")
@@ -63,28 +63,28 @@ func (p *Processor) command(r *kgo.Record, ref events.InputRef, cmd *events.Comm
 		d.id, d.digest = cmd.DedupeID(), cmd.Digest
 	}
 	if own && d.own == nil {
-		p.operate(d, cmd)
+		in.operate(d, cmd)
 		return
 	}
-	p.decide(d)
+	in.decide(d)
 }
 
 // Undecided reports whether the ledger knows nothing of a command.
 func (p *Processor) Undecided(cmd *events.Command, stamp int64) bool {
-	v, _ := p.known(cmd, stamp)
+	v, _ := p.intake.known(cmd, stamp)
 	return v == unseen
 }
 
 // known looks a command up; a state that cannot be read is a fault.
-func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *ledgerRow) {
-	defect := p.contained(func() {
-		if p.names.fresh(cmd.Workflow) {
-			p.State.Fresh(cmd.Workflow)
+func (in *intake) known(cmd *events.Command, stamp int64) (v verdict, entry *ledgerRow) {
+	defect := in.contained(func() {
+		if in.names.fresh(cmd.Workflow) {
+			in.State.Fresh(cmd.Workflow)
 		}
-		v, entry = p.ledger.lookUp(cmd, p.firstStamp(cmd, stamp))
+		v, entry = in.ledger.lookUp(cmd, in.firstStamp(cmd, stamp))
 	})
 	if defect != "" {
-		p.Fail(fmt.Errorf("looking up a command: %s", defect))
+		in.Fail(fmt.Errorf("looking up a command: %s", defect))
 	}
 	return v, entry
 }
@@ -92,8 +92,8 @@ func (p *Processor) known(cmd *events.Command, stamp int64) (v verdict, entry *l
 // firstStamp is the stamp by which a command is young or old: that of its record,
 // or of the one that was forwarded. A partition that nobody owns for longer than the
 // window forwards what the ledger here was asked about long ago.
-func (p *Processor) firstStamp(cmd *events.Command, stamp int64) int64 {
-	if cmd.Written == 0 || p.Flaws.NewStamps.On() {
+func (in *intake) firstStamp(cmd *events.Command, stamp int64) int64 {
+	if cmd.Written == 0 || in.Flaws.NewStamps.On() {
 		return stamp
 	}
 	return min(cmd.Written, stamp)
@@ -104,8 +104,8 @@ func refusal(cmd *events.Command, code, message string) *events.CommandRefused {
 }
 
 // foreign reports whether a key belongs to another partition.
-func (p *Processor) foreign(key []byte) bool {
-	return kafka.PartitionFor(key, p.Partitions) != p.Partition
+func (in *intake) foreign(key []byte) bool {
+	return kafka.PartitionFor(key, in.Partitions) != in.Partition
 }
 
 // PlaceID stands in for the id of a command that has none: where its record is, and
@@ -120,14 +120,14 @@ func PlaceID(r *kgo.Record) string {
 }
 
 // takeInbox decides one record of the inbox.
-func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
-	if p.foreign(r.Key) {
-		p.forward(r, ref)
+func (in *intake) takeInbox(r *kgo.Record, ref events.InputRef) {
+	if in.foreign(r.Key) {
+		in.forward(r, ref)
 		return
 	}
 	err := kafka.CheckFormat(r, events.InboxVersion)
 	if later := (*wire.FormatError)(nil); errors.As(err, &later) {
-		p.Fail(later)
+		in.Fail(later)
 		return
 	}
 	var msg events.InboxMessage
@@ -135,22 +135,22 @@ func (p *Processor) takeInbox(r *kgo.Record, ref events.InputRef) {
 		msg, err = events.DecodeInbox(clone(r.Value))
 	}
 	if err != nil {
-		p.reject(r, ref, &events.CommandError{Code: "malformed", Message: err.Error()})
+		in.reject(r, ref, &events.CommandError{Code: "malformed", Message: err.Error()})
 		return
 	}
 	workflow := string(r.Key)
 	switch m := msg.(type) {
 	case *events.EntityMessage:
-		p.takeMessage(r, ref, m)
+		in.takeMessage(r, ref, m)
 		return
 	case *events.TaskHeartbeat:
-		if p.watch.heard(workflow, m.Token); len(m.Details) == 0 {
-			p.Stats.Dropped.Add(1)
+		if in.watch.heard(workflow, m.Token); len(m.Details) == 0 {
+			in.Stats.Dropped.Add(1)
 			return
 		}
 	case *events.TaskOutcome, *events.TaskNotified:
 	}
-	p.decide(&decision{ref: ref, raw: r, in: machine.Input{
+	in.decide(&decision{ref: ref, raw: r, in: machine.Input{
 		Workflow: workflow, Source: events.FromInbox, Inbox: msg,
 	}})
 }

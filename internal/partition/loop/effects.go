@@ -25,9 +25,9 @@ func (fx *outside) fromEffects(outs []*Outgoing, made []machine.Effect, rec *eve
 		o := fromEffect(&made[i], rec.Position, uint64(i))
 		switch o.Kind {
 		case machine.MessageEffect:
-			o.Value = fx.message(o, rec)
+			o.Value = fx.intake.message(o, rec)
 		case machine.EmitEffect:
-			o.Topic, o.Headers = made[i].Topic, fx.emission(o, rec, made[i].Type).Headers()
+			o.Topic, o.Headers = made[i].Topic, fx.intake.emission(o, rec, made[i].Type).Headers()
 		default: // it says all about itself
 		}
 		outs = append(outs, o)

@@ -158,7 +158,7 @@ func (p *Processor) settle() {
 	done := p.inflight.landed()
 	for _, f := range done {
 		p.landed, p.landedN = f.mark, f.n
-		p.Fail(p.foldPositions(&f.rec))
+		p.Fail(p.intake.foldPositions(&f.rec))
 		p.unwritten.add(f, p.clock.now)
 		p.land(f)
 		p.inflight.done(f)

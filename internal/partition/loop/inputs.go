@@ -47,19 +47,23 @@ func DigestOf(r *kgo.Record) uint32 {
 	return crc32.Update(crc32.Checksum(r.Key, castagnoli), castagnoli, r.Value)
 }
 
+// intake reads what has come and hands it to its decision: commands, reports of workers
+// and messages, or what rejects them.
+type intake struct{ *Processor }
+
 // takeInputs decides some of the records that wait of one input log.
-func (p *Processor) takeInputs(s events.Source) bool {
-	l := &p.inputs[s]
+func (in *intake) takeInputs(s events.Source) bool {
+	l := &in.inputs[s]
 	n, bytes := 0, 0
-	for n < len(l.queue) && n < inputBatch && p.room() {
+	for n < len(l.queue) && n < inputBatch && in.room() {
 		if s == events.FromInbox && n%expectMost == 0 {
-			p.expect(l.queue[n:])
+			in.expect(l.queue[n:])
 		}
 		r := l.queue[n]
 		l.queue[n] = nil
 		n++
 		bytes += len(r.Key) + len(r.Value)
-		p.takeInput(s, l, r)
+		in.takeInput(s, l, r)
 	}
 	if n == 0 {
 		return false
@@ -67,8 +71,8 @@ func (p *Processor) takeInputs(s events.Source) bool {
 	if l.queue = l.queue[n:]; len(l.queue) == 0 {
 		l.queue = nil
 	}
-	p.Log.Took(s, n, bytes)
-	p.reads.readOn()
+	in.Log.Took(s, n, bytes)
+	in.reads.readOn()
 	return true
 }
 
@@ -77,18 +81,18 @@ const expectMost = 64
 
 // expect tells the state of the inputs that come next. Commands are not told:
 // most are for workflows of which there is nothing yet.
-func (p *Processor) expect(queue []*kgo.Record) {
+func (in *intake) expect(queue []*kgo.Record) {
 	var room [expectMost][]byte
 	keys := room[:0]
 	for _, r := range queue[:min(len(queue), expectMost)] {
 		keys = append(keys, r.Key)
 	}
-	p.State.Expect(keys)
+	in.State.Expect(keys)
 }
 
 // takeInput decides one record. Its position advances whatever it is: nothing
 // is read again for ever (J4).
-func (p *Processor) takeInput(s events.Source, l *InputLog, r *kgo.Record) {
+func (in *intake) takeInput(s events.Source, l *InputLog, r *kgo.Record) {
 	if r.Topic == "" { // from here on it is what was sought, unless it was sought again since
 		l.seeking = l.seeking && r.Offset != l.Next
 		return
@@ -96,20 +100,20 @@ func (p *Processor) takeInput(s events.Source, l *InputLog, r *kgo.Record) {
 	if l.seeking || r.Offset < l.Next {
 		return
 	}
-	stamp, ok := p.stampOf(r)
+	stamp, ok := in.stampOf(r)
 	if !ok {
 		return
 	}
 	l.Next, l.Last = r.Offset+1, 0
 	if !r.Attrs.IsControl() {
-		p.take(s, r, stamp)
+		in.take(s, r, stamp)
 	}
 	l.readTo = max(l.readTo, stamp)
-	p.caughtUp()
+	in.caughtUp()
 }
 
-func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
-	l := &p.inputs[s]
+func (in *intake) take(s events.Source, r *kgo.Record, stamp int64) {
+	l := &in.inputs[s]
 	ref := events.InputRef{
 		Source: s, Generation: l.Generation, Offset: r.Offset,
 		LeaderEpoch: max(0, r.LeaderEpoch), Digest: DigestOf(r),
@@ -118,61 +122,61 @@ func (p *Processor) take(s events.Source, r *kgo.Record, stamp int64) {
 	l.Last = Fingerprint(ref.Digest, stamped)
 	if s == events.FromCommands {
 		ref.Stamp, ref.Ahead = stamp, stamped-stamp
-		p.takeCommand(r, ref)
+		in.takeCommand(r, ref)
 		return
 	}
-	p.takeInbox(r, ref)
+	in.takeInbox(r, ref)
 }
 
 // stampOf is when the broker got an input. Deciding stops when that is ahead of the
 // owner's clock by more than is allowed (J2), unless the clock was compared since
 // then and is right: the broker that made such a stamp was wrong, and neither the
 // ledger's window nor timers may run ahead with it.
-func (p *Processor) stampOf(r *kgo.Record) (stamp int64, ok bool) {
+func (in *intake) stampOf(r *kgo.Record) (stamp int64, ok bool) {
 	stamp = r.Timestamp.UnixMilli()
-	most := p.Settings.ClockError()
-	ahead := stamp - p.clock.now
-	if ahead <= most || p.Flaws.NoClock.On() {
+	most := in.Settings.ClockError()
+	ahead := stamp - in.clock.now
+	if ahead <= most || in.Flaws.NoClock.On() {
 		return stamp, true
 	}
-	if ahead > p.clock.excused {
-		p.WrongClock(&ClockError{Ahead: ahead, Input: true})
+	if ahead > in.clock.excused {
+		in.WrongClock(&ClockError{Ahead: ahead, Input: true})
 		return 0, false
 	}
-	return p.clock.now, true
+	return in.clock.now, true
 }
 
 // foldPositions is what a record says about the positions of the input logs; a
 // *PositionError if that cannot be.
-func (p *Processor) foldPositions(rec *events.Record) error {
+func (in *intake) foldPositions(rec *events.Record) error {
 	if s := rec.Input.Source; s == events.FromCommands || s == events.FromInbox {
-		p.inputs[s].Row.consume(&rec.Input)
-		p.inputs[s].changed = true
+		in.inputs[s].Row.consume(&rec.Input)
+		in.inputs[s].changed = true
 	}
 	for _, e := range rec.Events {
-		if err := p.foldPosition(e, rec.Position); err != nil {
+		if err := in.foldPosition(e, rec.Position); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Processor) foldPosition(e events.Event, at events.Position) error {
+func (in *intake) foldPosition(e events.Event, at events.Position) error {
 	switch e := e.(type) {
 	case *events.InputLogTruncated:
-		return p.truncated(e, at)
+		return in.truncated(e, at)
 	case *events.InputLost:
-		return p.lostInputs(e, at)
+		return in.lostInputs(e, at)
 	case *events.JournalLost: // what workers have said may be lost with it (E3)
-		l := &p.inputs[events.FromInbox]
+		l := &in.inputs[events.FromInbox]
 		l.jump(at, l.Row.Generation, l.Row.Next)
 	case *events.ReplayRequested:
 		if s, offset, ok := parseCursor(e.Cursor); ok {
-			p.inputs[s].jump(at, p.inputs[s].Row.Generation, offset)
+			in.inputs[s].jump(at, in.inputs[s].Row.Generation, offset)
 		}
 	case *events.AuthorityAcquired:
-		p.inputs[events.FromCommands].identify(e.CommandsID)
-		p.inputs[events.FromInbox].identify(e.InboxID)
+		in.inputs[events.FromCommands].identify(e.CommandsID)
+		in.inputs[events.FromInbox].identify(e.InboxID)
 	}
 	return nil
 }
@@ -205,10 +209,10 @@ func (p *PositionRow) consume(ref *events.InputRef) {
 }
 
 // positionWrites are the rows of the positions that have changed.
-func (p *Processor) positionWrites() []rows.Write {
+func (in *intake) positionWrites() []rows.Write {
 	var writes []rows.Write
 	for _, s := range Inputs {
-		if l := &p.inputs[s]; l.changed {
+		if l := &in.inputs[s]; l.changed {
 			row := l.Row
 			writes = append(writes, rows.Write{Key: positionKey(s), Row: &row})
 			l.changed = false

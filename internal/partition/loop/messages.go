@@ -12,47 +12,47 @@ import (
 
 // message is what a message to another entity is in that one's inbox. Made again of
 // the same record it is the same, bytes and all.
-func (p *Processor) message(o *Outgoing, rec *events.Record) []byte {
+func (in *intake) message(o *Outgoing, rec *events.Record) []byte {
 	return events.EncodeInbox(&events.EntityMessage{
-		From: rec.Workflow, Partition: p.Partition, Decided: rec.Position, Number: o.Number, Written: rec.Time, Body: o.Value,
+		From: rec.Workflow, Partition: in.Partition, Decided: rec.Position, Number: o.Number, Written: rec.Time, Body: o.Value,
 	})
 }
 
 // emission is what an event for other systems says of itself, the same whenever it is
 // made of the record.
-func (p *Processor) emission(o *Outgoing, rec *events.Record, typ string) *events.Emission {
+func (in *intake) emission(o *Outgoing, rec *events.Record, typ string) *events.Emission {
 	return &events.Emission{
-		Workflow: rec.Workflow, Type: typ, Partition: p.Partition, Decided: rec.Position, Number: o.Number, Written: rec.Time,
+		Workflow: rec.Workflow, Type: typ, Partition: in.Partition, Decided: rec.Position, Number: o.Number, Written: rec.Time,
 	}
 }
 
 // takeMessage decides a message of another entity, unless it was decided before (E4).
-func (p *Processor) takeMessage(r *kgo.Record, ref events.InputRef, m *events.EntityMessage) {
+func (in *intake) takeMessage(r *kgo.Record, ref events.InputRef, m *events.EntityMessage) {
 	to := string(r.Key)
 	var had *ledgerRow
-	defect := p.contained(func() { had = rows.Get[ledgerRow](p.tx, receivedKey(to, m.DedupeID())) })
+	defect := in.contained(func() { had = rows.Get[ledgerRow](in.tx, receivedKey(to, m.DedupeID())) })
 	if defect != "" {
-		p.Fail(fmt.Errorf("looking up a message: %s", defect))
+		in.Fail(fmt.Errorf("looking up a message: %s", defect))
 	}
 	switch {
-	case p.fault != nil:
+	case in.fault != nil:
 		return
-	case had == nil, p.Flaws.NoLedger.On():
+	case had == nil, in.Flaws.NoLedger.On():
 	case had.Digest != uint64(ref.Digest):
-		p.reject(r, ref, &events.CommandError{Code: "conflict", Message: "another message came under the id of this one, " + m.DedupeID()})
+		in.reject(r, ref, &events.CommandError{Code: "conflict", Message: "another message came under the id of this one, " + m.DedupeID()})
 		return
 	default:
-		p.Stats.Duplicates.Add(1)
+		in.Stats.Duplicates.Add(1)
 		return
 	}
-	p.decide(&decision{ref: ref, raw: r, id: m.DedupeID(), digest: uint64(ref.Digest), in: machine.Input{
-		Workflow: to, Source: events.FromInbox, Inbox: m, Late: p.comesLate(m),
+	in.decide(&decision{ref: ref, raw: r, id: m.DedupeID(), digest: uint64(ref.Digest), in: machine.Input{
+		Workflow: to, Source: events.FromInbox, Inbox: m, Late: in.comesLate(m),
 	}})
 }
 
 // comesLate reports whether a message is so old that one like it may have been decided, and
 // forgotten: its sender was away for longer than the window, before it could send it, or
 // before it could note that it had. What that means its receiver knows.
-func (p *Processor) comesLate(m *events.EntityMessage) bool {
-	return m.Written < p.RecordTime()-p.Settings.Window.Milliseconds()
+func (in *intake) comesLate(m *events.EntityMessage) bool {
+	return m.Written < in.RecordTime()-in.Settings.Window.Milliseconds()
 }

@@ -16,14 +16,14 @@ import (
 
 // reject records an input that cannot be understood; its bytes go to the dlq
 // and the partition moves on (J3).
-func (p *Processor) reject(r *kgo.Record, ref events.InputRef, why *events.CommandError) {
-	p.rejectOf(validWorkflow(r.Key), r, ref, why)
+func (in *intake) reject(r *kgo.Record, ref events.InputRef, why *events.CommandError) {
+	in.rejectOf(validWorkflow(r.Key), r, ref, why)
 }
 
 // rejectOf does the same of a workflow, or of none.
-func (p *Processor) rejectOf(workflow string, r *kgo.Record, ref events.InputRef, why *events.CommandError) {
-	p.Stats.Rejected.Add(1)
-	p.decide(&decision{ref: ref, raw: r,
+func (in *intake) rejectOf(workflow string, r *kgo.Record, ref events.InputRef, why *events.CommandError) {
+	in.Stats.Rejected.Add(1)
+	in.decide(&decision{ref: ref, raw: r,
 		in:  machine.Input{Workflow: workflow, Source: ref.Source, ReplyTo: replyToOf(r)},
 		own: &events.InputRejected{Reason: Shortened(why.Code + ": " + why.Message), Path: why.Path},
 	})
@@ -32,17 +32,17 @@ func (p *Processor) rejectOf(workflow string, r *kgo.Record, ref events.InputRef
 // forward records that a key belongs to another partition; the produce to the
 // right one is its effect (J3). What cannot be produced again, as its id makes it
 // larger than a record may be, or as it came compressed, is rejected (J4).
-func (p *Processor) forward(r *kgo.Record, ref events.InputRef) {
-	limit := topics.Default().MaxBytes(p.Names, r.Topic)
+func (in *intake) forward(r *kgo.Record, ref events.InputRef) {
+	limit := topics.Default().MaxBytes(in.Names, r.Topic)
 	if n := kafka.BatchBytes(forwarded(r, ref.Source)); n > int(limit) {
-		p.rejectOf("", r, ref, &events.CommandError{Code: "too_large",
+		in.rejectOf("", r, ref, &events.CommandError{Code: "too_large",
 			Message: fmt.Sprintf("the key belongs to another partition, and forwarding the record takes %d bytes, the limit is %d", n, limit)})
 		return
 	}
-	p.Stats.Forwarded.Add(1)
-	p.decide(&decision{ref: ref, raw: r,
+	in.Stats.Forwarded.Add(1)
+	in.decide(&decision{ref: ref, raw: r,
 		in:  machine.Input{Source: ref.Source},
-		own: &events.InputForwarded{Partition: uint32(kafka.PartitionFor(r.Key, p.Partitions))},
+		own: &events.InputForwarded{Partition: uint32(kafka.PartitionFor(r.Key, in.Partitions))},
 	})
 }
 

@@ -54,6 +54,7 @@ type Processor struct {
 	rewound   string        // the cursor of an operator's replay request
 
 	inputs    [Logs]InputLog
+	intake    intake
 	ledger    ledger
 	inflight  queue
 	outside   outside // effects that are released or wait for the lease
@@ -126,10 +127,10 @@ func (p *Processor) decideAll() {
 	}
 	for p.room() {
 		did := p.watch.sweep()
-		did = p.fireTimers() || did
+		did = p.timers.fireTimers() || did
 		did = p.engineInputs() || did
 		for _, s := range Inputs {
-			did = p.takeInputs(s) || did
+			did = p.intake.takeInputs(s) || did
 		}
 		if !did {
 			break

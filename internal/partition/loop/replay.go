@@ -20,10 +20,11 @@ const replyAge = 10 * 60 * 1000 // ms
 // NewProcessor makes the processor of a partition whose state is in c.State.
 func NewProcessor(c Config) *Processor {
 	p := &Processor{Config: c, tx: rows.Begin(c.State), watch: newWatch(), due: map[string]struct{}{}}
+	p.intake.Processor = p
 	p.ledger.Processor, p.outside.Processor, p.parked.Processor, p.watch.Processor, p.reads.Processor = p, p, p, p, p
 	p.stored, p.landed, p.tail = c.Applied, c.Applied, c.Applied
 	p.epoch, p.seq = c.Applied.Position.Epoch, c.Applied.Position.Seq
-	p.timers = timers{next: math.MinInt64, idle: map[rows.Key]struct{}{}}
+	p.timers = timers{Processor: p, next: math.MinInt64, idle: map[rows.Key]struct{}{}}
 	p.Tick()
 	return p
 }
@@ -71,7 +72,7 @@ func (p *Processor) replayRecord(rec *events.Record, at journal.Mark, guarded bo
 		return nil, nil
 	}
 	outs = p.worthwhile(rec, withOriginal(p.conclude(nil, rec, &out), rec, nil))
-	if bad := p.foldPositions(rec); bad != nil {
+	if bad := p.intake.foldPositions(rec); bad != nil {
 		panic(bad) // contained above
 	}
 	p.apply()

@@ -40,7 +40,7 @@ func (p *Processor) WriteReplayed() error {
 	if p.fault != nil {
 		return p.fault
 	}
-	if err := p.State.Commit(p.n, p.tail, append(p.owing, p.positionWrites()...)); err != nil {
+	if err := p.State.Commit(p.n, p.tail, append(p.owing, p.intake.positionWrites()...)); err != nil {
 		return err
 	}
 	p.stored, p.storedN = p.tail, p.n

@@ -10,76 +10,78 @@ import (
 
 // timers says when to look at the timer rows next; the rows are the truth.
 type timers struct {
+	*Processor
+
 	next   int64                 // Unix ms; no row is due earlier, but those that wait
 	idle   map[rows.Key]struct{} // due, and the machine makes nothing of them
 	guards bool                  // some are due and wait for the inputs to be read (J5)
 }
 
 // note lowers the next look to the timers that a record has armed.
-func (t *timers) note(writes []rows.Write) {
+func (ts *timers) note(writes []rows.Write) {
 	for i := range writes {
 		if w := &writes[i]; w.Key.Table == rows.Timer && w.Row != nil {
-			t.next = min(t.next, int64(w.Key.A))
+			ts.next = min(ts.next, int64(w.Key.A))
 		}
 	}
 }
 
 // fireTimers decides what is due.
-func (p *Processor) fireTimers() bool {
-	if p.timers.next > p.clock.now {
+func (ts *timers) fireTimers() bool {
+	if ts.next > ts.clock.now {
 		return false
 	}
-	due, more := p.dueTimers()
-	if p.fault != nil {
+	due, more := ts.dueTimers()
+	if ts.fault != nil {
 		return false
 	}
-	p.timers.next = more // before firing: what fires may arm an earlier one
+	ts.next = more // before firing: what fires may arm an earlier one
 	did := false
 	for _, k := range due {
-		did = p.fire(k) || did
+		did = ts.fire(k) || did
 	}
 	return did
 }
 
 // dueTimers are the keys that may fire now, and when to look again.
-func (p *Processor) dueTimers() (due []rows.Key, next int64) {
+func (ts *timers) dueTimers() (due []rows.Key, next int64) {
 	defer func() {
-		if v := recover(); v != nil && p.contain(v) != "" {
+		if v := recover(); v != nil && ts.contain(v) != "" {
 			panic(v)
 		}
 	}()
-	p.timers.guards = false
+	ts.guards = false
 	next = math.MaxInt64
-	rows.Scan(p.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
-		if int64(k.A) > p.clock.now || len(due) == timerBatch {
+	rows.Scan(ts.tx, rows.Key{Table: rows.Timer}, func(k rows.Key, _ *machine.Timer) bool {
+		if int64(k.A) > ts.clock.now || len(due) == timerBatch {
 			next = int64(k.A)
 			return false
 		}
-		if _, idle := p.timers.idle[k]; idle {
+		if _, idle := ts.idle[k]; idle {
 			return true
 		}
-		if machine.Guarded(k.C) && !p.reads.readPast(int64(k.A)) && !p.Flaws.HastyTimers.On() {
-			p.timers.guards = true
+		if machine.Guarded(k.C) && !ts.reads.readPast(int64(k.A)) && !ts.Flaws.HastyTimers.On() {
+			ts.guards = true
 			return true
 		}
 		due = append(due, k)
 		return true
 	})
-	if p.timers.guards {
-		p.reads.wantEnds()
+	if ts.guards {
+		ts.reads.wantEnds()
 	}
 	return due, next
 }
 
 // fire decides one due timer.
-func (p *Processor) fire(k rows.Key) bool {
-	p.Stats.Timers.Add(1)
-	did := p.decide(&decision{
+func (ts *timers) fire(k rows.Key) bool {
+	ts.Stats.Timers.Add(1)
+	did := ts.decide(&decision{
 		ref: events.InputRef{Source: events.FromTimer},
 		in:  machine.Input{Workflow: k.Workflow, Source: events.FromTimer, Timer: &k},
 	})
-	if !did && p.fault == nil {
-		p.timers.idle[k] = struct{}{}
+	if !did && ts.fault == nil {
+		ts.idle[k] = struct{}{}
 	}
 	return did
 }

@@ -30,7 +30,7 @@ func (p *Processor) defective(rec *events.Record, defect string, guarded bool) (
 	if again != "" {
 		p.Fail(fmt.Errorf("quarantining journal record %s: %s", rec.Position, again))
 	}
-	p.Fail(p.foldPositions(rec))
+	p.Fail(p.intake.foldPositions(rec))
 	p.apply()
 	return outs
 }

@@ -150,7 +150,8 @@ func quarantinedOnce(t *testing.T, event events.Event) {
 // says what of it cannot.
 func TestPositionsJumpWhereTheJournalSays(t *testing.T) {
 	p := &Processor{}
-	fold := func(e events.Event) error { return p.foldPositions(&events.Record{Events: []events.Event{e}}) }
+	p.intake.Processor = p
+	fold := func(e events.Event) error { return p.intake.foldPositions(&events.Record{Events: []events.Event{e}}) }
 	for i, c := range []struct {
 		e    events.Event
 		next int64

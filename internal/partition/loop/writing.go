@@ -76,5 +76,5 @@ func (p *Processor) collect() []rows.Write {
 	if len(p.parked.notes.writes) > 0 {
 		more = append(more, p.parked.notes.take()...)
 	}
-	return append(more, p.positionWrites()...)
+	return append(more, p.intake.positionWrites()...)
 }
