@@ -9,17 +9,18 @@ import (
 
 // kind is what a kind of component adds to definitions: one file for each, kind_NAME.go.
 type kind struct {
-	name    string
-	fields  []string // a component that has one of these is of this kind
-	own     []string // what only this kind has beside
-	read    func(r *decoder, p *part, field, path string, v any)
-	whole   func(r *decoder, p *part)                   // once all fields are read; nil: nothing
-	check   func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
-	passes  bool                                        // its value is the one that arrived
-	guards  bool                                        // it can be not taken, without a when
-	lenient bool                                        // a failure is of that activation only, whatever on_failure of the options says
-	shape   [2]string                                   // of its node in Mermaid
-	example string                                      // a component, in YAML
+	name      string
+	fields    []string // a component that has one of these is of this kind
+	own       []string // what only this kind has beside
+	read      func(r *decoder, p *part, field, path string, v any)
+	whole     func(r *decoder, p *part)                   // once all fields are read; nil: nothing
+	check     func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
+	passes    bool                                        // its value is the one that arrived
+	guards    bool                                        // it can be not taken, without a when
+	evaluated bool                                        // by the planner itself; else its runnables are attempted
+	lenient   bool                                        // a failure is of that activation only, whatever on_failure of the options says
+	shape     [2]string                                   // of its node in Mermaid
+	example   string                                      // a component, in YAML
 }
 
 // kinds has one line per kind.

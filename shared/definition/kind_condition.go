@@ -6,8 +6,9 @@ import (
 )
 
 var conditionKind = kind{
-	name:   policy.KindCondition,
-	fields: []string{"condition"},
+	name:      policy.KindCondition,
+	evaluated: true,
+	fields:    []string{"condition"},
 	read: func(r *decoder, p *part, _, path string, v any) {
 		p.Expr = r.program(path, v, expr.CompileCondition)
 	},

@@ -6,8 +6,9 @@ import (
 )
 
 var exprKind = kind{
-	name:   policy.KindExpr,
-	fields: []string{"expr"},
+	name:      policy.KindExpr,
+	evaluated: true,
+	fields:    []string{"expr"},
 	read: func(r *decoder, p *part, _, path string, v any) {
 		p.Expr = r.program(path, v, expr.Compile)
 	},

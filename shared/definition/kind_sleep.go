@@ -8,8 +8,9 @@ import (
 )
 
 var sleepKind = kind{
-	name:   policy.KindSleep,
-	fields: []string{"sleep", "sleep_ms"},
+	name:      policy.KindSleep,
+	evaluated: true,
+	fields:    []string{"sleep", "sleep_ms"},
 	read: func(r *decoder, p *part, field, path string, v any) {
 		r.sleep(p, path, v, field == "sleep_ms")
 	},

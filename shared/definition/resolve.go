@@ -29,7 +29,7 @@ type Given struct {
 
 // subject is what rules match of a component.
 func (c *Component) subject(input json.RawMessage) policy.Subject {
-	return policy.Subject{Name: c.Name, Kind: c.Kind.String(), Task: c.Task, Queue: c.Queue, Input: input}
+	return policy.Subject{Name: c.Name, Kind: c.Kind.String(), Evaluated: kinds[c.Kind].evaluated, Task: c.Task, Queue: c.Queue, Input: input}
 }
 
 // PolicyFor resolves the policy of a runnable of c: the input's rules, then the workflow's, then the component's own,
@@ -49,11 +49,15 @@ func (g *Graph) PolicyFor(c *Component, input json.RawMessage, given Given) (pol
 
 // defaults is the policy of a component that no rule speaks of. A lenient kind keeps its own reaction to failures.
 func (g *Graph) defaults(c *Component, option *policy.OnFailure) policy.Policy {
-	p := policy.DefaultFor(c.Kind.String())
+	k := &kinds[c.Kind]
+	p := policy.DefaultOf(k.evaluated)
 	if option == nil {
 		option = g.Options.OnFailure
 	}
-	if option != nil && !kinds[c.Kind].lenient {
+	switch {
+	case k.lenient:
+		p.OnFailure = policy.Skip
+	case option != nil:
 		p.OnFailure = *option
 	}
 	return p

@@ -17,7 +17,7 @@ func TestTheDefaultTakesNoBytes(t *testing.T) {
 	if p, err := policy.Parse(nil); err != nil || p != policy.Default() {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if b := policy.DefaultFor(policy.KindExpr).Append(nil); len(b) > 2 {
+	if b := policy.DefaultOf(true).Append(nil); len(b) > 2 {
 		t.Errorf("%x", b)
 	}
 }

@@ -101,18 +101,11 @@ const (
 // Kinds are the names that a rule may match, sorted.
 var Kinds = [...]string{KindCondition, KindExpr, KindSleep, KindStep}
 
-// Pure reports whether the planner evaluates components of this kind itself. They honour only OnFailure.
-func Pure(kind string) bool { return kind != KindStep }
-
-// DefaultFor is the policy of a component of this kind that no rule speaks of. Kinds that the planner evaluates are
-// Sync; a condition that cannot be evaluated fails its own activation only, so its failure skips.
-func DefaultFor(kind string) Policy {
+// DefaultOf is the policy of a component that no rule speaks of: Sync if the planner evaluates its kind, else Default.
+func DefaultOf(evaluated bool) Policy {
 	p := Default()
-	if Pure(kind) {
+	if evaluated {
 		p.Mode = Sync
-	}
-	if kind == KindCondition {
-		p.OnFailure = Skip
 	}
 	return p
 }

@@ -3,11 +3,11 @@ package policy
 import "fmt"
 
 // Resolve finds the policy of a subject: the first rule that matches gives the fields, top to bottom; if it says
-// `inherit: true`, the next that matches fills those it leaves open. The rest is DefaultFor the subject's kind. A rule
+// `inherit: true`, the next that matches fills those it leaves open. The rest is DefaultOf the subject's kind. A rule
 // whose expression cannot be evaluated for a subject does not match it: rules look at components whose inputs differ. The
 // only error is Sync for a step, which Rule.Check refuses beforehand.
 func Resolve(rules []Rule, s Subject) (Policy, error) {
-	return ResolveOver(DefaultFor(s.Kind), rules, s)
+	return ResolveOver(DefaultOf(s.Evaluated), rules, s)
 }
 
 // ResolveOver is Resolve with other defaults, further lists of rules following the first.
@@ -17,10 +17,10 @@ func ResolveOver(defaults Policy, rules []Rule, s Subject, more ...[]Rule) (Poli
 	for i := 0; i < len(more) && !done; i++ {
 		done = fillFrom(&p, &have, more[i], s)
 	}
-	if p.Mode == Sync && !Pure(s.Kind) {
+	if p.Mode == Sync && !s.Evaluated {
 		return Policy{}, fmt.Errorf("resolve policy of component %s: sync is not possible for a step", s.Name)
 	}
-	if Pure(s.Kind) { // such kinds honour nothing else; wider rules may speak of tasks
+	if s.Evaluated { // such kinds honour nothing else; wider rules may speak of tasks
 		reaction := p.OnFailure
 		p = defaults
 		p.OnFailure = reaction
@@ -79,10 +79,10 @@ func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 	}
 	sync := r.fields.given&mode != 0 && r.fields.values.Mode == Sync
 	switch {
-	case !Pure(s.Kind) && sync:
+	case !s.Evaluated && sync:
 		return Error{Path: r.Path + ".execution_mode", Message: fmt.Sprintf("sync is not possible for the step %q", s.Name),
 			Fix: "use async, or match only kinds that the planner evaluates"}, false
-	case Pure(s.Kind) && r.name.exact == s.Name && !r.honoured(sync):
+	case s.Evaluated && r.name.exact == s.Name && !r.honoured(sync):
 		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only", s.Name),
 			Fix: "remove the other fields"}, false
 	}

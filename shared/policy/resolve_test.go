@@ -115,7 +115,7 @@ func TestSyncForAStepNeverResolves(t *testing.T) {
 func TestKindsThatThePlannerEvaluatesHonourOnFailureOnly(t *testing.T) {
 	rules := parse(t, `[{"match": "default", "max_retries": 3, "timeout": "1s", "execution_mode": "async", "on_failure": "skip", "queue": "q"}]`)
 	for _, kind := range []string{policy.KindExpr, policy.KindCondition, policy.KindSleep} {
-		p, err := policy.Resolve(rules, policy.Subject{Name: "e", Kind: kind})
+		p, err := policy.Resolve(rules, policy.Subject{Name: "e", Kind: kind, Evaluated: true})
 		want := changed(func(p *policy.Policy) { p.Mode, p.OnFailure = policy.Sync, policy.Skip })
 		if err != nil || p != want {
 			t.Errorf("%s: got %+v, %v; want %+v", kind, p, err, want)
@@ -123,17 +123,14 @@ func TestKindsThatThePlannerEvaluatesHonourOnFailureOnly(t *testing.T) {
 	}
 }
 
-func TestAFailingConditionFailsItsActivationOnly(t *testing.T) { // C13
-	if p := policy.DefaultFor(policy.KindCondition); p.OnFailure != policy.Skip || p.Mode != policy.Sync {
-		t.Errorf("got %+v", p)
-	}
-	if p := policy.DefaultFor(policy.KindExpr); p.OnFailure != policy.Halt || p.Mode != policy.Sync {
+func TestWhatThePlannerEvaluatesIsSync(t *testing.T) {
+	if p := policy.DefaultOf(true); p.OnFailure != policy.Halt || p.Mode != policy.Sync {
 		t.Errorf("got %+v", p)
 	}
 }
 
 func TestARuleThatCannotBeHonouredIsRefused(t *testing.T) {
-	expression := policy.Subject{Name: "e", Kind: policy.KindExpr}
+	expression := policy.Subject{Name: "e", Kind: policy.KindExpr, Evaluated: true}
 	for _, c := range []struct {
 		rule string
 		s    policy.Subject
@@ -164,7 +161,7 @@ func TestNarrowedRulesResolveTheSame(t *testing.T) {
 		{"match": {"task": "/^orders/"}, "inherit": true, "max_retries": 3},
 		{"match": {"kind": "step"}, "max_retries": 4, "timeout": "1s"},
 		{"match": "default", "max_lost": 5}]`)
-	for _, s := range []policy.Subject{step("s"), step("t"), {Name: "e", Kind: policy.KindExpr}, {Name: "s", Kind: policy.KindStep, Task: "other", Input: []byte(`{"n": 10}`)}} {
+	for _, s := range []policy.Subject{step("s"), step("t"), {Name: "e", Kind: policy.KindExpr, Evaluated: true}, {Name: "s", Kind: policy.KindStep, Task: "other", Input: []byte(`{"n": 10}`)}} {
 		whole, err := policy.Resolve(rules, s)
 		if err != nil {
 			t.Fatal(err)

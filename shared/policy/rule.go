@@ -21,11 +21,12 @@ type Rule struct {
 
 // Subject is what a rule matches.
 type Subject struct {
-	Name  string // of the component
-	Kind  string
-	Task  string // empty but for a step
-	Queue string
-	Input []byte // JSON; looked at only by rules with an expression
+	Name      string // of the component
+	Kind      string
+	Evaluated bool   // by the planner itself: such kinds honour on_failure only
+	Task      string // empty but for a step
+	Queue     string
+	Input     []byte // JSON; looked at only by rules with an expression
 
 	Account *expr.Account // of what those take; nil: nothing bounds them together
 }

@@ -51,9 +51,13 @@ func resolve(c *Component, lists ...Rules) []fields {
 // policyOf is the policy that fields give a component. reaction is what a failure
 // does where no rule says it.
 func policyOf(c *Component, f fields, reaction string) policy.Policy {
-	p := policy.DefaultFor(c.kind.String())
-	if c.kind != condition {
-		p.OnFailure = onFailure[reaction]
+	p := policy.Default()
+	if c.kind != step {
+		p.Mode = policy.Sync
+	}
+	p.OnFailure = onFailure[reaction]
+	if c.kind == condition {
+		p.OnFailure = policy.Skip
 	}
 	if f["on_failure"] != nil {
 		p.OnFailure = onFailure[f["on_failure"].(string)]
