@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/bench/floor"
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 func TestEveryWorkloadIsAValidDefinition(t *testing.T) {
@@ -27,7 +28,7 @@ func TestEveryWorkloadIsAValidDefinition(t *testing.T) {
 		}
 		steps := 0
 		for _, c := range graph.Components {
-			if c.Kind == definition.Step {
+			if c.Kind == policy.KindStep {
 				steps++
 				if c.Queue != Queue {
 					t.Errorf("%s: step %s goes to the queue %s, want %s", name, c.Name, c.Queue, Queue)

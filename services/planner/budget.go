@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -35,24 +36,16 @@ type excess struct {
 type overspent struct{}
 
 // allow gives a decision its budget.
-func (s *spending) allow(b machine.Budget, in machine.Input) {
+func (s *spending) allow(b machine.Budget) {
 	s.limited, s.budget = true, b
 	s.events, s.bytes, s.steps, s.tasks = b.Events, b.Bytes, b.Steps, b.Tasks
-	s.account.Left = b.Steps + machine.StepsPerByte*valueBytes(in)
+	s.account.Left = b.Steps
 }
 
-// valueBytes is the size of the values that a command brings.
-func valueBytes(in machine.Input) int {
-	if in.Command == nil {
-		return 0
-	}
-	switch b := in.Command.Body.(type) {
-	case *events.StartWorkflow:
-		return len(b.Input) + len(b.Context)
-	case *events.FeedInput:
-		return len(b.Input) + len(b.Context)
-	default: // the others bring none that an expression of a command reads
-		return 0
+// brings adds what the expressions of a command may take for the values that it brings.
+func (s *spending) brings(values ...json.RawMessage) {
+	for _, v := range values {
+		s.account.Left += machine.StepsPerByte * len(v)
 	}
 }
 

@@ -25,7 +25,7 @@ func (p *Planner) decide(tx *rows.Tx, at events.Position, now int64, in machine.
 	t := p.begin(tx, at, now, in.Workflow)
 	t.in = in
 	t.spend.account = p.account
-	t.spend.allow(b, in)
+	t.spend.allow(b)
 	take(t, in)
 	t.carryOn()
 	p.account = expr.Account{}

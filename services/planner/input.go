@@ -7,6 +7,7 @@ import (
 // input accepts an input. While the workflow is paused or failed it is held:
 // its activations are made but not admitted.
 func (t *turn) input(b *events.FeedInput) {
+	t.spend.brings(b.Input, b.Context)
 	if !t.open(false) {
 		return
 	}

@@ -30,10 +30,10 @@ type traits struct {
 
 // kinds has one line per kind.
 var kinds = [...]kind{
-	definition.Step:      stepKind{},
-	definition.Expr:      exprKind{},
-	definition.Condition: conditionKind{},
-	definition.Sleep:     sleepKind{},
+	policy.KindStep:      stepKind{},
+	policy.KindExpr:      exprKind{},
+	policy.KindCondition: conditionKind{},
+	policy.KindSleep:     sleepKind{},
 }
 
 // evaluated is what kinds have in common that are over as soon as they arrive.

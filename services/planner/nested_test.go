@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -50,9 +51,9 @@ const twoLevels = `{"name":"d","components":{"lists":{"sleep":"1s"},"elements":{
 
 // withEach makes sleeps of definitions open scopes instead.
 func withEach(t *testing.T) {
-	was := kinds[definition.Sleep]
-	kinds[definition.Sleep] = eachKind{}
-	t.Cleanup(func() { kinds[definition.Sleep] = was })
+	was := kinds[policy.KindSleep]
+	kinds[policy.KindSleep] = eachKind{}
+	t.Cleanup(func() { kinds[policy.KindSleep] = was })
 }
 
 // nested is a list of lists of numbers that are all different.

@@ -16,6 +16,7 @@ import (
 
 // start begins a run. An existing run refuses it in every state.
 func (t *turn) start(b *events.StartWorkflow) {
+	t.spend.brings(b.Input, b.Context)
 	if t.exists() {
 		t.refuse("already_started", fmt.Sprintf("the workflow %q exists and is %s", t.id, t.head.Status))
 		return

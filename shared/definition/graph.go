@@ -31,20 +31,6 @@ type Output struct {
 	Component int
 }
 
-// Kind is what a component does with an arriving fact.
-type Kind uint8
-
-// The kinds. Values are recorded: never reuse or renumber one.
-const (
-	Step      Kind = 1 // runs a task
-	Expr      Kind = 2 // evaluates an expression; its value is the fact
-	Condition Kind = 3 // passes the original fact on where the expression is true
-	Sleep     Kind = 4 // passes the value on after a time
-)
-
-// String is the name of the kind in definitions and rules.
-func (k Kind) String() string { return kinds[k].name }
-
 // Join is how the facts of the parents become activations.
 type Join uint8
 
@@ -65,7 +51,7 @@ const (
 type Component struct {
 	Index int
 	Name  string
-	Kind  Kind
+	Kind  policy.Kind
 
 	Task   string        // Step
 	Queue  string        // Step: where its attempts go, unless Policy.Queue says otherwise

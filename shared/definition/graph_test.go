@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // drawn writes the wiring of a graph on one line per component.
@@ -119,10 +120,10 @@ func TestTheQueueOfATask(t *testing.T) {
 func TestKindsOfComponents(t *testing.T) {
 	g := graph(t, parts(`a: {step: x}, b: {expr: "input + 1"}, c: {condition: "input > 1"}, d: {sleep: 5s}, e: {sleep_ms: 250}, `+
 		`f: {sleep: {"$": input.wait}}, g: {step: x, when: "true"}`))
-	kinds := []definition.Kind{definition.Step, definition.Expr, definition.Condition, definition.Sleep, definition.Sleep, definition.Sleep, definition.Step}
+	kinds := []policy.Kind{policy.KindStep, policy.KindExpr, policy.KindCondition, policy.KindSleep, policy.KindSleep, policy.KindSleep, policy.KindStep}
 	guarded := []bool{false, false, true, false, false, false, true}
 	for i, c := range g.Components {
-		if c.Kind != kinds[i] || c.Guarded() != guarded[i] || (c.Expr != nil) != (c.Kind == definition.Expr || c.Kind == definition.Condition) {
+		if c.Kind != kinds[i] || c.Guarded() != guarded[i] || (c.Expr != nil) != (c.Kind == policy.KindExpr || c.Kind == policy.KindCondition) {
 			t.Errorf("%s: kind %s, guarded %v", c.Name, c.Kind, c.Guarded())
 		}
 	}

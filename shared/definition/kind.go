@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // kind is what a kind of component adds to definitions: one file for each, kind_NAME.go.
 type kind struct {
-	name      string
-	fields    []string // a component that has one of these is of this kind
-	own       []string // what only this kind has beside
+	fields    properties // a component that has one of these is of this kind
+	own       properties // what only this kind has beside
 	read      func(r *decoder, p *part, field, path string, v any)
 	whole     func(r *decoder, p *part)                   // once all fields are read; nil: nothing
 	check     func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
@@ -25,30 +25,32 @@ type kind struct {
 
 // kinds has one line per kind.
 var kinds = [...]kind{
-	Step:      stepKind,
-	Expr:      exprKind,
-	Condition: conditionKind,
-	Sleep:     sleepKind,
+	policy.KindStep:      stepKind,
+	policy.KindExpr:      exprKind,
+	policy.KindCondition: conditionKind,
+	policy.KindSleep:     sleepKind,
 }
 
-// Kinds are all kinds, ascending.
-func Kinds() []Kind {
-	var all []Kind
-	for k := range kinds {
-		if k > 0 {
-			all = append(all, Kind(k))
-		}
+// properties are fields of a component, each with the JSON Schema of its value.
+type properties []struct{ name, schema string }
+
+func (p properties) has(name string) bool {
+	return slices.ContainsFunc(p, func(f struct{ name, schema string }) bool { return f.name == name })
+}
+
+func (p properties) names() []string {
+	all := make([]string, 0, len(p))
+	for _, f := range p {
+		all = append(all, f.name)
 	}
 	return all
 }
 
-// Example is a component of the kind, in YAML.
-func (k Kind) Example() string { return kinds[k].example }
+// Example is a component of a kind, in YAML.
+func Example(k policy.Kind) string { return kinds[k].example }
 
-// Fields are those of which a component of the kind has one, then those that only this kind has.
-func (k Kind) Fields() (one, own []string) {
-	return slices.Clone(kinds[k].fields), slices.Clone(kinds[k].own)
-}
+// Fields are those of which a component of a kind has one, then those that only this kind has.
+func Fields(k policy.Kind) (one, own []string) { return kinds[k].fields.names(), kinds[k].own.names() }
 
 // shared are the fields of components of any kind.
 var shared = []string{"after", "context", "else", "in", "policy", "when"}
@@ -57,7 +59,7 @@ var shared = []string{"after", "context", "else", "in", "policy", "when"}
 var componentFields = func() string {
 	all := slices.Clone(shared)
 	for i := range kinds {
-		all = append(append(all, kinds[i].fields...), kinds[i].own...)
+		all = append(append(all, kinds[i].fields.names()...), kinds[i].own.names()...)
 	}
 	slices.Sort(all)
 	return joinNames(slices.DeleteFunc(all, func(s string) bool { return strings.HasSuffix(s, "_ms") }))
@@ -66,7 +68,7 @@ var componentFields = func() string {
 // kindNames are all kinds, for errors.
 var kindNames = func() string {
 	var all []string
-	for _, k := range Kinds() {
+	for _, k := range policy.Kinds() {
 		all = append(all, k.String())
 	}
 	last := len(all) - 1
@@ -77,10 +79,10 @@ var kindNames = func() string {
 func (r *decoder) kind(p *part, object map[string]any) {
 	var found []string
 	for i := range kinds {
-		for _, field := range kinds[i].fields {
+		for _, field := range kinds[i].fields.names() {
 			if _, ok := object[field]; ok {
 				found = append(found, field)
-				p.Kind = Kind(i)
+				p.Kind = policy.Kind(i)
 			}
 		}
 	}
@@ -97,12 +99,12 @@ func (r *decoder) ofKind(p *part, field, path string, v any) bool {
 	for i := range kinds {
 		k := &kinds[i]
 		switch {
-		case slices.Contains(k.fields, field), slices.Contains(k.own, field) && p.Kind == Kind(i):
+		case k.fields.has(field), k.own.has(field) && p.Kind == policy.Kind(i):
 			k.read(r, p, field, path, v)
-		case !slices.Contains(k.own, field):
+		case !k.own.has(field):
 			continue
 		case p.Kind != 0:
-			r.fail(path, "only a "+k.name+" has "+field, "remove it")
+			r.fail(path, "only a "+policy.Kind(i).String()+" has "+field, "remove it")
 		}
 		return true
 	}

@@ -2,13 +2,11 @@ package definition
 
 import (
 	"github.com/heddle-run/heddle/shared/expr"
-	"github.com/heddle-run/heddle/shared/policy"
 )
 
 var conditionKind = kind{
-	name:      policy.KindCondition,
 	evaluated: true,
-	fields:    []string{"condition"},
+	fields:    properties{{"condition", `{"$ref": "#/$defs/expression", "description": "Where it is true the arriving fact passes."}`}},
 	read: func(r *decoder, p *part, _, path string, v any) {
 		p.Expr = r.program(path, v, expr.CompileCondition)
 	},

@@ -2,13 +2,11 @@ package definition
 
 import (
 	"github.com/heddle-run/heddle/shared/expr"
-	"github.com/heddle-run/heddle/shared/policy"
 )
 
 var exprKind = kind{
-	name:      policy.KindExpr,
 	evaluated: true,
-	fields:    []string{"expr"},
+	fields:    properties{{"expr", `{"$ref": "#/$defs/expression", "description": "Its value is the fact."}`}},
 	read: func(r *decoder, p *part, _, path string, v any) {
 		p.Expr = r.program(path, v, expr.Compile)
 	},

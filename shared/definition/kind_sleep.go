@@ -8,9 +8,11 @@ import (
 )
 
 var sleepKind = kind{
-	name:      policy.KindSleep,
 	evaluated: true,
-	fields:    []string{"sleep", "sleep_ms"},
+	fields: properties{
+		{"sleep", `{"anyOf": [{"$ref": "#/$defs/duration"}, {"$ref": "#/$defs/computed"}], "description": "Passes the value on after this time."}`},
+		{"sleep_ms", `{"anyOf": [{"$ref": "#/$defs/milliseconds"}, {"$ref": "#/$defs/computed"}]}`},
+	},
 	read: func(r *decoder, p *part, field, path string, v any) {
 		r.sleep(p, path, v, field == "sleep_ms")
 	},

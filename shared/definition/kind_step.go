@@ -9,9 +9,12 @@ import (
 )
 
 var stepKind = kind{
-	name:    policy.KindStep,
-	fields:  []string{"step"},
-	own:     []string{"input", "params", "queue"},
+	fields: properties{{"step", `{"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._:/-]{0,254}$", "description": "The task to run."}`}},
+	own: properties{
+		{"input", `{"$ref": "#/$defs/expression", "description": "Shapes the value for the task."}`},
+		{"params", `{"type": "object", "description": "Literals; an object {\"$\": \"expression\"} stands for its value."}`},
+		{"queue", `{"$ref": "#/$defs/queue"}`},
+	},
 	read:    (*decoder).step,
 	whole:   (*decoder).queue,
 	check:   (*builder).checkStep,

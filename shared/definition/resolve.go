@@ -29,7 +29,7 @@ type Given struct {
 
 // subject is what rules match of a component.
 func (c *Component) subject(input json.RawMessage) policy.Subject {
-	return policy.Subject{Name: c.Name, Kind: c.Kind.String(), Evaluated: kinds[c.Kind].evaluated, Task: c.Task, Queue: c.Queue, Input: input}
+	return policy.Subject{Name: c.Name, Kind: c.Kind, Evaluated: kinds[c.Kind].evaluated, Task: c.Task, Queue: c.Queue, Input: input}
 }
 
 // PolicyFor resolves the policy of a runnable of c: the input's rules, then the workflow's, then the component's own,

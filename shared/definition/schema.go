@@ -3,35 +3,79 @@ package definition
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
+// schemaJSON is the published schema without what the tables say: the kinds of components and the fields of a policy.
+//
 //go:embed schema.json
 var schemaJSON []byte
 
-// Schema is the published JSON Schema of definitions. The caller must not change it.
-func Schema() []byte { return schemaJSON }
-
-var published = mustCompilePublished()
-
-func mustCompilePublished() *jsonschema.Schema {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaJSON))
+var schemaText = sync.OnceValue(func() []byte {
+	text, err := json.MarshalIndent(schemaDocument(), "", "  ")
 	if err != nil {
-		panic("definition: schema.json: " + err.Error())
+		panic("definition: schema: " + err.Error())
 	}
-	schema, err := compileSchema(doc)
+	return append(text, '\n')
+})
+
+// Schema is the published JSON Schema of definitions. The caller must not change it.
+func Schema() []byte { return schemaText() }
+
+// schemaDocument is the published schema.
+func schemaDocument() map[string]any {
+	doc := fromJSON(schemaJSON).(map[string]any)
+	defs := doc["$defs"].(map[string]any)
+	maps.Copy(propertiesOf(defs["policyFields"]), policy.Properties())
+
+	component, names := defs["component"].(map[string]any), []any{}
+	var one []any
+	for _, k := range policy.Kinds() {
+		names = append(names, k.String())
+		for _, f := range kinds[k].fields {
+			one = append(one, map[string]any{"required": []any{f.name}})
+		}
+		for _, f := range slices.Concat(kinds[k].fields, kinds[k].own) {
+			propertiesOf(component)[f.name] = fromJSON([]byte(f.schema))
+		}
+	}
+	component["oneOf"] = one
+	defs["kind"] = map[string]any{"enum": names}
+	return doc
+}
+
+func propertiesOf(schema any) map[string]any {
+	return schema.(map[string]any)["properties"].(map[string]any)
+}
+
+func fromJSON(text []byte) any {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
-		panic("definition: schema.json: " + err.Error())
+		panic("definition: schema: " + err.Error())
+	}
+	return doc
+}
+
+var published = sync.OnceValue(func() *jsonschema.Schema {
+	schema, err := compileSchema(fromJSON(Schema()))
+	if err != nil {
+		panic("definition: schema: " + err.Error())
 	}
 	return schema
-}
+})
 
 // withSchema adds what the published schema refuses. The rules word most of it better, so a path that they speak of, or
 // anything above or below it, is left to them.
 func withSchema(errs Errors, root any) Errors {
-	err := published.Validate(root)
+	err := published().Validate(root)
 	if err == nil {
 		return errs
 	}

@@ -23,14 +23,6 @@ var later = map[string]bool{
 	"concurrency": true, "rate_limit": true, "circuit_breaker": true, "idempotency_key": true, "executor": true,
 }
 
-var (
-	backoffs   = map[string]Backoff{"none": None, "linear": Linear, "exponential": Exponential, "jitter": Jitter}
-	onFailures = map[string]OnFailure{"halt": Halt, "skip": Skip}
-	onLosts    = map[string]OnLost{"retry": RetryLost, "fail": FailLost}
-	priorities = map[string]Priority{"low": Low, "normal": Normal, "high": High, "critical": Critical}
-	modes      = map[string]Mode{"durable": Durable, "async": Async, "external": External, "sync": Sync}
-)
-
 // DurationOf reads a duration of a definition: a text such as "30s" or "PT30S", or for a field whose name ends in _ms
 // an integer.
 func DurationOf(v any, ms bool) (time.Duration, error) {
@@ -88,15 +80,6 @@ func CheckQueue(s string) error {
 		return fmt.Errorf("queue name %q: want 1 to %d of A-Za-z0-9_-, beginning with a letter or digit", s, MaxQueue)
 	}
 	return nil
-}
-
-func choice[T any](p *decoder, at string, v any, of map[string]T) T {
-	s, _ := v.(string)
-	t, ok := of[s]
-	if !ok {
-		p.fail(at, show(v)+" is not supported by this version", knownText(v, names(of)))
-	}
-	return t
 }
 
 func names[T any](of map[string]T) string { return strings.Join(sorted(of), ", ") }

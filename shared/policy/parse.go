@@ -188,7 +188,7 @@ func (p *decoder) pattern(at string, v any) pattern {
 	return pattern{re: re.Regexp}
 }
 
-func (p *decoder) kinds(at string, v any) []string {
+func (p *decoder) kinds(at string, v any) []Kind {
 	list, ok := v.([]any)
 	if !ok {
 		list = []any{v}
@@ -196,25 +196,17 @@ func (p *decoder) kinds(at string, v any) []string {
 	if len(list) == 0 {
 		p.fail(at, "matches nothing", "name at least one kind")
 	}
-	out := make([]string, 0, len(list))
+	out := make([]Kind, 0, len(list))
 	for _, item := range list {
-		kind, _ := item.(string)
-		if !known(kind) {
-			p.fail(at, "unknown kind "+show(item), knownText(item, strings.Join(Kinds[:], ", ")))
+		name, _ := item.(string)
+		kind := kindNamed(name)
+		if kind == 0 {
+			p.fail(at, "unknown kind "+show(item), knownText(item, strings.Join(knownKinds(), ", ")))
 			continue
 		}
 		out = append(out, kind)
 	}
 	return out
-}
-
-func known(kind string) bool {
-	for _, k := range Kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *decoder) expression(at string, v any) *expr.Program {

@@ -90,17 +90,6 @@ func Default() Policy {
 	return Policy{MaxLost: DefaultMaxLost, BaseDelay: DefaultBaseDelay, MaxDelay: DefaultMaxDelay}
 }
 
-// The kinds of components, as rules name them.
-const (
-	KindStep      = "step"
-	KindExpr      = "expr"
-	KindCondition = "condition"
-	KindSleep     = "sleep"
-)
-
-// Kinds are the names that a rule may match, sorted.
-var Kinds = [...]string{KindCondition, KindExpr, KindSleep, KindStep}
-
 // DefaultOf is the policy of a component that no rule speaks of: Sync if the planner evaluates its kind, else Default.
 func DefaultOf(evaluated bool) Policy {
 	p := Default()

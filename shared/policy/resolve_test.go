@@ -114,7 +114,7 @@ func TestSyncForAStepNeverResolves(t *testing.T) {
 
 func TestKindsThatThePlannerEvaluatesHonourOnFailureOnly(t *testing.T) {
 	rules := parse(t, `[{"match": "default", "max_retries": 3, "timeout": "1s", "execution_mode": "async", "on_failure": "skip", "queue": "q"}]`)
-	for _, kind := range []string{policy.KindExpr, policy.KindCondition, policy.KindSleep} {
+	for _, kind := range []policy.Kind{policy.KindExpr, policy.KindCondition, policy.KindSleep} {
 		p, err := policy.Resolve(rules, policy.Subject{Name: "e", Kind: kind, Evaluated: true})
 		want := changed(func(p *policy.Policy) { p.Mode, p.OnFailure = policy.Sync, policy.Skip })
 		if err != nil || p != want {

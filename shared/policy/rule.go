@@ -13,7 +13,7 @@ type Rule struct {
 	Path string // where the rule stands, for errors
 
 	name, task, queue pattern
-	kinds             []string // nil = any
+	kinds             []Kind // nil = any
 	expr              *expr.Program
 	inherit           bool
 	fields            fields
@@ -22,7 +22,7 @@ type Rule struct {
 // Subject is what a rule matches.
 type Subject struct {
 	Name      string // of the component
-	Kind      string
+	Kind      Kind
 	Evaluated bool   // by the planner itself: such kinds honour on_failure only
 	Task      string // empty but for a step
 	Queue     string
@@ -72,7 +72,7 @@ func (r *Rule) holds(s Subject) bool {
 	if r.expr == nil {
 		return true
 	}
-	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind, Task: s.Task, Input: s.Input, Account: s.Account})
+	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind.String(), Task: s.Task, Input: s.Input, Account: s.Account})
 	return err == nil && holds
 }
 

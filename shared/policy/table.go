@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,93 +9,63 @@ import (
 // given is a set of fields.
 type given uint16
 
+// The bits of the fields: 1 << the index in the table.
 const (
 	maxRetries given = 1 << iota
-	backoff
+	maxLost
 	baseDelay
 	maxDelay
 	timeout
 	startTimeout
+	backoff
 	onFailure
 	onLost
-	maxLost
 	mode
 	queue
 	priority
 )
 
-// field is one field of a policy: how it is read, and where it is.
-type field struct {
-	name  string
-	timed bool // a duration: also as NAME_ms, an integer
-	read  func(r *decoder, to *Policy, at string, v any, ms bool)
-	copy  func(to, from *Policy)
-}
-
-// table has one line per field, in the order of their bits.
+// table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
+// the end, and none is ever taken out.
 var table = [...]field{
-	plain("max_retries", func(p *Policy) *int { return &p.MaxRetries }, (*decoder).count),
-	plain("backoff", func(p *Policy) *Backoff { return &p.Backoff }, oneOf(backoffs)),
+	count("max_retries", func(p *Policy) *int { return &p.MaxRetries }),
+	count("max_lost", func(p *Policy) *int { return &p.MaxLost }),
 	duration("base_delay", 0, func(p *Policy) *time.Duration { return &p.BaseDelay }),
 	duration("max_delay", 0, func(p *Policy) *time.Duration { return &p.MaxDelay }),
 	duration("timeout", 1, func(p *Policy) *time.Duration { return &p.Timeout }),
 	duration("start_timeout", 1, func(p *Policy) *time.Duration { return &p.StartTimeout }),
-	plain("on_failure", func(p *Policy) *OnFailure { return &p.OnFailure }, oneOf(onFailures)),
-	plain("on_lost", func(p *Policy) *OnLost { return &p.OnLost }, oneOf(onLosts)),
-	plain("max_lost", func(p *Policy) *int { return &p.MaxLost }, (*decoder).count),
-	plain("execution_mode", func(p *Policy) *Mode { return &p.Mode }, oneOf(modes)),
-	plain("queue", func(p *Policy) *string { return &p.Queue }, (*decoder).queue),
-	plain("priority", func(p *Policy) *Priority { return &p.Priority }, oneOf(priorities)),
+	choice("backoff", func(p *Policy) *Backoff { return &p.Backoff },
+		[]string{None: "none", Linear: "linear", Exponential: "exponential", Jitter: "jitter"}),
+	choice("on_failure", func(p *Policy) *OnFailure { return &p.OnFailure }, []string{Halt: "halt", Skip: "skip"}),
+	choice("on_lost", func(p *Policy) *OnLost { return &p.OnLost }, []string{RetryLost: "retry", FailLost: "fail"}),
+	choice("execution_mode", func(p *Policy) *Mode { return &p.Mode },
+		[]string{Durable: "durable", Async: "async", External: "external", Sync: "sync"}),
+	queueName("queue", func(p *Policy) *string { return &p.Queue }),
+	choice("priority", func(p *Policy) *Priority { return &p.Priority },
+		[]string{Normal: "normal", Low: "low", High: "high", Critical: "critical"}),
 }
-
-// plain is a field that is read in one way.
-func plain[T any](name string, of func(*Policy) *T, read func(*decoder, string, any) T) field {
-	return field{
-		name: name,
-		read: func(r *decoder, to *Policy, at string, v any, _ bool) { *of(to) = read(r, at, v) },
-		copy: func(to, from *Policy) { *of(to) = *of(from) },
-	}
-}
-
-// duration is a field that is a text or, with the suffix _ms, an integer.
-func duration(name string, least time.Duration, of func(*Policy) *time.Duration) field {
-	return field{
-		name:  name,
-		timed: true,
-		read: func(r *decoder, to *Policy, at string, v any, ms bool) {
-			d, err := DurationOf(v, ms)
-			if err == nil && (d < least || d > MaxDuration) {
-				err = fmt.Errorf("must be from %s to %s", least, MaxDuration)
-			}
-			if err != nil {
-				r.fail(at, err.Error(), "")
-			}
-			*of(to) = d
-		},
-		copy: func(to, from *Policy) { *of(to) = *of(from) },
-	}
-}
-
-// oneOf reads the name of a value.
-func oneOf[T any](names map[string]T) func(*decoder, string, any) T {
-	return func(r *decoder, at string, v any) T { return choice(r, at, v, names) }
-}
-
-// knownFields are all fields of a rule, for errors.
-var knownFields = func() string {
-	all := []string{"inherit", "preset"}
-	for i := range table {
-		all = append(all, table[i].name)
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
-}()
 
 // Fields are the names of all fields.
 func Fields() []string {
 	all := make([]string, 0, len(table))
 	for i := range table {
 		all = append(all, table[i].name)
+	}
+	return all
+}
+
+// knownFields are all fields of a rule, for errors.
+var knownFields = strings.Join(slices.Sorted(slices.Values(append(Fields(), "inherit", "preset"))), ", ")
+
+// Properties are the JSON Schemas of the fields, by name, for the $defs of the schema of definitions.
+func Properties() map[string]any {
+	all := map[string]any{}
+	for i := range table {
+		f := &table[i]
+		all[f.name] = f.schema
+		if f.timed {
+			all[f.name+"_ms"] = reference("milliseconds")
+		}
 	}
 	return all
 }

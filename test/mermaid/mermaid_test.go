@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // picture is what Mermaid makes of a drawing.
@@ -94,8 +95,8 @@ func hold(t *testing.T, g *definition.Graph, status func(int) string, text strin
 			want += "\nnot taken"
 		}
 		n := p.Nodes[fmt.Sprintf("c%d", c.Index)]
-		if shapes := map[definition.Kind]string{
-			definition.Step: "square", definition.Condition: "diamond", definition.Sleep: "stadium", definition.Expr: "lean_right",
+		if shapes := map[policy.Kind]string{
+			policy.KindStep: "square", policy.KindCondition: "diamond", policy.KindSleep: "stadium", policy.KindExpr: "lean_right",
 		}; n.Label != want || n.Shape != shapes[c.Kind] {
 			t.Errorf("component %d is drawn as %q (%s), want %q (%s)", c.Index, n.Label, n.Shape, want, shapes[c.Kind])
 		}

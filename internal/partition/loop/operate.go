@@ -12,23 +12,40 @@ import (
 func (p *Processor) operate(d *decision, cmd *events.Command) {
 	switch b := cmd.Body.(type) {
 	case *events.ReleasePartition:
-		d.own = p.lease.ForceRelease(b.By)
-		d.after = func() { p.dismissed = true }
+		p.dismiss(d, b)
 	case *events.MarkPartitionStale:
-		stale := p.lease.MarkStale(b.Reason, b.By)
-		d.own = stale
-		d.after = func() { p.lease = p.lease.Apply(stale, p.epoch) }
+		p.markStale(d, b)
 	case *events.ReplayPartition:
 		p.requestReplay(d, cmd, b)
 	case *events.AcceptLoss:
-		d.own = refusal(cmd, "no_loss", fmt.Sprintf("nothing of %s from offset %d to %d keeps the partition from going on", b.Log, b.From, b.To-1))
+		d.own = noLoss(cmd, b)
 	case *events.CheckpointWorkflow:
-		d.own = &events.CheckpointRequested{By: b.By}
-		d.after = func() { p.checkpointNow() }
+		p.requestCheckpoint(d, b)
 	default:
 		d.own = refusal(cmd, "invalid_command", fmt.Sprintf("%s is no command to a partition", cmd.Name))
 	}
 	p.decide(d)
+}
+
+func (p *Processor) dismiss(d *decision, b *events.ReleasePartition) {
+	d.own = p.lease.ForceRelease(b.By)
+	d.after = func() { p.dismissed = true }
+}
+
+func (p *Processor) markStale(d *decision, b *events.MarkPartitionStale) {
+	stale := p.lease.MarkStale(b.Reason, b.By)
+	d.own = stale
+	d.after = func() { p.lease = p.lease.Apply(stale, p.epoch) }
+}
+
+func (p *Processor) requestCheckpoint(d *decision, b *events.CheckpointWorkflow) {
+	d.own = &events.CheckpointRequested{By: b.By}
+	d.after = func() { p.checkpointNow() }
+}
+
+// noLoss refuses to accept a loss: a partition that decides has none to accept.
+func noLoss(cmd *events.Command, b *events.AcceptLoss) events.Event {
+	return refusal(cmd, "no_loss", fmt.Sprintf("nothing of %s from offset %d to %d keeps the partition from going on", b.Log, b.From, b.To-1))
 }
 
 // requestReplay rewinds the reading of an input log; the ledger makes it

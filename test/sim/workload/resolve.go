@@ -106,13 +106,13 @@ func choice[T any](f fields, name string, to *T, of map[string]T) {
 func (k kind) String() string {
 	switch k {
 	case step:
-		return policy.KindStep
+		return policy.KindStep.String()
 	case pure:
-		return policy.KindExpr
+		return policy.KindExpr.String()
 	case condition:
-		return policy.KindCondition
+		return policy.KindCondition.String()
 	case sleep:
-		return policy.KindSleep
+		return policy.KindSleep.String()
 	}
 	panic(fmt.Sprintf("no kind of component: %d", int(k)))
 }
