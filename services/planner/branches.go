@@ -48,7 +48,7 @@ func (vw *view) addBranches(states map[string]string) {
 	n := len(vw.graph().Components)
 	b := branches{vw, states, make([]bool, n), make([]bool, n), make(memo, n), make(memo, n)}
 	for _, c := range vw.graph().Components {
-		b.silent[c.Index] = kinds[c.Kind].traits().transient && vw.facts.isFact(c)
+		b.silent[c.Index] = traitsOf(c).transient && vw.facts.isFact(c)
 	}
 	for _, o := range vw.graph().Outputs {
 		b.silent[o.Component] = false
@@ -165,7 +165,7 @@ func (b *branches) wouldShow(c *definition.Component) bool {
 	for _, e := range c.Children {
 		child := b.graph().Components[e.Component]
 		direct := !e.Else && (child.Join == definition.Single || child.Join == definition.Any)
-		if direct && child.When == nil && !kinds[child.Kind].traits().transient && !b.left(child) {
+		if direct && child.When == nil && !traitsOf(child).transient && !b.left(child) {
 			return true
 		}
 	}

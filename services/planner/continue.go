@@ -101,6 +101,8 @@ func (t *turn) work(w events.Work) {
 		t.pieces.pop()
 	case w.Kind == events.WorkSpread:
 		t.flow.spread(w)
+	case w.Kind == events.WorkRace:
+		t.raceSome(w)
 	case w.Kind == events.WorkRearm:
 		t.rearmSome(w)
 	case w.Kind == events.WorkClose:

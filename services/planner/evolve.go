@@ -79,6 +79,8 @@ func (w *workflow) apply(e events.Event) {
 		w.runs.failed(e.Runnable, e.Error, e.Action, timedOutAttempt)
 	case *events.RunnableLost:
 		w.runs.failed(e.Runnable, e.Error, e.Action, lostAttempt)
+	case *events.FailureCaught:
+		w.facts.caught(e)
 	case *events.RunnableReturned:
 		w.runs.returned(e)
 	case *events.RetryScheduled:

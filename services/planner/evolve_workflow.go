@@ -139,7 +139,7 @@ func (w *workflow) closeOpen() {
 
 // ownTables are those that a run has rows in, besides its header and its setup.
 var ownTables = []rows.Table{
-	rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand,
+	rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Racer,
 }
 
 // deleted removes every row of the run.
@@ -197,6 +197,8 @@ func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows
 		rows.Scan(w.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
 	case rows.InHand:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *events.Work) bool { return collect(k) })
+	case rows.Racer:
+		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	default:
 		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}

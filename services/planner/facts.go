@@ -24,6 +24,7 @@ type fact struct {
 	Started   int64
 	Finished  int64
 	Opened    *opened // the nested scope that it opened; nil: none
+	Failure   bool    // a failure of its component, for what catches it: no value of the component
 }
 
 // Fields implements wire.Message.
@@ -41,6 +42,7 @@ func (f *fact) Fields(c *wire.Codec) {
 	wire.Int(c, 11, "started", &f.Started)
 	wire.Int(c, 12, "finished", &f.Finished)
 	wire.Optional(c, 13, "opened", &f.Opened)
+	c.Bool(14, "failure", &f.Failure)
 }
 
 // runnable is one activation that has not completed.

@@ -63,6 +63,10 @@ func (fl *flow) spread(w events.Work) {
 func along(w *events.Work, e definition.Edge) arrival {
 	a := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: w.Scope}
 	switch {
+	case len(w.Catchers) > 0:
+		a.fact, a.dead = caughtBy(w, e)
+	case e.Catch:
+		a.dead = notTaken
 	case w.Fact != 0 && !e.Else:
 		a.fact = w.Fact
 	case len(w.Parents) > 0 && e.Else:
@@ -81,7 +85,7 @@ func (fl *flow) arrive(a arrival) {
 	switch {
 	case a.dead != 0:
 		fl.armDied(c, a)
-	case c.Join == definition.List || c.Join == definition.Named:
+	case c.Waits():
 		fl.armArrived(c, a)
 	case a.parents != nil:
 		fl.activate(c, a.scope, a.parents)
@@ -95,6 +99,10 @@ func (fl *flow) arrive(a arrival) {
 
 // activate runs a component, if it is taken.
 func (fl *flow) activate(c *definition.Component, s events.ScopeID, parents []events.FactID) {
+	if fl.pointless(c, s) {
+		fl.die(c, s, notTaken)
+		return
+	}
 	i := invocation{fl.turn, c, 0, activation{scope: s, parents: parents, depth: fl.facts.depth(parents)}}
 	i.do(invocation.arrive)
 }

@@ -10,6 +10,28 @@ func (js *joins) get(s events.ScopeID, component uint32) *join {
 	return rows.Get[join](js.tx, joinKey(js.id, s, component))
 }
 
+// facts are what has come to the arms of a component that waits; 0: nothing.
+func (js *joins) facts(c *definition.Component, s events.ScopeID) []events.FactID {
+	all := make([]events.FactID, len(c.Arms))
+	for i := range all {
+		if at := rows.Get[arm](js.tx, armKey(js.id, s, uint32(c.Index), uint32(i))); at != nil {
+			all[i] = at.Fact
+		}
+	}
+	return all
+}
+
+// complete reports whether a component that waits has what it waits for.
+func (j *join) complete(c *definition.Component) bool {
+	if c.Join == definition.First {
+		return int(j.Arrived) >= c.Count
+	}
+	return int(j.Arrived+j.Dead) == len(c.Arms)
+}
+
+// mayFire reports whether as many arms as a race is about may still arrive.
+func (j *join) mayFire(c *definition.Component) bool { return len(c.Arms)-int(j.Dead) >= c.Count }
+
 func (js *joins) arrived(e *events.JoinArmArrived) {
 	j := rows.Change[join](js.tx, joinKey(js.id, e.Scope, e.Component))
 	j.Arrived++
@@ -57,12 +79,10 @@ func (js *joins) closeAt(component uint32, s events.ScopeID) {
 
 // of is the row of a component that counts its arms, or nil.
 func (js *joins) of(c *definition.Component, s events.ScopeID) *join {
-	switch c.Join {
-	case definition.List, definition.Named, definition.Any:
+	if c.Waits() || c.Join == definition.Any {
 		return js.get(s, uint32(c.Index))
-	default:
-		return nil
 	}
+	return nil
 }
 
 // end removes the rows of a join in a scope once nothing more can come to

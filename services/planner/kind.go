@@ -18,7 +18,7 @@ type kind interface {
 	wake(invocation)
 	// waitsForTime says what a runnable waits for that has a timer.
 	waitsForTime(*definition.Component, *runnable) string
-	traits() traits
+	traits(*definition.Component) traits
 }
 
 // traits are what the rest of the planner asks of a kind.
@@ -28,18 +28,21 @@ type traits struct {
 	counted   bool // one that fails and is skipped is counted: nothing else tells of it
 }
 
+func traitsOf(c *definition.Component) traits { return kinds[c.Kind].traits(c) }
+
 // kinds has one line per kind.
 var kinds = [...]kind{
 	policy.KindStep:      stepKind{},
 	policy.KindExpr:      exprKind{},
 	policy.KindCondition: conditionKind{},
 	policy.KindSleep:     sleepKind{},
+	policy.KindRule:      ruleKind{},
 }
 
 // evaluated is what kinds have in common that are over as soon as they arrive.
 type evaluated struct{}
 
-func (evaluated) traits() traits { return traits{} }
+func (evaluated) traits(*definition.Component) traits { return traits{} }
 
 func (evaluated) wake(i invocation) { panic("a timer for " + i.c.Kind.String() + ", which has none") }
 
@@ -62,6 +65,9 @@ func (t *turn) invoked(id events.RunnableID) invocation {
 
 func (i invocation) kind() kind { return kinds[i.c.Kind] }
 
+// work is the kind that does the work of a component that has parts.
+func (i invocation) work() kind { return kinds[i.c.Work()] }
+
 // do runs a part of a kind, or lets the component fail by itself if that takes more than
 // one may: whatever else the decision is of goes on.
 func (i invocation) do(part func(invocation)) {
@@ -72,7 +78,7 @@ func (i invocation) do(part func(invocation)) {
 
 // arrive runs the component, if it is taken.
 func (i invocation) arrive() {
-	if i.c.When != nil && i.id == 0 {
+	if i.c.When != nil && i.id == 0 && i.c.Join != definition.Catch { // that has been asked as the failure was caught
 		holds, err := i.c.When.Holds(i.env())
 		if err != nil {
 			i.fail(err)

@@ -5,7 +5,7 @@ import "github.com/heddle-run/heddle/shared/definition"
 // sleepKind passes what arrived on after a time.
 type sleepKind struct{}
 
-func (sleepKind) traits() traits { return traits{} }
+func (sleepKind) traits(*definition.Component) traits { return traits{} }
 
 func (sleepKind) arrive(i invocation) {
 	d, err := i.c.Sleep.Of(i.env())

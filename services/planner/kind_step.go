@@ -5,7 +5,7 @@ import "github.com/heddle-run/heddle/shared/definition"
 // stepKind runs a task: its runnables are attempted by workers.
 type stepKind struct{}
 
-func (stepKind) traits() traits { return traits{queued: true} }
+func (stepKind) traits(*definition.Component) traits { return traits{queued: true} }
 
 func (stepKind) arrive(i invocation) {
 	if i.id != 0 {

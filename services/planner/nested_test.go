@@ -20,7 +20,7 @@ type eachKind struct{}
 
 const atOnce = 2
 
-func (eachKind) traits() traits { return traits{} }
+func (eachKind) traits(*definition.Component) traits { return traits{} }
 
 func (eachKind) arrive(i invocation) { i.fanOut() }
 

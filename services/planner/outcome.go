@@ -122,6 +122,12 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	r := &before
 	pol := r.policy()
 	action := reaction(r, pol, err, how)
+	var caught catching
+	if action != events.ActionRetry {
+		if caught = en.catch(id, r, &err); len(caught.by) > 0 {
+			action = events.ActionCatch
+		}
+	}
 	switch how {
 	case timedOutAttempt:
 		en.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
@@ -135,6 +141,8 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 		en.retryLater(id, r, pol, err, how)
 	case events.ActionSkip:
 		en.flow.dieFrom(en.component(r.Component), r.Scope, suppressed)
+	case events.ActionCatch:
+		en.flow.caught(id, r, caught)
 	case events.ActionHalt:
 		en.halt(id, r.Component, err)
 	}

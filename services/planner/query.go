@@ -64,13 +64,13 @@ func (vw *view) allResults() map[string][]json.RawMessage {
 func (vw *view) productions() map[string][]json.RawMessage {
 	all := map[string][]json.RawMessage{}
 	for _, c := range vw.graph().Components {
-		if !kinds[c.Kind].traits().transient {
+		if !traitsOf(c).transient {
 			all[c.Name] = []json.RawMessage{}
 		}
 	}
 	vw.facts.each(0, func(_ events.FactID, f *fact) bool {
-		if f.Component > 0 {
-			if c := vw.component(f.Component - 1); !kinds[c.Kind].traits().transient {
+		if f.Component > 0 && !f.Failure {
+			if c := vw.component(f.Component - 1); !traitsOf(c).transient {
 				all[c.Name] = append(all[c.Name], f.Value)
 			}
 		}
@@ -87,7 +87,7 @@ func (vw *view) graphStatus() map[string]any {
 		return true
 	})
 	vw.facts.each(0, func(_ events.FactID, f *fact) bool {
-		if f.Component > 0 {
+		if f.Component > 0 && !f.Failure {
 			states[vw.component(f.Component-1).Name] = stateCompleted
 		}
 		return true

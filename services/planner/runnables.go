@@ -32,6 +32,7 @@ func (rs *runnables) ready(e *events.RunnableReady) {
 	rs.tx.Create(runnableKey(rs.id, e.Runnable), r)
 	rs.queue.put(r.place(e.Runnable))
 	rs.scopes.opened(e.Scope)
+	rs.enterRace(e.Runnable, r)
 	rs.joins.closeAt(e.Component, e.Scope)
 }
 
@@ -123,7 +124,7 @@ func (rs *runnables) completed(e *events.RunnableCompleted) {
 	})
 	rs.tx.Delete(runnableKey(rs.id, e.Runnable))
 	rs.outputs.note(r.Component, e.Fact)
-	rs.scopes.closed(r.Scope)
+	rs.ended(e.Runnable, r)
 }
 
 func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action events.Action, how ending) {
@@ -146,11 +147,11 @@ func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action e
 		r.Status = runFailed
 		h.Failed++
 		h.Halted++
-	case events.ActionSkip:
+	case events.ActionSkip, events.ActionCatch:
 		r.Status = runSkipped
 		h.Skipped++
-		rs.scopes.closed(r.Scope)
-		if rs.kindOf(r).traits().counted {
+		rs.ended(id, r)
+		if action == events.ActionSkip && rs.traits(r).counted {
 			h.badCondition(id)
 		}
 	}
@@ -186,7 +187,7 @@ func (rs *runnables) returned(e *events.RunnableReturned) {
 func (rs *runnables) wait(id events.RunnableID, due int64) {
 	r := rs.change(id)
 	rs.leave(id, r)
-	if due <= rs.now && rs.kindOf(r).traits().queued {
+	if due <= rs.now && rs.traits(r).queued {
 		rs.enqueue(id, r)
 		return
 	}
@@ -211,7 +212,7 @@ func (rs *runnables) fired(e *events.TimerFired) {
 	})
 	rs.tx.Delete(runnableKey(rs.id, e.Runnable))
 	rs.outputs.note(r.Component, e.Fact)
-	rs.scopes.closed(r.Scope)
+	rs.ended(e.Runnable, r)
 }
 
 func (rs *runnables) retried(e *events.RunnableRetried) {
@@ -229,7 +230,7 @@ func (rs *runnables) skipped(e *events.RunnableSkipped) {
 	rs.leave(e.Runnable, r)
 	r.Status = runSkipped
 	rs.h().Skipped++
-	rs.scopes.closed(r.Scope)
+	rs.ended(e.Runnable, r)
 }
 
 // cancelled closes an open attempt; one to be armed again goes back to the
@@ -253,7 +254,13 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	r := rs.change(id)
 	rs.leave(id, r)
 	r.Status = s
+	rs.ended(id, r)
+}
+
+// ended notes that a runnable will never be open again.
+func (rs *runnables) ended(id events.RunnableID, r *runnable) {
 	rs.scopes.closed(r.Scope)
+	rs.leaveRace(id, r)
 }
 
 // delivered reports whether a worker has the runnable's attempt, or may get it.
@@ -303,5 +310,5 @@ func (rs *runnables) get(id events.RunnableID) *runnable {
 	return rows.Get[runnable](rs.tx, runnableKey(rs.id, id))
 }
 
-// kindOf is the kind of a runnable's component.
-func (rs *runnables) kindOf(r *runnable) kind { return kinds[rs.component(r.Component).Kind] }
+// traits are those of the kind of a runnable's component.
+func (rs *runnables) traits(r *runnable) traits { return traitsOf(rs.component(r.Component)) }

@@ -18,6 +18,9 @@ func (fs *facts) arrived(c *definition.Component, parents []events.FactID) json.
 	case definition.Named:
 		return fs.object(c, parents)
 	default:
+		if c.Count > 1 {
+			return fs.list(parents)
+		}
 		return fs.get(parents[0]).Value
 	}
 }
@@ -28,7 +31,7 @@ func (fs *facts) isFact(c *definition.Component) bool {
 	for c.Join == definition.Else {
 		c = fs.graph().Components[c.Arms[0].Component]
 	}
-	return c.Join != definition.List && c.Join != definition.Named
+	return c.Join != definition.List && c.Join != definition.Named && c.Count <= 1
 }
 
 func (fs *facts) list(parents []events.FactID) json.RawMessage {

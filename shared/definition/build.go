@@ -14,6 +14,8 @@ type builder struct {
 	graph *Graph
 	errs  Errors
 	order []int // components with parents before children; shorter than the components if there is a cycle
+
+	catching bool // the expressions that are checked see an error
 }
 
 func (b *builder) fail(path, message, fix string) {
@@ -30,6 +32,7 @@ func (b *builder) build() {
 	known := b.connect()
 	b.outputs()
 	if known && b.sort() {
+		b.races()
 		b.analyse()
 		b.typed()
 	}
@@ -49,7 +52,9 @@ func (b *builder) build() {
 func (b *builder) connect() (known bool) {
 	known = true
 	for _, p := range b.spec.components {
-		if p.Join == Root {
+		if p.Join == Root && len(p.conditions) > 0 {
+			// its conditions tell it when the input has come
+		} else if p.Join == Root {
 			b.graph.Roots = append(b.graph.Roots, p.Index)
 		} else if len(p.arms) == 0 { // refused already
 			known = false
@@ -64,12 +69,14 @@ func (b *builder) connect() (known bool) {
 			if p.Join == Else && parent.Kind != 0 && !parent.Guarded() {
 				b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
 			}
-			parent.Children = append(parent.Children, Edge{p.Index, len(p.Arms), p.Join == Else})
+			parent.Children = append(parent.Children, Edge{p.Index, len(p.Arms), p.Join == Else, p.Join == Catch})
 			p.Arms = append(p.Arms, Arm{parent.Index, arm.name, arm.optional})
 		}
+		known = b.connectConditions(p) && known
+		b.counted(p)
 	}
 	for _, c := range b.graph.Components { // children come in order of (component, arm) because the parts did
-		c.Leaf = !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else })
+		c.Leaf = !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else && !e.Catch })
 	}
 	return known
 }

@@ -8,8 +8,8 @@ import (
 // The analysis of how often a component can be activated in one scope.
 //
 // Each guarded component c (a condition, or one with `when`) that is activated at most once per scope splits the scope
-// in two: c was taken, or it was not. What a component needs of these splits is a set of literals: (c taken) for
-// everything that c's fact leads to, (c not taken) for its else. Two components of which one needs (c taken) and the
+// in two: c was taken, or it was not. So does one whose failures are caught: it yielded, or it failed. What a component needs of these splits is a set of literals: (c taken) for
+// everything that c's fact leads to, (c not taken) for its else, (c did not yield) for what catches its failure. Two components of which one needs (c taken) and the
 // other (c not taken) exclude each other: at most one of them yields in a scope. That makes `any` over a branch and its
 // else count as single, and a join that needs both impossible.
 
@@ -48,6 +48,7 @@ type analysis struct {
 	*builder
 	guards            []int // component of each guard
 	number            []int // guard of each component, −1 if none
+	caught            []int // likewise of one whose failures are caught
 	activated, yields []literals
 	impossible        []bool
 }
@@ -55,17 +56,23 @@ type analysis struct {
 // analyse finds how often each component runs per scope, and refuses joins that could run more often than once or never.
 func (b *builder) analyse() {
 	n := len(b.graph.Components)
-	a := analysis{builder: b, number: make([]int, n), activated: make([]literals, n), yields: make([]literals, n), impossible: make([]bool, n)}
+	a := analysis{builder: b, number: make([]int, n), caught: make([]int, n), activated: make([]literals, n), yields: make([]literals, n), impossible: make([]bool, n)}
 	for i, c := range b.graph.Components {
-		a.number[i] = -1
-		if c.Guarded() {
-			a.number[i] = len(a.guards)
-			a.guards = append(a.guards, i)
-		}
+		a.number[i] = a.guard(c.Guarded(), i)
+		a.caught[i] = a.guard(c.Caught(), i)
 	}
 	for _, i := range b.order {
 		a.component(b.graph.Components[i])
 	}
+}
+
+// guard is the number of a guard of component i, if it has one.
+func (a *analysis) guard(has bool, i int) int {
+	if !has {
+		return -1
+	}
+	a.guards = append(a.guards, i)
+	return len(a.guards) - 1
 }
 
 func (a *analysis) empty() literals { return make(literals, (2*len(a.guards)+63)/64) }
@@ -76,8 +83,10 @@ func (a *analysis) component(c *Component) {
 	a.contradiction(c)
 	yields := a.empty()
 	yields.union(a.activated[c.Index])
-	if g := a.number[c.Index]; g >= 0 && c.Single {
-		yields.add(2 * g)
+	for _, g := range [...]int{a.number[c.Index], a.caught[c.Index]} {
+		if g >= 0 && c.Single {
+			yields.add(2 * g)
+		}
 	}
 	a.yields[c.Index] = yields
 }
@@ -93,7 +102,16 @@ func (a *analysis) needs(c *Component) literals {
 		if g := a.number[of]; g >= 0 && a.graph.Components[of].Single {
 			needs.add(2*g + 1)
 		}
-	case Any:
+	case Catch:
+		of := c.Arms[0].Component
+		needs.union(a.activated[of])
+		if a.graph.Components[of].Single {
+			needs.add(2*a.caught[of] + 1)
+			if g := a.number[of]; g >= 0 { // what was not taken has not failed
+				needs.add(2 * g)
+			}
+		}
+	case Any, First:
 		for i, arm := range c.Arms {
 			if i == 0 {
 				needs.union(a.yields[arm.Component])
@@ -116,7 +134,7 @@ func (a *analysis) single(c *Component) bool {
 	switch c.Join {
 	case Root:
 		return true
-	case List, Named:
+	case List, Named, First:
 		a.joinArms(c)
 		return true
 	case Any:
@@ -132,12 +150,18 @@ func (a *analysis) single(c *Component) bool {
 		}
 		return true
 	default:
+		if of := a.graph.Components[c.Arms[0].Component]; !of.Single && c.Conditions > 0 {
+			a.fail(a.spec.components[c.Index].path,
+				fmt.Sprintf("%q can yield more than once per input, so named conditions cannot tell which fact they hold for", of.Name),
+				"write the conditions in rule.when")
+			return true
+		}
 		return a.graph.Components[c.Arms[0].Component].Single
 	}
 }
 
 func (a *analysis) joinArms(c *Component) {
-	for i, arm := range c.Arms {
+	for i, arm := range c.Arms[:c.Own()] {
 		parent := a.graph.Components[arm.Component]
 		if parent.Single {
 			continue
@@ -151,7 +175,7 @@ func (a *analysis) joinArms(c *Component) {
 // contradiction refuses a component that needs a branch and its else at once. What stands behind it is not reported again.
 func (a *analysis) contradiction(c *Component) {
 	for _, arm := range c.Arms {
-		if a.impossible[arm.Component] && !arm.Optional && c.Join != Any {
+		if a.impossible[arm.Component] && !arm.Optional && c.Join != Any && c.Join != First {
 			a.impossible[c.Index] = true
 			return
 		}

@@ -3,6 +3,8 @@
 package definition
 
 import (
+	"slices"
+
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
 )
@@ -42,6 +44,8 @@ const (
 	Named  Join = 3 // waits for all arms; the value is an object by arm name
 	Any    Join = 4 // each fact of each arm
 	Else   Join = 5 // one arm: the value that it would have received, where its condition or `when` did not hold
+	Catch  Join = 6 // one arm: its failure for good, as {error, value}
+	First  Join = 7 // fires at Count arrivals; the value is the one that arrived, or of several the list in arm order
 )
 
 // Component is one node of the graph. Input, When, Expr and Sleep see the arriving value as `input`: the value of the
@@ -60,14 +64,21 @@ type Component struct {
 	Expr   *expr.Program // Expr, Condition
 	Sleep  Duration      // Sleep
 	When   *expr.Program // nil = always
+	Guard  *expr.Program // Rule: its own condition; nil = none
 
 	Context []byte // values given with the component: a canonical JSON object; nil = none
 
 	Join     Join
-	Arms     []Arm  // parents, in declared order (Named: sorted by arm name)
+	Arms     []Arm  // parents, in declared order (Named: sorted by arm name), then a rule's named conditions
+	Count    int    // First: how many arms must arrive
+	Races    []int  // the First components that make this one pointless when they have fired
+	Race     []int  // First: the components that are pointless when it has fired
 	Children []Edge // sorted by (component, arm)
 	Single   bool   // activated at most once per scope
 	Leaf     bool   // no component consumes its value
+
+	Conditions int  // named conditions of a rule: so many of the last arms
+	AnyOf      bool // one of them must hold, not all
 
 	Rules []policy.Rule // the component's own policy; at most one
 
@@ -87,7 +98,21 @@ type Edge struct {
 	Component int
 	Arm       int
 	Else      bool // the child is Component's else: it runs where this component was not taken
+	Catch     bool // the child catches failures of this component
 }
 
 // Guarded reports whether the component can be not taken: a condition, or one with `when`.
 func (c *Component) Guarded() bool { return kinds[c.Kind].guards || c.When != nil }
+
+// Own is how many arms bring what the component works on: all but a rule's named conditions.
+func (c *Component) Own() int { return len(c.Arms) - c.Conditions }
+
+// Waits reports whether the component waits in each scope until it is decided what comes to its arms.
+func (c *Component) Waits() bool {
+	return c.Join == List || c.Join == Named || c.Join == First || c.Conditions > 0
+}
+
+// Caught reports whether another component catches its failures.
+func (c *Component) Caught() bool {
+	return slices.ContainsFunc(c.Children, func(e Edge) bool { return e.Catch })
+}

@@ -17,6 +17,7 @@ type kind struct {
 	check     func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
 	passes    bool                                        // its value is the one that arrived
 	guards    bool                                        // it can be not taken, without a when
+	parted    bool                                        // a part of it does its work: a step or an expression
 	evaluated bool                                        // by the planner itself; else its runnables are attempted
 	lenient   bool                                        // a failure is of that activation only, whatever on_failure of the options says
 	shape     [2]string                                   // of its node in Mermaid
@@ -29,6 +30,7 @@ var kinds = [...]kind{
 	policy.KindExpr:      exprKind,
 	policy.KindCondition: conditionKind,
 	policy.KindSleep:     sleepKind,
+	policy.KindRule:      ruleKind,
 }
 
 // properties are fields of a component, each with the JSON Schema of its value.
@@ -53,7 +55,7 @@ func Example(k policy.Kind) string { return kinds[k].example }
 func Fields(k policy.Kind) (one, own []string) { return kinds[k].fields.names(), kinds[k].own.names() }
 
 // shared are the fields of components of any kind.
-var shared = []string{"after", "context", "else", "in", "policy", "when"}
+var shared = []string{"after", "catch", "context", "else", "in", "policy", "when"}
 
 // componentFields are all fields of a component, for errors. Forms in milliseconds go without saying.
 var componentFields = func() string {

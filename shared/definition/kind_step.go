@@ -48,13 +48,15 @@ func (r *decoder) task(p *part, path string, v any) {
 }
 
 // queue gives a step the queue of its task, unless it names one.
-func (r *decoder) queue(p *part) {
+func (r *decoder) queue(p *part) { r.queueOf(p, join(p.path, "step")) }
+
+func (r *decoder) queueOf(p *part, path string) {
 	if p.Queue != "" {
 		return
 	}
 	p.Queue = events.QueueOf(p.Task)
 	if err := policy.CheckQueue(p.Queue); err != nil && p.Task != "" {
-		r.fail(join(p.path, "step"), fmt.Sprintf("the task's queue would be %q, which is no name of a queue", p.Queue), "give a queue")
+		r.fail(path, fmt.Sprintf("the task's queue would be %q, which is no name of a queue", p.Queue), "give a queue")
 	}
 }
 

@@ -54,8 +54,12 @@ func mermaidEdge(c *Component, i int) string {
 	arm := c.Arms[i]
 	arrow, label := "-->", ""
 	switch {
-	case c.Join == Else:
-		label = "else"
+	case i >= c.Own():
+		label = "if"
+	case c.Join == Else, c.Join == Catch:
+		label = c.Join.String()
+	case c.Join == First:
+		label = fmt.Sprintf("first %d of %d", c.Count, len(c.Arms))
 	case c.Join == Named:
 		label = arm.Name
 	case c.When != nil:
@@ -140,11 +144,13 @@ type RenderedEdge struct {
 	Arm      string `json:"arm,omitempty"`
 	Optional bool   `json:"optional,omitempty"`
 	Else     bool   `json:"else,omitempty"`
+	Catch    bool   `json:"catch,omitempty"`
+	If       bool   `json:"if,omitempty"` // From is a condition that the rule To asks for
 }
 
 // String is the name of the join in renderings.
 func (j Join) String() string {
-	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else"}[j]
+	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else", Catch: "catch", First: "first"}[j]
 }
 
 // Render is the graph as JSON. status is as for Mermaid.
@@ -156,6 +162,9 @@ func (g *Graph) Render(status func(i int) string) Rendering {
 		if c.When != nil {
 			n.When = c.When.Source()
 		}
+		if c.Guard != nil {
+			n.When = c.Guard.Source()
+		}
 		if c.Expr != nil {
 			n.Expr = c.Expr.Source()
 		}
@@ -163,11 +172,13 @@ func (g *Graph) Render(status func(i int) string) Rendering {
 			n.Status = status(c.Index)
 		}
 		r.Components = append(r.Components, n)
-		if c.Join == Root {
+		if c.Join == Root && len(c.Arms) == 0 {
 			r.Edges = append(r.Edges, RenderedEdge{To: c.Name})
 		}
-		for _, arm := range c.Arms {
-			r.Edges = append(r.Edges, RenderedEdge{g.Components[arm.Component].Name, c.Name, arm.Name, arm.Optional, c.Join == Else})
+		for i, arm := range c.Arms {
+			r.Edges = append(r.Edges, RenderedEdge{
+				g.Components[arm.Component].Name, c.Name, arm.Name, arm.Optional, c.Join == Else, c.Join == Catch, i >= c.Own(),
+			})
 		}
 	}
 	for _, o := range g.Outputs {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -29,7 +30,11 @@ type Given struct {
 
 // subject is what rules match of a component.
 func (c *Component) subject(input json.RawMessage) policy.Subject {
-	return policy.Subject{Name: c.Name, Kind: c.Kind, Evaluated: kinds[c.Kind].evaluated, Task: c.Task, Queue: c.Queue, Input: input}
+	s := policy.Subject{Name: c.Name, Kind: c.Kind, Evaluated: c.Evaluated(), Task: c.Task, Queue: c.Queue, Input: input}
+	if kinds[c.Kind].parted {
+		s.Part, s.PartKind = c.Name+thenPart, c.Work()
+	}
+	return s
 }
 
 // PolicyFor resolves the policy of a runnable of c: the input's rules, then the workflow's, then the component's own,
@@ -50,7 +55,7 @@ func (g *Graph) PolicyFor(c *Component, input json.RawMessage, given Given) (pol
 // defaults is the policy of a component that no rule speaks of. A lenient kind keeps its own reaction to failures.
 func (g *Graph) defaults(c *Component, option *policy.OnFailure) policy.Policy {
 	k := &kinds[c.Kind]
-	p := policy.DefaultOf(k.evaluated)
+	p := policy.DefaultOf(c.Evaluated())
 	if option == nil {
 		option = g.Options.OnFailure
 	}
@@ -89,7 +94,7 @@ func (g *Graph) CheckRules(rules []policy.Rule) error {
 func (g *Graph) checkRules(rules []policy.Rule) (errs Errors) {
 	for i := range rules {
 		r := &rules[i]
-		if name := r.ExactName(); name != "" && g.Lookup(name) == nil {
+		if name := r.ExactName(); name != "" && !g.has(name) {
 			errs = append(errs, Error{Path: r.Path + ".match.name", Message: fmt.Sprintf("no component is called %q", name)})
 		}
 		for _, c := range g.Components {
@@ -100,6 +105,13 @@ func (g *Graph) checkRules(rules []policy.Rule) (errs Errors) {
 		}
 	}
 	return errs
+}
+
+// has reports whether a rule may name a component, or a part of one, so.
+func (g *Graph) has(name string) bool {
+	whole, isPart := strings.CutSuffix(name, thenPart)
+	c := g.Lookup(whole)
+	return c != nil && (!isPart || kinds[c.Kind].parted)
 }
 
 // Lookup finds a component by name; nil if there is none.

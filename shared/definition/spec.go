@@ -24,6 +24,10 @@ type part struct {
 	Component
 	path string
 	arms []armSpec
+
+	conditions []armSpec // named ones of a rule
+	count      int       // of first; 0: not given
+	countPath  string
 }
 
 type armSpec struct {

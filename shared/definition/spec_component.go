@@ -9,13 +9,13 @@ import (
 
 // later are kinds and fields of the workflow model that this version does not have.
 var later = map[string]bool{
-	"rule": true, "map": true, "reduce": true, "loop": true, "accumulate": true, "state_machine": true, "fsm": true,
+	"map": true, "reduce": true, "loop": true, "accumulate": true, "state_machine": true, "fsm": true,
 	"aggregate": true, "saga": true, "process_manager": true, "workflow": true, "until": true, "idle_for": true,
 	"signal": true, "emit": true, "respond": true,
-	"first": true, "catch": true, "compensate": true, "allow": true, "do": true, "with": true, "init": true, "of": true,
+	"compensate": true, "allow": true, "do": true, "with": true, "init": true, "of": true,
 	"parallel": true, "tolerate": true, "partial": true, "max": true, "keep": true, "next": true, "state": true,
 	"reactors": true, "states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
-	"key": true, "schema": true, "timeout": true, "remind": true, "count": true, "any_of": true, "all_of": true, "then": true,
+	"key": true, "schema": true, "timeout": true, "remind": true,
 }
 
 func (r *decoder) components(v any) []*part {
@@ -52,7 +52,7 @@ func (r *decoder) component(p *part, object map[string]any) {
 			r.ownPolicy(p, path, v)
 		case "context":
 			r.context(p, path, v)
-		case "after", "in", "else":
+		case "after", "in", "else", "catch":
 			if oneWiring {
 				r.wiring(p, field, path, v)
 			}
@@ -61,6 +61,9 @@ func (r *decoder) component(p *part, object map[string]any) {
 				r.unknown(path, field, componentFields)
 			}
 		}
+	}
+	if p.When != nil && p.Guard != nil {
+		r.fail(join(p.path, "when"), "a rule has its condition in rule.when", "join the two with and")
 	}
 	if whole := kinds[p.Kind].whole; whole != nil {
 		whole(r, p)

@@ -3,12 +3,17 @@ package definition
 import (
 	"fmt"
 	"strings"
+
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// wiring reads after, in or else.
+// wiring reads after, in, else or catch.
 func (r *decoder) wiring(p *part, field, path string, v any) {
-	if field == "else" {
+	if field == "else" || field == "catch" {
 		p.Join = Else
+		if field == "catch" {
+			p.Join = Catch
+		}
 		if name, ok := v.(string); ok {
 			r.arm(p, path, "", name, false)
 			return
@@ -28,9 +33,13 @@ func (r *decoder) wiring(p *part, field, path string, v any) {
 			r.any(p, path, v, list)
 			return
 		}
+		if first, ok := v["first"].(map[string]any); ok {
+			r.first(p, path, v, first)
+			return
+		}
 		r.named(p, path, v)
 	default:
-		r.fail(path, "must name components", "write a, [a, b], {x: a, y: b?} or {any: [a, b]}")
+		r.fail(path, "must name components", "write a, [a, b], {x: a, y: b?}, {any: [a, b]} or {first: {of: [a, b]}}")
 	}
 }
 
@@ -40,6 +49,39 @@ func (r *decoder) any(p *part, path string, object map[string]any, list []any) {
 		r.fail(path, "any cannot stand with other arms", "join the any in a component of its own")
 	}
 	r.arms(p, path+".any", list, false)
+}
+
+// first reads a race of components.
+func (r *decoder) first(p *part, path string, object, first map[string]any) {
+	p.Join, p.count = First, 1
+	if len(object) > 1 {
+		r.fail(path, "first cannot stand with other arms", "join the first in a component of its own")
+	}
+	path += ".first"
+	for _, field := range sortedKeys(first) {
+		at := join(path, field)
+		switch field {
+		case "of":
+			list, ok := first[field].([]any)
+			if !ok {
+				r.fail(at, "must be a list of components", "write of: [a, b]")
+				continue
+			}
+			r.arms(p, at, list, false)
+		case "count":
+			n, ok := first[field].(int64)
+			if !ok || n < 1 {
+				r.fail(at, "must be an integer of at least 1", "")
+				continue
+			}
+			p.count, p.countPath = int(min(n, maxConcurrency)), at
+		default:
+			r.fail(at, "unknown field", policy.Known(field, "count, of"))
+		}
+	}
+	if _, ok := first["of"]; !ok {
+		r.fail(path, "has no of", "write first: {of: [a, b]}")
+	}
 }
 
 func (r *decoder) named(p *part, path string, object map[string]any) {
@@ -91,10 +133,10 @@ func (r *decoder) arm(p *part, path, name, parent string, mayBeOptional bool) {
 	p.arms = append(p.arms, armSpec{path, parent, name, optional})
 }
 
-// oneWiring refuses after, in and else side by side.
+// oneWiring refuses after, in, else and catch side by side.
 func (r *decoder) oneWiring(p *part, object map[string]any) bool {
 	var found []string
-	for _, field := range []string{"after", "else", "in"} {
+	for _, field := range []string{"after", "catch", "else", "in"} {
 		if _, ok := object[field]; ok {
 			found = append(found, field)
 		}

@@ -41,17 +41,23 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 		return expr.ListType()
 	case Named:
 		fields := make(map[string]*expr.Type, len(c.Arms))
-		for _, arm := range c.Arms {
+		for _, arm := range c.Arms[:c.Own()] {
 			fields[arm.Name] = nil
 			if !arm.Optional {
 				fields[arm.Name] = yields[arm.Component]
 			}
 		}
 		return expr.ObjectType(fields)
+	case Catch:
+		return expr.ObjectType(map[string]*expr.Type{"error": failureType(), "value": arriving[c.Arms[0].Component]})
+	case First:
+		if c.Count > 1 {
+			return expr.ListType()
+		}
 	case Any: // below
 	}
 	t := yields[c.Arms[0].Component]
-	for _, arm := range c.Arms[1:] {
+	for _, arm := range c.Arms[1:c.Own()] {
 		if yields[arm.Component] != t {
 			return nil
 		}
@@ -59,7 +65,14 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 	return t
 }
 
+// failureType is the error that a component with catch sees.
+func failureType() *expr.Type {
+	return expr.ObjectType(map[string]*expr.Type{"type": nil, "message": nil, "retryable": nil, "details": nil})
+}
+
 func (b *builder) checkPart(p *part, input *expr.Type) {
+	b.catching = p.Join == Catch
+	defer func() { b.catching = false }()
 	b.check(p.When, input, p.path+".when")
 	if check := kinds[p.Kind].check; check != nil {
 		check(b, p, input)
@@ -83,6 +96,10 @@ func (b *builder) checkTree(tree any, input *expr.Type, at *place) {
 
 func (b *builder) check(p *expr.Program, input *expr.Type, path string) {
 	if p == nil {
+		return
+	}
+	if p.UsesError() && !b.catching {
+		b.fail(path, "only a component with catch sees error", "give it catch, or write input.error")
 		return
 	}
 	var e *expr.Error

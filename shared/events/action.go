@@ -10,9 +10,12 @@ const (
 	ActionRetry Action = 1 // another attempt; RetryScheduled says when
 	ActionHalt  Action = 2 // the workflow fails
 	ActionSkip  Action = 3 // what depends on it is suppressed
+	ActionCatch Action = 4 // FailureCaught follows
 )
 
-func (a Action) String() string { return [...]string{"", "retry", "halt", "skip"}[a&3] }
+func (a Action) String() string {
+	return [...]string{"", "retry", "halt", "skip", "catch", "", "", ""}[a&7]
+}
 
 // By says who asked and why; kept in the history.
 type By struct {

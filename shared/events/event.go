@@ -62,6 +62,7 @@ var kinds = map[int]struct {
 	42: {"FannedOut", func() Event { return &FannedOut{} }},
 	43: {"ScopeOpened", func() Event { return &ScopeOpened{} }},
 	44: {"ScopeClosed", func() Event { return &ScopeClosed{} }},
+	45: {"FailureCaught", func() Event { return &FailureCaught{} }},
 
 	64: {"InputRejected", func() Event { return &InputRejected{} }},
 	65: {"InputForwarded", func() Event { return &InputForwarded{} }},

@@ -137,6 +137,22 @@ func (e *RunnableFailed) Fields(c *wire.Codec) {
 	wire.String(c, 4, "executor", &e.Executor)
 }
 
+// FailureCaught is the fact that a failure becomes for the components that catch it.
+type FailureCaught struct {
+	Runnable RunnableID
+	Fact     FactID
+	Value    json.RawMessage // {error, value}
+}
+
+func (*FailureCaught) number() int { return 45 }
+
+// Fields implements wire.Message.
+func (e *FailureCaught) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "fact", &e.Fact)
+	c.JSON(3, "value", &e.Value)
+}
+
 // RunnableTimedOut closes an attempt whose time was over; whether it had
 // effects is unknown.
 type RunnableTimedOut struct {

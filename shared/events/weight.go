@@ -14,6 +14,8 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Queue)
 	case *RunnableFailed:
 		return leastEvent + e.Error.weight() + len(e.Executor)
+	case *FailureCaught:
+		return leastEvent + len(e.Value)
 	case *RunnableTimedOut:
 		return leastEvent + e.Error.weight()
 	case *RunnableLost:

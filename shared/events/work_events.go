@@ -19,6 +19,7 @@ const (
 	WorkRemove WorkKind = 6 // the run's rows are removed
 	WorkClose  WorkKind = 7 // a nested scope in which nothing is open any more is closed
 	WorkScopes WorkKind = 8 // a runnable opens the next of its scopes, or ends
+	WorkRace   WorkKind = 9 // what a race has made pointless is cancelled
 )
 
 // Work is one piece of what a decision has left, to be carried on by later records.
@@ -34,6 +35,7 @@ type Work struct {
 	Fact      FactID
 	Parents   []FactID
 	Dead      uint8
+	Catchers  []uint32 // of a failure, which is Fact: the components that catch it; to all others nothing comes
 
 	Retry    *RetryWork
 	Runnable RunnableID // whose scopes
@@ -59,6 +61,7 @@ func (w *Work) Fields(c *wire.Codec) {
 	wire.Int(c, 7, "dead", &w.Dead)
 	wire.Optional(c, 8, "retry", &w.Retry)
 	wire.Int(c, 9, "runnable", &w.Runnable)
+	wire.Ints(c, 10, "catchers", &w.Catchers)
 }
 
 // Fields implements wire.Message.
@@ -126,7 +129,7 @@ func (e *RowsRemoved) Fields(c *wire.Codec) {
 }
 
 func (w *Work) weight() int {
-	n := leastEvent + len(w.Parents)
+	n := leastEvent + len(w.Parents) + len(w.Catchers)
 	if w.Retry != nil {
 		n += len(w.Retry.Input) + len(w.Retry.Runnables) + w.Retry.By.weight()
 	}

@@ -107,7 +107,7 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		return 0, faultAt(n, fmt.Sprintf("unknown name `%s`; known are %s", n.Value, c.allowed))
 	}
 	c.program.seen |= v
-	c.program.whole = c.program.whole || v == varInput
+	c.program.whole = c.program.whole || v == varInput || v == varError
 	switch v {
 	case varName, varKind, varTask:
 		return stringKind, nil
@@ -162,7 +162,7 @@ func (c *checker) conditional(n *ast.ConditionalNode) (kinds, error) {
 }
 
 func (c *checker) let(n *ast.VariableDeclaratorNode) (kinds, error) {
-	if varNamed(n.Name) != 0 || n.Name == "null" {
+	if v := varNamed(n.Name); v != 0 && v != varError || n.Name == "null" {
 		return 0, faultAt(n, fmt.Sprintf("`%s` is a name of the environment; choose another", n.Name))
 	}
 	k, err := c.infer(n.Value)

@@ -117,6 +117,8 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 	switch varNamed(n.Value) {
 	case varInput:
 		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.readInput)
+	case varError:
+		return m.failure(n)
 	case varContext:
 		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{}, m.readContext)
 	case varWorkflow:
@@ -130,6 +132,19 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 	default: // the checker lets no others through
 		return nil, nil
 	}
+}
+
+// failure is the error of what a component catches.
+func (m *machine) failure(n *ast.IdentifierNode) (any, error) {
+	caught, err := m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.readInput)
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := caught.(map[string]any)
+	if failure, ok := fields[errorName]; ok {
+		return failure, nil
+	}
+	return nil, faultAt(n, "there is no `error` here: only a component with catch has one")
 }
 
 // decoded reads a variable's JSON on first use.

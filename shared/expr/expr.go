@@ -71,6 +71,9 @@ func (p *Program) Source() string { return p.source }
 // UsesInput reports whether the expression refers to `input`.
 func (p *Program) UsesInput() bool { return p.seen&varInput != 0 }
 
+// UsesError reports whether the expression refers to `error`.
+func (p *Program) UsesError() bool { return p.seen&varError != 0 }
+
 // Eval evaluates the program and returns canonical JSON: object keys sorted, numbers in shortest form. Its errors are
 // *Error.
 func (p *Program) Eval(env Env) (json.RawMessage, error) {

@@ -73,7 +73,7 @@ func (k kinds) String() string {
 func describe(v any) string { return kindOf(v).String() }
 
 // vars is a set of variables.
-type vars uint8
+type vars uint16
 
 const (
 	varInput vars = 1 << iota
@@ -82,13 +82,16 @@ const (
 	varName
 	varKind
 	varTask
-	varNow // the function now()
+	varNow   // the function now()
+	varError // the field error of input, where that is a failure
 
-	workflowVars = varInput | varContext | varWorkflow | varNow
+	workflowVars = varInput | varContext | varWorkflow | varNow | varError
 	matcherVars  = varInput | varName | varKind | varTask
 )
 
-var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()"}
+var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName}
+
+const errorName = "error"
 
 func varNamed(name string) vars {
 	for i, n := range varNames {

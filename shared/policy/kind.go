@@ -11,10 +11,11 @@ const (
 	KindExpr      Kind = 2 // evaluates an expression; its value is the fact
 	KindCondition Kind = 3 // passes the original fact on where the expression is true
 	KindSleep     Kind = 4 // passes the value on after a time
+	KindRule      Kind = 5 // a condition, and a step or an expression where it holds
 )
 
 // kindNames are the names of the kinds in definitions and rules.
-var kindNames = [...]string{KindStep: "step", KindExpr: "expr", KindCondition: "condition", KindSleep: "sleep"}
+var kindNames = [...]string{KindStep: "step", KindExpr: "expr", KindCondition: "condition", KindSleep: "sleep", KindRule: "rule"}
 
 // String is the name of the kind in definitions and rules; empty if there is no such kind.
 func (k Kind) String() string { return kindNames[k] }

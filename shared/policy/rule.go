@@ -23,6 +23,8 @@ type Rule struct {
 type Subject struct {
 	Name      string // of the component
 	Kind      Kind
+	Part      string // the name of the part that does its work, which rules may name too; empty: it has none
+	PartKind  Kind   // of that part
 	Evaluated bool   // by the planner itself: such kinds honour on_failure only
 	Task      string // empty but for a step
 	Queue     string
@@ -49,8 +51,12 @@ func (p pattern) matches(s string) bool {
 
 // Fits reports whether every matcher but the expression holds.
 func (r *Rule) Fits(s Subject) bool {
-	return (r.kinds == nil || slices.Contains(r.kinds, s.Kind)) &&
-		r.name.matches(s.Name) && r.task.matches(s.Task) && r.queue.matches(s.Queue)
+	return r.fitsKind(s) && (r.name.matches(s.Name) || s.Part != "" && r.name.matches(s.Part)) &&
+		r.task.matches(s.Task) && r.queue.matches(s.Queue)
+}
+
+func (r *Rule) fitsKind(s Subject) bool {
+	return r.kinds == nil || slices.Contains(r.kinds, s.Kind) || s.PartKind != 0 && slices.Contains(r.kinds, s.PartKind)
 }
 
 // Dynamic reports whether the rule looks at the input to decide.

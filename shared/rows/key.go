@@ -24,6 +24,7 @@ const (
 	Suppressed Table = 9  // A: number; activations that were suppressed
 	Page       Table = 10 // A: number; facts that are small, many in a row
 	InHand     Table = 11 // A: number; what decisions have left to do, read by the partition
+	Racer      Table = 19 // A: scope, B: component, C: runnable; open ones that a race may make pointless
 	Timer      Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 )
 
@@ -48,7 +49,7 @@ const (
 
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
-	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
+	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
 	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var tables = []rows.Table{
-	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand,
+	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Racer,
 	rows.Timer, rows.Definition, rows.Pin, rows.Received, rows.ReceivedAge, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime, rows.Metadata, rows.Dirty,
 }
 

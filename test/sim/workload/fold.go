@@ -22,7 +22,7 @@ type Content map[string][]byte
 
 // WorkflowTables are the tables that the planner's machine keeps.
 var WorkflowTables = []rows.Table{
-	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Timer,
+	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Racer, rows.Timer,
 	rows.Definition, rows.Pin,
 }
 

@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	documentedDefinition = regexp.MustCompile("(?s)```yaml\n(.*?)\n```")
+	documentedRun        = regexp.MustCompile("(?s)With the input\\s+`(.+?)`\\s+it\\s+gives\\s+`(.+?)`")
+)
+
+// Each page of docs/kinds has a definition, and says what some input gives. Where that
+// takes more than the input, a line here says what happens: lines of a script, in which
+// the workflow is w.
+var documented = map[string]string{}
+
+func TestTheExamplesOfKindsGiveWhatTheySay(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/kinds/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	for _, path := range pages {
+		name := strings.TrimSuffix(filepath.Base(path), ".md")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPage(t, string(text), documented[name])
+		})
+	}
+}
+
+// checkPage runs the definition of a page with each input that it names.
+func checkPage(t *testing.T, text, script string) {
+	definition := documentedDefinition.FindStringSubmatch(text)
+	runs := documentedRun.FindAllStringSubmatch(text, -1)
+	if definition == nil || len(runs) == 0 {
+		t.Fatal("the page has no definition, or does not say what an input gives")
+	}
+	for _, run := range runs {
+		w := newWorld(t, setting{name: "plain"})
+		if wrong := w.define("d", definition[1]); wrong != "" {
+			t.Fatal(wrong)
+		}
+		var said bytes.Buffer
+		for _, line := range append([]string{"start w d " + run[1], "run"}, strings.Split(script, "\n")...) {
+			w.line(&said, line)
+		}
+		if said.Len() > 0 {
+			t.Errorf("the script says %s", said.String())
+		}
+		var got struct{ Results any }
+		var want any
+		w.must(json.Unmarshal(w.query("results", "w", false), &got))
+		w.must(json.Unmarshal([]byte(run[2]), &want))
+		if !reflect.DeepEqual(got.Results, want) {
+			t.Errorf("the input %s gives %v, the page says %s", run[1], got.Results, run[2])
+		}
+	}
+}
