@@ -21,14 +21,14 @@ type group struct {
 const (
 	groupCost = 600 // estimated bytes of a group and its tables
 
-	ownSlots = 14 // tables of a workflow have the numbers below
-	lastSlot = 25
+	ownSlots = int(rows.OwnEnd)
+	lastSlot = ownSlots + 11
 )
 
 // slot is the place of a table in a group.
 func slot(t rows.Table) int {
 	switch {
-	case t < ownSlots:
+	case t < rows.OwnEnd:
 		return int(t)
 	case t >= rows.Definition && t <= rows.ReceivedAge:
 		return ownSlots + int(t-rows.Definition)

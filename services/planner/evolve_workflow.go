@@ -138,9 +138,7 @@ func (w *workflow) closeOpen() {
 }
 
 // ownTables are those that a run has rows in, besides its header and its setup.
-var ownTables = []rows.Table{
-	rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Racer,
-}
+var ownTables = rows.Own[1:]
 
 // deleted removes every row of the run.
 func (w *workflow) deleted() {

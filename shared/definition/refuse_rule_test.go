@@ -3,7 +3,9 @@ package definition_test
 import "testing"
 
 func TestBadRulesAreRefused(t *testing.T) {
-	rule := func(fields string) string { return parts("c: {condition: input > 1}, s: {step: x}, a: {rule: {" + fields + "}}") }
+	rule := func(fields string) string {
+		return parts("c: {condition: input > 1}, s: {step: x}, a: {rule: {" + fields + "}}")
+	}
 	checkRefused(t, []refusal{
 		{parts("a: {rule: x}"), "components.a.rule", "must be an object"},
 		{rule("when: 'true'"), "components.a.rule", "has no then"},
@@ -42,7 +44,9 @@ func TestBadCatchesAreRefused(t *testing.T) {
 }
 
 func TestBadRacesAreRefused(t *testing.T) {
-	first := func(first string) string { return parts("a: {step: x}, b: {step: x}, c: {step: x, after: {first: " + first + "}}") }
+	first := func(first string) string {
+		return parts("a: {step: x}, b: {step: x}, c: {step: x, after: {first: " + first + "}}")
+	}
 	checkRefused(t, []refusal{
 		{first("{}"), "components.c.after.first", "has no of"},
 		{first("{of: a}"), "components.c.after.first.of", "must be a list of components"},

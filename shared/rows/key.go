@@ -61,6 +61,19 @@ func (t Table) String() string {
 	return fmt.Sprintf("table %d", uint8(t))
 }
 
+// OwnEnd is above the numbers of the tables that belong to one workflow alone, but Timer.
+const OwnEnd Table = 20
+
+// Own are the tables that belong to one workflow alone, but Timer, by number.
+var Own = func() (all []Table) {
+	for t := Header; t < OwnEnd; t++ {
+		if _, ok := tableNames[t]; ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}()
+
 // Owner is the workflow whose journal records alone change the row at k, so
 // that its header's applied position guards the row; or "" for rows of the
 // partition, which the marker's applied position guards (C1).

@@ -3,6 +3,7 @@ package rows_test
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,10 +11,9 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-var tables = []rows.Table{
-	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Racer,
+var tables = append(slices.Clip(rows.Own),
 	rows.Timer, rows.Definition, rows.Pin, rows.Received, rows.ReceivedAge, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime, rows.Metadata, rows.Dirty,
-}
+)
 
 // Few different values, so that keys often agree in a part and differ behind it.
 var (

@@ -21,10 +21,7 @@ import (
 type Content map[string][]byte
 
 // WorkflowTables are the tables that the planner's machine keeps.
-var WorkflowTables = []rows.Table{
-	rows.Header, rows.Page, rows.Fact, rows.Runnable, rows.Join, rows.Arm, rows.Scope, rows.Ready, rows.Latest, rows.Suppressed, rows.InHand, rows.Racer, rows.Timer,
-	rows.Definition, rows.Pin,
-}
+var WorkflowTables = append(slices.Clip(rows.Own), rows.Timer, rows.Definition, rows.Pin)
 
 // Tables are all tables that the journal decides: those of the machine, and
 // those of the partition log.
