@@ -56,7 +56,7 @@ func (ps *pieces) keep(cursor uint64) {
 
 // leave records what is left in hand, and what no longer is.
 func (ps *pieces) leave() {
-	e := &events.WorkInHand{Done: ps.done}
+	e := events.WorkInHand{Done: ps.done}
 	if ps.begun && ps.first.Cursor != ps.hand.at(ps.done).Cursor {
 		e.Cursor = ps.first.Cursor
 	}
@@ -67,14 +67,17 @@ func (ps *pieces) leave() {
 	}
 	if e.Done > 0 || e.Cursor > 0 || len(e.Added) > 0 {
 		ps.done, ps.begun, ps.own, ps.next = 0, false, ps.own[:0], 0
-		ps.emit(e)
+		ps.record(e)
 	}
 	if ps.closeRested() { // the budget is spent, and the counts are those of all that is left
-		e = &events.WorkInHand{Added: slices.Clone(ps.own[ps.next:])}
+		e = events.WorkInHand{Added: slices.Clone(ps.own[ps.next:])}
 		ps.own, ps.next = ps.own[:0], 0
-		ps.emit(e)
+		ps.record(e)
 	}
 }
+
+// record takes a copy: most decisions leave nothing, and make no event of it.
+func (ps *pieces) record(e events.WorkInHand) { ps.emit(&e) }
 
 // goOn does work until nothing is left, or the budget is spent.
 func (t *turn) goOn() {

@@ -66,7 +66,7 @@ func New(cfg Config) *Planner {
 		cfg.MaxActive = DefaultMaxActive
 	}
 	cfg.Budget = cfg.Budget.Complete()
-	return &Planner{
+	p := &Planner{
 		cfg:      cfg,
 		sealer:   events.NewSealer(cfg.Key),
 		graphs:   map[string]*definition.Graph{},
@@ -74,6 +74,8 @@ func New(cfg Config) *Planner {
 		rules:    map[string][]policy.Rule{},
 		options:  map[*definition.Graph]options{},
 	}
+	p.turn.bind(p)
+	return p
 }
 
 // graph returns the compiled form of a pinned definition.

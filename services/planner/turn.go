@@ -88,20 +88,26 @@ type (
 	intake struct{ *turn }
 )
 
-// begin makes the planner's one turn ready for a record: it is reused, since a
-// step would else allocate one for each of its parts.
+// bind ties the parts of the planner's one turn together, once: it is used for every
+// record, since a step would else allocate one for each of its parts.
+func (t *turn) bind(p *Planner) {
+	w := &t.workflow
+	w.p = p
+	w.scopes.workflow, w.queue.workflow, w.joins.workflow, w.runs.workflow, w.facts.workflow = w, w, w, w, w
+	w.contexts.workflow, w.outputs.workflow, w.hand.workflow, w.view.workflow, w.effects.workflow = w, w, w, w, w
+	t.pieces.turn, t.flow.turn, t.ends.turn, t.intake.turn = t, t, t, t
+}
+
+// begin makes the turn ready for a record.
 func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
 	t := &p.turn
-	w := &t.workflow
-	*t = turn{
-		workflow: workflow{
-			p: p, tx: tx, at: at, now: now, id: id,
-			scopes: scopes{w, w.scopes.openings[:0]}, queue: readyQueue{w, w.queue.fresh[:0], w.queue.queued[:0]},
-			joins: joins{w}, runs: runnables{w}, facts: facts{w}, contexts: contexts{workflow: w}, outputs: outputs{w}, hand: inHand{w},
-			view: view{w}, effects: effects{w},
-		},
-		pieces: pieces{turn: t, own: t.pieces.own[:0]}, flow: flow{t}, ends: ends{t}, intake: intake{t},
-	}
+	t.tx, t.at, t.now, t.id = tx, at, now, id
+	t.in, t.spend, t.events = machine.Input{}, spending{}, nil
+	t.scopes.openings = t.scopes.openings[:0]
+	t.queue.fresh, t.queue.queued = t.queue.fresh[:0], t.queue.queued[:0]
+	t.contexts.lastMerge = merge{}
+	ps := &t.pieces
+	ps.done, ps.first, ps.begun, ps.own, ps.next = 0, events.Work{}, false, ps.own[:0], 0
 	t.load()
 	return t
 }
