@@ -72,13 +72,20 @@ func (t *turn) remove(b *events.DeleteWorkflow) {
 // removeOpen cancels a run and deletes it in one record. Its rows are gone by
 // then, so the deletion itself says which attempts were open.
 func (t *turn) removeOpen(by events.By) {
-	gone := &events.WorkflowDeleted{By: by, Open: t.runs.attempts()}
-	if len(gone.Open) > 0 {
-		gone.Run = t.head.Run
-	}
+	gone := t.deletion()
+	gone.By = by
 	t.cancelRun(by)
 	gone.Told = t.waiting()
 	t.emit(gone)
+}
+
+// deletion is that of the run with the attempts that are open, whose workers it tells.
+func (t *turn) deletion() *events.WorkflowDeleted {
+	gone := &events.WorkflowDeleted{Open: t.runs.attempts()}
+	if len(gone.Open) > 0 {
+		gone.Run = t.head.Run
+	}
+	return gone
 }
 
 // Rows that a record removes for each event of its budget, and bytes of facts that it
@@ -92,9 +99,13 @@ const (
 func (t *turn) manyRows() bool {
 	most := removedRows * t.spend.budget.Events
 	for _, table := range ownTables {
-		most -= len(t.firstRows(table, most+1, removedBytes))
+		keys, full := t.firstRows(table, most+1, removedBytes)
+		if full {
+			return true
+		}
+		most -= len(keys)
 	}
-	return most < 0
+	return false
 }
 
 // removeSome removes some of the rows of a run that is being deleted.
@@ -104,11 +115,12 @@ func (t *turn) removeSome() {
 		if table == rows.InHand { // what is left there says that there is more to remove
 			continue
 		}
-		n := len(t.firstRows(table, most, removedBytes))
-		if n > 0 {
+		keys, full := t.firstRows(table, most, removedBytes)
+		if n := len(keys); n > 0 {
 			t.emit(&events.RowsRemoved{Table: uint8(table), Rows: uint64(n)})
+			most -= n
 		}
-		if most -= n; most <= 0 {
+		if full {
 			t.spend.events = 0
 			return
 		}

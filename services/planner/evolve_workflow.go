@@ -140,13 +140,17 @@ func (w *workflow) closeOpen() {
 // ownTables are those that a run has rows in, besides its header and its setup.
 var ownTables = rows.Own[1:]
 
-// deleted removes every row of the run.
+// deleted removes every row of the run. Where another one begins in its place, what is
+// still open is closed before, and its timers go with it.
 func (w *workflow) deleted() {
 	digest := w.setup().Digest
+	if h := w.head; h.Ready+h.Waiting+h.Active > 0 {
+		w.closeOpen()
+	}
 	w.tx.Delete(headerKey(w.id))
 	w.tx.Delete(setupKey(w.id))
 	for _, table := range ownTables {
-		keys := w.firstRows(table, math.MaxInt, math.MaxInt)
+		keys, _ := w.firstRows(table, math.MaxInt, math.MaxInt)
 		w.deleteRows(keys)
 	}
 	w.unpin(digest)
@@ -156,7 +160,7 @@ func (w *workflow) deleted() {
 
 // removed removes the first rows of a table.
 func (w *workflow) removed(e *events.RowsRemoved) {
-	keys := w.firstRows(rows.Table(e.Table), int(e.Rows), math.MaxInt)
+	keys, _ := w.firstRows(rows.Table(e.Table), int(e.Rows), math.MaxInt)
 	w.deleteRows(keys)
 }
 
@@ -167,12 +171,16 @@ func (w *workflow) deleteRows(keys []rows.Key) {
 }
 
 // firstRows are the first rows of a table of the run, at most so many, and no more once
-// their values have so many bytes.
-func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows.Key) {
+// their values have so many bytes; full reports that there may be more.
+func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows.Key, full bool) {
 	if most <= 0 {
-		return nil
+		return nil, true
 	}
-	collect := func(k rows.Key) bool { keys = append(keys, k); return len(keys) < most && mostBytes > 0 }
+	collect := func(k rows.Key) bool {
+		keys = append(keys, k)
+		full = len(keys) == most || mostBytes <= 0
+		return !full
+	}
 	from := rows.Key{Table: table, Workflow: w.id}
 	switch table { // the rows' types differ
 	case rows.Page:
@@ -200,7 +208,7 @@ func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows
 	default:
 		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}
-	return keys
+	return keys, full
 }
 
 // unpin lets go of a definition; the last run of the partition that does takes

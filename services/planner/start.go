@@ -36,7 +36,7 @@ func (t *turn) start(b *events.StartWorkflow) {
 		}
 	}
 	if t.head != nil { // it is being deleted, and for everybody else it is gone
-		t.emit(&events.WorkflowDeleted{})
+		t.emit(t.deletion())
 	}
 	if rows.Get[definitionRow](t.tx, definitionKey(g.Digest)) == nil {
 		t.emit(&events.DefinitionPinned{Digest: g.Digest, Canonical: d})
