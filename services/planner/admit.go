@@ -7,13 +7,15 @@ import (
 )
 
 // admit dispatches ready runnables in order while there is room and budget. It reports
-// whether there is more to do because of it.
+// whether there is more to do because of it: what was not dispatched after all, or takes
+// no room, has left that to others.
 func (t *turn) admit() bool {
 	if t.head.Status != Running {
 		t.queue.fresh = t.queue.fresh[:0]
 		return false
 	}
-	for _, e := range t.queue.next() {
+	next := t.queue.next()
+	for _, e := range next {
 		if t.spend.full() {
 			break
 		}
@@ -24,7 +26,7 @@ func (t *turn) admit() bool {
 	}
 	t.queue.fresh = t.queue.fresh[:0]
 	_, more := t.pieces.front()
-	return more
+	return more || len(next) > 0 && t.queue.waits()
 }
 
 // dispatch records the intent to run the next attempt.

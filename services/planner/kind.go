@@ -76,9 +76,10 @@ func (i invocation) do(part func(invocation)) {
 	}
 }
 
-// arrive runs the component, if it is taken.
+// arrive runs the component, if it is taken. What is retried before it has begun may
+// have failed because nobody could tell.
 func (i invocation) arrive() {
-	if i.c.When != nil && i.id == 0 && i.c.Join != definition.Catch { // that has been asked as the failure was caught
+	if i.c.When != nil && !i.begun() && i.c.Join != definition.Catch { // that has been asked as the failure was caught
 		holds, err := i.c.When.Holds(i.env())
 		if err != nil {
 			i.fail(err)
@@ -90,6 +91,15 @@ func (i invocation) arrive() {
 		}
 	}
 	i.kind().arrive(i)
+}
+
+// begun reports whether the component was taken, and has had an attempt or scopes of its own.
+func (i invocation) begun() bool {
+	if i.id == 0 {
+		return false
+	}
+	r := i.t.runs.get(i.id)
+	return r.Attempt > 0 || r.Fanned != nil
 }
 
 // wake goes on with a runnable whose time has come.

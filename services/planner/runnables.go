@@ -89,7 +89,9 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		}
 	case runFailed:
 		h.Failed--
-		h.Halted--
+		if h.Halted--; h.Halted == 0 {
+			h.Failure = nil
+		}
 	case runCancelled:
 		h.Cancelled--
 	case runSkipped: // for good
@@ -147,6 +149,9 @@ func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action e
 		r.Status = runFailed
 		h.Failed++
 		h.Halted++
+		if h.Failure == nil { // also while it drains: it has failed when it is resumed
+			h.Failure = &failure{Component: r.Component, Runnable: id, Error: err}
+		}
 	case events.ActionSkip, events.ActionCatch:
 		r.Status = runSkipped
 		h.Skipped++
