@@ -141,21 +141,25 @@ func (ss *scopes) root(s events.ScopeID) events.ScopeID {
 	return s
 }
 
-// fannedOut makes a runnable wait for scopes of its own.
+// fannedOut makes a runnable wait for scopes of its own. One that is retried goes on with
+// the next: what came of those before it counts.
 func (rs *runnables) fannedOut(e *events.FannedOut) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
 	r.Status, r.Due = runWaiting, 0
-	r.Fanned = &fanned{Open: r.openScopes()}
+	if r.Fanned == nil {
+		r.Fanned = &fanned{}
+	}
 	rs.h().Waiting++
 }
 
-// openScopes is how many scopes of its own are open.
-func (r *runnable) openScopes() uint64 {
-	if r.Fanned == nil {
-		return 0
+// edited gives a runnable another input, for which it begins anew: scopes that are open
+// are of the former one, and it ends when they are closed too.
+func (r *runnable) edited(input json.RawMessage) {
+	r.Input = input
+	if r.Fanned != nil {
+		r.Fanned = &fanned{Open: r.Fanned.Open}
 	}
-	return r.Fanned.Open
 }
 
 // nest begins to count what descends from the fact of a nested scope.

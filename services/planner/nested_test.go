@@ -188,3 +188,47 @@ func (w *world) skipsAnAttempt() {
 		w.t.Fatal(r.Refusal.Message)
 	}
 }
+
+// A list with an element that is too large fails when its turn comes. A retry goes on with
+// that element: what came before it, open or not, is not run again. With another list it
+// begins anew, and ends when nothing of the former one is open either.
+func TestARetryGoesOnWithTheNextScope(t *testing.T) {
+	withEach(t)
+	begin := func(t *testing.T) *world {
+		w := newWorld(t, setting{restart: true, budget: machine.Budget{Value: 100}})
+		w.defs["d"] = `{"name":"d","components":{"list":{"sleep":"1s"},"work":{"step":"f.id","after":"list"}}}`
+		w.startsWith(`["a","b","` + strings.Repeat("x", 200) + `","d"]`)
+		w.step()
+		if s := w.status("w"); s.Status != "failed" || s.Counts.Active != 1 || s.Failure.Component != "list" {
+			t.Fatalf("%s (%+v) with %+v", s.Status, s.Failure, s.Counts)
+		}
+		return w
+	}
+	ended := func(w *world, calls int) {
+		w.run()
+		if s := w.status("w"); s.Status != "idle" || w.calls["w work"] != calls || len(w.openScopes()) > 0 {
+			w.t.Fatalf("%s with %+v after %d calls, open scopes %v", s.Status, s.Counts, w.calls["w work"], w.openScopes())
+		}
+	}
+	t.Run("with more room", func(t *testing.T) {
+		w := begin(t)
+		w.budget.Value = 1000
+		w.p = w.planner()
+		w.command("w", "retry", `{}`)
+		ended(w, 4)
+	})
+	t.Run("without", func(t *testing.T) {
+		w := begin(t)
+		w.command("w", "retry", `{}`)
+		if s := w.status("w"); s.Status != "failed" || s.Counts.Active != 1 {
+			t.Fatalf("%s with %+v", s.Status, s.Counts)
+		}
+		w.command("w", "skip", `{"runnable":"r1"}`)
+		ended(w, 2)
+	})
+	t.Run("another list", func(t *testing.T) {
+		w := begin(t)
+		w.command("w", "retry", `{"runnable":"r1","input":[1,2,3]}`)
+		ended(w, 5)
+	})
+}

@@ -225,7 +225,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 	rs.leave(e.Runnable, r)
 	r.Failures, r.Losses, r.Returns, r.Returned = 0, 0, 0, ""
 	if len(e.Input) > 0 {
-		r.Input = e.Input
+		r.edited(e.Input)
 	}
 	rs.enqueue(e.Runnable, r)
 }
