@@ -32,6 +32,7 @@ type cli struct {
 	Watch     watchCmd     `cmd:"" group:"One workflow" help:"Follow the events as they happen."`
 	Runnables runnablesCmd `cmd:"" group:"One workflow" help:"Print the activations of its components."`
 
+	Signal     signalCmd     `cmd:"" group:"Control" help:"Give a value to what waits for a signal."`
 	Pause      pauseCmd      `cmd:"" group:"Control" help:"Admit no new attempts."`
 	Resume     resumeCmd     `cmd:"" group:"Control" help:"Go on after pause or stop."`
 	Stop       stopCmd       `cmd:"" group:"Control" help:"Let active attempts finish, then stop."`

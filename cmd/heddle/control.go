@@ -121,6 +121,24 @@ func (c *skipCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Skip(a, c.ID, c.Runnable, c.by()) })
 }
 
+type signalCmd struct {
+	controlArgs
+	Name           string `arg:"" help:"The signal's name."`
+	Key            string `env:"-" help:"The signal's key, for components that want one."`
+	Input          string `env:"-" short:"i" placeholder:"JSON" help:"The signal's value: JSON, @FILE or - for the standard input; without it null."`
+	IdempotencyKey string `env:"-" placeholder:"KEY" help:"The same signal twice under one key is one signal."`
+}
+
+// Run implements the command.
+func (c *signalCmd) Run(a *app) error {
+	value, err := a.jsonArg("--input", c.Input)
+	if err != nil {
+		return err
+	}
+	o := client.SignalOptions{Key: c.Key, IdempotencyKey: c.IdempotencyKey, By: c.by()}
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Signal(a, c.ID, c.Name, value, o) })
+}
+
 // deleted is what is left of a workflow that was deleted.
 type deleted struct {
 	ID     string `json:"id"`

@@ -77,7 +77,21 @@ func printWorkflow(out io.Writer, w *client.Workflow) {
 	if r := w.Refusals; r != nil {
 		table = append(table, []string{"refusals", fmt.Sprintf("%d, the last at %s: %s: %s: %s", r.Count, clock(r.Last.Time), r.Last.Command, r.Last.Code, r.Last.Message)})
 	}
+	if k := w.Signals; k != nil {
+		table = append(table, []string{"signals", fmt.Sprintf("%d that nobody has taken", k.Count)})
+		for _, s := range k.First {
+			table = append(table, []string{"", signalText(s)})
+		}
+	}
 	rows(out, table)
+}
+
+func signalText(s client.KeptSignal) string {
+	name := s.Name
+	if s.Key != "" {
+		name += " with the key " + s.Key
+	}
+	return fmt.Sprintf("%s, received %s, expires %s", name, clock(s.ReceivedAt), clock(s.ExpiresAt))
 }
 
 // versioned is NAME, or NAME@VERSION where there is one.

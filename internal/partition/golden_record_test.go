@@ -221,6 +221,36 @@ var unrecorded = map[string]string{
 	"field FailureCaught.Value":     noCatch,
 	"field Work.Catchers":           noCatch,
 	"rows of table racer":           noRace,
+	"event SignalReceived":          noWait,
+	"field SignalReceived.Signal":   noWait,
+	"field SignalReceived.Name":     noWait,
+	"field SignalReceived.Key":      noWait,
+	"field SignalReceived.Value":    noWait,
+	"field SignalReceived.Expires":  noWait,
+	"field SignalReceived.Held":     noWait,
+	"field SignalReceived.By":       noWait,
+	"event SignalTaken":             noWait,
+	"field SignalTaken.Runnable":    noWait,
+	"field SignalTaken.Fact":        noWait,
+	"field SignalTaken.Signal":      noWait,
+	"event SignalExpired":           noWait,
+	"field SignalExpired.Signal":    noWait,
+	"event SignalAwaited":           noWait,
+	"field SignalAwaited.Runnable":  noWait,
+	"field SignalAwaited.Key":       noWait,
+	"field SignalAwaited.Until":     noWait,
+	"field SignalAwaited.Due":       noWait,
+	"event SilenceAwaited":          noWait,
+	"field SilenceAwaited.Runnable": noWait,
+	"field SilenceAwaited.For":      noWait,
+	"field SilenceAwaited.Due":      noWait,
+	"event TimerMoved":              noWait,
+	"field TimerMoved.Runnable":     noWait,
+	"field TimerMoved.Due":          noWait,
+	"field TimerMoved.Reminded":     noWait,
+	"rows of table signal":          noWait,
+	"rows of table match":           noWait,
+	"rows of table watch":           noWait,
 	"field RetryWork.By":            oneRetry,
 	"field RetryWork.Component":     oneRetry,
 	"field RetryWork.Input":         oneRetry,
@@ -232,10 +262,11 @@ var unrecorded = map[string]string{
 // noScopes: TestScopesAreNested has a kind that opens some.
 const noScopes = "no kind opens scopes of its own yet"
 
-// noCatch, noRace: the golden journals of version 1 are older than both.
+// noCatch, noRace, noWait: the golden journals of version 1 are older than these.
 const (
 	noCatch = "no failure of these seeds is caught"
 	noRace  = "no seed of these has a race"
+	noWait  = "no workflow of these seeds waits for a signal or a silence"
 )
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.

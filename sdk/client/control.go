@@ -76,6 +76,37 @@ func (c *Client) control(ctx context.Context, name, id string, body any) (*Workf
 	return a.Workflow, err
 }
 
+// SignalOptions of a signal.
+type SignalOptions struct {
+	Key            string `json:"key,omitempty"` // for the components that want one
+	IdempotencyKey string `json:"-"`             // the same signal twice under one key is one signal
+	By
+}
+
+// Signal gives a value to a component that waits for a signal of this name, and returns
+// when the planner has decided. While nobody waits for it, it is kept.
+func (c *Client) Signal(ctx context.Context, id, name string, value any, o SignalOptions) (*Workflow, error) {
+	input, err := marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("signal %s of %s: encode: %w", name, id, err)
+	}
+	body, err := marshal(struct {
+		Input json.RawMessage `json:"input"`
+		SignalOptions
+	}{input, o})
+	if err != nil {
+		return nil, fmt.Errorf("signal %s of %s: encode: %w", name, id, err)
+	}
+	if name == "" {
+		return nil, &Error{Code: "missing_field", Path: "name", Message: "a signal has a name"}
+	}
+	a, err := c.t.Command(ctx, Command{Name: "signal", Workflow: id, ID: o.IdempotencyKey, Signal: name, Body: body, Wait: UntilDecided})
+	if err != nil {
+		return nil, fmt.Errorf("signal %s of %s: %w", name, id, err)
+	}
+	return a.Workflow, nil
+}
+
 // Pause admits no new attempt; active ones finish and count.
 func (c *Client) Pause(ctx context.Context, id string, by By) (*Workflow, error) {
 	return c.control(ctx, "pause", id, by)

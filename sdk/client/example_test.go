@@ -184,6 +184,30 @@ func ExampleClient_InputAndWait() {
 	// Output: 12
 }
 
+// It waits for a signal from each of two people.
+const poll = `{"name": "poll", "components": {
+	"ann": {"signal": "vote", "key": "input[0]"}, "bob": {"signal": "vote", "key": "input[1]"},
+	"both": {"in": {"a": "ann", "b": "bob"}, "expr": "input.a && input.b"}}}`
+
+func ExampleClient_Signal() {
+	ctx, c := connect()
+	defer c.Close()
+	must(c.Start(ctx, poll, []string{"ann", "bob"}, client.StartOptions{ID: "poll-1"}))
+	must(c.Signal(ctx, "poll-1", "vote", true, client.SignalOptions{Key: "bob"}))
+	must(c.Signal(ctx, "poll-1", "vote", true, client.SignalOptions{Key: "ann"}))
+	fmt.Println(must(client.Result[bool](ctx, c.Run("poll-1"), "both")))
+	// Output: true
+}
+
+func ExampleRun_Signal() {
+	ctx, c := connect()
+	defer c.Close()
+	run := must(c.Start(ctx, poll, []string{"ann", "bob"}, client.StartOptions{ID: "poll-2"}))
+	w := must(run.Signal(ctx, "vote", true, client.SignalOptions{Key: "eve"}))
+	fmt.Println(w.Status, w.Counts.Waiting)
+	// Output: running 2
+}
+
 func ExampleClient_Pause() {
 	ctx, c := connect()
 	defer c.Close()

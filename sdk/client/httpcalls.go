@@ -27,6 +27,8 @@ func commandRequest(c Command) request {
 	case "accept_loss":
 		p, _ := events.PartitionOf(c.Workflow) // made of one
 		r.path = path("v1", "partitions", strconv.Itoa(int(p)), "accept-loss")
+	case "signal":
+		r.path = path("v1", "workflows", c.Workflow, "signals", c.Signal)
 	case "complete", "fail", "heartbeat":
 		r.path = path("v1", "tasks", c.Token, c.Name)
 	default:

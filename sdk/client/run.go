@@ -50,6 +50,11 @@ func (r *Run) wait(ctx context.Context) (*Answer, error) {
 	return &a, nil
 }
 
+// Signal is Client.Signal to this workflow.
+func (r *Run) Signal(ctx context.Context, name string, value any, o SignalOptions) (*Workflow, error) {
+	return r.c.Signal(ctx, r.ID, name, value, o)
+}
+
 // Results waits as Wait does and returns the latest value of each output.
 func (r *Run) Results(ctx context.Context) (map[string]json.RawMessage, error) {
 	a, err := r.wait(ctx)

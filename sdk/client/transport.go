@@ -31,7 +31,8 @@ type Command struct {
 	Workflow string
 	ID       string // idempotency key; empty: a new one
 	Token    string // of the attempt that it is about, or empty
-	Body     []byte // the JSON object, without the token
+	Signal   string // its name, or empty
+	Body     []byte // the JSON object, without the token and the signal's name
 	Wait     Wait
 }
 

@@ -56,6 +56,8 @@ type Workflow struct {
 
 	Refusals *Refusals `json:"refusals,omitempty"` // of commands to the run; nil when there are none
 
+	Signals *KeptSignals `json:"signals,omitempty"` // that nobody has taken yet; nil when there are none
+
 	Position string `json:"position"` // in its partition's journal, EPOCH.SEQ, as of which all this is so
 }
 
@@ -114,6 +116,20 @@ type ConditionErrors struct {
 type Refusals struct {
 	Count uint64      `json:"count"`
 	Last  LastRefusal `json:"last"`
+}
+
+// KeptSignals are signals that nobody has taken yet.
+type KeptSignals struct {
+	Count uint64       `json:"count"`
+	First []KeptSignal `json:"first,omitempty"` // the oldest; those behind them are counted only
+}
+
+// KeptSignal is one that waits for somebody to take it.
+type KeptSignal struct {
+	Name       string    `json:"name"`
+	Key        string    `json:"key,omitempty"`
+	ReceivedAt time.Time `json:"received_at"`
+	ExpiresAt  time.Time `json:"expires_at"`
 }
 
 // LastRefusal is the newest refusal of a run.

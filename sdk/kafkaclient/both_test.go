@@ -224,6 +224,34 @@ func controls(t *testing.T, ctx context.Context, cl *client.Client, id string) {
 	}
 }
 
+func TestSignalsGoBothWays(t *testing.T) {
+	d := deploy(t)
+	for name, cl := range map[string]*client.Client{"kafka": d.kafka, "http": d.http} {
+		ctx, id := within(t), "signals/"+name
+		run, err := cl.Start(ctx, `{"name":"s","components":{"s":{"signal":"go","key":"input"}}}`, "k<1", client.StartOptions{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := cl.Signal(ctx, id, "go", 1, client.SignalOptions{Key: "other", IdempotencyKey: "twice"}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if w, err := cl.Get(ctx, id); err != nil || w.Signals == nil || w.Signals.Count != 1 || w.Signals.First[0].Key != "other" {
+			t.Fatalf("%s: a signal that nobody takes: %+v, %v", name, w, err)
+		}
+		if _, err := cl.Signal(ctx, id, "gone", 1, client.SignalOptions{}); err == nil || !strings.Contains(err.Error(), "unknown_signal") {
+			t.Fatalf("%s: a signal of no name: %v", name, err)
+		}
+		if _, err := run.Signal(ctx, "go", map[string]int{"n": 7}, client.SignalOptions{Key: "k<1"}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, err := client.Result[map[string]int](ctx, run, "s"); err != nil || got["n"] != 7 {
+			t.Fatalf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
 func TestListsNeedAGateway(t *testing.T) {
 	d := deploy(t)
 	ctx := within(t)

@@ -41,7 +41,10 @@ func (t *transport) Close() error { return t.requests.Close() }
 func (t *transport) Command(ctx context.Context, c client.Command) (client.Answer, error) {
 	out := request.Command{Name: c.Name, Workflow: c.Workflow, ID: c.ID, Body: c.Body}
 	if c.Token != "" {
-		out.Body = withToken(c.Token, c.Body)
+		out.Body = withField("token", c.Token, c.Body)
+	}
+	if c.Signal != "" {
+		out.Body = withField("name", c.Signal, c.Body)
 	}
 	_, partition := events.PartitionOf(c.Workflow)
 	if err := events.CheckWorkflowID(c.Workflow); err != nil && (!partition || c.Name != "accept_loss") {
@@ -86,10 +89,9 @@ func (t *transport) untilDrained(ctx context.Context, c request.Command) (client
 	return client.Answer{Workflow: end.Workflow, Results: end.Results, Drained: true}, nil
 }
 
-// withToken puts the token, which needs no escaping, in front of the object's
-// other fields.
-func withToken(token string, body []byte) []byte {
-	out := append([]byte(`{"token":"`+token+`"`), ',')
+// withField puts a text in front of the object's other fields.
+func withField(name, text string, body []byte) []byte {
+	out := append(events.AppendText([]byte(`{"`+name+`":`), text), ',')
 	if string(body) == "{}" {
 		out = out[:len(out)-1]
 	}

@@ -39,6 +39,21 @@ func (g *Gateway) control(w http.ResponseWriter, r *http.Request, name string, b
 	return g.command(w, r, c, waiting{accepted: true}, controlled)
 }
 
+// signal sends a signal of the path's name to the workflow of the path.
+func (g *Gateway) signal(w http.ResponseWriter, r *http.Request) error {
+	name, err := pathValue(r, "name")
+	if err != nil {
+		return err
+	}
+	c, err := g.commandWith(w, r, "signal", &signalBody{}, func(raw json.RawMessage) (json.RawMessage, error) {
+		return splice(raw, "name", name)
+	})
+	if err != nil {
+		return err
+	}
+	return g.command(w, r, c, waiting{accepted: true}, controlled)
+}
+
 // acceptLoss sends an operator's word to the partition of the path.
 func (g *Gateway) acceptLoss(w http.ResponseWriter, r *http.Request) error {
 	p, err := g.partitionOf(r)
@@ -61,6 +76,11 @@ func (g *Gateway) acceptLoss(w http.ResponseWriter, r *http.Request) error {
 
 // commandOf makes a command of the body, for the workflow of the path.
 func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string, body any) (request.Command, error) {
+	return g.commandWith(w, r, name, body, func(raw json.RawMessage) (json.RawMessage, error) { return raw, nil })
+}
+
+// commandWith is commandOf where the body lacks what the path has: whole adds it.
+func (g *Gateway) commandWith(w http.ResponseWriter, r *http.Request, name string, body any, whole func(json.RawMessage) (json.RawMessage, error)) (request.Command, error) {
 	id, err := pathValue(r, "id")
 	if err != nil {
 		return request.Command{}, err
@@ -69,6 +89,9 @@ func (g *Gateway) commandOf(w http.ResponseWriter, r *http.Request, name string,
 		return request.Command{}, refuseField("invalid_workflow_id", "id", "this is a partition and no workflow")
 	}
 	raw, err := g.readObject(w, r, body)
+	if err == nil {
+		raw, err = whole(raw)
+	}
 	if err != nil {
 		return request.Command{}, err
 	}

@@ -123,6 +123,9 @@ func controlRoutes() []route {
 		control[events.RetryRunnables]("retry", "Makes failed runnables ready again: all, named ones, or those of a component."),
 		control[events.SkipRunnable]("skip", "Gives up a runnable; what depends on it is suppressed.", "runnable"),
 		control[events.CheckpointWorkflow]("checkpoint", "Makes the workflow's changes due for the changelog now."),
+		{method: "POST", path: "/v1/workflows/{id}/signals/{name}", name: "signalWorkflow", role: Write,
+			about: "Gives a component that waits for a signal of this name the value `input`. While nobody waits for it, it is kept.",
+			body:  signalBody{}, answers: controlAnswers, handle: (*Gateway).signal},
 	}
 }
 

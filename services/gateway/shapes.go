@@ -157,6 +157,13 @@ type (
 	}
 )
 
+// signalBody is the body of a signal: the name is in the path.
+type signalBody struct {
+	Key   string          `json:"key,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+	events.By
+}
+
 var null = json.RawMessage("null")
 
 // orNull makes what is absent a JSON null.

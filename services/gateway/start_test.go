@@ -224,6 +224,10 @@ func TestControlCommandsCarryWhoAndWhy(t *testing.T) {
 			t.Errorf("%s: the planner got %s", name, got[name])
 		}
 	}
+	if a := r.ask(t, "POST", "/v1/workflows/w/signals/approved", `{"key":"k","input":1,"by":"ann"}`); a.status != 200 ||
+		string(got["signal"]) != `{"key":"k","input":1,"by":"ann","name":"approved"}` {
+		t.Errorf("signal: %d %s; the planner got %s", a.status, a.body, got["signal"])
+	}
 	if a := r.ask(t, "POST", "/v1/workflows/w/inputs?wait=accepted", `{"input":null,"by":"ann"}`); a.status != 200 || a.field("workflow.status") != "running" {
 		t.Errorf("input: %d %s", a.status, a.body)
 	}

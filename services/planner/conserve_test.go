@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -46,6 +47,7 @@ func (w *world) conserved(id string) {
 		"ready": c.Ready, "waiting": c.Waiting, "active": c.Active, "completed": c.Completed, "failed": c.Failed,
 		"skipped": c.Skipped, "suppressed": c.Suppressed, "cancelled": c.Cancelled,
 	}
+	w.awaited(id)
 	whole := w.listed(id, "", maxQueryItems)
 	for _, status := range everyStatus {
 		var want []string
@@ -68,6 +70,46 @@ func (w *world) conserved(id string) {
 	slices.Sort(want)
 	if len(slices.Compact(want)) != len(whole) {
 		w.t.Fatalf("%s lists an id twice: %v", id, want)
+	}
+}
+
+// awaited checks that what waits is found by what it waits for and has its timer, and
+// that nothing else is.
+func (w *world) awaited(id string) {
+	w.t.Helper()
+	t := w.p.begin(rows.Begin(&w.state), events.Position{}, w.now, id)
+	want := map[rows.Key]bool{}
+	timer := func(k rows.Key) {
+		if k.A != 0 {
+			want[k] = true
+		}
+	}
+	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: id}, func(k rows.Key, r *runnable) bool {
+		n := events.RunnableID(k.A)
+		timer(timerKey(id, r.Deadline, n, machine.TimerTimeout))
+		if timer(wakeKey(id, n, r)); r.Wait != nil {
+			want[t.runs.awaitedKey(n, r)] = true
+		}
+		return true
+	})
+	kept := uint64(0)
+	rows.Scan(t.tx, rows.Key{Table: rows.Signal, Workflow: id}, func(k rows.Key, s *keptSignal) bool {
+		want[matchKey(id, 1, s.Name, s.Key, k.A)], want[expiryKey(id, k.A, s)] = true, true
+		kept++
+		return true
+	})
+	timer(timerKey(id, t.head.DrainUntil, 0, machine.TimerDrain))
+	for _, k := range w.state.Keys() {
+		if k.Workflow != id || k.Table != rows.Timer && k.Table != rows.Match && k.Table != rows.Watch {
+			continue
+		}
+		if !want[k] {
+			w.t.Fatalf("%s has the row %v, which is of nothing", id, k)
+		}
+		delete(want, k)
+	}
+	if len(want) > 0 || t.head.signalled().Kept != kept {
+		w.t.Fatalf("%s has %d signals, counts %+v, and lacks %v", id, kept, t.head.signalled(), want)
 	}
 }
 

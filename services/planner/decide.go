@@ -86,6 +86,8 @@ func (t *turn) command(c *events.Command) {
 		t.start(b)
 	case *events.FeedInput:
 		t.input(b)
+	case *events.SignalWorkflow:
+		t.signal(b)
 	case *events.PauseWorkflow:
 		t.pause(b)
 	case *events.ResumeWorkflow:

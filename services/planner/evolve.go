@@ -89,6 +89,18 @@ func (w *workflow) apply(e events.Event) {
 		w.runs.wait(e.Runnable, e.Due)
 	case *events.TimerFired:
 		w.runs.fired(e)
+	case *events.SilenceAwaited:
+		w.runs.await(e.Runnable, &wait{Silence: e.For}, e.Due)
+	case *events.TimerMoved:
+		w.runs.moved(e)
+	case *events.SignalReceived:
+		w.signals.receive(e)
+	case *events.SignalAwaited:
+		w.runs.await(e.Runnable, &wait{Key: e.Key, Until: e.Until}, e.Due)
+	case *events.SignalTaken:
+		w.signals.taken(e)
+	case *events.SignalExpired:
+		w.signals.drop(e.Signal)
 	case *events.RunnableRetried:
 		w.runs.retried(e)
 	case *events.RunnableSkipped:

@@ -166,6 +166,9 @@ func (w *workflow) removed(e *events.RowsRemoved) {
 
 func (w *workflow) deleteRows(keys []rows.Key) {
 	for _, k := range keys {
+		if k.Table == rows.Signal { // its timer goes on in a closed run
+			w.tx.Delete(expiryKey(w.id, k.A, rows.Get[keptSignal](w.tx, k)))
+		}
 		w.tx.Delete(k)
 	}
 }
@@ -205,6 +208,12 @@ func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows
 		rows.Scan(w.tx, from, func(k rows.Key, _ *events.Work) bool { return collect(k) })
 	case rows.Racer:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
+	case rows.Signal:
+		rows.Scan(w.tx, from, func(k rows.Key, s *keptSignal) bool { mostBytes -= len(s.Value); return collect(k) })
+	case rows.Match:
+		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
+	case rows.Watch:
+		rows.Scan(w.tx, from, func(k rows.Key, _ *watch) bool { return collect(k) })
 	default:
 		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
 	}

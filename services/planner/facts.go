@@ -75,6 +75,7 @@ type runnable struct {
 	Context   uint32 // of the open attempt: the number of the workflow's context that it has
 	Past      []pastAttempt
 	Fanned    *fanned // its own scopes; nil: it has none
+	Wait      *wait   // what it waits for besides a time; nil: for nothing
 }
 
 // Fields implements wire.Message.
@@ -107,6 +108,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Int(c, 26, "context", &r.Context)
 	wire.String(c, 27, "returned", &r.Returned)
 	wire.Optional(c, 28, "fanned", &r.Fanned)
+	wire.Optional(c, 40, "wait", &r.Wait)
 }
 
 // Touch implements rows.Touched.

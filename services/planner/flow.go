@@ -110,6 +110,7 @@ func (fl *flow) activate(c *definition.Component, s events.ScopeID, parents []ev
 // yield sends a component's fact on: to its children, and the news to its else
 // that it was taken.
 func (fl *flow) yield(c *definition.Component, s events.ScopeID, f events.FactID) {
+	fl.breakSilences(c, s)
 	fl.send(c, events.Work{Scope: s, Fact: f})
 }
 

@@ -37,6 +37,9 @@ var kinds = [...]kind{
 	policy.KindCondition: conditionKind{},
 	policy.KindSleep:     sleepKind{},
 	policy.KindRule:      ruleKind{},
+	policy.KindUntil:     untilKind{},
+	policy.KindIdleFor:   idleForKind{},
+	policy.KindSignal:    signalKind{},
 }
 
 // evaluated is what kinds have in common that are over as soon as they arrive.
@@ -196,11 +199,14 @@ func (i invocation) ready(policy []byte) events.RunnableID {
 }
 
 // wait makes the runnable wait for its time.
-func (i invocation) wait(d time.Duration) {
+func (i invocation) wait(d time.Duration) { i.waitUntil(i.t.now + d.Milliseconds()) }
+
+// waitUntil makes it wait until a time (Unix ms); one that is over comes at once.
+func (i invocation) waitUntil(due int64) {
 	if i.id == 0 {
 		i.id = i.ready(nil)
 	}
-	i.t.emit(&events.TimerArmed{Runnable: i.id, Due: i.t.now + d.Milliseconds()})
+	i.t.emit(&events.TimerArmed{Runnable: i.id, Due: max(due, i.t.now)})
 }
 
 // endWait makes a fact of what arrived, when the time that the runnable waited for has come.

@@ -6,13 +6,17 @@ import (
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
-const defaultDrain = 60 * time.Second
+const (
+	defaultDrain     = 60 * time.Second
+	defaultSignalTTL = 24 * time.Hour
+)
 
 // options are the ones in force: the workflow's over the definition's over the
 // service's defaults.
 type options struct {
 	definition.Options
-	Drain time.Duration
+	Drain     time.Duration
+	SignalTTL time.Duration
 }
 
 // givenOptions are those that came with the workflow.
@@ -44,9 +48,12 @@ func (w *workflow) options() options {
 }
 
 func (w *workflow) laidOver() options {
-	o := options{Options: w.givenOptions().Over(w.graph().Options), Drain: defaultDrain}
+	o := options{Options: w.givenOptions().Over(w.graph().Options), Drain: defaultDrain, SignalTTL: defaultSignalTTL}
 	if o.Options.Drain != nil {
 		o.Drain = *o.Options.Drain
+	}
+	if o.Options.SignalTTL != nil {
+		o.SignalTTL = *o.Options.SignalTTL
 	}
 	return o
 }

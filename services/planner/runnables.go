@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -76,10 +77,7 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		rs.queue.remove(r.place(id))
 	case runWaiting:
 		h.Waiting--
-		if r.Due != 0 {
-			rs.tx.Delete(timerKey(rs.id, r.Due, id, machine.TimerWake))
-			r.Due = 0
-		}
+		rs.ceaseToWait(id, r)
 	case runActive:
 		h.Active--
 		rs.disarm(id, r)
@@ -208,16 +206,21 @@ func (rs *runnables) fired(e *events.TimerFired) {
 		rs.enqueue(e.Runnable, r)
 		return
 	}
+	rs.becomes(e.Fact, e.Runnable, r, rs.facts.arrived(rs.component(r.Component), r.Parents))
+}
+
+// becomes folds a runnable that has waited into its fact.
+func (rs *runnables) becomes(f events.FactID, id events.RunnableID, r *runnable, value json.RawMessage) {
 	h := rs.h()
 	h.Completed++
-	h.NextFact = uint64(e.Fact)
-	rs.facts.keep(e.Fact, &fact{
+	h.NextFact = uint64(f)
+	rs.facts.keep(f, &fact{
 		Component: r.Component + 1, Scope: r.Scope, Parents: r.Parents, Depth: r.Depth, Time: rs.now,
-		Value: rs.facts.arrived(rs.component(r.Component), r.Parents), Runnable: e.Runnable, Started: r.Created, Finished: rs.now,
+		Value: value, Runnable: id, Started: r.Created, Finished: rs.now,
 	})
-	rs.tx.Delete(runnableKey(rs.id, e.Runnable))
-	rs.outputs.note(r.Component, e.Fact)
-	rs.ended(e.Runnable, r)
+	rs.tx.Delete(runnableKey(rs.id, id))
+	rs.outputs.note(r.Component, f)
+	rs.ended(id, r)
 }
 
 func (rs *runnables) retried(e *events.RunnableRetried) {

@@ -235,6 +235,12 @@ func (w *world) show(out *bytes.Buffer, id string) {
 	if r := s.Refusals; r != nil {
 		fmt.Fprintf(out, " refusals=%d %s:%s", r.Count, r.Last.Command, r.Last.Code)
 	}
+	if k := s.Signals; k != nil {
+		fmt.Fprintf(out, " signals=%d", k.Count)
+		for _, f := range k.First {
+			fmt.Fprintf(out, " %s:%s", f.Name, f.Key)
+		}
+	}
 	fmt.Fprintln(out)
 	var p struct {
 		Productions map[string][]json.RawMessage `json:"productions"`

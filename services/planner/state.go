@@ -86,6 +86,7 @@ type header struct {
 	HandFirst  uint64 // number of the oldest work in hand
 	HandNext   uint64 // of the next one
 	Former     uint64 // open attempts that have a former context
+	Signals    *signalCounts
 }
 
 // Fields implements wire.Message.
@@ -118,6 +119,7 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Int(c, 26, "hand_first", &h.HandFirst)
 	wire.Int(c, 27, "hand_next", &h.HandNext)
 	wire.Int(c, 28, "former", &h.Former)
+	wire.Optional(c, 34, "signals", &h.Signals)
 }
 
 // Touch implements rows.Touched.

@@ -34,6 +34,7 @@ var table = []struct {
 	{"start", `{"definition":"d","input":1}`, [8]string{
 		"already_started", "already_started", "already_started", "already_started", "already_started", "already_started", "already_started", "done"}},
 	{"input", `{"input":1}`, [8]string{"done", "done", "done", "done", "stopped", "closed", "closed", "not_found"}},
+	{"signal", `{"name":"go"}`, [8]string{"done", "done", "done", "done", "stopped", "closed", "closed", "not_found"}},
 	{"pause", `{}`, [8]string{"done", "done", "no change", "invalid_state", "stopped", "closed", "closed", "not_found"}},
 	{"resume", `{}`, [8]string{"no change", "no change", "done", "invalid_state", "done", "closed", "closed", "not_found"}},
 	{"stop", `{}`, [8]string{"done", "done", "done", "done", "no change", "closed", "closed", "not_found"}},
@@ -53,6 +54,7 @@ name: d
 components:
   a: {step: f.fussy}
   h: {step: f.person, policy: {execution_mode: external}}
+  s: {signal: go, when: "false"}
 `
 
 func (w *world) begin(input int) { w.beginWith(input, "") }

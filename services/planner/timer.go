@@ -13,6 +13,10 @@ func (t *turn) timer(k rows.Key) {
 	if armed == nil || t.head == nil {
 		return
 	}
+	if k.C == machine.TimerSignal {
+		t.emit(&events.SignalExpired{Signal: k.B})
+		return
+	}
 	id := events.RunnableID(k.B)
 	if t.head.Status.winding() {
 		t.close(id)
@@ -25,7 +29,7 @@ func (t *turn) timer(k rows.Key) {
 		if r := t.runs.get(id); r != nil && r.Status == runActive && r.Attempt == armed.Attempt {
 			t.ends.timedOut(id, r)
 		}
-	case machine.TimerWake:
+	case machine.TimerWake, machine.TimerGiveUp:
 		if r := t.runs.get(id); r != nil && r.Status == runWaiting {
 			t.invoked(id).do(invocation.wake)
 		}

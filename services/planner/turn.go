@@ -31,6 +31,7 @@ type workflow struct {
 	contexts contexts
 	outputs  outputs
 	hand     inHand
+	signals  signals
 	view     view
 	effects  effects
 }
@@ -94,7 +95,7 @@ func (t *turn) bind(p *Planner) {
 	w := &t.workflow
 	w.p = p
 	w.scopes.workflow, w.queue.workflow, w.joins.workflow, w.runs.workflow, w.facts.workflow = w, w, w, w, w
-	w.contexts.workflow, w.outputs.workflow, w.hand.workflow, w.view.workflow, w.effects.workflow = w, w, w, w, w
+	w.contexts.workflow, w.outputs.workflow, w.hand.workflow, w.view.workflow, w.effects.workflow, w.signals.workflow = w, w, w, w, w, w
 	t.pieces.turn, t.flow.turn, t.ends.turn, t.intake.turn = t, t, t, t
 }
 

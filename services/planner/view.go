@@ -36,6 +36,23 @@ func (vw *view) summary() events.Summary {
 			out.Refusals = &events.Refusals{Count: r.Refused, Last: r.LastRefusal}
 		}
 	}
+	out.Signals = vw.keptSignals()
+	return out
+}
+
+// keptSignals are the signals that nobody has taken; nil: there are none.
+func (vw *view) keptSignals() *events.KeptSignals {
+	n := vw.head.signalled().Kept
+	if n == 0 {
+		return nil
+	}
+	out := &events.KeptSignals{Count: n}
+	rows.Scan(vw.tx, rows.Key{Table: rows.Signal, Workflow: vw.id}, func(_ rows.Key, s *keptSignal) bool {
+		out.First = append(out.First, events.KeptSignal{
+			Name: vw.graph().Signals[s.Name].Name, Key: s.Key, ReceivedAt: events.Stamp(s.Received), ExpiresAt: events.Stamp(s.Expires),
+		})
+		return len(out.First) < events.MaxFirstSignals
+	})
 	return out
 }
 

@@ -31,6 +31,7 @@ func (b *builder) build() {
 	}
 	known := b.connect()
 	b.outputs()
+	b.signals()
 	if known && b.sort() {
 		b.races()
 		b.analyse()

@@ -23,6 +23,7 @@ type Graph struct {
 	Outputs    []Output // declared outputs, else the leaves; sorted by name
 	Options    Options
 	Rules      []policy.Rule // the definition's policies
+	Signals    []SignalName  // that components wait for, sorted
 
 	input *inputSchema // nil = any input
 }
@@ -63,6 +64,9 @@ type Component struct {
 	Input  *expr.Program // Step: shapes the value; nil = as it arrives
 	Expr   *expr.Program // Expr, Condition
 	Sleep  Duration      // Sleep
+	Until  Time          // Until
+	Idle   Idle          // IdleFor
+	Signal *Signal       // Signal
 	When   *expr.Program // nil = always
 	Guard  *expr.Program // Rule: its own condition; nil = none
 
@@ -76,6 +80,7 @@ type Component struct {
 	Children []Edge // sorted by (component, arm)
 	Single   bool   // activated at most once per scope
 	Leaf     bool   // no component consumes its value
+	Silences []int  // the idle_for components that wait for its silence
 
 	Conditions int  // named conditions of a rule: so many of the last arms
 	AnyOf      bool // one of them must hold, not all

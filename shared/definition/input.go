@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-// inputSchema is the JSON Schema of a definition's input.
+// inputSchema is the JSON Schema of a definition's input, or of a signal.
 type inputSchema struct {
 	schema   *jsonschema.Schema
 	raw      any // as it was given, for its defaults
@@ -30,19 +30,24 @@ func (g *Graph) AcceptInput(raw json.RawMessage) (json.RawMessage, error) {
 	if g.input == nil {
 		return raw, nil
 	}
+	return g.input.accept(raw)
+}
+
+// accept checks a value and fills in the defaults, as AcceptInput says.
+func (s *inputSchema) accept(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, Errors{{Path: "input", Message: "is no JSON value: " + err.Error()}}
 	}
-	if !affordable(g.input.schema, v) {
+	if !affordable(s.schema, v) {
 		return nil, Errors{{Path: "input", Message: fmt.Sprintf("takes more than %d steps to check", maxSchemaSteps),
 			Fix: "give less at once, or simplify the schema, which may visit the same value many times over"}}
 	}
 	changed := false
-	if g.input.defaults {
-		v, changed = withDefaults(g.input.raw, g.input.raw, v, 0)
+	if s.defaults {
+		v, changed = withDefaults(s.raw, s.raw, v, 0)
 	}
-	if err := g.input.schema.Validate(v); err != nil {
+	if err := s.schema.Validate(v); err != nil {
 		return nil, schemaErrors(err, "input")
 	}
 	if !changed {

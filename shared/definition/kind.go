@@ -16,6 +16,7 @@ type kind struct {
 	whole     func(r *decoder, p *part)                   // once all fields are read; nil: nothing
 	check     func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
 	passes    bool                                        // its value is the one that arrived
+	yields    func(*part) *expr.Type                      // what is known of its value, if that is another; nil: nothing
 	guards    bool                                        // it can be not taken, without a when
 	parted    bool                                        // a part of it does its work: a step or an expression
 	evaluated bool                                        // by the planner itself; else its runnables are attempted
@@ -31,6 +32,9 @@ var kinds = [...]kind{
 	policy.KindCondition: conditionKind,
 	policy.KindSleep:     sleepKind,
 	policy.KindRule:      ruleKind,
+	policy.KindUntil:     untilKind,
+	policy.KindIdleFor:   idleForKind,
+	policy.KindSignal:    signalKind,
 }
 
 // properties are fields of a component, each with the JSON Schema of its value.
@@ -98,10 +102,14 @@ func (r *decoder) kind(p *part, object map[string]any) {
 
 // ofKind reads a field that a kind has; false: none has it.
 func (r *decoder) ofKind(p *part, field, path string, v any) bool {
+	if k := &kinds[p.Kind]; k.own.has(field) { // another kind may have a field of that name
+		k.read(r, p, field, path, v)
+		return true
+	}
 	for i := range kinds {
 		k := &kinds[i]
 		switch {
-		case k.fields.has(field), k.own.has(field) && p.Kind == policy.Kind(i):
+		case k.fields.has(field):
 			k.read(r, p, field, path, v)
 		case !k.own.has(field):
 			continue

@@ -14,7 +14,7 @@ var sleepKind = kind{
 		{"sleep_ms", `{"anyOf": [{"$ref": "#/$defs/milliseconds"}, {"$ref": "#/$defs/computed"}]}`},
 	},
 	read: func(r *decoder, p *part, field, path string, v any) {
-		r.sleep(p, path, v, field == "sleep_ms")
+		p.Sleep = r.duration(path, v, field == "sleep_ms")
 	},
 	check: func(b *builder, p *part, input *expr.Type) {
 		field := ".sleep."
@@ -28,11 +28,10 @@ var sleepKind = kind{
 	example: "{sleep: 1m30s}",
 }
 
-func (r *decoder) sleep(p *part, path string, v any, millis bool) {
-	p.Sleep.Millis = millis
+// duration reads a duration: a literal, or {"$": expression}.
+func (r *decoder) duration(path string, v any, millis bool) Duration {
 	if program, is := r.computed(under(path), v); is {
-		p.Sleep.Expr = program
-		return
+		return Duration{Expr: program, Millis: millis}
 	}
 	d, err := policy.DurationOf(v, millis)
 	if err == nil && (d < 0 || d > policy.MaxDuration) {
@@ -41,5 +40,5 @@ func (r *decoder) sleep(p *part, path string, v any, millis bool) {
 	if err != nil {
 		r.fail(path, err.Error(), "")
 	}
-	p.Sleep.Fixed = d
+	return Duration{Fixed: d, Millis: millis}
 }

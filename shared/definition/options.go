@@ -18,7 +18,8 @@ type Options struct {
 	Close          Close
 	Drain          *time.Duration // nil = not given
 	OnFailure      *policy.OnFailure
-	Labels         []Label // sorted by name
+	SignalTTL      *time.Duration // nil = not given
+	Labels         []Label        // sorted by name
 }
 
 // Checkpoint says when a workflow's changed keys are due for the changelog.
@@ -100,6 +101,9 @@ func (o Options) Over(base Options) Options {
 	}
 	if o.OnFailure == nil {
 		o.OnFailure = base.OnFailure
+	}
+	if o.SignalTTL == nil {
+		o.SignalTTL = base.SignalTTL
 	}
 	for _, l := range base.Labels {
 		if !slices.ContainsFunc(o.Labels, func(own Label) bool { return own.Name == l.Name }) {

@@ -38,7 +38,7 @@ func TestUnknownFieldsAndKindsAreRefused(t *testing.T) {
 func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 	var cases []refusal
 	for _, kind := range []string{"map", "reduce", "loop", "accumulate", "state_machine", "fsm", "aggregate", "saga",
-		"process_manager", "workflow", "until", "idle_for", "signal", "emit", "respond"} {
+		"process_manager", "workflow", "emit", "respond"} {
 		cases = append(cases, refusal{parts("a: {" + kind + ": x}"), "components.a." + kind, "not supported by this version"})
 	}
 	for _, field := range []string{"compensate", "allow", "keep", "remind", "parallel", "tolerate"} {

@@ -144,9 +144,14 @@ func (r *decoder) input(v any) *inputSchema {
 		}
 		return nil
 	}
+	return r.schema("input.schema", raw)
+}
+
+// schema reads a JSON Schema; nil if it is none.
+func (r *decoder) schema(path string, raw any) *inputSchema {
 	schema, err := compileSchema(raw)
 	if err != nil {
-		r.fail("input.schema", "is no JSON Schema: "+err.Error(), "")
+		r.fail(path, "is no JSON Schema: "+err.Error(), "")
 		return nil
 	}
 	return &inputSchema{schema: schema, raw: raw, defaults: hasDefaults(raw)}

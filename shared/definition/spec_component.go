@@ -10,12 +10,12 @@ import (
 // later are kinds and fields of the workflow model that this version does not have.
 var later = map[string]bool{
 	"map": true, "reduce": true, "loop": true, "accumulate": true, "state_machine": true, "fsm": true,
-	"aggregate": true, "saga": true, "process_manager": true, "workflow": true, "until": true, "idle_for": true,
-	"signal": true, "emit": true, "respond": true,
+	"aggregate": true, "saga": true, "process_manager": true, "workflow": true,
+	"emit": true, "respond": true,
 	"compensate": true, "allow": true, "do": true, "with": true, "init": true, "of": true,
 	"parallel": true, "tolerate": true, "partial": true, "max": true, "keep": true, "next": true, "state": true,
 	"reactors": true, "states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
-	"key": true, "schema": true, "timeout": true, "remind": true,
+	"remind": true,
 }
 
 func (r *decoder) components(v any) []*part {

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-const optionFields = "checkpoint, close, drain, labels, max_concurrency, on_failure"
+const optionFields = "checkpoint, close, drain, labels, max_concurrency, on_failure, signal_ttl"
 
 // laterOptions are options of the workflow model that this version does not have.
 var laterOptions = map[string]bool{"retain": true, "on_complete": true, "keep": true}
@@ -43,7 +43,9 @@ func (r *decoder) options(v any, path string) (o Options) {
 			if o.Drain != nil {
 				r.fail(at, "given twice, with and without _ms", "keep one")
 			}
-			o.Drain = r.drain(at, v, field == "drain_ms")
+			o.Drain = r.span(at, v, field == "drain_ms", 0)
+		case "signal_ttl":
+			o.SignalTTL = r.span(at, v, false, time.Millisecond)
 		case "on_failure":
 			reaction := oneOf(r, at, v, map[string]policy.OnFailure{"halt": policy.Halt, "skip": policy.Skip})
 			o.OnFailure = &reaction
@@ -89,10 +91,10 @@ func (r *decoder) checkpoint(path string, v any) Checkpoint {
 	return Checkpoint{Strategy: s}
 }
 
-func (r *decoder) drain(path string, v any, millis bool) *time.Duration {
+func (r *decoder) span(path string, v any, millis bool, least time.Duration) *time.Duration {
 	d, err := policy.DurationOf(v, millis)
-	if err == nil && (d < 0 || d > policy.MaxDuration) {
-		err = fmt.Errorf("must be from 0 to %s", policy.MaxDuration)
+	if err == nil && (d < least || d > policy.MaxDuration) {
+		err = fmt.Errorf("must be from %s to %s", least, policy.MaxDuration)
 	}
 	if err != nil {
 		r.fail(path, err.Error(), "")

@@ -24,6 +24,9 @@ func (b *builder) typed() {
 		if kinds[c.Kind].passes {
 			yields[i] = arriving[i]
 		}
+		if of := kinds[c.Kind].yields; of != nil {
+			yields[i] = of(b.spec.components[i])
+		}
 		b.checkPart(b.spec.components[i], arriving[i])
 	}
 }

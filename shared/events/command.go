@@ -47,6 +47,15 @@ type FeedInput struct {
 	By
 }
 
+// SignalWorkflow gives a value to a component that waits for a signal, or to one that
+// will.
+type SignalWorkflow struct {
+	Name  string          `json:"name"`
+	Key   string          `json:"key"`
+	Input json.RawMessage `json:"input"` // the value; absent: null
+	By
+}
+
 // PauseWorkflow stops admission.
 type PauseWorkflow struct{ By }
 
@@ -165,6 +174,7 @@ func CommandNames() []string { return slices.Sorted(maps.Keys(bodies)) }
 var bodies = map[string]func() CommandBody{
 	"start":         func() CommandBody { return &StartWorkflow{} },
 	"input":         func() CommandBody { return &FeedInput{} },
+	"signal":        func() CommandBody { return &SignalWorkflow{} },
 	"pause":         func() CommandBody { return &PauseWorkflow{} },
 	"resume":        func() CommandBody { return &ResumeWorkflow{} },
 	"stop":          func() CommandBody { return &StopWorkflow{} },

@@ -75,6 +75,13 @@ func (b *FeedInput) check() *CommandError {
 	return first(wantList("policies", b.Policies), wantObject("context", b.Context))
 }
 
+func (b *SignalWorkflow) check() *CommandError {
+	if b.Name == "" {
+		return missing("name")
+	}
+	return first(checkText("name", b.Name), checkText("key", b.Key))
+}
+
 func (*PauseWorkflow) check() *CommandError { return nil }
 
 func (b *ResumeWorkflow) check() *CommandError {

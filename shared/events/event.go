@@ -76,6 +76,12 @@ var kinds = map[int]struct {
 	73: {"ReplayRequested", func() Event { return &ReplayRequested{} }},
 	74: {"QuarantineEnded", func() Event { return &QuarantineEnded{} }},
 	75: {"JournalLost", func() Event { return &JournalLost{} }},
+	57: {"SignalReceived", func() Event { return &SignalReceived{} }},
+	58: {"SignalTaken", func() Event { return &SignalTaken{} }},
+	59: {"SignalExpired", func() Event { return &SignalExpired{} }},
+	60: {"SignalAwaited", func() Event { return &SignalAwaited{} }},
+	61: {"SilenceAwaited", func() Event { return &SilenceAwaited{} }},
+	62: {"TimerMoved", func() Event { return &TimerMoved{} }},
 }
 
 // Numbers are the numbers of all events, ascending.

@@ -10,7 +10,8 @@ var refusals = []string{
 	"invalid_cursor", "invalid_definition", "invalid_field", "invalid_input", "invalid_options", "invalid_policy",
 	"invalid_state", "invalid_workflow_id", "malformed", "missing_field", "no_loss", "not_closed", "not_found", "not_json",
 	"nothing_to_retry", "nothing_to_skip", "open_transaction", "quarantined", "stopped", "too_costly", "too_deep",
-	"too_large", "unavailable", "unknown_command", "unknown_definition", "unknown_field", "unknown_query", "wrong_partition",
+	"too_large", "too_many_signals", "unavailable", "unknown_command", "unknown_definition", "unknown_field", "unknown_query",
+	"unknown_signal", "wrong_partition",
 }
 
 // RefusalCodes are the codes that a planner's refusal may have, sorted.

@@ -95,6 +95,9 @@ type Status struct {
 	// Refusals are not there while there is none.
 	Refusals *Refusals `json:"refusals,omitempty"`
 
+	// Signals are those that nobody has taken; not there while there is none.
+	Signals *KeptSignals `json:"signals,omitempty"`
+
 	Position string `json:"position"` // of the record it is as of
 }
 
@@ -137,6 +140,21 @@ type Refusals struct {
 	Last  LastRefusal `json:"last"`
 }
 
+// KeptSignals are the signals to a run that nobody has taken yet: how many, and the
+// oldest of them.
+type KeptSignals struct {
+	Count uint64       `json:"count"`
+	First []KeptSignal `json:"first,omitempty"`
+}
+
+// KeptSignal is one that waits for somebody to take it.
+type KeptSignal struct {
+	Name       string `json:"name"`
+	Key        string `json:"key,omitempty"`
+	ReceivedAt string `json:"received_at"`
+	ExpiresAt  string `json:"expires_at"`
+}
+
 // LastRefusal is the newest refusal of a run.
 type LastRefusal struct {
 	Time    string `json:"time"` // RFC 3339
@@ -145,8 +163,9 @@ type LastRefusal struct {
 	Message string `json:"message"`
 }
 
-// Bounds of what a summary says of condition errors and refusals.
+// Bounds of what a summary says of condition errors, refusals and signals.
 const (
 	MaxFirstConditionErrors = 3
+	MaxFirstSignals         = 3
 	MaxSummaryText          = 512 // bytes of one's message
 )

@@ -80,6 +80,9 @@ func (s *Status) AppendJSON(b []byte) []byte {
 	if s.Refusals != nil {
 		b = appendAny(append(b, `,"refusals":`...), s.Refusals)
 	}
+	if s.Signals != nil {
+		b = appendAny(append(b, `,"signals":`...), s.Signals)
+	}
 	b = AppendText(append(b, `,"position":`...), s.Position)
 	return append(b, '}')
 }

@@ -24,13 +24,14 @@ type Summary struct {
 	Position   Position // of the record it is as of
 	Conditions *ConditionErrors
 	Refusals   *Refusals
+	Signals    *KeptSignals
 }
 
 // Of is the status of a workflow with this summary.
 func (s *Summary) Of(workflow string) Status {
 	return Status{
 		ID: workflow, Run: s.Run.String(), Status: s.Status, Definition: s.Definition, Labels: s.Labels, Partition: s.Partition,
-		CreatedAt: Stamp(s.Created), UpdatedAt: Stamp(s.Updated), Counts: s.Counts, Failure: s.Failure, ConditionErrors: s.Conditions, Refusals: s.Refusals,
+		CreatedAt: Stamp(s.Created), UpdatedAt: Stamp(s.Updated), Counts: s.Counts, Failure: s.Failure, ConditionErrors: s.Conditions, Refusals: s.Refusals, Signals: s.Signals,
 		Position: s.Position.String(),
 	}
 }
@@ -54,6 +55,7 @@ func (s *Summary) Fields(c *wire.Codec) {
 	wire.Nested(c, 10, "position", &s.Position)
 	wire.Optional(c, 11, "condition_errors", &s.Conditions)
 	wire.Optional(c, 12, "refusals", &s.Refusals)
+	wire.Optional(c, 13, "signals", &s.Signals)
 }
 
 // Fields implements wire.Message. A digest takes half its length.
@@ -122,6 +124,20 @@ func (r *LastRefusal) Fields(c *wire.Codec) {
 	wire.String(c, 2, "command", &r.Command)
 	wire.String(c, 3, "code", &r.Code)
 	wire.String(c, 4, "message", &r.Message)
+}
+
+// Fields implements wire.Message.
+func (k *KeptSignals) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "count", &k.Count)
+	wire.Repeated(c, 2, "first", &k.First)
+}
+
+// Fields implements wire.Message.
+func (k *KeptSignal) Fields(c *wire.Codec) {
+	wire.String(c, 1, "name", &k.Name)
+	wire.String(c, 2, "key", &k.Key)
+	wire.String(c, 3, "received_at", &k.ReceivedAt)
+	wire.String(c, 4, "expires_at", &k.ExpiresAt)
 }
 
 // Fields implements wire.Message.

@@ -61,6 +61,10 @@ func Weight(e Event) int {
 			n += e.Added[i].weight()
 		}
 		return n
+	case *SignalReceived:
+		return leastEvent + len(e.Name) + len(e.Key) + len(e.Value) + e.By.weight()
+	case *SignalAwaited:
+		return leastEvent + len(e.Key)
 	case *ScopeOpened:
 		return leastEvent + len(e.Value)
 	case *CheckpointRequested:

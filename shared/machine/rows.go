@@ -6,15 +6,19 @@ import (
 )
 
 // Kinds of timers: field C of a Timer key. The key's A is the due time (Unix
-// ms), Workflow the workflow, B the runnable (0: the workflow itself).
+// ms), Workflow the workflow, B the runnable (0: the workflow itself) or what the kind says.
 const (
 	TimerWake    = 1 // a sleep ends, a retry or returned attempt is due
 	TimerTimeout = 2 // an attempt's time is over; guarded by J5
 	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded by J5
+	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded by J5
+	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 )
 
 // Guarded reports whether timers of a kind must not overtake outcomes (J5).
-func Guarded(kind uint64) bool { return kind == TimerTimeout || kind == TimerDrain }
+func Guarded(kind uint64) bool {
+	return kind == TimerTimeout || kind == TimerDrain || kind == TimerGiveUp
+}
 
 // Timer is the row of a durable timer. The machine writes and deletes it; the
 // partition fires it.

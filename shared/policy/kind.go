@@ -12,19 +12,28 @@ const (
 	KindCondition Kind = 3 // passes the original fact on where the expression is true
 	KindSleep     Kind = 4 // passes the value on after a time
 	KindRule      Kind = 5 // a condition, and a step or an expression where it holds
+
+	KindUntil   Kind = 10 // passes the value on at a time
+	KindIdleFor Kind = 11 // passes the value on when another component has been silent for a time
+	KindSignal  Kind = 12 // waits for a signal; its value is the fact
 )
 
 // kindNames are the names of the kinds in definitions and rules.
-var kindNames = [...]string{KindStep: "step", KindExpr: "expr", KindCondition: "condition", KindSleep: "sleep", KindRule: "rule"}
+var kindNames = [...]string{
+	KindStep: "step", KindExpr: "expr", KindCondition: "condition", KindSleep: "sleep", KindRule: "rule",
+	KindUntil: "until", KindIdleFor: "idle_for", KindSignal: "signal",
+}
 
 // String is the name of the kind in definitions and rules; empty if there is no such kind.
 func (k Kind) String() string { return kindNames[k] }
 
 // Kinds are all kinds, ascending.
 func Kinds() []Kind {
-	all := make([]Kind, 0, len(kindNames)-1)
-	for k := 1; k < len(kindNames); k++ {
-		all = append(all, Kind(k))
+	all := make([]Kind, 0, len(kindNames))
+	for k, name := range kindNames {
+		if name != "" {
+			all = append(all, Kind(k))
+		}
 	}
 	return all
 }
@@ -34,5 +43,10 @@ func kindNamed(name string) Kind { return Kind(max(0, slices.Index(kindNames[:],
 
 // knownKinds are the names of all kinds, for errors.
 func knownKinds() []string {
-	return slices.Sorted(slices.Values(kindNames[1:]))
+	var all []string
+	for _, k := range Kinds() {
+		all = append(all, k.String())
+	}
+	slices.Sort(all)
+	return all
 }

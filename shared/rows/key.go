@@ -24,6 +24,9 @@ const (
 	Suppressed Table = 9  // A: number; activations that were suppressed
 	Page       Table = 10 // A: number; facts that are small, many in a row
 	InHand     Table = 11 // A: number; what decisions have left to do, read by the partition
+	Signal     Table = 16 // A: number; signals that nobody has taken
+	Match      Table = 17 // A: name of a signal, B: 0 runnables that wait, 1 signals that are kept, Sub: key and number
+	Watch      Table = 18 // A: scope, B: component; runnables that wait for a silence
 	Racer      Table = 19 // A: scope, B: component, C: runnable; open ones that a race may make pointless
 	Timer      Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 )
@@ -49,7 +52,7 @@ const (
 
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
-	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
+	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
 	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }

@@ -34,6 +34,9 @@ func excused(embedded bool) map[string]string {
 		"FailureCaught": "no seed catches a failure yet: testdata/any/catch.txt of services/planner does",
 		"FannedOut":     noScopes, "ScopeOpened": noScopes, "ScopeClosed": noScopes,
 	}
+	for _, name := range []string{"signal", "SignalReceived", "SignalTaken", "SignalExpired", "SignalAwaited", "SilenceAwaited", "TimerMoved", "unknown_signal", "too_many_signals"} {
+		all[name] = "no workflow of it waits for signals or silence yet"
+	}
 	if embedded {
 		all["unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"
 		all["InputLogTruncated"] = "a cluster of one broker has no election in which a log loses its newest records"

@@ -1,0 +1,39 @@
+package planner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/definition"
+)
+
+// signalKind waits for a signal, whose value becomes the fact.
+type signalKind struct{}
+
+func (signalKind) traits(*definition.Component) traits { return traits{} }
+
+func (signalKind) arrive(i invocation) {
+	env, s := i.env(), i.c.Signal
+	key, err := s.KeyOf(env)
+	var timeout time.Duration
+	if err == nil && s.Timeout != nil {
+		timeout, err = s.Timeout.Of(env)
+	}
+	if err != nil {
+		i.fail(err)
+		return
+	}
+	i.awaitSignal(key, timeout)
+}
+
+// wake gives the wait for the signal up.
+func (signalKind) wake(i invocation) {
+	i.giveUp(fmt.Sprintf("no signal %q came in time", i.c.Signal.Name))
+}
+
+func (signalKind) waitsForTime(c *definition.Component, r *runnable) string {
+	if c.Signal.Key == nil {
+		return fmt.Sprintf("the signal %q", c.Signal.Name)
+	}
+	return fmt.Sprintf("the signal %q with the key %q", c.Signal.Name, r.Wait.Key)
+}

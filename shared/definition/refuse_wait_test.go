@@ -1,0 +1,28 @@
+package definition_test
+
+import "testing"
+
+func TestBadTimesSilencesAndSignalsAreRefused(t *testing.T) {
+	checkRefused(t, []refusal{
+		{parts("a: {until: tomorrow}"), "components.a.until", `"tomorrow" is no time: write RFC 3339`},
+		{parts("a: {until: '2030-01-31T09:00:00'}"), "components.a.until", "is no time"},
+		{parts("a: {until: 7}"), "components.a.until", "7 is no time"},
+		{parts("a: {until: {$: 'input +'}}"), "components.a.until.$", "unexpected"},
+		{parts("a: {idle_for: 10m}"), "components.a.of", "missing (name the component whose silence it waits for: of: NAME)"},
+		{parts("a: {idle_for: 10m, of: b}"), "components.a.of", `unknown component "b"`},
+		{parts("a: {idle_for: 10m, of: new}, news: {step: x}"), "components.a.of", "nearest: news"},
+		{parts("a: {idle_for: 10m, of: a}"), "components.a.of", "waits for its own silence"},
+		{parts("a: {idle_for: -1s, of: b}, b: {step: x}"), "components.a.idle_for", "must be from 0"},
+		{parts("a: {idle_for: soon, of: b}, b: {step: x}"), "components.a.idle_for", "is no duration"},
+		{parts("a: {step: x}, b: {step: x}, c: {idle_for: 1s, of: a, after: {any: [a, b]}}"), "components.c", "can be reached more than once per input"},
+		{parts("a: {step: x, of: b}"), "components.a.of", "only a idle_for has of"},
+		{parts("a: {signal: 'a b'}"), "components.a.signal", "is not allowed"},
+		{parts("a: {signal: go, key: 'input +'}"), "components.a.key", "unexpected"},
+		{parts("a: {signal: go, schema: {type: thing}}"), "components.a.schema", "is no JSON Schema"},
+		{parts("a: {signal: go, timeout: -1s}"), "components.a.timeout", "must be from 0"},
+		{parts("a: {signal: go, policy: {max_retries: 1}}"), "components.a.policy", "evaluated by the planner"},
+		{parts("a: {signal: go, schema: {type: object, properties: {by: {type: string}}, additionalProperties: false}}, b: {expr: input.bye, after: a}"),
+			"components.b.expr", "bye"},
+		{parts("a: {step: x}") + "options: {signal_ttl: 0s}", "options.signal_ttl", "must be from 1ms"},
+	})
+}
