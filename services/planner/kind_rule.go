@@ -9,7 +9,7 @@ type ruleKind struct{}
 func (ruleKind) traits(c *definition.Component) traits { return kinds[c.Work()].traits(c) }
 
 func (ruleKind) arrive(i invocation) {
-	if i.id == 0 && i.c.Guard != nil {
+	if !i.begun() && i.c.Guard != nil {
 		holds, err := i.c.Guard.Holds(i.env())
 		switch {
 		case err != nil:
