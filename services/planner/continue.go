@@ -146,6 +146,7 @@ func (t *turn) eachNamed(w events.Work, named []events.RunnableID, pick func(eve
 		if uint64(id) <= w.Cursor {
 			continue
 		}
+		t.spend.steps -= lookSteps
 		if r := t.runs.get(id); r != nil && pick(id, r) {
 			do(id)
 		}

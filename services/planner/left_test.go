@@ -64,3 +64,29 @@ func TestADeletionOfLargeFactsIsParted(t *testing.T) {
 	}
 	w.gone()
 }
+
+// A retry that names very many looks at so many of them for a record, and no more.
+func TestARetryThatNamesManyLooksAtThemInPieces(t *testing.T) {
+	w := newWorld(t, setting{})
+	w.defs["d"] = `{"name":"d","components":{"a":{"step":"f.boom","policy":{"max_retries":0}}}}`
+	w.startsWith("1")
+	w.run()
+	names := make([]string, 50_000)
+	for i := range names {
+		names[i] = fmt.Sprintf(`"r%d"`, 2+i)
+	}
+	before := len(w.records)
+	body := func(more string) string { return `{"runnables":[` + strings.Join(names, ",") + more + `]}` }
+	w.command("w", "retry", body(""))
+	if n := len(w.records) - before; n < len(names)*lookSteps/machine.DefaultSteps {
+		t.Errorf("%d records look at %d names", n, len(names))
+	}
+	if s := w.status("w"); s.Status != "failed" || w.inHand("w") {
+		t.Errorf("it is %s with %+v", s.Status, s.Counts)
+	}
+	w.command("w", "retry", body(`,"r1"`))
+	w.run()
+	if n := w.calls["w a"]; n != 2 {
+		t.Errorf("%d calls", n)
+	}
+}

@@ -38,25 +38,39 @@ func (t *turn) means(b *events.RetryRunnables, work *events.RetryWork) bool {
 		}
 		work.Component = uint32(c.Index) + 1
 	}
-	for _, name := range b.Runnables {
-		id, err := events.ParseRunnableID(name)
-		if err != nil {
-			continue
-		}
-		if r := t.runs.get(id); r != nil && meant(work)(id, r) {
-			work.Runnables = append(work.Runnables, id)
-		}
-	}
 	if len(b.Runnables) > 0 {
-		slices.Sort(work.Runnables)
-		work.Runnables = slices.Compact(work.Runnables)
-		return len(work.Runnables) > 0
+		return t.named(b.Runnables, work)
 	}
 	if work.Component == 0 {
 		return true
 	}
 	some, _, more := t.runs.behind(0, meant(work), &t.spend)
 	return len(some) > 0 || more
+}
+
+// named notes in work which runnables a retry names that have failed, or may have: there may
+// be more than there is budget to look at.
+func (t *turn) named(names []string, work *events.RetryWork) bool {
+	ids := make([]events.RunnableID, 0, len(names))
+	for _, name := range names {
+		if id, err := events.ParseRunnableID(name); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	pick := meant(work)
+	for i, id := range ids {
+		if t.spend.full() {
+			work.Runnables = append(work.Runnables, ids[i:]...)
+			break
+		}
+		t.spend.steps -= lookSteps
+		if r := t.runs.get(id); r != nil && pick(id, r) {
+			work.Runnables = append(work.Runnables, id)
+		}
+	}
+	return len(work.Runnables) > 0
 }
 
 // meant picks the runnables that a retry means.
