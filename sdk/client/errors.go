@@ -25,6 +25,18 @@ type FieldError struct {
 	Column  int    `json:"column,omitempty"`
 }
 
+// text is the field's path and what is wrong with it, behind its line and column.
+func (f *FieldError) text() string {
+	s := f.Message
+	if f.Path != "" {
+		s = f.Path + ": " + s
+	}
+	if f.Line > 0 {
+		s = fmt.Sprintf("%d:%d: %s", f.Line, f.Column, s)
+	}
+	return s
+}
+
 // Errors to compare with by errors.Is: only their codes count.
 var (
 	ErrNotFound       = &Error{Code: "not_found"}
@@ -47,7 +59,7 @@ func (e *Error) Error() string {
 		b.WriteString(": " + strings.TrimPrefix(e.Message, e.Path+": ")) // a gateway's message names the place too
 	}
 	for _, f := range e.Errors {
-		fmt.Fprintf(&b, "\n  %s: %s", f.Path, f.Message)
+		b.WriteString("\n  " + f.text())
 	}
 	return b.String()
 }

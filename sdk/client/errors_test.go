@@ -12,3 +12,12 @@ func TestAnErrorNamesItsPlaceOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAnErrorOfADefinitionHasItsLine(t *testing.T) {
+	e := &Error{Code: "invalid_definition", Message: "the definition has 2 errors", Errors: []FieldError{
+		{Path: "components.a", Message: "has no kind", Line: 3, Column: 5}, {Message: "is too large"},
+	}}
+	if got, want := e.Error(), "invalid_definition: the definition has 2 errors\n  3:5: components.a: has no kind\n  is too large"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

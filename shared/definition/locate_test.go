@@ -3,6 +3,7 @@ package definition_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/definition"
@@ -16,6 +17,9 @@ func TestErrorsHaveTheirPlaceInTheSource(t *testing.T) {
 		"name: t\n": "[components 1:1]",
 		"{\n \"name\": \"t\",\n \"components\": {\n  \"a\": {\"expr\": \"1 +\"}}}":        "[components.a.expr 4:9]",
 		"name: t\ncomponents: {a: {step: x}}\noptions: {labels: {a.b: 1, a.b/c: {$: 1}}}": "[options.labels.a.b/c.$ 3:36]",
+		"name: t\ncomponents:\n  a: {step: x\n  b: {step: y}\n":                           "[ 4:4]",
+		"name: t\ncomponents:\n\ta: {step: x}\n":                                          "[ 3:1]",
+		"{\n \"name\": \"t\",\n \"components\" {}}":                                       "[ 3:15]",
 		"name: t\nx: &x {stpe: y}\ncomponents:\n  a: *x\n":                                "[components.a 4:3 components.a.stpe 2:8 x 2:1]",
 	} {
 		_, err := definition.Parse([]byte(src))
@@ -31,5 +35,17 @@ func TestErrorsHaveTheirPlaceInTheSource(t *testing.T) {
 		if fmt.Sprint(got) != want {
 			t.Errorf("%s\ngot  %s\nwant %s\n%v", src, got, want, err)
 		}
+	}
+}
+
+// Tabs are the first thing that goes wrong in YAML, and the library does not name them.
+func TestTabsAreNamed(t *testing.T) {
+	checkRefused(t, []refusal{
+		{"name: t\ncomponents:\n\ta: {step: x}\n", "", "(indent it by spaces"},
+		{"name: t\ncomponents:\n  a:\n  \tstep: x\n", "", "(indent it by spaces"},
+	})
+	_, err := definition.Parse([]byte("name: [\tt"))
+	if err == nil || strings.Contains(err.Error(), "spaces") {
+		t.Errorf("a tab that does no harm: %v", err)
 	}
 }

@@ -70,27 +70,40 @@ func readTree(src []byte) (any, Errors) {
 	case jsonErr != nil: // it looks like JSON; say what is wrong with it as JSON
 		err = jsonErr
 	}
+	if at, ok := errors.AsType[*syntaxError](err); ok {
+		return nil, Errors{{Message: at.message, Fix: at.fix, Line: at.line, Column: at.column}}
+	}
 	return nil, Errors{{Message: err.Error()}}
 }
+
+// syntaxError is a place from which on a source cannot be read.
+type syntaxError struct {
+	message, fix string
+	line, column int // from 1
+}
+
+func (e *syntaxError) Error() string { return e.message }
 
 func (t *tree) json(src []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(src))
 	d.UseNumber()
 	v, err := t.jsonValue(d, nil, 0)
 	if err != nil {
-		return nil, fmt.Errorf("not JSON at byte %d, %s: %w", d.InputOffset(), lineOf(src, d.InputOffset()), err)
+		return nil, notJSON(src, d.InputOffset(), err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("not JSON at byte %d, %s: more than one value", d.InputOffset(), lineOf(src, d.InputOffset()))
+		return nil, notJSON(src, d.InputOffset(), errors.New("more than one value"))
 	}
 	return v, nil
 }
 
-// lineOf is the line and column of a byte.
-func lineOf(src []byte, at int64) string {
+// notJSON is what is wrong behind a byte.
+func notJSON(src []byte, at int64, err error) error {
 	before := src[:min(int(at), len(src))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	return fmt.Sprintf("line %d, column %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
+	return &syntaxError{
+		message: fmt.Sprintf("not JSON: %v", err),
+		line:    bytes.Count(before, []byte("\n")) + 1, column: len(before) - bytes.LastIndexByte(before, '\n'),
+	}
 }
 
 func (t *tree) jsonValue(d *json.Decoder, at *place, depth int) (any, error) {

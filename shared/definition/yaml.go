@@ -48,13 +48,13 @@ func yamlDocument(src []byte) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("the definition is empty")
 	case err != nil:
-		return nil, notYAML(err)
+		return nil, notYAML(src, err)
 	}
 	switch err := loader.Load(&more); {
 	case err == nil:
 		return nil, errors.New("more than one YAML document")
 	case !errors.Is(err, io.EOF):
-		return nil, notYAML(err)
+		return nil, notYAML(src, err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
 		return nil, errors.New("the definition is empty")
@@ -62,13 +62,17 @@ func yamlDocument(src []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// notYAML is what the library says, with its place in our words.
-func notYAML(err error) error {
+// notYAML is what the library says, with its place apart.
+func notYAML(src []byte, err error) error {
 	var at *yaml.LoadError
 	if !errors.As(err, &at) {
 		return errors.New("not YAML: " + shortened(err.Error()))
 	}
-	return fmt.Errorf("not YAML: line %d, column %d: %s", at.Mark.Line, at.Mark.Column, shortened(at.Message))
+	e := &syntaxError{message: "not YAML: " + shortened(at.Message), line: at.Mark.Line, column: at.Mark.Column}
+	if lines := bytes.SplitAfterN(src, []byte("\n"), e.line+1); e.line > 0 && e.line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[e.line-1], " "), []byte("\t")) {
+		e.fix = "indent it by spaces: YAML takes no tabs there"
+	}
+	return e
 }
 
 type yamlTree struct {
