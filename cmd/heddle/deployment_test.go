@@ -227,7 +227,7 @@ func TestWhatAWorkflowWaitsForIsTold(t *testing.T) {
 	})
 	for _, command := range []string{"get", "runnables"} {
 		contains(t, succeed(t, command, "w"), `a worker of the queue "default" that knows test.ecko`,
-			"completion by its token", "its time", `a worker of the queue "nobody": no worker takes from it now, so none runs nobody.serves`,
+			"completion by its token", "its time, at 20", `a worker of the queue "nobody": no worker takes from it now, so none runs nobody.serves`,
 			`so none runs defalt.echo; nearest queue that has workers: "default"`)
 	}
 	contains(t, succeed(t, "history", "w"), "nearest: test.echo")
@@ -272,6 +272,15 @@ func TestASavedDefinitionIsRegisteredAgain(t *testing.T) {
 	eventually(t, "the list of definitions has it", func() bool {
 		return strings.Contains(succeed(t, "definitions"), "shout  2!       2         1  ")
 	})
+	for _, wrong := range [][]string{{"definitions", "shuot"}, {"run", "shuot"}, {"run", "shout@3"}} {
+		if _, _, err := heddle(t, "", wrong...); !strings.Contains(err, "nearest: shout") {
+			t.Errorf("%q: %s", wrong, err)
+		}
+	}
+	write(t, "shout.txt", shout)
+	if _, _, err := heddle(t, "", "run", "shout.txt"); !strings.Contains(err, "the file shout.txt was not read: a definition file ends in .yaml, .yml, .json") {
+		t.Error(err)
+	}
 	contains(t, succeed(t, "definitions", "shout"), "shout  1        1  ", "shout  2!       0  ")
 	contains(t, succeed(t, "start", "shout", "name=y", "--wait", "10s"), `"HELLO Y"`)
 	write(t, "shout.yaml", strings.Replace(shout, "hello", "hullo", 1))

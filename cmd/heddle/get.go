@@ -68,10 +68,18 @@ func printWaits(out io.Writer, w *client.Workflow, open []client.Runnable) {
 	fmt.Fprintln(out)
 	table := [][]string{{"RUNNABLE", "COMPONENT", "STATUS", "WAITS FOR"}}
 	for _, r := range open {
-		table = append(table, []string{r.ID, r.Component, string(r.Status), r.WaitsFor})
+		table = append(table, []string{r.ID, r.Component, string(r.Status), waitsFor(&r)})
 	}
 	rows(out, table)
 	if all := w.Counts.Active + w.Counts.Waiting + w.Counts.Ready; all > uint64(len(open)) {
 		fmt.Fprintf(out, "and %d more: heddle runnables %s\n", all-uint64(len(open)), shown(w.ID))
 	}
+}
+
+// waitsFor is what a runnable that is not done waits for, and until when if that is known.
+func waitsFor(r *client.Runnable) string {
+	if r.WaitsFor == "" || r.DueAt == nil {
+		return r.WaitsFor
+	}
+	return r.WaitsFor + ", at " + clock(*r.DueAt)
 }

@@ -38,7 +38,7 @@ func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
 	}
 	table := [][]string{heading}
 	for _, r := range all {
-		problem := r.WaitsFor
+		problem := waitsFor(&r)
 		if r.Error != nil && problem == "" {
 			problem = r.Error.Type + ": " + r.Error.Message
 		}

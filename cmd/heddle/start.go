@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -90,9 +91,11 @@ func (a *app) definitionArg(cl *client.Client, arg string) (string, error) {
 	return def.Digest, nil
 }
 
+var fileSuffixes = []string{".yaml", ".yml", ".json"}
+
 // isFile reports whether an argument means a definition file and not a name.
 func isFile(arg string) bool {
-	for _, suffix := range []string{".yaml", ".yml", ".json"} {
+	for _, suffix := range fileSuffixes {
 		if strings.HasSuffix(arg, suffix) {
 			return true
 		}
@@ -123,7 +126,20 @@ func (c *startArgs) start(ctx context.Context, a *app, cl *client.Client, def st
 	if input != nil {
 		in = input
 	}
-	return cl.Start(ctx, def, in, o)
+	run, err := cl.Start(ctx, def, in, o)
+	return run, noFile(def, err)
+}
+
+// noFile adds to the error of a definition that is unknown why a file of that name was
+// not read.
+func noFile(name string, err error) error {
+	if !errors.Is(err, &client.Error{Code: "unknown_definition"}) {
+		return err
+	}
+	if info, missing := os.Stat(name); missing != nil || info.IsDir() {
+		return err
+	}
+	return fmt.Errorf("%w; the file %s was not read: a definition file ends in %s", err, name, strings.Join(fileSuffixes, ", "))
 }
 
 // startedOutput is what `start -o json` and `input -o json` print.

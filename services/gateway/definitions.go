@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/definitions"
 	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // putDefinition registers a definition. It answers when this gateway has read
@@ -133,9 +134,22 @@ func (g *Gateway) lookup(r *http.Request) (definitions.Entry, error) {
 	}
 	e, ok := g.book.Resolve(ref)
 	if !ok {
-		return e, refuse("not_found", fmt.Sprintf("there is no definition %q", ref))
+		return e, refuse("not_found", g.noDefinition(ref))
 	}
 	return e, nil
+}
+
+// maxCompared is among how many names the one that was probably meant is looked for.
+const maxCompared = 1000
+
+// noDefinition says that nothing is registered under a name, and which name was probably meant.
+func (g *Gateway) noDefinition(ref string) string {
+	s := fmt.Sprintf("there is no definition %q", ref)
+	names, _ := g.book.Names("", maxCompared)
+	if best := spelling.Nearest(ref, names); best != "" {
+		s += "; nearest: " + best
+	}
+	return s
 }
 
 func (g *Gateway) getDefinition(w http.ResponseWriter, r *http.Request) error {

@@ -109,7 +109,7 @@ func (g *Gateway) resolve(ctx context.Context, body *startBody, sent []byte) (re
 			return resolved{}, err
 		}
 		if e, ok = g.book.Resolve(ref); !ok {
-			return resolved{}, refuseField("unknown_definition", "definition", fmt.Sprintf("there is no definition %q; register it with `heddle define FILE`", ref))
+			return resolved{}, refuseField("unknown_definition", "definition", g.noDefinition(ref)+"; register it with `heddle define FILE`")
 		}
 	}
 	var err error
