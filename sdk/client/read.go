@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // Get is the workflow as of now: a consistent read.
@@ -98,19 +96,6 @@ func (c *Client) List(ctx context.Context, f Filter) (*Page[Workflow], error) {
 		return nil, fmt.Errorf("list: %w", err)
 	}
 	return decode[*Page[Workflow]]("list", raw)
-}
-
-// Readiness is whether each planner partition is ready, and why not, as the readiness
-// service has published it.
-type Readiness = runtime.Aggregate
-
-// Readiness is that of the deployment. It is the gateway's, too: not over Kafka.
-func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {
-	raw, err := c.t.Readiness(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("readiness: %w", err)
-	}
-	return decode[*Readiness]("readiness", raw)
 }
 
 // Definitions lists the names under which definitions are registered, with how many
