@@ -37,8 +37,8 @@ func (m *marker) Fields(c *wire.Codec) {
 }
 
 // covered is how far the journal may have expired without a loss to a state that
-// has the checkpoint's Applied: what stands behind that record is void, or the
-// mark of a transaction.
+// has the checkpoint's Applied: what stands behind that record is void, or a
+// control record.
 func (m *marker) covered() int64 {
 	if m.Applied.IsZero() {
 		return 0

@@ -112,11 +112,11 @@ func TestO2AStaleMarkShortensNoWait(t *testing.T) {
 		defer b.leave()
 		b.await(Waiting)
 		last := r.lawful(p)
-		mark := &events.Record{ // an operator's mark that was on its way
+		word := &events.Record{ // an operator's word that was on its way
 			Position: events.Position{Epoch: 1, Seq: last[len(last)-1].Position.Seq + 1},
 			Time:     time.Now().UnixMilli(), Events: []events.Event{&events.AuthorityMarkedStale{Reason: "doubt"}},
 		}
-		r.must(r.producer.ProduceSync(context.Background(), journal.Encode(mark, r.names, p)).FirstErr())
+		r.must(r.producer.ProduceSync(context.Background(), journal.Encode(word, r.names, p)).FirstErr())
 		b.await(Owning)
 		if waited := time.Since(killed); waited < 5*time.Second {
 			t.Errorf("the successor waited %s for a lease of 10 s that was renewed", waited)

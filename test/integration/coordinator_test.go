@@ -238,8 +238,8 @@ func (c *three) pause(t *testing.T, node int32) (resume func()) {
 }
 
 // positionsRest waits until the planners' group has committed nothing new for two
-// checkpoint intervals. A transaction with positions that the coordinator's broker has
-// no mark of yet when it stops ends only when it is back, and so does its owner's next.
+// checkpoint intervals. A transaction with positions that the coordinator's broker does
+// not know of when it stops ends only when it is back, and so does its owner's next.
 func (d *deployment) positionsRest(adm *kadm.Client) {
 	d.t.Helper()
 	var last string

@@ -55,7 +55,7 @@ func (h *history) take(piece []byte) {
 	_, _ = h.sum.Write(piece)
 }
 
-// tell adds a line that only readers need: it follows from the others.
+// tell adds a line that only people need: it follows from the others.
 func (h *history) tell(step int, at time.Duration, about Subject, text string) {
 	h.lines = append(h.lines, Line{Text: stamp(step, at) + text, About: about, Digest: h.digest()})
 }

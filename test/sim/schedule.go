@@ -176,7 +176,7 @@ func (w *world) noteOf(about Subject, format string, args ...any) {
 	w.history.add(w.step, time.Since(w.began), about, false, format, args...)
 }
 
-// tell writes a line that follows from others, for readers.
+// tell writes a line that follows from others, for people.
 func (w *world) tell(about Subject, format string, args ...any) {
 	if w.history.keep {
 		w.history.tell(w.step, time.Since(w.began), about, fmt.Sprintf(format, args...))

@@ -23,7 +23,7 @@ func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
 	}
 }
 
-// tellOf tells readers of a record that was written, and what it says.
+// tellOf tells people of a record that was written, and what it says.
 func (w *world) tellOf(rec *kgo.Record, p int32, offset int64) {
 	names := w.c.names
 	switch rec.Topic {

@@ -152,8 +152,8 @@ func (p *process) defects() ([]string, error) {
 	}
 	var found []string
 	for line := range bytes.Lines(raw) {
-		for _, mark := range []string{"panic:", "fatal error:", "WARNING: DATA RACE"} {
-			if bytes.HasPrefix(line, []byte(mark)) {
+		for _, sign := range []string{"panic:", "fatal error:", "WARNING: DATA RACE"} {
+			if bytes.HasPrefix(line, []byte(sign)) {
 				found = append(found, fmt.Sprintf("%s: %s", p.log.Name(), bytes.TrimSpace(line)))
 			}
 		}

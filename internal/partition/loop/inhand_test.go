@@ -69,7 +69,7 @@ func TestWhatIsInHandIsContinuedInTurns(t *testing.T) {
 	}
 }
 
-// Who recovers a partition goes on with what is in hand there.
+// The next owner of a partition carries on what is in hand there.
 func TestWhatIsInHandIsContinuedAfterARecovery(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		next := recoveredInHand(t)

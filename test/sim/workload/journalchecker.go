@@ -182,7 +182,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 			c.timer(rec, r, e.Runnable)
 		}
 		if a.late++; c.steady && a.late > a.Component.Acts.Hangs && !a.Component.Acts.External {
-			c.fail(rec, "%s runs out of time for the %d. time, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
+			c.fail(rec, "%s has run out of time %d times, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
 		}
 		c.failed(rec, r, e.Runnable, e.Action, e.Error, "")
 	case *events.RetryScheduled:

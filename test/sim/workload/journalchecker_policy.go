@@ -87,7 +87,7 @@ func (c *journalChecker) lost(rec *events.Record, r *run, e *events.RunnableLost
 	}
 	c.close(rec, r, e.Runnable, ended)
 	if e.Action != want || c.steady {
-		c.fail(rec, "%s is lost for the %d. time: %s, and %s", e.Runnable, a.losses, e.Error.Message, e.Action)
+		c.fail(rec, "%s, lost %d times, the last time by %s: the action is %s", e.Runnable, a.losses, e.Error.Message, e.Action)
 	}
 }
 
