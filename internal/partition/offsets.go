@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition/defect"
@@ -135,7 +136,7 @@ func (h *Host) queueOffsets(ctx context.Context, queue string) ([]loop.QueuePart
 		return nil, err
 	}
 	committed, err := h.adm.FetchOffsets(ctx, h.names.QueueGroup(queue))
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // no worker has ever joined: nothing is taken
 		return nil, err
 	}
 	all := make([]loop.QueuePartition, max(len(starts[topic]), int(h.queues.partitions(topic))))
