@@ -64,8 +64,11 @@ func decodeProblem(err error) error {
 		name = strings.Trim(name, `"`)
 		return refuseField("unknown_field", name, "there is no such field")
 	}
-	if _, ok := errors.AsType[*json.SyntaxError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
-		return refuse("not_json", err.Error())
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return refuse("not_json", "the body is not JSON: it ends too early")
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return refuse("not_json", "the body is not JSON: "+err.Error())
 	}
 	return refuse("invalid_field", err.Error()) // of a field's own decoding
 }

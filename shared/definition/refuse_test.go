@@ -269,7 +269,7 @@ func TestBadSourceIsRefused(t *testing.T) {
 		{"", "", "empty"},
 		{"3", "", "must be an object"},
 		{"[]", "", "must be an object"},
-		{`{"name": "t", "components": {}`, "", "not JSON: "},
+		{`{"name": "t", "components": {}`, "", "not JSON: it ends too early"},
 		{`{"name": "t", "components": {}} x`, "", "not JSON: "},
 		{"name: [", "", "not YAML"},
 		{"name: t\ncomponents: {}\n---\nname: u\ncomponents: {}", "", "more than one YAML document"},

@@ -100,6 +100,9 @@ func (t *tree) json(src []byte) (any, error) {
 // notJSON is what is wrong behind a byte.
 func notJSON(src []byte, at int64, err error) error {
 	before := src[:min(int(at), len(src))]
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ends too early")
+	}
 	return &syntaxError{
 		message: fmt.Sprintf("not JSON: %v", err),
 		line:    bytes.Count(before, []byte("\n")) + 1, column: len(before) - bytes.LastIndexByte(before, '\n'),

@@ -3,7 +3,7 @@ package spelling
 
 import "strings"
 
-// Nearest is the one of names that is most like name: fewer than half of its letters
+// Nearest is the one of names that is most like name: at most half of its letters
 // differ, whatever their case. Of several that which begins like it for longer, else
 // the first. Empty if none is like it.
 func Nearest(name string, names []string) string {
