@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"time"
@@ -78,7 +79,7 @@ func (r *Rule) holds(s Subject) bool {
 	if r.expr == nil {
 		return true
 	}
-	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: s.Kind.String(), Task: s.Task, Input: s.Input, Account: s.Account})
+	holds, err := r.expr.Holds(expr.Env{Name: s.Name, Kind: cmp.Or(s.PartKind, s.Kind).String(), Task: s.Task, Input: s.Input, Account: s.Account})
 	return err == nil && holds
 }
 

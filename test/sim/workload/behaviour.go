@@ -149,6 +149,16 @@ func (c *Component) Async() bool { return c.needs["execution_mode"] == "async" }
 // WeightOf undoes what the definition did to the arriving value.
 func (c *Component) WeightOf(input json.RawMessage) (int64, error) {
 	s := c.shape
+	if c.join == caught && c.shaped == plain {
+		var failure struct {
+			Error struct{ Type, Message string }
+			Value json.RawMessage
+		}
+		if err := json.Unmarshal(input, &failure); err != nil || failure.Error.Type == "" {
+			return 0, fmt.Errorf("input %s: it is no failure", input)
+		}
+		input = failure.Value
+	}
 	switch c.shaped {
 	case weighted:
 		s = number

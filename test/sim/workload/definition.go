@@ -48,8 +48,8 @@ func (g *Graph) Source() string {
 func (g *Graph) spec(c *Component) map[string]any {
 	out := map[string]any{}
 	g.wire(c, out)
-	if c.when != nil {
-		out["when"] = c.when.expr(c.shape)
+	if c.when != nil && !c.ruled {
+		out["when"] = c.when.expr(c.weight())
 	}
 	if len(c.own) > 0 {
 		out["policy"] = c.own[0].spec()
@@ -57,7 +57,7 @@ func (g *Graph) spec(c *Component) map[string]any {
 	if c.gives {
 		out["context"] = map[string]any{Given: 7}
 	}
-	weight := c.shape.expr("input")
+	weight := c.weight()
 	switch c.kind {
 	case step:
 		out["step"] = c.task()
@@ -74,14 +74,40 @@ func (g *Graph) spec(c *Component) map[string]any {
 			out["expr"] = fmt.Sprintf("(%s * %d + %d + 0 * (1 %% (%s %% %d))) %% %d", weight, c.mul, c.add, weight, c.breaks, prime)
 		}
 	case condition:
-		out["condition"] = c.guard.expr(c.shape)
+		out["condition"] = c.guard.expr(weight)
 	case sleep:
 		out["sleep_ms"] = c.rests.Milliseconds()
-		if c.computed {
+		if c.computed && !c.limit {
 			out["sleep_ms"] = map[string]any{"$": fmt.Sprintf("(%s) %% %d", weight, 1+c.rests.Milliseconds())}
 		}
 	}
+	if c.ruled {
+		g.rule(c, out)
+	}
 	return out
+}
+
+// rule moves the work of a component behind its condition.
+func (g *Graph) rule(c *Component, out map[string]any) {
+	then := map[string]any{}
+	for _, field := range []string{"step", "expr", "input", "params"} {
+		if v, ok := out[field]; ok {
+			then[field] = v
+			delete(out, field)
+		}
+	}
+	rule := map[string]any{"then": then}
+	if c.when != nil {
+		rule["when"] = c.when.expr(c.weight())
+	}
+	if len(c.asks) > 0 {
+		var names []string
+		for _, i := range c.asks {
+			names = append(names, g.Components[i].Name)
+		}
+		rule[map[bool]string{false: "all_of", true: "any_of"}[c.any]] = names
+	}
+	out["rule"] = rule
 }
 
 // given is the parameter of a step, as it is written.
@@ -117,5 +143,9 @@ func (g *Graph) wire(c *Component, out map[string]any) {
 		out["after"] = map[string]any{"any": all}
 	case otherwise:
 		out["else"] = all[0]
+	case caught:
+		out["catch"] = all[0]
+	case race:
+		out["after"] = map[string]any{"first": map[string]any{"of": all}}
 	}
 }

@@ -45,6 +45,7 @@ func (d Dice) Graph(name string, halting bool) *Graph {
 			}
 		}
 	}
+	g.forms()
 	if d.One(3) {
 		g.Outputs = map[string]string{"first": g.Components[0].Name, "last": g.Components[len(g.Components)-1].Name}
 	}
@@ -112,7 +113,7 @@ func (g *Graph) arriving(c *Component) *shape {
 			s.parts = append(s.parts, part{a.name, a.optional, g.yields(a.parent)})
 		}
 		return s
-	case root, single:
+	case root, single, caught, race:
 	case anyOf:
 		for _, a := range c.arms[1:] { // one shape for all: else numbers only
 			if g.yields(a.parent) != g.yields(c.arms[0].parent) {

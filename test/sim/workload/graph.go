@@ -28,6 +28,8 @@ const (
 	named
 	anyOf
 	otherwise // else
+	caught    // catch
+	race      // first: of two, of which the second is a limit
 )
 
 // Component is one component of a random graph. Every fact of a step or an
@@ -38,6 +40,10 @@ type Component struct {
 	join   join
 	arms   []arm
 	when   *guard
+	ruled  bool  // it is a rule, whose condition is when
+	asks   []int // conditions that a rule shares, which are fed as it is
+	any    bool  // one of them is enough
+	limit  bool  // a sleep that a race ends
 	guard  guard // condition
 	mul    int64 // step, pure: (weight·mul + add) mod prime
 	add    int64
@@ -64,8 +70,16 @@ type guard struct{ offset, of int64 }
 
 func (g guard) holds(v any) bool { return (weigh(v)+g.offset)%g.of != 0 }
 
-func (g guard) expr(s *shape) string {
-	return fmt.Sprintf("(%s + %d) %% %d != 0", s.expr("input"), g.offset, g.of)
+func (g guard) expr(weight string) string {
+	return fmt.Sprintf("(%s + %d) %% %d != 0", weight, g.offset, g.of)
+}
+
+// weight is the expression of the weight of what arrives.
+func (c *Component) weight() string {
+	if c.join == caught {
+		return "(" + c.shape.expr("input.value") + " + 0 * len(error.type))"
+	}
+	return c.shape.expr("input")
 }
 
 type shaping int

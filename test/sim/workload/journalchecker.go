@@ -210,7 +210,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 
 func (c *journalChecker) cancelled(rec *events.Record, r *run, e *events.RunnableCancelled) {
 	a := r.runnables[e.Runnable]
-	if !e.Rearm && !r.cancelled && !cancels(rec) {
+	if !e.Rearm && !r.cancelled && !cancels(rec) && !a.Component.limit {
 		c.fail(rec, "%s is cancelled for good", e.Runnable)
 	}
 	if e.Idle {

@@ -11,6 +11,7 @@ type Expectation struct {
 	Outputs     map[string][]string // possible latest values of each output; null if there is none
 	completed   uint64
 	skipped     uint64
+	cancelled   uint64
 	work        time.Duration // of all attempts that are meant, one after the other
 }
 
@@ -18,6 +19,7 @@ type Expectation struct {
 type yielded struct {
 	facts  []any
 	passed []any // what arrived where the guard did not hold: for its else
+	failed []any // what arrived where it failed for good: for what catches that
 }
 
 // Expected evaluates the graph topologically, input by input.
@@ -65,6 +67,9 @@ func (g *Graph) outs() map[string]string {
 		for _, a := range c.arms {
 			delete(leaf, g.Components[a.parent].Name)
 		}
+		for _, i := range c.asks {
+			delete(leaf, g.Components[i].Name)
+		}
 	}
 	return leaf
 }
@@ -73,7 +78,11 @@ func (g *Graph) scope(in int64, e *Expectation) []yielded {
 	out := make([]yielded, len(g.Components))
 	for i, c := range g.Components {
 		for _, v := range c.arriving(in, out) {
-			c.activate(v, &out[i], e)
+			if c.told(out) {
+				c.activate(v, &out[i], e)
+			} else {
+				out[i].passed = append(out[i].passed, v)
+			}
 		}
 	}
 	return out
@@ -88,6 +97,10 @@ func (c *Component) arriving(in int64, before []yielded) []any {
 		return before[c.arms[0].parent].facts
 	case otherwise:
 		return before[c.arms[0].parent].passed
+	case caught:
+		return before[c.arms[0].parent].failed
+	case race: // the limit is far away
+		return before[c.arms[0].parent].facts
 	case anyOf:
 		var all []any
 		for _, a := range c.arms {
@@ -97,6 +110,17 @@ func (c *Component) arriving(in int64, before []yielded) []any {
 	case list, named:
 	}
 	return c.joined(before)
+}
+
+// told reports whether the conditions that a rule asks hold.
+func (c *Component) told(before []yielded) bool {
+	holds := 0
+	for _, i := range c.asks {
+		if len(before[i].facts) > 0 {
+			holds++
+		}
+	}
+	return holds == len(c.asks) || c.any && holds > 0
 }
 
 func (c *Component) joined(before []yielded) []any {
@@ -120,7 +144,9 @@ func (c *Component) joined(before []yielded) []any {
 
 func (c *Component) activate(v any, y *yielded, e *Expectation) {
 	if c.when != nil && !c.when.holds(v) {
-		y.passed = append(y.passed, v)
+		if c.join != caught { // nobody gets what is not caught
+			y.passed = append(y.passed, v)
+		}
 		return
 	}
 	switch c.kind {
@@ -131,12 +157,17 @@ func (c *Component) activate(v any, y *yielded, e *Expectation) {
 			y.passed = append(y.passed, v)
 		}
 	case sleep:
+		if c.limit {
+			e.cancelled++
+			return
+		}
 		e.work += c.rests
 		e.completed++
 		y.facts = append(y.facts, v)
 	case pure:
 		if c.breaks > 0 && weigh(v)%c.breaks == 0 {
 			e.skipped++
+			y.failed = append(y.failed, v)
 			return
 		}
 		y.facts = append(y.facts, c.Compute(weigh(v)))
@@ -144,6 +175,7 @@ func (c *Component) activate(v any, y *yielded, e *Expectation) {
 		e.work += c.work()
 		if c.Acts.Hopeless {
 			e.skipped++
+			y.failed = append(y.failed, v)
 			return
 		}
 		e.completed++

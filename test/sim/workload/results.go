@@ -43,7 +43,7 @@ func (w *Workflow) Check(got Results) error {
 	if got.Counts.Completed != want.completed || got.Counts.Skipped != want.skipped {
 		bad("%s: %d completed and %d skipped runnables, want %d and %d", w.ID, got.Counts.Completed, got.Counts.Skipped, want.completed, want.skipped)
 	}
-	if c := got.Counts; c.Ready+c.Waiting+c.Active+c.Failed+c.Cancelled > 0 {
+	if c := got.Counts; c.Ready+c.Waiting+c.Active+c.Failed > 0 || c.Cancelled != want.cancelled {
 		bad("%s rests %s with %+v", w.ID, got.Status, c)
 	}
 	return errors.Join(errs...)
