@@ -26,12 +26,25 @@ func (p *Planner) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.O
 // since are passed over.
 func (w *workflow) replay(rec *events.Record) {
 	for _, e := range rec.Events {
-		if w.head == nil && !withoutRun(e) {
+		if w.head == nil && !withoutRun(e) || w.unpinned() && !endsRun(e) {
 			continue
 		}
 		w.apply(e)
 	}
 	w.finish()
+}
+
+// unpinned reports whether the run's definition is not pinned any more: the partition's rows
+// are newer than the workflow's, as those of a checkpoint that was not finished are, and
+// the run's deletion lies ahead. Nothing else that lies there matters.
+func (w *workflow) unpinned() bool {
+	return w.head != nil && w.g == nil && !w.p.pinned(w.tx, w.setup().Digest)
+}
+
+// endsRun reports whether an event ends a run, in whatever state it is.
+func endsRun(e events.Event) bool {
+	_, ends := e.(*events.WorkflowDeleted)
+	return ends
 }
 
 // withoutRun reports whether an event changes state where no run exists.

@@ -74,7 +74,7 @@ func (fl *flow) activateRule(c *definition.Component, s events.ScopeID, parents 
 		holds = slices.ContainsFunc(told, func(f events.FactID) bool { return f != 0 })
 	}
 	if len(own) == 0 { // fed by the input, or by the element: the fact that opened the scope
-		own = []events.FactID{events.FactID(s)}
+		own = []events.FactID{s}
 	}
 	if holds {
 		fl.activate(c, s, own)

@@ -78,6 +78,11 @@ func New(cfg Config) *Planner {
 	return p
 }
 
+// pinned reports whether a definition is there for the runs that need it.
+func (p *Planner) pinned(tx *rows.Tx, digest string) bool {
+	return p.graphs[digest] != nil || rows.Get[definitionRow](tx, definitionKey(digest)) != nil
+}
+
 // graph returns the compiled form of a pinned definition.
 func (p *Planner) graph(tx *rows.Tx, digest string) *definition.Graph {
 	if g := p.graphs[digest]; g != nil {

@@ -59,15 +59,15 @@ func (rs *runnables) racers(s events.ScopeID, component uint32) (ids []events.Ru
 	return ids
 }
 
-// enterRace notes a runnable that a race may make pointless; leaveRace forgets it.
+// enterRace notes a new runnable that a race may make pointless; leaveRace forgets it.
 func (rs *runnables) enterRace(id events.RunnableID, r *runnable) {
-	if len(rs.component(r.Component).Races) > 0 {
-		rs.tx.Create(racerKey(rs.id, r.Scope, r.Component, id), &present{})
+	if r.Racing = len(rs.component(r.Component).Races) > 0; r.Racing {
+		rs.tx.Create(racerKey(rs.id, r.Scope, r.Component, id), &present{Since: rs.now})
 	}
 }
 
 func (rs *runnables) leaveRace(id events.RunnableID, r *runnable) {
-	if len(rs.component(r.Component).Races) > 0 {
+	if r.Racing {
 		rs.tx.Delete(racerKey(rs.id, r.Scope, r.Component, id))
 	}
 }

@@ -142,8 +142,8 @@ func (a account) asked(c *Call) (account, bool) {
 		return a, true
 	case !ok || told.run != a.run || told.at.Before(a.at):
 		return a, false
-	case told.at == a.at:
-		return told, told.status == a.status
+	case told.at == a.at: // the same account, and what is known of it beside
+		return a, told.status == a.status
 	}
 	told.retrying = a.retrying && told.status == "failed"
 	return told, slices.Contains(a.alone(a.status, told.at), told.status)

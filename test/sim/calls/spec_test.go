@@ -81,6 +81,8 @@ func TestHistoriesThatCannotBeAreRefused(t *testing.T) {
 		{"a deletion of a run that may have completed", one(start, deletion(`{}`)), true},
 		{"a forced deletion", one(start, deletion(`{"force":true}`)), true},
 		{"a run that comes back from its deletion", one(start, deletion(`{"force":true}`), answered("query workflow", "done", "running", "1.2")), false},
+		{"a retry in pieces that is read between them", one(start, answered("query workflow", "done", "failed", "1.5"), answered("retry", "done", "failed", "1.6"),
+			answered("query workflow", "done", "failed", "1.6"), refusedWith("retry", "nothing_to_retry", "running", "1.8")), true},
 		{"nothing to retry in a workflow that has failed", one(start, answered("query workflow", "done", "failed", "1.5"), refusedWith("retry", "nothing_to_retry", "failed", "1.6")), false},
 	} {
 		if err := c.history.Check(); (err == nil) != c.lawful {
