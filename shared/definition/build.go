@@ -53,11 +53,9 @@ func (b *builder) build() {
 func (b *builder) connect() (known bool) {
 	known = true
 	for _, p := range b.spec.components {
-		if p.Join == Root && len(p.conditions) > 0 {
-			// its conditions tell it when the input has come
-		} else if p.Join == Root {
+		if p.Join == Root && len(p.conditions) == 0 { // else they tell it when the input has come
 			b.graph.Roots = append(b.graph.Roots, p.Index)
-		} else if len(p.arms) == 0 { // refused already
+		} else if len(p.arms) == 0 && p.Join != Root { // refused already
 			known = false
 		}
 		for _, arm := range p.arms {
