@@ -86,7 +86,7 @@ func (b *branches) follow() {
 		for len(work) > 0 {
 			c := work[len(work)-1]
 			work = work[:len(work)-1]
-			for _, e := range b.component(uint32(c)).Children {
+			for _, e := range b.ahead(uint32(c)) {
 				if b.coming[e.Component] || one && b.decided(e.Component, o.scope) {
 					continue
 				}
@@ -95,6 +95,15 @@ func (b *branches) follow() {
 			}
 		}
 	}
+}
+
+// ahead are the edges to what may come of a component, in its body too.
+func (b *branches) ahead(component uint32) []definition.Edge {
+	c := b.component(component)
+	if c.Each == nil {
+		return c.Children
+	}
+	return slices.Concat(c.Children, c.Each.Body)
 }
 
 // decided reports whether a join has fired or died, whatever else comes to it.
@@ -139,7 +148,7 @@ func (b *branches) hasCome(c *definition.Component) bool {
 func (b *branches) passed(c *definition.Component) bool {
 	for _, e := range c.Children {
 		child := b.graph().Components[e.Component]
-		if e.Else || child.Join == definition.Any || child.Arms[e.Arm].Optional {
+		if e.Else || child.Join == definition.Any || child.Join == definition.Fold || child.Optional(e.Arm) {
 			continue // it may have run without this one
 		}
 		if b.hasCome(child) {

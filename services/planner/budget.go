@@ -125,9 +125,12 @@ func (s *spending) costs(what string) string {
 	return fmt.Sprintf("%s takes more than %d steps of expressions, the limit of one component (--decision-steps; %d for each byte of what arrives come on top)", what, s.budget.Steps, machine.StepsPerByte)
 }
 
+// beyond reports whether a value of the component that is evaluated is too large.
+func (s *spending) beyond(bytes int) bool { return s.guarded && bytes > s.budget.Value }
+
 // holds gives up the component that is evaluated if a value of it is too large.
 func (s *spending) holds(bytes int) {
-	if !s.guarded || bytes <= s.budget.Value {
+	if !s.beyond(bytes) {
 		return
 	}
 	s.gives(tooLarge(fmt.Sprintf("its value has %d bytes, the limit is %d (--value-bytes, and what fits a record of the journal)", bytes, s.budget.Value)))

@@ -82,6 +82,13 @@ func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawM
 	}
 }
 
+// foldEnv is what a reducer sees.
+func (cs *contexts) foldEnv(c *definition.Component, a activation, f expr.Fold) expr.Env {
+	return expr.Env{
+		Fold: &f, Context: cs.of(c, a.scope, cs.setup().Context), WorkflowID: cs.id, Now: cs.time(), Account: cs.account(),
+	}
+}
+
 // shape is the input that a step's task gets, as of the record that dispatched it.
 func (cs *contexts) shape(c *definition.Component, r *runnable, dispatched int64) ([]byte, error) {
 	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}

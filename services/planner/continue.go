@@ -112,6 +112,8 @@ func (t *turn) work(w events.Work) {
 		t.closeScope(w.Scope)
 	case w.Kind == events.WorkScopes:
 		t.proceedWith(w.Runnable)
+	case w.Kind == events.WorkFold:
+		t.flow.foldMore(w)
 	case w.Kind == events.WorkRetry:
 		t.retrySome(w)
 	default: // WorkAdmit: what is ready is admitted when nothing else is left

@@ -74,6 +74,14 @@ func (w *workflow) apply(e events.Event) {
 		w.scopes.nest(e)
 	case *events.ScopeClosed:
 		w.scopes.unnest(e)
+	case *events.ListTaken:
+		w.runs.took(e)
+	case *events.ElementFailed:
+		w.scopes.elementFailed(e)
+	case *events.ResultKept:
+		w.folds.keep(e)
+	case *events.Folded:
+		w.folds.folded(e)
 	case *events.FactProduced:
 		w.facts.produced(e)
 	case *events.RunnableReady:
@@ -124,6 +132,7 @@ func (w *workflow) apply(e events.Event) {
 		w.runs.suppressed(e)
 	case *events.BranchNotTaken:
 		w.joins.closeAt(e.Component, e.Scope)
+		w.folds.over(uint64(e.Scope), e.Component)
 	case *events.JoinArmArrived:
 		w.joins.arrived(e)
 	case *events.JoinArmDied:

@@ -204,6 +204,10 @@ func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows
 		rows.Scan(w.tx, from, func(k rows.Key, _ *latestRow) bool { return collect(k) })
 	case rows.Suppressed:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
+	case rows.Elements:
+		rows.Scan(w.tx, from, func(k rows.Key, p *elements) bool { mostBytes -= p.size(); return collect(k) })
+	case rows.Fold:
+		rows.Scan(w.tx, from, func(k rows.Key, _ *fold) bool { return collect(k) })
 	case rows.InHand:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *events.Work) bool { return collect(k) })
 	case rows.Racer:

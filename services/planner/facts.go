@@ -25,6 +25,7 @@ type fact struct {
 	Finished  int64
 	Opened    *opened // the nested scope that it opened; nil: none
 	Failure   bool    // a failure of its component, for what catches it: no value of the component
+	Partial   bool    // of a reduce that has more to fold: it is no production
 }
 
 // Fields implements wire.Message.
@@ -43,6 +44,7 @@ func (f *fact) Fields(c *wire.Codec) {
 	wire.Int(c, 12, "finished", &f.Finished)
 	wire.Optional(c, 13, "opened", &f.Opened)
 	c.Bool(14, "failure", &f.Failure)
+	c.Bool(15, "partial", &f.Partial)
 }
 
 // runnable is one activation that has not completed.
@@ -159,11 +161,19 @@ func (j *join) Fields(c *wire.Codec) {
 	c.Bool(3, "closed", &j.Closed)
 }
 
-// arm is the fact that arrived at one arm of a join.
-type arm struct{ Fact events.FactID }
+// arm is the fact that arrived at one arm of a join, or what came of an element at that of a reduce.
+type arm struct {
+	Fact  events.FactID
+	Dead  cause             // why nothing came of the element; 0: something did
+	Error *events.TaskError // which it failed with
+}
 
 // Fields implements wire.Message.
-func (a *arm) Fields(c *wire.Codec) { wire.Int(c, 1, "fact", &a.Fact) }
+func (a *arm) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "fact", &a.Fact)
+	wire.Int(c, 2, "dead", &a.Dead)
+	wire.Optional(c, 3, "error", &a.Error)
+}
 
 // suppression is an activation that did not happen, because something it needs
 // failed or was skipped.

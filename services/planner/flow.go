@@ -42,12 +42,12 @@ func (fl *flow) spread(w events.Work) {
 	roots, children := fl.graph().Roots, []definition.Edge(nil)
 	n := len(roots)
 	if w.Component > 0 {
-		children = fl.component(w.Component - 1).Children
+		children = fl.edges(&w)
 		n = len(children)
 	}
 	for i := int(w.Cursor); i < n; i++ {
 		if w.Component > 0 {
-			fl.arrive(along(&w, children[i]))
+			fl.arrive(fl.along(&w, children[i]))
 		} else {
 			fl.arrive(arrival{component: uint32(roots[i]), scope: w.Scope, fact: w.Fact})
 		}
@@ -59,10 +59,25 @@ func (fl *flow) spread(w events.Work) {
 	fl.pieces.pop()
 }
 
+// edges are those that a spread goes along: into the body of a map with the fact of an
+// element, which has opened its scope, else to the component's children.
+func (fl *flow) edges(w *events.Work) []definition.Edge {
+	c := fl.component(w.Component - 1)
+	if c.Each != nil && w.Fact != 0 && w.Fact == w.Scope {
+		return c.Each.Body
+	}
+	return c.Children
+}
+
 // along is what a spread brings along one edge.
-func along(w *events.Work, e definition.Edge) arrival {
+func (fl *flow) along(w *events.Work, e definition.Edge) arrival {
 	a := arrival{component: uint32(e.Component), arm: uint32(e.Arm), scope: w.Scope}
 	switch {
+	case e.Captured > 0:
+		a.fact = fl.facts.get(w.Fact).Parents[fl.component(w.Component-1).Fed()+e.Captured-1]
+		if a.fact == 0 {
+			a.dead = notTaken
+		}
 	case len(w.Catchers) > 0:
 		a.fact, a.dead = caughtBy(w, e)
 	case e.Catch:
@@ -83,6 +98,8 @@ func along(w *events.Work, e definition.Edge) arrival {
 func (fl *flow) arrive(a arrival) {
 	c := fl.component(a.component)
 	switch {
+	case c.Join == definition.Fold:
+		fl.toFold(c, a)
 	case a.dead != 0:
 		fl.armDied(c, a)
 	case c.Waits():
@@ -127,8 +144,8 @@ func (fl *flow) dieFrom(c *definition.Component, s events.ScopeID, why cause) {
 }
 
 func (fl *flow) send(c *definition.Component, w events.Work) {
-	if len(c.Children) > 0 {
-		w.Kind, w.Component = events.WorkSpread, uint32(c.Index)+1
+	w.Kind, w.Component = events.WorkSpread, uint32(c.Index)+1
+	if len(fl.edges(&w)) > 0 {
 		fl.pieces.add(w)
 	}
 }

@@ -19,7 +19,7 @@ func (fl *flow) armDied(c *definition.Component, a arrival) {
 	case c.Waits():
 		fl.emit(&events.JoinArmDied{Component: a.component, Scope: a.scope, Arm: a.arm})
 		j := fl.joins.get(a.scope, a.component)
-		if j == nil || j.Closed || c.Arms[a.arm].Optional || c.Join == definition.First && j.mayFire(c) {
+		if j == nil || j.Closed || c.Optional(int(a.arm)) || c.Join == definition.First && j.mayFire(c) {
 			fl.fire(c, a.scope)
 			return
 		}

@@ -32,7 +32,7 @@ func (ih *inHand) left(e *events.WorkInHand) {
 		work := e.Added[i]
 		ih.tx.Create(handKey(ih.id, h.HandNext), &work)
 		h.HandNext++
-		if work.Kind == events.WorkSpread {
+		if counted(&work) {
 			ih.scopes.opened(work.Scope)
 		}
 		if work.Kind == events.WorkRearm {
@@ -46,7 +46,7 @@ func (ih *inHand) left(e *events.WorkInHand) {
 func (ih *inHand) drop(n uint64) {
 	h := ih.h()
 	for range n {
-		if work := ih.at(0); work.Kind == events.WorkSpread {
+		if work := ih.at(0); counted(work) {
 			ih.scopes.closed(work.Scope)
 		}
 		ih.tx.Delete(handKey(ih.id, h.HandFirst))
@@ -61,3 +61,6 @@ func (ih *inHand) rest() {
 		h.HandFirst, h.HandNext = 0, 0
 	}
 }
+
+// counted reports whether work is of what is open in a scope.
+func counted(w *events.Work) bool { return w.Kind == events.WorkSpread || w.Kind == events.WorkFold }

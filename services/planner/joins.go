@@ -12,7 +12,7 @@ func (js *joins) get(s events.ScopeID, component uint32) *join {
 
 // facts are what has come to the arms of a component that waits; 0: nothing.
 func (js *joins) facts(c *definition.Component, s events.ScopeID) []events.FactID {
-	all := make([]events.FactID, len(c.Arms))
+	all := make([]events.FactID, c.Awaited())
 	for i := range all {
 		if at := rows.Get[arm](js.tx, armKey(js.id, s, uint32(c.Index), uint32(i))); at != nil {
 			all[i] = at.Fact
@@ -26,7 +26,7 @@ func (j *join) complete(c *definition.Component) bool {
 	if c.Join == definition.First {
 		return int(j.Arrived) >= c.Count
 	}
-	return int(j.Arrived+j.Dead) == len(c.Arms)
+	return int(j.Arrived+j.Dead) >= c.Awaited()
 }
 
 // mayFire reports whether as many arms as a race is about may still arrive.
@@ -56,6 +56,7 @@ func (rs *runnables) suppressed(e *events.RunnableSuppressed) {
 	h.Suppressed++
 	rs.tx.Create(suppressedKey(rs.id, h.Suppressed), &suppression{Component: e.Component, Scope: e.Scope})
 	rs.joins.closeAt(e.Component, e.Scope)
+	rs.folds.over(uint64(e.Scope), e.Component)
 }
 
 // closeAt notes that a join was decided in this scope, because it fired or
@@ -88,7 +89,7 @@ func (js *joins) of(c *definition.Component, s events.ScopeID) *join {
 // end removes the rows of a join in a scope once nothing more can come to
 // it and it was decided.
 func (js *joins) end(c *definition.Component, s events.ScopeID, j *join) {
-	if int(j.Arrived+j.Dead) < len(c.Arms) {
+	if int(j.Arrived+j.Dead) < c.Awaited() {
 		return
 	}
 	if c.Join == definition.Any {
@@ -100,7 +101,7 @@ func (js *joins) end(c *definition.Component, s events.ScopeID, j *join) {
 	if !j.Closed {
 		return
 	}
-	for i := range c.Arms {
+	for i := range c.Awaited() {
 		k := armKey(js.id, s, uint32(c.Index), uint32(i))
 		if rows.Get[arm](js.tx, k) != nil {
 			js.tx.Delete(k)

@@ -25,6 +25,7 @@ type kind interface {
 type traits struct {
 	queued    bool // its runnables are attempted, and wait for that in the admission queue
 	transient bool // it makes no values of its own: productions leave it out
+	hidden    bool // what it makes goes into scopes of its own, or says how that went: productions leave it out
 	counted   bool // one that fails and is skipped is counted: nothing else tells of it
 }
 
@@ -37,6 +38,8 @@ var kinds = [...]kind{
 	policy.KindCondition: conditionKind{},
 	policy.KindSleep:     sleepKind{},
 	policy.KindRule:      ruleKind{},
+	policy.KindMap:       mapKind{},
+	policy.KindReduce:    reduceKind{},
 	policy.KindUntil:     untilKind{},
 	policy.KindIdleFor:   idleForKind{},
 	policy.KindSignal:    signalKind{},

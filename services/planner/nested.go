@@ -24,12 +24,25 @@ type scoped interface {
 type fanned struct {
 	Next uint64 // index of the next one
 	Open uint64 // how many are open
+
+	Failed uint64 // how many have failed
+
+	// Of a list that it goes through.
+	Count uint64 // elements
+	Page  uint64 // the page with the next
+	First uint64 // index of the first element there
+	Pages uint64 // how many there were
 }
 
 // Fields implements wire.Message.
 func (f *fanned) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "next", &f.Next)
 	wire.Int(c, 2, "open", &f.Open)
+	wire.Int(c, 3, "failed", &f.Failed)
+	wire.Int(c, 4, "count", &f.Count)
+	wire.Int(c, 5, "page", &f.Page)
+	wire.Int(c, 6, "first", &f.First)
+	wire.Int(c, 7, "pages", &f.Pages)
 }
 
 // opened is which scope a fact has opened.
@@ -44,13 +57,14 @@ func (o *opened) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "index", &o.Index)
 }
 
-// fanOut makes the runnable wait for scopes of its own.
-func (i invocation) fanOut() {
+// fanOut makes the runnable wait for scopes of its own, or for a list that it goes through.
+func (i invocation) fanOut() events.RunnableID {
 	if i.id == 0 {
 		i.id = i.ready(i.policy().Append(nil))
 	}
 	i.t.emit(&events.FannedOut{Runnable: i.id})
 	i.t.pieces.add(events.Work{Kind: events.WorkScopes, Runnable: i.id})
+	return i.id
 }
 
 // fanned is the index of the runnable's next scope, and how many of its scopes are open.
@@ -165,7 +179,10 @@ func (r *runnable) edited(input json.RawMessage) {
 // nest begins to count what descends from the fact of a nested scope.
 func (ss *scopes) nest(e *events.ScopeOpened) {
 	r := ss.runs.change(e.Runnable)
-	r.Fanned = &fanned{Next: e.Index + 1, Open: r.Fanned.Open + 1}
+	f := *r.Fanned
+	f.Open++
+	ss.runs.advance(e.Runnable, &f, e.Index+1)
+	r.Fanned = &f
 	ss.tx.Create(scopeKey(ss.id, e.Fact), &scope{Owner: e.Runnable, Outer: r.Scope, Root: ss.root(r.Scope)})
 	ss.opened(r.Scope)
 	ss.count(e.Fact, 0)
@@ -174,7 +191,6 @@ func (ss *scopes) nest(e *events.ScopeOpened) {
 		Component: r.Component + 1, Scope: e.Fact, Parents: r.Parents, Depth: r.Depth, Time: ss.now, Value: e.Value,
 		Opened: &opened{Outer: r.Scope, Index: e.Index},
 	})
-	ss.outputs.note(r.Component, e.Fact)
 }
 
 // unnest forgets a nested scope.
@@ -182,7 +198,9 @@ func (ss *scopes) unnest(e *events.ScopeClosed) {
 	ss.write()
 	sc := ss.row(e.Scope)
 	r := ss.runs.change(sc.Owner)
-	r.Fanned = &fanned{Next: r.Fanned.Next, Open: r.Fanned.Open - 1}
+	f := *r.Fanned
+	f.Open--
+	r.Fanned = &f
 	ss.closed(sc.Outer)
 	ss.tx.Delete(scopeKey(ss.id, e.Scope))
 }

@@ -99,6 +99,10 @@ func (en *ends) complete(id events.RunnableID, r *runnable, m *events.TaskOutcom
 		return
 	}
 	c, s := en.component(r.Component), r.Scope
+	if c.Fold != nil {
+		en.completeFold(id, value, m)
+		return
+	}
 	f := en.nextFact()
 	en.emit(&events.RunnableCompleted{
 		Runnable: id, Fact: f, Value: value, Executor: m.Executor, Started: m.Started, Finished: m.Finished,
@@ -128,6 +132,13 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 			action = events.ActionCatch
 		}
 	}
+	tolerated := events.ScopeID(0)
+	if action == events.ActionHalt {
+		if tolerated = en.tolerates(r.Scope); tolerated != 0 {
+			action = events.ActionSkip
+		}
+	}
+	owner := en.foldOwner(id)
 	switch how {
 	case timedOutAttempt:
 		en.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
@@ -140,8 +151,11 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	case events.ActionRetry:
 		en.retryLater(id, r, pol, err, how)
 	case events.ActionSkip:
+		en.markFailed(r.Scope, tolerated, err)
+		en.foldGivenUp(r, owner)
 		en.flow.dieFrom(en.component(r.Component), r.Scope, suppressed)
 	case events.ActionCatch:
+		en.foldGivenUp(r, owner)
 		en.flow.caught(id, r, caught)
 	case events.ActionHalt:
 		en.halt(id, r.Component, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -64,19 +65,25 @@ func (vw *view) allResults() map[string][]json.RawMessage {
 func (vw *view) productions() map[string][]json.RawMessage {
 	all := map[string][]json.RawMessage{}
 	for _, c := range vw.graph().Components {
-		if !traitsOf(c).transient {
+		if produces(c) {
 			all[c.Name] = []json.RawMessage{}
 		}
 	}
 	vw.facts.each(0, func(_ events.FactID, f *fact) bool {
 		if f.Component > 0 && !f.Failure {
-			if c := vw.component(f.Component - 1); !traitsOf(c).transient {
+			if c := vw.component(f.Component - 1); produces(c) && !f.Partial {
 				all[c.Name] = append(all[c.Name], f.Value)
 			}
 		}
 		return true
 	})
 	return all
+}
+
+// produces reports whether productions show a component.
+func produces(c *definition.Component) bool {
+	t := traitsOf(c)
+	return !t.transient && !t.hidden
 }
 
 // graphStatus is the status of every component, for the overlay on its graph.

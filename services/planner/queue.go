@@ -81,10 +81,13 @@ func (q *readyQueue) waits() bool {
 }
 
 // room is how many more attempts the workflow may have active.
-func (q *readyQueue) room() int {
+func (q *readyQueue) room() int { return q.limit() - int(q.head.Slots) }
+
+// limit is how many attempts the workflow may have active.
+func (q *readyQueue) limit() int {
 	limit := q.p.cfg.MaxActive
 	if own := q.options().MaxConcurrency; own > 0 {
 		limit = min(limit, own)
 	}
-	return limit - int(q.head.Slots)
+	return limit
 }

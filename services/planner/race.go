@@ -36,7 +36,9 @@ func (t *turn) raceSome(w events.Work) {
 			if !r.Status.open() { // it has halted the workflow: that is somebody's to look at
 				continue
 			}
+			owner := t.foldOwner(id)
 			t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External})
+			t.foldGivenUp(r, owner)
 			t.flow.dieFrom(t.component(uint32(c)), w.Scope, notTaken)
 			if t.spend.full() {
 				return

@@ -20,6 +20,7 @@ func (fs *facts) produced(e *events.FactProduced) {
 	})
 	fs.outputs.note(e.Component, e.Fact)
 	fs.joins.closeAt(e.Component, e.Scope)
+	fs.folds.over(uint64(e.Scope), e.Component)
 }
 
 func (rs *runnables) ready(e *events.RunnableReady) {
@@ -29,6 +30,9 @@ func (rs *runnables) ready(e *events.RunnableReady) {
 	r := &runnable{
 		Component: e.Component, Scope: e.Scope, Parents: e.Parents, Depth: e.Depth, Policy: e.Policy,
 		Status: runReady, Created: rs.now,
+	}
+	if rs.component(e.Component).Fold != nil {
+		rs.folds.busy(e.Runnable, r)
 	}
 	rs.tx.Create(runnableKey(rs.id, e.Runnable), r)
 	rs.queue.put(r.place(e.Runnable))
@@ -118,13 +122,23 @@ func (rs *runnables) completed(e *events.RunnableCompleted) {
 	h.Completed++
 	h.Outcomes++
 	h.NextFact = uint64(e.Fact)
+	partial := rs.foldsOne(r)
 	rs.facts.keep(e.Fact, &fact{
 		Component: r.Component + 1, Scope: r.Scope, Parents: r.Parents, Depth: r.Depth, Time: rs.now, Value: e.Value,
 		Runnable: e.Runnable, Attempt: r.Attempt, Past: r.Past, Executor: e.Executor, Started: e.Started, Finished: e.Finished,
+		Partial: partial,
 	})
 	rs.tx.Delete(runnableKey(rs.id, e.Runnable))
-	rs.outputs.note(r.Component, e.Fact)
+	if !partial {
+		rs.outputs.note(r.Component, e.Fact)
+	}
+	rs.folds.leave(e.Runnable, r, true)
 	rs.ended(e.Runnable, r)
+}
+
+// foldsOne reports whether a runnable of a reduce folds one element.
+func (rs *runnables) foldsOne(r *runnable) bool {
+	return rs.component(r.Component).Fold != nil && r.Fanned == nil
 }
 
 func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action events.Action, how ending) {
@@ -153,6 +167,7 @@ func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action e
 	case events.ActionSkip, events.ActionCatch:
 		r.Status = runSkipped
 		h.Skipped++
+		rs.folds.leave(id, r, false)
 		rs.ended(id, r)
 		if action == events.ActionSkip && rs.traits(r).counted {
 			h.badCondition(id)
@@ -228,6 +243,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 	rs.leave(e.Runnable, r)
 	r.Failures, r.Losses, r.Returns, r.Returned = 0, 0, 0, ""
 	if len(e.Input) > 0 {
+		rs.dropList(e.Runnable, r)
 		r.edited(e.Input)
 	}
 	rs.enqueue(e.Runnable, r)
@@ -238,6 +254,7 @@ func (rs *runnables) skipped(e *events.RunnableSkipped) {
 	rs.leave(e.Runnable, r)
 	r.Status = runSkipped
 	rs.h().Skipped++
+	rs.folds.leave(e.Runnable, r, false)
 	rs.ended(e.Runnable, r)
 }
 
@@ -245,6 +262,7 @@ func (rs *runnables) skipped(e *events.RunnableSkipped) {
 // admission queue, where resume finds it.
 func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 	if !e.Rearm {
+		rs.folds.leave(e.Runnable, rs.get(e.Runnable), false)
 		rs.closeAs(e.Runnable, runCancelled)
 		rs.h().Cancelled++
 		return

@@ -38,6 +38,8 @@ type scope struct {
 	Owner events.RunnableID // which opened it
 	Outer events.ScopeID    // the scope around it
 	Root  events.ScopeID    // the input that it descends from
+
+	Failed *events.TaskError // the first thing in it that failed for good; nil: nothing has
 }
 
 // Fields implements wire.Message.
@@ -49,6 +51,7 @@ func (s *scope) Fields(c *wire.Codec) {
 	wire.Int(c, 6, "owner", &s.Owner)
 	wire.Int(c, 7, "outer", &s.Outer)
 	wire.Int(c, 8, "root", &s.Root)
+	wire.Optional(c, 9, "failed", &s.Failed)
 }
 
 func scopeKey(wf string, s events.ScopeID) rows.Key {

@@ -31,6 +31,7 @@ type workflow struct {
 	contexts contexts
 	outputs  outputs
 	hand     inHand
+	folds    folds
 	signals  signals
 	view     view
 	effects  effects
@@ -62,6 +63,8 @@ type (
 	}
 	// outputs are the newest facts that results show.
 	outputs struct{ *workflow }
+	// folds are reduces that have begun.
+	folds struct{ *workflow }
 	// view is what others are shown. It changes nothing.
 	view struct{ *workflow }
 	// effects are what follows from events outside of the state.
@@ -96,6 +99,7 @@ func (t *turn) bind(p *Planner) {
 	w.p = p
 	w.scopes.workflow, w.queue.workflow, w.joins.workflow, w.runs.workflow, w.facts.workflow = w, w, w, w, w
 	w.contexts.workflow, w.outputs.workflow, w.hand.workflow, w.view.workflow, w.effects.workflow, w.signals.workflow = w, w, w, w, w, w
+	w.folds.workflow = w
 	t.pieces.turn, t.flow.turn, t.ends.turn, t.intake.turn = t, t, t, t
 }
 

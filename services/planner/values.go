@@ -12,6 +12,9 @@ func (fs *facts) arrived(c *definition.Component, parents []events.FactID) json.
 	for c.Join == definition.Else { // it gets what the other would have got
 		c = fs.graph().Components[c.Arms[0].Component]
 	}
+	if n := c.Captures(); n > 0 {
+		parents = parents[:c.Fed()]
+	}
 	switch c.Join {
 	case definition.List:
 		return fs.list(parents)

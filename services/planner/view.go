@@ -250,7 +250,10 @@ func (vw *view) completedView(f *fact) runnableView {
 	c := vw.component(f.Component - 1)
 	v := runnableView{
 		ID: f.Runnable.String(), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "completed", Attempt: f.Attempt,
-		Input: vw.facts.arrived(c, f.Parents), Result: f.Value, Executor: f.Executor, Attempts: pastViews(f.Past),
+		Result: f.Value, Executor: f.Executor, Attempts: pastViews(f.Past),
+	}
+	if !f.Partial { // what a reduce had come to is not kept
+		v.Input = vw.facts.arrived(c, f.Parents)
 	}
 	if f.Attempt > 0 {
 		v.Attempts = append(v.Attempts, attemptView{Attempt: f.Attempt, Outcome: "completed", ClosedAt: stampOrNil(f.Time)})

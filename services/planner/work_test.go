@@ -118,7 +118,7 @@ func (w *world) conservedCounts() {
 				open[r.Scope]++
 			}
 		case *events.Work:
-			if r.Kind == events.WorkSpread {
+			if counted(r) {
 				open[r.Scope]++
 			}
 		}

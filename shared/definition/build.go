@@ -29,6 +29,7 @@ func (b *builder) build() {
 		p.Index = i
 		g.Components[i] = &p.Component
 	}
+	b.bodies()
 	known := b.connect()
 	b.outputs()
 	b.signals()
@@ -53,41 +54,87 @@ func (b *builder) build() {
 func (b *builder) connect() (known bool) {
 	known = true
 	for _, p := range b.spec.components {
-		if p.Join == Root && len(p.conditions) == 0 { // else they tell it when the input has come
-			b.graph.Roots = append(b.graph.Roots, p.Index)
-		} else if len(p.arms) == 0 && p.Join != Root { // refused already
+		if p.Join == Single && kinds[p.Kind].fed && p.arms[0].parent == inputName && b.resolve(p.within, inputName) == nil {
+			p.Join, p.arms = Root, nil
+		}
+		switch {
+		case p.Join == Root && len(p.conditions) == 0: // else those tell it when the input, or the element, has come
+			b.root(p)
+		case p.Join != Root && len(p.arms) == 0: // refused already
 			known = false
 		}
-		for _, arm := range p.arms {
-			parent := b.graph.Lookup(arm.parent)
-			if parent == nil {
-				known = false
-				b.fail(arm.path, fmt.Sprintf("unknown component %q", arm.parent), b.nearest(arm.parent))
-				continue
-			}
-			if p.Join == Else && parent.Kind != 0 && !parent.Guarded() {
-				b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
-			}
-			parent.Children = append(parent.Children, Edge{p.Index, len(p.Arms), p.Join == Else, p.Join == Catch})
-			p.Arms = append(p.Arms, Arm{parent.Index, arm.name, arm.optional})
+		for i := range p.arms {
+			known = b.arm(p, &p.arms[i]) && known
 		}
 		known = b.connectConditions(p) && known
 		b.counted(p)
 	}
-	for _, c := range b.graph.Components { // children come in order of (component, arm) because the parts did
+	if known {
+		known = b.captures()
+	}
+	for _, c := range b.graph.Components {
+		slices.SortFunc(c.Children, Edge.compare)
+		if c.Each != nil {
+			slices.SortFunc(c.Each.Body, Edge.compare)
+		}
 		c.Leaf = !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else && !e.Catch })
 	}
 	return known
 }
 
-// nearest suggests the component that was probably meant.
-func (b *builder) nearest(name string) string {
-	if name == "input" {
+// root feeds a component by the input, or by the element of the map that it is in.
+func (b *builder) root(p *part) {
+	if p.within == nil {
+		b.graph.Roots = append(b.graph.Roots, p.Index)
+		return
+	}
+	p.Join = Single
+	p.Arms = []Arm{{Component: p.Within, Outer: true}}
+	p.within.Each.Body = append(p.within.Each.Body, Edge{Component: p.Index})
+}
+
+// arm connects a component to one of its parents; false: it has no such parent.
+func (b *builder) arm(p *part, arm *armSpec) (known bool) {
+	if p.Join == Fold {
+		return b.foldArms(p, arm)
+	}
+	parent := b.resolve(p.within, arm.parent)
+	if parent == nil {
+		b.fail(arm.path, fmt.Sprintf("unknown component %q", arm.parent), b.nearest(p.within, arm.parent))
+		return false
+	}
+	outer := parent.Within != p.Within
+	if p.Join == Else || p.Join == Catch {
+		switch {
+		case outer:
+			b.fail(arm.path, fmt.Sprintf("%q is outside of this body", arm.parent), "stand beside the component")
+		case p.Join == Else && parent.Kind != 0 && !parent.Guarded():
+			b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
+		}
+	}
+	if !outer {
+		parent.Children = append(parent.Children, Edge{Component: p.Index, Arm: len(p.Arms), Else: p.Join == Else, Catch: p.Join == Catch})
+	}
+	p.Arms = append(p.Arms, Arm{parent.Index, arm.name, arm.optional, outer})
+	return true
+}
+
+// inputName is what a component that names what feeds it calls the input.
+const inputName = "input"
+
+// nearest suggests the component that was probably meant, of those that can be named there.
+func (b *builder) nearest(within *part, name string) string {
+	if name == inputName {
 		return "a component without after and in is fed by the input"
 	}
-	names := make([]string, len(b.graph.Components))
-	for i, c := range b.graph.Components {
-		names[i] = c.Name
+	if of := b.graph.Lookup(name); of != nil && of.Within >= 0 {
+		return fmt.Sprintf("it is in the body of %q: a reduce takes its values out of there", b.graph.Components[of.Within].Name)
+	}
+	var names []string
+	for _, p := range b.spec.components {
+		if p.within == nil || p.within.around(within) {
+			names = append(names, p.Local())
+		}
 	}
 	if best := spelling.Nearest(name, names); best != "" {
 		return "nearest: " + best
@@ -99,8 +146,8 @@ func (b *builder) outputs() {
 	g := b.graph
 	for _, o := range b.spec.outputs {
 		c := g.Lookup(o.component)
-		if c == nil {
-			b.fail(o.path, fmt.Sprintf("unknown component %q", o.component), b.nearest(o.component))
+		if c == nil || c.Within >= 0 {
+			b.fail(o.path, fmt.Sprintf("unknown component %q", o.component), b.nearest(nil, o.component))
 			continue
 		}
 		g.Outputs = append(g.Outputs, Output{o.name, c.Index})
@@ -109,7 +156,7 @@ func (b *builder) outputs() {
 		return
 	}
 	for _, c := range g.Components {
-		if c.Leaf {
+		if c.Leaf && c.Within < 0 {
 			g.Outputs = append(g.Outputs, Output{c.Name, c.Index})
 		}
 	}
@@ -119,15 +166,20 @@ func (b *builder) outputs() {
 // once, by the cycle.
 func (b *builder) sort() bool {
 	waiting := make([]int, len(b.graph.Components))
+	behind := make([][]int, len(b.graph.Components))
 	for i, c := range b.graph.Components {
-		if waiting[i] = len(c.Arms); waiting[i] == 0 {
+		b.needs(c, func(parent int) {
+			waiting[i]++
+			behind[parent] = append(behind[parent], i)
+		})
+		if waiting[i] == 0 {
 			b.order = append(b.order, i)
 		}
 	}
 	for next := 0; next < len(b.order); next++ {
-		for _, e := range b.graph.Components[b.order[next]].Children {
-			if waiting[e.Component]--; waiting[e.Component] == 0 {
-				b.order = append(b.order, e.Component)
+		for _, i := range behind[b.order[next]] {
+			if waiting[i]--; waiting[i] == 0 {
+				b.order = append(b.order, i)
 			}
 		}
 	}
@@ -157,12 +209,16 @@ func (b *builder) cycles(waiting []int) {
 }
 
 func (b *builder) waitingParent(i int, waiting []int) int {
-	for _, arm := range b.graph.Components[i].Arms {
-		if waiting[arm.Component] > 0 {
-			return arm.Component
+	found := -1
+	b.needs(b.graph.Components[i], func(parent int) {
+		if found < 0 && waiting[parent] > 0 {
+			found = parent
 		}
+	})
+	if found < 0 {
+		panic("definition: a component waits for nothing")
 	}
-	panic("definition: a component waits for nothing")
+	return found
 }
 
 // cycle reports the cycle through component at, in the direction of the facts.

@@ -47,7 +47,7 @@ func (g *Graph) CheckParams() error {
 		}
 		for _, f := range c.Params.fields {
 			if wrong := UnknownParameter(c.Task, f.name); wrong != "" {
-				errs = append(errs, Error{Path: "components." + c.Name + ".params." + f.name, Message: wrong})
+				errs = append(errs, Error{Path: c.path() + ".params." + f.name, Message: wrong})
 			}
 		}
 	}

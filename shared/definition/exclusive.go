@@ -96,6 +96,8 @@ func (a *analysis) needs(c *Component) literals {
 	needs := a.empty()
 	switch c.Join {
 	case Root:
+	case Fold:
+		needs.union(a.yields[c.Arms[1].Component])
 	case Else:
 		of := c.Arms[0].Component
 		needs.union(a.activated[of])
@@ -113,57 +115,108 @@ func (a *analysis) needs(c *Component) literals {
 		}
 	case Any, First:
 		for i, arm := range c.Arms {
-			if i == 0 {
-				needs.union(a.yields[arm.Component])
+			if yields := a.yielded(arm); i == 0 {
+				needs.union(yields)
 			} else {
-				needs.intersect(a.yields[arm.Component])
+				needs.intersect(yields)
 			}
 		}
 	default:
 		for _, arm := range c.Arms {
 			if !arm.Optional {
-				needs.union(a.yields[arm.Component])
+				needs.union(a.yielded(arm))
+			}
+		}
+	}
+	if c.Each != nil {
+		for _, arm := range c.Each.Captures {
+			if !arm.Optional {
+				needs.union(a.yielded(arm))
 			}
 		}
 	}
 	return needs
 }
 
+// yielded is what holds where an arm brings a value. What is from outside of a scope says nothing
+// about it.
+func (a *analysis) yielded(arm Arm) literals {
+	if arm.Outer {
+		return a.empty()
+	}
+	return a.yields[arm.Component]
+}
+
+// once reports whether an arm brings one value per scope at most.
+func (a *analysis) once(arm Arm) bool { return arm.Outer || a.graph.Components[arm.Component].Single }
+
 // single reports whether c is activated at most once per scope. The arms of a join must be.
 func (a *analysis) single(c *Component) bool {
+	if c.Captures() > 0 {
+		a.capturedOnce(c)
+	}
 	switch c.Join {
 	case Root:
 		return true
 	case List, Named, First:
 		a.joinArms(c)
 		return true
+	case Fold:
+		a.foldedOnce(c)
+		return true
 	case Any:
 		for i, arm := range c.Arms {
-			if !a.graph.Components[arm.Component].Single {
+			if !a.once(arm) {
 				return false
 			}
 			for _, other := range c.Arms[:i] {
-				if _, ok := a.yields[arm.Component].excludes(a.yields[other.Component]); !ok {
+				if _, ok := a.yielded(arm).excludes(a.yielded(other)); !ok {
 					return false
 				}
 			}
 		}
 		return true
 	default:
-		if of := a.graph.Components[c.Arms[0].Component]; !of.Single && c.Conditions > 0 {
+		if of := a.graph.Components[c.Arms[0].Component]; !a.once(c.Arms[0]) && c.Conditions > 0 {
 			a.fail(a.spec.components[c.Index].path,
 				fmt.Sprintf("%q can yield more than once per input, so named conditions cannot tell which fact they hold for", of.Name),
 				"write the conditions in rule.when")
 			return true
 		}
-		return a.graph.Components[c.Arms[0].Component].Single
+		return a.once(c.Arms[0])
+	}
+}
+
+// foldedOnce refuses a reduce over what can yield more often than once for an element, or over a map that can run
+// more often than once in its scope.
+func (a *analysis) foldedOnce(c *Component) {
+	for _, arm := range c.Arms {
+		if parent := a.graph.Components[arm.Component]; !parent.Single {
+			a.fail(join(a.spec.components[c.Index].path, "reduce"),
+				fmt.Sprintf("%q can yield more than once in its scope, so a reduce cannot wait for it", parent.Name),
+				"make the arms of its any exclude each other with a condition and its else")
+		}
+	}
+}
+
+// capturedOnce refuses a map that waits for values from outside and could run, or get one of them, more often than
+// once in its scope.
+func (a *analysis) capturedOnce(c *Component) {
+	for _, arms := range [][]Arm{c.Arms, c.Each.Captures} {
+		for _, arm := range arms {
+			if !a.once(arm) {
+				a.fail(a.spec.components[c.Index].path,
+					fmt.Sprintf("%q can yield more than once in its scope, so a map whose body takes values from outside cannot wait for it", a.graph.Components[arm.Component].Name),
+					"make the arms of its any exclude each other with a condition and its else")
+			}
+		}
 	}
 }
 
 func (a *analysis) joinArms(c *Component) {
 	for i, arm := range c.Arms[:c.Own()] {
 		parent := a.graph.Components[arm.Component]
-		if parent.Single {
+		if a.once(arm) {
 			continue
 		}
 		a.fail(a.spec.components[c.Index].arms[i].path,
@@ -175,7 +228,7 @@ func (a *analysis) joinArms(c *Component) {
 // contradiction refuses a component that needs a branch and its else at once. What stands behind it is not reported again.
 func (a *analysis) contradiction(c *Component) {
 	for _, arm := range c.Arms {
-		if a.impossible[arm.Component] && !arm.Optional && c.Join != Any && c.Join != First {
+		if a.impossible[arm.Component] && !arm.Optional && !arm.Outer && c.Join != Any && c.Join != First {
 			a.impossible[c.Index] = true
 			return
 		}

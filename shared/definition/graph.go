@@ -4,6 +4,7 @@ package definition
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -47,9 +48,10 @@ const (
 	Else   Join = 5 // one arm: the value that it would have received, where its condition or `when` did not hold
 	Catch  Join = 6 // one arm: its failure for good, as {error, value}
 	First  Join = 7 // fires at Count arrivals; the value is the one that arrived, or of several the list in arm order
+	Fold   Join = 8 // two arms: each fact of the first, which is in the body of a map, and the end of the map
 )
 
-// Component is one node of the graph. Input, When, Expr and Sleep see the arriving value as `input`: the value of the
+// Component is one node of the graph. One in the body of a map is called MAP.NAME. Input, When, Expr and Sleep see the arriving value as `input`: the value of the
 // parent, or, in a List or Named join, the list or object of all arms. `when` is evaluated after joining, on that value;
 // in an Any on each arriving value. Where it does not hold the component is not taken, and what an Else of it receives
 // is that same value.
@@ -67,11 +69,14 @@ type Component struct {
 	Until  Time          // Until
 	Idle   Idle          // IdleFor
 	Signal *Signal       // Signal
+	Each   *Each         // Map
+	Fold   *Folding      // Reduce
 	When   *expr.Program // nil = always
 	Guard  *expr.Program // Rule: its own condition; nil = none
 
 	Context []byte // values given with the component: a canonical JSON object; nil = none
 
+	Within   int // the map in whose body the component is; -1: in none
 	Join     Join
 	Arms     []Arm  // parents, in declared order (Named: sorted by arm name), then a rule's named conditions
 	Count    int    // First: how many arms must arrive
@@ -96,6 +101,7 @@ type Arm struct {
 	Component int
 	Name      string // Named only
 	Optional  bool   // null once the parent cannot come any more in this scope
+	Outer     bool   // from outside of the scope, where it is the same for every element; or the element itself
 }
 
 // Edge leads from a component to arm Arm of a child.
@@ -104,6 +110,7 @@ type Edge struct {
 	Arm       int
 	Else      bool // the child is Component's else: it runs where this component was not taken
 	Catch     bool // the child catches failures of this component
+	Captured  int  // in the body of a map: what the edge brings is the map's capture of this number, from 1; 0: the element
 }
 
 // Guarded reports whether the component can be not taken: a condition, or one with `when`.
@@ -114,10 +121,16 @@ func (c *Component) Own() int { return len(c.Arms) - c.Conditions }
 
 // Waits reports whether the component waits in each scope until it is decided what comes to its arms.
 func (c *Component) Waits() bool {
-	return c.Join == List || c.Join == Named || c.Join == First || c.Conditions > 0
+	return c.Join == List || c.Join == Named || c.Join == First || c.Conditions > 0 || c.Captures() > 0
 }
 
 // Caught reports whether another component catches its failures.
 func (c *Component) Caught() bool {
 	return slices.ContainsFunc(c.Children, func(e Edge) bool { return e.Catch })
 }
+
+// Local is the component's name in the body that it is in.
+func (c *Component) Local() string { return c.Name[strings.LastIndexByte(c.Name, '.')+1:] }
+
+// path is where the component stands in its definition.
+func (c *Component) path() string { return join("components", strings.ReplaceAll(c.Name, ".", ".do.")) }

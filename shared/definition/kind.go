@@ -15,6 +15,7 @@ type kind struct {
 	read      func(r *decoder, p *part, field, path string, v any)
 	whole     func(r *decoder, p *part)                   // once all fields are read; nil: nothing
 	check     func(b *builder, p *part, input *expr.Type) // the expressions, by what is known of their input
+	fed       bool                                        // its field says what feeds it, in place of after and in
 	passes    bool                                        // its value is the one that arrived
 	yields    func(*part) *expr.Type                      // what is known of its value, if that is another; nil: nothing
 	guards    bool                                        // it can be not taken, without a when
@@ -32,6 +33,8 @@ var kinds = [...]kind{
 	policy.KindCondition: conditionKind,
 	policy.KindSleep:     sleepKind,
 	policy.KindRule:      ruleKind,
+	policy.KindMap:       mapKind,
+	policy.KindReduce:    reduceKind,
 	policy.KindUntil:     untilKind,
 	policy.KindIdleFor:   idleForKind,
 	policy.KindSignal:    signalKind,
@@ -68,6 +71,7 @@ var componentFields = func() string {
 		all = append(append(all, kinds[i].fields.names()...), kinds[i].own.names()...)
 	}
 	slices.Sort(all)
+	all = slices.Compact(all)
 	return joinNames(slices.DeleteFunc(all, func(s string) bool { return strings.HasSuffix(s, "_ms") }))
 }()
 
@@ -86,7 +90,7 @@ func (r *decoder) kind(p *part, object map[string]any) {
 	var found []string
 	for i := range kinds {
 		for _, field := range kinds[i].fields.names() {
-			if _, ok := object[field]; ok {
+			if _, ok := object[field]; ok && !ownOfAnother(object, i, field) {
 				found = append(found, field)
 				p.Kind = policy.Kind(i)
 			}
@@ -100,9 +104,20 @@ func (r *decoder) kind(p *part, object map[string]any) {
 	}
 }
 
+// ownOfAnother reports whether a field that makes a component one of kind i is one of its own
+// fields of another kind here.
+func ownOfAnother(object map[string]any, i int, field string) bool {
+	for j := range kinds {
+		if j != i && kinds[j].own.has(field) && slices.ContainsFunc(kinds[j].fields.names(), func(f string) bool { _, ok := object[f]; return ok }) {
+			return true
+		}
+	}
+	return false
+}
+
 // ofKind reads a field that a kind has; false: none has it.
 func (r *decoder) ofKind(p *part, field, path string, v any) bool {
-	if k := &kinds[p.Kind]; k.own.has(field) { // another kind may have a field of that name
+	if k := &kinds[p.Kind]; k.fields.has(field) || k.own.has(field) { // another kind may have a field of that name
 		k.read(r, p, field, path, v)
 		return true
 	}
@@ -111,7 +126,7 @@ func (r *decoder) ofKind(p *part, field, path string, v any) bool {
 		switch {
 		case k.fields.has(field):
 			k.read(r, p, field, path, v)
-		case !k.own.has(field):
+		case !k.own.has(field), p.Kind == 0 && later[field]:
 			continue
 		case p.Kind != 0:
 			r.fail(path, "only a "+policy.Kind(i).String()+" has "+field, "remove it")

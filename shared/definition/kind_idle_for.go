@@ -40,12 +40,15 @@ type Idle struct {
 
 func (b *builder) checkIdle(p *part, input *expr.Type) {
 	b.check(p.Idle.For.Expr, input, p.path+".idle_for."+dollar)
-	of := b.graph.Lookup(p.Idle.Of)
+	of := b.resolve(p.within, p.Idle.Of)
 	switch {
 	case p.Idle.Of == "": // refused already
 		return
 	case of == nil:
-		b.fail(p.path+".of", fmt.Sprintf("unknown component %q", p.Idle.Of), b.nearest(p.Idle.Of))
+		b.fail(p.path+".of", fmt.Sprintf("unknown component %q", p.Idle.Of), b.nearest(p.within, p.Idle.Of))
+		return
+	case of.Within != p.Within:
+		b.fail(p.path+".of", fmt.Sprintf("%q is outside of this body", p.Idle.Of), "name a component beside it")
 		return
 	case of.Index == p.Index:
 		b.fail(p.path+".of", "waits for its own silence", "name another component")

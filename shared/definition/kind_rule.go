@@ -96,11 +96,11 @@ func (b *builder) checkRule(p *part, input *expr.Type) {
 func (b *builder) connectConditions(p *part) (known bool) {
 	known = true
 	for _, a := range p.conditions {
-		c := b.graph.Lookup(a.parent)
+		c := b.resolve(p.within, a.parent)
 		switch {
 		case c == nil:
 			known = false
-			b.fail(a.path, fmt.Sprintf("unknown component %q", a.parent), b.nearest(a.parent))
+			b.fail(a.path, fmt.Sprintf("unknown component %q", a.parent), b.nearest(p.within, a.parent))
 			continue
 		case c.Kind != policy.KindCondition && c.Kind != 0:
 			b.fail(a.path, fmt.Sprintf("%q is no condition", a.parent), "name a component that has condition")
@@ -119,5 +119,6 @@ func (b *builder) connectConditions(p *part) (known bool) {
 // sameFeed reports whether what arrives at two components is the same.
 func sameFeed(a, b *part) bool {
 	same := func(x, y armSpec) bool { return x.parent == y.parent && x.name == y.name && x.optional == y.optional }
-	return a.Join == b.Join && slices.EqualFunc(a.arms, b.arms, same)
+	roots := len(a.arms)+len(b.arms) == 0
+	return a.within == b.within && (roots || a.Join == b.Join) && slices.EqualFunc(a.arms, b.arms, same)
 }

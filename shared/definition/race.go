@@ -27,7 +27,7 @@ func (b *builder) races() {
 		only := map[int]bool{f.Index: true}
 		for i := len(b.order) - 1; i >= 0; i-- { // children before parents
 			c := g.Components[b.order[i]]
-			if c == f || shown[c.Index] || len(c.Children) == 0 || !leadsOnlyTo(c, only) {
+			if c == f || c.Within != f.Within || shown[c.Index] || len(c.Children) == 0 || !leadsOnlyTo(c, only) {
 				continue
 			}
 			only[c.Index] = true

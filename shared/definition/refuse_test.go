@@ -37,11 +37,11 @@ func TestUnknownFieldsAndKindsAreRefused(t *testing.T) {
 // Every kind and field of the design that this version does not have is refused as such, never ignored.
 func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 	var cases []refusal
-	for _, kind := range []string{"map", "reduce", "loop", "accumulate", "state_machine", "fsm", "aggregate", "saga",
+	for _, kind := range []string{"loop", "accumulate", "state_machine", "fsm", "aggregate", "saga",
 		"process_manager", "workflow", "emit", "respond"} {
 		cases = append(cases, refusal{parts("a: {" + kind + ": x}"), "components.a." + kind, "not supported by this version"})
 	}
-	for _, field := range []string{"compensate", "allow", "keep", "remind", "parallel", "tolerate"} {
+	for _, field := range []string{"compensate", "allow", "keep", "remind"} {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
 	for _, field := range []string{"deadline", "heartbeat_timeout", "fallback", "retry_if", "non_retryable", "concurrency",
@@ -338,8 +338,8 @@ func TestHostileYAMLIsRefused(t *testing.T) {
 }
 
 func TestEverythingWrongIsReportedInOrder(t *testing.T) {
-	_, err := definition.Parse([]byte(`{"components": {"b": {"map": "x"}, "a": {"step": "x", "after": "q", "policy": {"timeout": 1}}}, "zzz": 1}`))
-	want := []string{"components.a.after", "components.a.policy.timeout", "components.b.map", "name", "zzz"}
+	_, err := definition.Parse([]byte(`{"components": {"b": {"loop": "x"}, "a": {"step": "x", "after": "q", "policy": {"timeout": 1}}}, "zzz": 1}`))
+	want := []string{"components.a.after", "components.a.policy.timeout", "components.b.loop", "name", "zzz"}
 	var all definition.Errors
 	if !errors.As(err, &all) || len(all) != len(want) {
 		t.Fatalf("got %v", err)

@@ -15,15 +15,15 @@ func Mermaid(g *Graph, status func(i int) string) string {
 	if len(g.Roots) > 0 {
 		b.WriteString("  input([input])\n")
 	}
-	for _, c := range g.Components {
-		untaken := status != nil && status(c.Index) == NotTaken
-		fmt.Fprintf(&b, "  c%d%s\n", c.Index, mermaidNode(c, untaken))
-	}
+	g.mermaidNodes(&b, -1, "  ", status)
 	for _, root := range g.Roots {
 		fmt.Fprintf(&b, "  input --> c%d\n", root)
 	}
 	for _, c := range g.Components {
 		for i, arm := range c.Arms {
+			if c.Join == Fold && i > 0 {
+				continue // that the map is over: its body is drawn
+			}
 			fmt.Fprintf(&b, "  c%d %s c%d\n", arm.Component, mermaidEdge(c, i), c.Index)
 		}
 	}
@@ -33,13 +33,29 @@ func Mermaid(g *Graph, status func(i int) string) string {
 	return b.String()
 }
 
+// mermaidNodes draws the components of a body, or those in none, with the bodies in it.
+func (g *Graph) mermaidNodes(b *strings.Builder, within int, indent string, status func(i int) string) {
+	for _, c := range g.Components {
+		if c.Within != within {
+			continue
+		}
+		untaken := status != nil && status(c.Index) == NotTaken
+		fmt.Fprintf(b, "%sc%d%s\n", indent, c.Index, mermaidNode(c, untaken))
+		if c.Each != nil {
+			fmt.Fprintf(b, "%ssubgraph s%d[\"%s\"]\n", indent, c.Index, mermaidText("each of "+c.Local()))
+			g.mermaidNodes(b, c.Index, indent+"  ", status)
+			fmt.Fprintf(b, "%send\n", indent)
+		}
+	}
+}
+
 // NotTaken is the status of a component whose branch was not taken.
 const NotTaken = "not_taken"
 
 // mermaidNode is the shape and label of a component. That one was not taken is said
 // in words: its colour is that of others too.
 func mermaidNode(c *Component, untaken bool) string {
-	shape, label := kinds[c.Kind].shape, mermaidText(c.Name)
+	shape, label := kinds[c.Kind].shape, mermaidText(c.Local())
 	if c.Task != "" {
 		label += "<br/>" + mermaidText(c.Task)
 	}
@@ -132,6 +148,7 @@ type RenderedNode struct {
 	Task   string `json:"task,omitempty"`
 	Queue  string `json:"queue,omitempty"`
 	Join   string `json:"join"`
+	Within string `json:"within,omitempty"` // the map in whose body it is
 	When   string `json:"when,omitempty"`
 	Expr   string `json:"expr,omitempty"`
 	Status string `json:"status,omitempty"`
@@ -150,7 +167,7 @@ type RenderedEdge struct {
 
 // String is the name of the join in renderings.
 func (j Join) String() string {
-	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else", Catch: "catch", First: "first"}[j]
+	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else", Catch: "catch", First: "first", Fold: "fold"}[j]
 }
 
 // Render is the graph as JSON. status is as for Mermaid.
@@ -159,6 +176,9 @@ func (g *Graph) Render(status func(i int) string) Rendering {
 		Components: []RenderedNode{}, Edges: []RenderedEdge{}, Outputs: map[string]string{}}
 	for _, c := range g.Components {
 		n := RenderedNode{Name: c.Name, Kind: c.Kind.String(), Task: c.Task, Queue: c.Queue, Join: c.Join.String()}
+		if c.Within >= 0 {
+			n.Within = g.Components[c.Within].Name
+		}
 		if c.When != nil {
 			n.When = c.When.Source()
 		}
@@ -176,6 +196,9 @@ func (g *Graph) Render(status func(i int) string) Rendering {
 			r.Edges = append(r.Edges, RenderedEdge{To: c.Name})
 		}
 		for i, arm := range c.Arms {
+			if c.Join == Fold && i > 0 {
+				continue
+			}
 			r.Edges = append(r.Edges, RenderedEdge{
 				g.Components[arm.Component].Name, c.Name, arm.Name, arm.Optional, c.Join == Else, c.Join == Catch, i >= c.Own(),
 			})

@@ -36,6 +36,38 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
+// A body is drawn within its map.
+func TestMermaidDrawsBodies(t *testing.T) {
+	g := graph(t, parts(`o: {step: f.o}, m: {map: input, do: {n: {map: input, do: {x: {step: f.x, in: {e: n, o: o}}}}, y: {step: f.y}}}, `+
+		`r: {reduce: m.y, with: "acc"}`))
+	want := `flowchart TD
+  input([input])
+  c0[["m"]]
+  subgraph s0["each of m"]
+    c1[["n"]]
+    subgraph s1["each of n"]
+      c2["x<br/>f.x"]
+    end
+    c3["y<br/>f.y"]
+  end
+  c4["o<br/>f.o"]
+  c5[\"r"/]
+  input --> c0
+  input --> c4
+  c0 --> c1
+  c1 -->|"e"| c2
+  c4 -->|"o"| c2
+  c0 --> c3
+  c3 --> c5
+`
+	if got := definition.Mermaid(g, nil); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if r := g.Render(nil); r.Components[2].Name != "m.n.x" || r.Components[2].Within != "m.n" {
+		t.Errorf("%+v", r.Components[2])
+	}
+}
+
 // Whatever an arm is called, it stays within its label.
 func TestMermaidEscapesLabels(t *testing.T) {
 	g := graph(t, parts("a: {step: x}, j: {step: y, in: {\"#quot;\\\"]`<b>&amp;|%% é\\n\": a}}"))

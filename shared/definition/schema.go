@@ -41,15 +41,38 @@ func schemaDocument() map[string]any {
 	for _, k := range policy.Kinds() {
 		names = append(names, k.String())
 		for _, f := range kinds[k].fields {
-			one = append(one, map[string]any{"required": []any{f.name}})
+			one = append(one, onlyKind(k, f.name))
 		}
 		for _, f := range slices.Concat(kinds[k].fields, kinds[k].own) {
-			propertiesOf(component)[f.name] = fromJSON([]byte(f.schema))
+			at, schema := propertiesOf(component), fromJSON([]byte(f.schema))
+			if other := at[f.name]; other != nil { // two kinds have a field of that name
+				schema = map[string]any{"anyOf": []any{other, schema}}
+			}
+			at[f.name] = schema
 		}
 	}
 	component["oneOf"] = one
 	defs["kind"] = map[string]any{"enum": names}
 	return doc
+}
+
+// onlyKind wants a field that makes a component one of a kind. Where another kind has it as one of
+// its own fields, it must not be of that one.
+func onlyKind(k policy.Kind, name string) map[string]any {
+	only := map[string]any{"required": []any{name}}
+	var others []any
+	for _, other := range policy.Kinds() {
+		if other == k || !kinds[other].own.has(name) {
+			continue
+		}
+		for _, f := range kinds[other].fields {
+			others = append(others, map[string]any{"required": []any{f.name}})
+		}
+	}
+	if others != nil {
+		only["not"] = map[string]any{"anyOf": others}
+	}
+	return only
 }
 
 func propertiesOf(schema any) map[string]any {

@@ -22,8 +22,10 @@ type spec struct {
 // part is a component with its wiring by name.
 type part struct {
 	Component
-	path string
-	arms []armSpec
+	path   string
+	arms   []armSpec
+	within *part          // the map in whose body it is; nil: in none
+	body   map[string]any // components by name; nil: it has none
 
 	conditions []armSpec // named ones of a rule
 	count      int       // of first; 0: not given
@@ -42,6 +44,7 @@ type outputSpec struct{ path, name, component string }
 type decoder struct {
 	errs     Errors
 	patterns int // instructions of the regular expressions so far
+	parts    []*part
 }
 
 func (r *decoder) fail(path, message, fix string) {

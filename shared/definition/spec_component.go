@@ -2,6 +2,8 @@ package definition
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -9,32 +11,42 @@ import (
 
 // later are kinds and fields of the workflow model that this version does not have.
 var later = map[string]bool{
-	"map": true, "reduce": true, "loop": true, "accumulate": true, "state_machine": true, "fsm": true,
+	"loop": true, "accumulate": true, "state_machine": true, "fsm": true,
 	"aggregate": true, "saga": true, "process_manager": true, "workflow": true,
 	"emit": true, "respond": true,
-	"compensate": true, "allow": true, "do": true, "with": true, "init": true, "of": true,
-	"parallel": true, "tolerate": true, "partial": true, "max": true, "keep": true, "next": true, "state": true,
+	"compensate": true, "allow": true, "max": true, "keep": true, "next": true, "state": true,
 	"reactors": true, "states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
 	"remind": true,
 }
 
+// components are those of a definition with those of all bodies, sorted by name.
 func (r *decoder) components(v any) []*part {
-	object := r.object("components", v, "write components: {name: {step: task}}")
-	if len(object) > MaxComponents {
+	r.some("components", r.object("components", v, "write components: {name: {step: task}}"), nil)
+	if len(r.parts) > MaxComponents {
 		r.fail("components", fmt.Sprintf("more than %d", MaxComponents), "split the workflow")
 		return nil
 	}
-	parts := make([]*part, 0, len(object))
+	slices.SortFunc(r.parts, func(a, b *part) int { return strings.Compare(a.Name, b.Name) })
+	return r.parts
+}
+
+// some reads components of the definition, or those of a body.
+func (r *decoder) some(path string, object map[string]any, within *part) {
 	for _, name := range sortedKeys(object) {
-		p := &part{path: join("components", name)}
-		p.Name = name
-		if !nameShape.MatchString(name) {
-			r.fail(p.path, fmt.Sprintf("%q is no name", name), nameRule)
+		if len(r.parts) > MaxComponents {
+			return
 		}
+		p := &part{path: join(path, name), within: within}
+		p.Name = name
+		if within != nil {
+			p.Name = within.Name + "." + name
+		}
+		if !nameShape.MatchString(name) {
+			r.fail(p.path, fmt.Sprintf("%q is no name", shortened(name)), nameRule)
+		}
+		r.parts = append(r.parts, p)
 		r.component(p, r.object(p.path, object[name], "write {step: task}"))
-		parts = append(parts, p)
 	}
-	return parts
 }
 
 func (r *decoder) component(p *part, object map[string]any) {
@@ -53,7 +65,9 @@ func (r *decoder) component(p *part, object map[string]any) {
 		case "context":
 			r.context(p, path, v)
 		case "after", "in", "else", "catch":
-			if oneWiring {
+			if kinds[p.Kind].fed {
+				r.fail(path, "a "+p.Kind.String()+" names itself what feeds it", "remove it")
+			} else if oneWiring {
 				r.wiring(p, field, path, v)
 			}
 		default:
@@ -68,6 +82,7 @@ func (r *decoder) component(p *part, object map[string]any) {
 	if whole := kinds[p.Kind].whole; whole != nil {
 		whole(r, p)
 	}
+	r.some(join(p.path, "do"), p.body, p)
 }
 
 func (r *decoder) unknown(path, field, known string) {

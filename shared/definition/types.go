@@ -2,6 +2,7 @@ package definition
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/heddle-run/heddle/shared/expr"
 )
@@ -35,8 +36,16 @@ func (b *builder) typed() {
 func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type) *expr.Type {
 	switch c.Join {
 	case Root:
+		if c.Within >= 0 {
+			return nil
+		}
 		return input
+	case Fold:
+		return nil
 	case Single:
+		if c.Arms[0].Outer {
+			return nil
+		}
 		return yields[c.Arms[0].Component]
 	case Else:
 		return arriving[c.Arms[0].Component]
@@ -46,7 +55,7 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 		fields := make(map[string]*expr.Type, len(c.Arms))
 		for _, arm := range c.Arms[:c.Own()] {
 			fields[arm.Name] = nil
-			if !arm.Optional {
+			if !arm.Optional && !arm.Outer {
 				fields[arm.Name] = yields[arm.Component]
 			}
 		}
@@ -60,6 +69,9 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 	case Any: // below
 	}
 	t := yields[c.Arms[0].Component]
+	if slices.ContainsFunc(c.Arms, func(a Arm) bool { return a.Outer }) {
+		return nil
+	}
 	for _, arm := range c.Arms[1:c.Own()] {
 		if yields[arm.Component] != t {
 			return nil

@@ -63,6 +63,10 @@ var kinds = map[int]struct {
 	43: {"ScopeOpened", func() Event { return &ScopeOpened{} }},
 	44: {"ScopeClosed", func() Event { return &ScopeClosed{} }},
 	45: {"FailureCaught", func() Event { return &FailureCaught{} }},
+	50: {"ListTaken", func() Event { return &ListTaken{} }},
+	51: {"ElementFailed", func() Event { return &ElementFailed{} }},
+	52: {"ResultKept", func() Event { return &ResultKept{} }},
+	53: {"Folded", func() Event { return &Folded{} }},
 
 	64: {"InputRejected", func() Event { return &InputRejected{} }},
 	65: {"InputForwarded", func() Event { return &InputForwarded{} }},

@@ -67,6 +67,8 @@ const (
 	ErrorLost             = "lost"
 	ErrorUnknownTask      = "unknown_task"
 	ErrorExpression       = "expression_error"
+	ErrorNotAList         = "not_a_list"
+	ErrorSkipped          = "skipped"
 	ErrorResultTooLarge   = "result_too_large"
 	ErrorTooCostly        = "too_costly"
 	ErrorPanic            = "panic"

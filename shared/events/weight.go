@@ -61,6 +61,17 @@ func Weight(e Event) int {
 			n += e.Added[i].weight()
 		}
 		return n
+	case *ListTaken:
+		return e.weight()
+	case *ElementFailed:
+		return leastEvent + e.Error.weight()
+	case *ResultKept:
+		if e.Error == nil {
+			return leastEvent
+		}
+		return leastEvent + e.Error.weight()
+	case *Folded:
+		return leastEvent + len(e.Value)
 	case *SignalReceived:
 		return leastEvent + len(e.Name) + len(e.Key) + len(e.Value) + e.By.weight()
 	case *SignalAwaited:

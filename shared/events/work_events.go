@@ -11,15 +11,16 @@ type WorkKind uint8
 
 // The kinds of work that a decision leaves in hand.
 const (
-	WorkSpread WorkKind = 1 // what comes of a component, or cannot come, goes to its children
-	WorkAdmit  WorkKind = 2 // runnables that are ready are admitted
-	WorkCancel WorkKind = 3 // the run's runnables are closed
-	WorkRearm  WorkKind = 4 // attempts that are open at the drain limit are closed, for resume
-	WorkRetry  WorkKind = 5 // failed runnables are made ready again
-	WorkRemove WorkKind = 6 // the run's rows are removed
-	WorkClose  WorkKind = 7 // a nested scope in which nothing is open any more is closed
-	WorkScopes WorkKind = 8 // a runnable opens the next of its scopes, or ends
-	WorkRace   WorkKind = 9 // what a race has made pointless is cancelled
+	WorkSpread WorkKind = 1  // what comes of a component, or cannot come, goes to its children
+	WorkAdmit  WorkKind = 2  // runnables that are ready are admitted
+	WorkCancel WorkKind = 3  // the run's runnables are closed
+	WorkRearm  WorkKind = 4  // attempts that are open at the drain limit are closed, for resume
+	WorkRetry  WorkKind = 5  // failed runnables are made ready again
+	WorkRemove WorkKind = 6  // the run's rows are removed
+	WorkClose  WorkKind = 7  // a nested scope in which nothing is open any more is closed
+	WorkScopes WorkKind = 8  // a runnable opens the next of its scopes, or ends
+	WorkRace   WorkKind = 9  // what a race has made pointless is cancelled
+	WorkFold   WorkKind = 11 // a component folds results that have come early
 )
 
 // Work is one piece of what a decision has left, to be carried on by later records.

@@ -113,6 +113,8 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		return stringKind, nil
 	case varWorkflow, varContext:
 		return objectKind, nil
+	case varIndex:
+		return intKind, nil
 	case varInput:
 		if c.input != nil {
 			return c.input.kinds, nil
@@ -162,7 +164,7 @@ func (c *checker) conditional(n *ast.ConditionalNode) (kinds, error) {
 }
 
 func (c *checker) let(n *ast.VariableDeclaratorNode) (kinds, error) {
-	if v := varNamed(n.Name); v != 0 && v != varError || n.Name == "null" {
+	if v := varNamed(n.Name); v&(c.allowed|workflowVars|matcherVars)&^varError != 0 || n.Name == "null" {
 		return 0, faultAt(n, fmt.Sprintf("`%s` is a name of the environment; choose another", n.Name))
 	}
 	k, err := c.infer(n.Value)

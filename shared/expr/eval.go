@@ -129,6 +129,12 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 		return m.env.Kind, nil
 	case varTask:
 		return m.env.Task, nil
+	case varAcc:
+		return m.env.Fold.Acc, nil
+	case varItem:
+		return m.env.Fold.Item, nil
+	case varIndex:
+		return m.env.Fold.Index, nil
 	default: // the checker lets no others through
 		return nil, nil
 	}

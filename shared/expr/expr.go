@@ -37,6 +37,8 @@ type Env struct {
 
 	Name, Kind, Task string // of the component; seen by matchers only
 
+	Fold *Fold // seen by reducers only
+
 	Account *Account // nil: this evaluation shares nothing with others
 }
 

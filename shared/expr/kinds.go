@@ -84,12 +84,16 @@ const (
 	varTask
 	varNow   // the function now()
 	varError // the field error of input, where that is a failure
+	varAcc
+	varItem
+	varIndex
 
 	workflowVars = varInput | varContext | varWorkflow | varNow | varError
 	matcherVars  = varInput | varName | varKind | varTask
+	reducerVars  = varAcc | varItem | varIndex | varContext | varWorkflow | varNow
 )
 
-var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName}
+var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index"}
 
 const errorName = "error"
 

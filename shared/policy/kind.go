@@ -12,6 +12,8 @@ const (
 	KindCondition Kind = 3 // passes the original fact on where the expression is true
 	KindSleep     Kind = 4 // passes the value on after a time
 	KindRule      Kind = 5 // a condition, and a step or an expression where it holds
+	KindMap       Kind = 6 // works on each element of a list in a scope of its own
+	KindReduce    Kind = 7 // folds the results of a map, or a list, to one value
 
 	KindUntil   Kind = 10 // passes the value on at a time
 	KindIdleFor Kind = 11 // passes the value on when another component has been silent for a time
@@ -21,6 +23,7 @@ const (
 // kindNames are the names of the kinds in definitions and rules.
 var kindNames = [...]string{
 	KindStep: "step", KindExpr: "expr", KindCondition: "condition", KindSleep: "sleep", KindRule: "rule",
+	KindMap: "map", KindReduce: "reduce",
 	KindUntil: "until", KindIdleFor: "idle_for", KindSignal: "signal",
 }
 

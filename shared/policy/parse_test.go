@@ -82,7 +82,7 @@ func TestABadRuleIsRefusedWithItsPath(t *testing.T) {
 		`[{"match": {"name": ""}, "max_retries": 1}]`:                          "policies[0].match.name: must be a text",
 		`[{"match": {"name": 1}, "max_retries": 1}]`:                           "policies[0].match.name: must be a text",
 		`[{"match": {"task": "/(/"}, "max_retries": 1}]`:                       "policies[0].match.task: bad regular expression",
-		`[{"match": {"kind": "map"}, "max_retries": 1}]`:                       `policies[0].match.kind: unknown kind "map"`,
+		`[{"match": {"kind": "mop"}, "max_retries": 1}]`:                       `policies[0].match.kind: unknown kind "mop"`,
 		`[{"match": {"kind": []}, "max_retries": 1}]`:                          "policies[0].match.kind: matches nothing",
 		`[{"match": {"kind": ["step", "foo"]}, "max_retries": 1}]`:             `unknown kind "foo"`,
 		`[{"match": {"expr": "1 +"}, "max_retries": 1}]`:                       "policies[0].match.expr: expression",

@@ -24,6 +24,8 @@ const (
 	Suppressed Table = 9  // A: number; activations that were suppressed
 	Page       Table = 10 // A: number; facts that are small, many in a row
 	InHand     Table = 11 // A: number; what decisions have left to do, read by the partition
+	Elements   Table = 12 // A: runnable, B: number; of the list that it goes through, many in a row
+	Fold       Table = 13 // A: scope, or the fact with the list; B: component
 	Signal     Table = 16 // A: number; signals that nobody has taken
 	Match      Table = 17 // A: name of a signal, B: 0 runnables that wait, 1 signals that are kept, Sub: key and number
 	Watch      Table = 18 // A: scope, B: component; runnables that wait for a silence
@@ -52,7 +54,7 @@ const (
 
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
-	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
+	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
 	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }

@@ -87,7 +87,7 @@ func hold(t *testing.T, g *definition.Graph, status func(int) string, text strin
 		return
 	}
 	for _, c := range g.Components {
-		want := c.Name
+		want := c.Local()
 		if c.Task != "" {
 			want += "\n" + c.Task
 		}
@@ -97,6 +97,7 @@ func hold(t *testing.T, g *definition.Graph, status func(int) string, text strin
 		n := p.Nodes[fmt.Sprintf("c%d", c.Index)]
 		if shapes := map[policy.Kind]string{
 			policy.KindStep: "square", policy.KindCondition: "diamond", policy.KindSleep: "stadium", policy.KindExpr: "lean_right",
+			policy.KindMap: "subroutine", policy.KindReduce: "inv_trapezoid",
 		}; n.Label != want || n.Shape != shapes[c.Kind] {
 			t.Errorf("component %d is drawn as %q (%s), want %q (%s)", c.Index, n.Label, n.Shape, want, shapes[c.Kind])
 		}
@@ -122,7 +123,10 @@ func edges(g *definition.Graph) []edge {
 		all = append(all, edge{From: "input", To: fmt.Sprintf("c%d", root)})
 	}
 	for _, c := range g.Components {
-		for _, a := range c.Arms {
+		for i, a := range c.Arms {
+			if c.Join == definition.Fold && i > 0 {
+				continue // that its map is over
+			}
 			e := edge{From: fmt.Sprintf("c%d", a.Component), To: fmt.Sprintf("c%d", c.Index), Dotted: a.Optional}
 			switch {
 			case c.Join == definition.Else:

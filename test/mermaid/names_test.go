@@ -20,6 +20,8 @@ components:
   f: {step: x, after: {any: [c, d]}}
   g: {step: x, after: [a, e]}
   h: {step: x, after: a, when: "input > 1"}
+  m: {map: input, after: a, do: {n: {map: input, do: {x: {step: x, in: {of: n, f: a}}}}, y: {step: end}}}
+  r: {reduce: m.y, with: acc}
 `
 
 // words mean something to Mermaid, to HTML or to JavaScript.
