@@ -23,8 +23,15 @@ func (c *demoCmd) Run(a *app) error {
 	if c.Eject != "" {
 		return eject(a, c.Eject)
 	}
+	own, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program, to run the planner: %w", err)
+	}
 	log := logging{LogLevel: c.LogLevel}
-	return demo.Run(a, demo.Options{Out: a.out, Terminal: isTerminal(a.out), Logger: log.logger(a)})
+	return demo.Run(a, demo.Options{
+		Out: a.out, Terminal: isTerminal(a.out), Logger: log.logger(a),
+		Planner: []string{own, "planner", "--log-level=" + c.LogLevel},
+	})
 }
 
 // isTerminal reports whether w is a terminal.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/shared/events"
@@ -27,6 +29,8 @@ type plannerCmd struct {
 	History        time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; its owner deletes what is older."`
 	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
+
+	Child bool `hidden:"" env:"-" help:"Serve the process that started this one: say so on the standard output once it can be used, and end at once with the standard input, as then that process has ended."`
 
 	DecisionEvents    int `default:"512" help:"Events that one decision (about a command, an outcome or a timer) adds to the journal before the rest of its work is left for later records; the other workflows of the partition get their turns in between."`
 	DecisionBytes     int `default:"262144" help:"Likewise, bytes of values that it adds."`
@@ -57,13 +61,16 @@ func (c *plannerCmd) Run(a *app) error {
 		}
 		c.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
+	if c.Child {
+		go endWith(a.in)
+	}
 	return c.runService(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
 		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
 			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive,
 			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes, Value: c.ValueBytes},
 			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
-			Ready:     ready, Logger: c.logger(a), Registerer: reg,
+			Ready:     c.saying(a, ready), Logger: c.logger(a), Registerer: reg,
 		})
 		if err != nil {
 			return err
@@ -71,6 +78,23 @@ func (c *plannerCmd) Run(a *app) error {
 		c.health.Ready("fit to serve", func(context.Context) error { return p.Unfit() })
 		return p.Run(ctx)
 	})
+}
+
+// saying is ready, told to the process that started this one.
+func (c *plannerCmd) saying(a *app, ready func()) func() {
+	return func() {
+		ready()
+		if c.Child {
+			fmt.Fprint(a.out, dev.ChildReady)
+		}
+	}
+}
+
+// endWith ends the process with the one that holds the other end of its input. The
+// broker may be gone with that: there is nothing to wait for, and nothing to lose.
+func endWith(in io.Reader) {
+	_, _ = io.Copy(io.Discard, in) // an error is an end, too
+	os.Exit(codeFailed)
 }
 
 const minTokenKey = 16

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -42,6 +43,10 @@ type Options struct {
 	Rules      executor.HTTPRules          // of http.request; loopback is allowed beside them
 	NoLoopback bool                        // not even loopback
 	Emit       []string                    // topics that kafka.produce may write to
+
+	// Planner is the command line of `heddle planner`, to run the planner as a process
+	// of its own, for killing it; flags are added to it. nil: it runs in this process.
+	Planner []string
 
 	// BrokerFailed is called when the broker cannot write to its directory. It
 	// answers nobody any more, so services cannot be stopped in order: the
@@ -83,7 +88,8 @@ type Dev struct {
 	address  string       // of the gateway
 	registry *prometheus.Registry
 	units    [services]*unit
-	planner  plannerUnit
+	started  atomic.Int32 // planners in this process, so far
+	process  plannerProcess
 	ended    chan error
 }
 

@@ -138,27 +138,23 @@ func TestEveryServiceCanBeRestartedAlone(t *testing.T) {
 	}
 }
 
-func TestAKilledPlannerIsReplaced(t *testing.T) {
-	ctx := within(t)
-	d := start(t, ctx, dev.Options{Partitions: 2})
+func TestOnlyAPlannerWithAProcessOfItsOwnIsKilled(t *testing.T) {
+	d := start(t, within(t), dev.Options{Partitions: 1, Memory: true})
 	defer stop(t, d)
-	c := connect(t, d)
-	if _, err := c.Define(ctx, "double", []byte(double)); err != nil {
-		t.Fatal(err)
+	if _, err := d.KillPlanner(); err == nil {
+		t.Fatal("this process was to be killed")
 	}
-	if _, err := c.Start(ctx, "double", 5, client.StartOptions{ID: "w"}); err != nil {
-		t.Fatal(err)
+}
+
+func TestAPlannerThatCannotStartIsNamed(t *testing.T) {
+	d, err := dev.Start(within(t), dev.Options{Partitions: 1, Memory: true, Planner: []string{"/nowhere/heddle", "planner"}})
+	if err == nil {
+		stop(t, d)
+		t.Fatal("there is no such program")
 	}
-	if err := d.CrashPlanner(); err != nil {
-		t.Fatal(err)
+	if !strings.Contains(err.Error(), "starting the planner") || !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("got %v", err)
 	}
-	if err := d.CrashPlanner(); err == nil {
-		t.Fatal("a planner that does not run was killed")
-	}
-	if err := d.StartService(ctx, dev.Planner); err != nil {
-		t.Fatal(err)
-	}
-	napped(t, ctx, c, "w", 10)
 }
 
 func TestTheGatewayShowsTheMetricsOfAllServices(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package dev runs a whole deployment in one process: the embedded broker and
 // the four services, as `heddle dev`, the demo, the benchmarks and tests use it.
+// The demo lets the planner run as a process of its own, to kill it.
 //
 // The data directory holds
 //
@@ -11,5 +12,5 @@
 //	gateway/   the gateway's view, likewise
 //
 // The services talk over Kafka as they do in processes of their own, and each
-// can be stopped, killed and started while the others run.
+// can be stopped and started while the others run.
 package dev

@@ -2,11 +2,9 @@ package dev
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,37 +31,20 @@ const (
 
 // compose makes the services. They read what they need of d when they start.
 func (d *Dev) compose() {
+	runPlanner := d.runPlanner
+	if d.options.Planner != nil {
+		runPlanner = d.runPlannerProcess
+	}
 	d.units = [...]*unit{
-		Planner:   {name: "planner", run: d.runPlanner},
+		Planner:   {name: "planner", run: runPlanner},
 		Executor:  {name: "executor", run: d.runExecutor},
 		Readiness: {name: "readiness", run: d.runReadiness},
 		Gateway:   {name: "gateway", run: d.runGateway},
 	}
 }
 
-// plannerUnit is the planner that runs, for killing it.
-type plannerUnit struct {
-	mu      sync.Mutex
-	running *plannerd.Planner
-	started int // how often
-}
-
-func (u *plannerUnit) set(p *plannerd.Planner) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.running = p
-}
-
-// first says, once, that no planner was started before.
-func (u *plannerUnit) first() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.started++
-	return u.started == 1
-}
-
 func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
-	cfg := plannerd.Config{
+	return plannerd.Run(ctx, plannerd.Config{
 		Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
 		CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Ready: ready,
 		Partition: loop.Settings{
@@ -71,16 +52,9 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 			// The lock on the data directory sees to it.
 			NeverRunsTwice: true,
 			// What wrote to this broker before it was started is dead.
-			BrokerIsOurs: d.planner.first(),
+			BrokerIsOurs: d.started.Add(1) == 1,
 		},
-	}
-	p, err := plannerd.New(cfg)
-	if err != nil {
-		return err
-	}
-	d.planner.set(p)
-	defer d.planner.set(nil)
-	return p.Run(ctx)
+	})
 }
 
 func (d *Dev) durability() *runtime.Durability {
@@ -88,18 +62,6 @@ func (d *Dev) durability() *runtime.Durability {
 		return &runtime.Durability{Local: "memory"}
 	}
 	return &runtime.Durability{Local: "cache"}
-}
-
-// CrashPlanner ends the planner as kill -9 ends a process: nothing is flushed,
-// released or said. It returns when nothing of it runs any more.
-func (d *Dev) CrashPlanner() error {
-	d.planner.mu.Lock()
-	p := d.planner.running
-	d.planner.mu.Unlock()
-	if p == nil {
-		return errors.New("no planner runs")
-	}
-	return d.units[Planner].end(p.Crash, plannerd.ErrCrashed)
 }
 
 // RestartPlanner stops the planner in order, starts it again, and tells how long

@@ -61,29 +61,44 @@ func (u *unit) start(ctx context.Context, ended func(error)) error {
 
 // stop asks the service to end and waits until it has. One that does not run is
 // no error.
-func (u *unit) stop() error { return u.end(nil, nil) }
-
-// end ends the service by how (nil: its context), waits until it has ended, and
-// expects an error (nil: none) of it.
-func (u *unit) end(how func(), expected error) error {
-	u.mu.Lock()
-	cancel, done := u.cancel, u.done
-	u.cancel = nil
-	u.ending = true
-	u.mu.Unlock()
+func (u *unit) stop() error {
+	cancel, done := u.end()
 	if cancel == nil {
 		return nil
 	}
-	if how != nil {
-		how()
-		<-done
-	}
 	cancel()
 	<-done
-	if err := u.result(); err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, expected) {
+	if err := u.result(); err != nil && !errors.Is(err, ErrEnded) {
 		return fmt.Errorf("stopping the %s: %w", u.name, err)
 	}
 	return nil
+}
+
+// kill ends the service by how, which its context outlives, and waits until it has
+// ended. What it says of its end is of no interest.
+func (u *unit) kill(how func() error) error {
+	cancel, done := u.end()
+	if cancel == nil {
+		return fmt.Errorf("killing the %s: it does not run", u.name)
+	}
+	defer cancel()
+	if err := how(); err != nil {
+		cancel()
+		<-done
+		return fmt.Errorf("killing the %s: %w", u.name, err)
+	}
+	<-done
+	return nil
+}
+
+// end says that the service is ended by somebody. cancel is nil if it does not run.
+func (u *unit) end() (cancel context.CancelFunc, done <-chan struct{}) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	cancel, done = u.cancel, u.done
+	u.cancel = nil
+	u.ending = true
+	return cancel, done
 }
 
 func (u *unit) result() error {

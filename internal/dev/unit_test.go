@@ -61,6 +61,38 @@ func TestTheEndOfAUnitIsTold(t *testing.T) {
 	}
 }
 
+func TestTheEndOfAUnitThatIsKilledIsExpected(t *testing.T) {
+	end := make(chan struct{})
+	u := &unit{name: "x", run: func(_ context.Context, ready func()) error {
+		ready()
+		<-end
+		return errors.New("killed")
+	}}
+	if err := u.start(t.Context(), func(err error) { t.Errorf("told %v", err) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.kill(func() error { close(end); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.kill(func() error { return nil }); err == nil {
+		t.Fatal("it was killed twice")
+	}
+}
+
+func TestAUnitThatCannotBeKilledIsStopped(t *testing.T) {
+	boom := errors.New("boom")
+	u := &unit{name: "x", run: steady}
+	if err := u.start(t.Context(), func(err error) { t.Errorf("told %v", err) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.kill(func() error { return boom }); !errors.Is(err, boom) {
+		t.Fatalf("got %v", err)
+	}
+	if err := u.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAStartThatIsGivenUpLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := false

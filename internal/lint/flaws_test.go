@@ -11,13 +11,13 @@ import (
 // they run has none: code with a flaw asks On, which is constant there.
 func TestFlawsAreOfTestsOnly(t *testing.T) {
 	for _, p := range packages(t) {
-		if below(p.path(), "internal/partition") || below(p.path(), "test/sim") {
+		if below(p.path(), "internal/partition") || below(p.path(), "internal/faults") || below(p.path(), "test/sim") {
 			continue
 		}
 		for _, f := range sources(t, p, false) {
 			ast.Inspect(f.file, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok && id.Name == "Flaws" {
-					t.Errorf("%s: flaws are for tests and the simulation", f.at(n))
+				if id, ok := n.(*ast.Ident); ok && (id.Name == "Flaws" || id.Name == "KilledBy") {
+					t.Errorf("%s: flaws and kills are for tests and the simulation", f.at(n))
 				}
 				return true
 			})
@@ -55,7 +55,7 @@ func TestADefaultBuildHasNoFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files := strings.TrimSpace(string(out)); files != "doc.go off.go" {
+	if files := strings.TrimSpace(string(out)); files != "doc.go killed.go off.go" {
 		t.Errorf("it is built of %s", files)
 	}
 }

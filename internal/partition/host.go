@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
@@ -47,7 +48,7 @@ type HostConfig struct {
 	Member     func() (id string, generation int32) // of the planner group, for committed positions
 	Clock      loop.Clock                           // nil: the system's
 	LeaseID    func() string                        // a new one each time; nil: random
-	Crashed    func() bool                          // true: the process plays dead, nothing is flushed; nil: never
+	Killed     faults.Killed                        // by a test: nothing is flushed
 	Flaws      loop.Flaws
 	Durability *runtime.Durability
 	Logger     *slog.Logger

@@ -288,7 +288,7 @@ func (r *tenure) close() {
 	}
 	if r.store != nil {
 		end := r.store.Close
-		if dead := r.host.Crashed; dead != nil && dead() {
+		if r.host.Killed.Now() {
 			end = r.store.Abandon
 		} else if r.suspects != nil {
 			r.inOrder()

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/partition/loop"
@@ -179,7 +180,7 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 			return store.Options{Dir: fmt.Sprintf("%s-%d", instance, p), FS: r.fs}
 		},
 		Member: func() (string, int32) { return r.member, -1 },
-		Logger: r.logger, Crashed: s.dead.Load,
+		Logger: r.logger, Killed: faults.KilledBy(s.dead.Load),
 	})
 	r.must(err)
 	for _, p := range partitions {

@@ -99,7 +99,7 @@ func TestADoctoredHistoryOfTheClientIsRefused(t *testing.T) {
 // undisturbed are the client's histories of a run without faults.
 func undisturbed(t *testing.T, p *workload.Plan) map[string]calls.History {
 	w := newWorld(t, p)
-	w.start(faults{})
+	w.start(faultPlan{})
 	w.driveAll("")
 	w.stop()
 	w.asked.mu.Lock()

@@ -70,28 +70,28 @@ func (w *world) driveAll(prefix string) []workload.Results {
 
 func TestUndisturbedRunsGiveWhatTheOracleSays(t *testing.T) {
 	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred {
-		return equivalent(t, workload.NewPlan(seed), faults{})
+		return equivalent(t, workload.NewPlan(seed), faultPlan{})
 	})
 }
 
 func TestKilledPlannersChangeNothing(t *testing.T) {
 	eachSeed(t, 12, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
+		return equivalent(t, workload.NewPlan(seed), faultPlan{planners: [][]fate{plannerFates(d, d.Between(1, 4))}})
 	})
 }
 
 func TestKilledWorkersChangeNothing(t *testing.T) {
 	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{workers: [][]fate{workerFates(d, d.Between(1, workload.MaxKills/2)), workerFates(d, d.IntN(workload.MaxKills/2))}})
+		return equivalent(t, workload.NewPlan(seed), faultPlan{workers: [][]fate{workerFates(d, d.Between(1, workload.MaxKills/2)), workerFates(d, d.IntN(workload.MaxKills/2))}})
 	})
 }
 
 func TestKilledPlannersAndWorkersChangeNothing(t *testing.T) {
 	eachSeed(t, 12, killedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{plannerFates(d, d.Between(1, 4))},
 			workers:  [][]fate{workerFates(d, d.IntN(workload.MaxKills/2)), workerFates(d, d.IntN(workload.MaxKills/2))},
 		})
@@ -101,7 +101,7 @@ func TestKilledPlannersAndWorkersChangeNothing(t *testing.T) {
 func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 	eachSeed(t, 12, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{plannerFates(d, d.IntN(3))},
 			workers:  [][]fate{workerFates(d, d.IntN(workload.MaxKills/2))},
 			repeats:  true,
@@ -112,7 +112,7 @@ func TestRepeatedAndLateDeliveriesChangeNothing(t *testing.T) {
 func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred { // those whose clocks jump do too
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{plannerFates(d, d.Between(0, 3)), plannerFates(d, d.Between(1, 3))},
 			workers:  [][]fate{workerFates(d, d.IntN(workload.MaxKills/2))},
 		})
@@ -122,14 +122,14 @@ func TestPlannersThatTakeOverFromEachOtherChangeNothing(t *testing.T) {
 func TestPlannersOnDamagedDisksChangeNothing(t *testing.T) {
 	eachSeed(t, 9, damagedDisks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{planners: [][]fate{diskFates(d, d.Between(2, 5))}})
+		return equivalent(t, workload.NewPlan(seed), faultPlan{planners: [][]fate{diskFates(d, d.Between(2, 5))}})
 	})
 }
 
 func TestInputLogsThatBeginLaterLoseOnlyWhatIsTold(t *testing.T) {
 	eachSeed(t, 9, lostInputs, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{lossyFates(d, d.Between(2, 4))},
 			losses:   true,
 		})
@@ -139,7 +139,7 @@ func TestInputLogsThatBeginLaterLoseOnlyWhatIsTold(t *testing.T) {
 func TestRecordsOfStrangersChangeNothing(t *testing.T) {
 	eachSeed(t, 9, strangeRecords, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners:  [][]fate{plannerFates(d, d.IntN(3))},
 			workers:   [][]fate{workerFates(d, d.IntN(2))},
 			strangers: true,
@@ -150,7 +150,7 @@ func TestRecordsOfStrangersChangeNothing(t *testing.T) {
 func TestABadNetworkChangesNothing(t *testing.T) {
 	eachSeed(t, 9, badNetwork, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{plannerFates(d, d.IntN(2)), plannerFates(d, d.IntN(2))}[:d.Between(1, 2)],
 			network:  10 << d.IntN(4),
 		})
@@ -161,7 +161,7 @@ func TestClocksThatJumpChangeNothing(t *testing.T) {
 	eachSeed(t, 9, wrongClocks, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
 		how := workload.Pick(d, near, far, far)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{clockFates(d, how, d.IntN(3)), clockFates(d, how, d.Between(1, 3))},
 			clocks:   how,
 		})
@@ -171,7 +171,7 @@ func TestClocksThatJumpChangeNothing(t *testing.T) {
 func TestAllFaultsTogetherChangeNothing(t *testing.T) {
 	eachSeed(t, 6, nil, func(t *testing.T, seed uint64) occurred {
 		d := workload.NewDice(seed)
-		return equivalent(t, workload.NewPlan(seed), faults{
+		return equivalent(t, workload.NewPlan(seed), faultPlan{
 			planners: [][]fate{diskFates(d, d.IntN(3)), lossyFates(d, d.IntN(3))},
 			workers:  [][]fate{workerFates(d, d.IntN(2))},
 			repeats:  true, losses: true, strangers: true, clocks: near, network: 40 << d.IntN(3),
@@ -207,7 +207,7 @@ func (w *world) disturb(seed uint64) (end func()) {
 // equivalent runs the plan undisturbed, then again under faults, and holds both
 // against the oracle, against each other, and against what journal and stores
 // say. It returns what has occurred.
-func equivalent(t *testing.T, p *workload.Plan, f faults) occurred {
+func equivalent(t *testing.T, p *workload.Plan, f faultPlan) occurred {
 	w := newWorld(t, p)
 	w.start(f)
 	if f.losses {

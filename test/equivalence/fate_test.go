@@ -35,8 +35,8 @@ const (
 	cutOff                  // not killed, but without a network for a while
 )
 
-// faults says what is done to a deployment; the zero value: nothing.
-type faults struct {
+// faultPlan says what is done to a deployment; the zero value: nothing.
+type faultPlan struct {
 	planners  [][]fate // by slot: its incarnations before the last one
 	workers   [][]fate
 	repeats   bool  // deliveries come again, and late
@@ -50,7 +50,7 @@ type faults struct {
 // owner's time passes as a worker's does. What waits by record time, as timeouts
 // and the silence of workers do, is over early where a clock has jumped ahead or
 // was set right from behind: J2 bounds how far clocks differ, not that they jump.
-func (f *faults) steady() bool {
+func (f *faultPlan) steady() bool {
 	return len(f.workers) == 0 && !f.losses && f.network == 0 && f.clocks == exact
 }
 

@@ -2,13 +2,14 @@ package equivalence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/test/sim/disk"
 )
@@ -39,6 +40,8 @@ func (w *world) planner(slot, number int, f *fate) bool {
 	cfg := w.plannerConfig(slot, fs)
 	wire := w.newTripwire()
 	cfg.Kafka.Dialer = wire.DialContext
+	var dead atomic.Bool
+	cfg.Killed = faults.KilledBy(dead.Load)
 	p, err := plannerd.New(cfg)
 	if err != nil {
 		w.t.Error(err)
@@ -49,7 +52,9 @@ func (w *world) planner(slot, number int, f *fate) bool {
 	var left *disk.Disk
 	wire.fire = sync.OnceFunc(func() {
 		left = w.remains(fs, f, rng)
-		p.Crash()
+		dead.Store(true)
+		wire.sever()
+		stop()
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
@@ -68,16 +73,13 @@ func (w *world) planner(slot, number int, f *fate) bool {
 		stop()
 		err = <-ended
 	}
-	if left != nil {
-		w.setDisk(slot, w.spoilt(left, f, rng))
-		if !errors.Is(err, plannerd.ErrCrashed) {
-			w.t.Errorf("a crashed planner ended with: %v", err)
-		}
-		w.killed(&w.killedPlanners, "planner", slot, number)
-		return true // also at the end: what it leaves is recovered and stopped in order
-	}
 	if err != nil {
 		w.t.Errorf("a planner ended with: %v", err)
+	}
+	if left != nil {
+		w.setDisk(slot, w.spoilt(left, f, rng))
+		w.killed(&w.killedPlanners, "planner", slot, number)
+		return true // also at the end: what it leaves is recovered and stopped in order
 	}
 	if again {
 		w.setDisk(slot, w.spoilt(fs, f, rng))

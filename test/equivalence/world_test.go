@@ -26,7 +26,7 @@ var secret = events.Key("equivalence-secret")
 type world struct {
 	t        *testing.T
 	plan     *workload.Plan
-	faults   faults
+	faults   faultPlan
 	cluster  *brokertest.Cluster
 	client   *client.Client
 	asked    *recorder // what the client asked and was told
@@ -84,7 +84,7 @@ func newWorld(t *testing.T, p *workload.Plan) *world {
 }
 
 // start starts planners and workers; at least one of each.
-func (w *world) start(f faults) {
+func (w *world) start(f faultPlan) {
 	w.faults = f
 	for range max(1, len(f.planners)) {
 		w.disks, w.clocks = append(w.disks, disk.New()), append(w.clocks, &clock{})

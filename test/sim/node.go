@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
@@ -65,7 +66,7 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 	n.owner = fmt.Sprintf("%s/%d", instance, w.starts)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
 		Cluster: leashed{clients{n}}, Partitions: w.plan.Partitions, Instance: instance, Owner: n.owner,
-		Settings: w.settings(), Machine: func(p int32) machine.Machine { return &cursed{w.machine(p), n} }, Clock: n, LeaseID: n.leaseID, Crashed: n.isDead,
+		Settings: w.settings(), Machine: func(p int32) machine.Machine { return &cursed{w.machine(p), n} }, Clock: n, LeaseID: n.leaseID, Killed: faults.KilledBy(n.isDead),
 		Store:  func(p int32) store.Options { return store.Options{Dir: storeDir(p), FS: fs, Shared: w.shared} },
 		Flaws:  w.o.Flaws,
 		Member: n.member, Logger: w.logger.With("node", n.name), Stats: &w.stats,

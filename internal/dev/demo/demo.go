@@ -1,6 +1,6 @@
 // Package demo plays the order example: a deployment of its own, the example's
-// HTTP service and worker, dozens of orders, and a planner that is killed
-// without warning in the middle. It is the first thing that somebody who tries
+// HTTP service and worker, dozens of orders, and a planner whose process is killed
+// in the middle. It is the first thing that somebody who tries
 // Heddle sees, and a test: it fails unless every order ends once, as expected.
 package demo
 
@@ -31,6 +31,7 @@ type Options struct {
 	Out      io.Writer
 	Terminal bool          // Out is a terminal: progress is drawn in place
 	Every    time.Duration // between two orders; 0: 110 ms
+	Planner  []string      // the command line of `heddle planner`
 	Logger   *slog.Logger  // nil: silent
 }
 
@@ -88,12 +89,13 @@ func (d *demo) start(ctx context.Context) error {
 	d.dev, err = dev.Start(ctx, dev.Options{
 		Services: map[string]executor.Service{carrierQueue: {URL: url + "/{task}", AllowPrivate: true}},
 		Queues:   []string{shop.Validate.Queue()},
+		Planner:  d.Planner,
 		Logger:   d.Logger,
 	})
 	if err != nil {
 		return err
 	}
-	d.printf("A broker, a planner, an executor and a gateway, all in this process: ready in %s.", round(time.Since(began)))
+	d.printf("A broker, an executor and a gateway in this process, and a planner in one of its own: ready in %s.", round(time.Since(began)))
 	d.printf("  API    %s\n  Kafka  %s\n", d.dev.URL, d.dev.Brokers[0])
 	if err := d.serveShop(beside); err != nil {
 		return err

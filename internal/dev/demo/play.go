@@ -93,10 +93,11 @@ func (d *demo) killInTheMiddle(ctx context.Context, show *ticker) error {
 		}
 	}
 	before, killed := d.progress.now(), time.Now()
-	if err := d.dev.CrashPlanner(); err != nil {
-		return fmt.Errorf("killing the planner: %w", err)
+	pid, err := d.dev.KillPlanner()
+	if err != nil {
+		return err
 	}
-	show.note("The planner is killed without warning: %d orders are open.", before.open())
+	show.note("The planner is killed (kill -9 %d): %d orders are open.", pid, before.open())
 	if err := pause(ctx, downFor); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/runtime"
@@ -41,6 +42,7 @@ type Config struct {
 	// resolves a name, name@version or digest.
 	Machine func(p int32, definitions func(ref string) ([]byte, bool)) machine.Machine
 
+	Killed     faults.Killed         // by a test
 	Ready      func()                // called once, when the first partitions are owned
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // of metrics; nil: none

@@ -101,7 +101,7 @@ func (m *membership) close() {
 		return
 	}
 	m.end()
-	if m.s.wire.isCut() {
+	if m.s.cfg.Killed.Now() {
 		gone, stop := context.WithCancel(context.Background())
 		stop()
 		// The error is that nobody waited.

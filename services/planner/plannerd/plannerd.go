@@ -3,7 +3,6 @@ package plannerd
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/definitions"
@@ -15,9 +14,6 @@ import (
 	"github.com/heddle-run/heddle/shared/machine"
 )
 
-// ErrCrashed is what Run returns after Crash.
-var ErrCrashed = errors.New("the planner crashed on purpose")
-
 // readyWait is how long a planner that the group gives nothing waits before it
 // calls itself ready.
 const readyWait = 5 * time.Second
@@ -25,7 +21,6 @@ const readyWait = 5 * time.Second
 // Planner is one planner process. Make it with New, run it once.
 type Planner struct {
 	cfg   Config
-	wire  *wire
 	stats loop.Stats
 	ready chan struct{}
 
@@ -44,7 +39,6 @@ func New(cfg Config) (*Planner, error) {
 		return nil, err
 	}
 	s := &Planner{cfg: cfg, ready: make(chan struct{})}
-	s.wire = newWire(&s.cfg.Kafka)
 	s.claims = newClaims(s.cfg.Logger)
 	s.member = &membership{s: s}
 	s.attend = &partition.Attendance{Group: s.member}
@@ -60,14 +54,11 @@ func Run(ctx context.Context, cfg Config) error {
 	return s.Run(ctx)
 }
 
-// Run runs the planner until ctx ends, and gives its partitions up in order, or
-// until Crash.
-func (s *Planner) Run(told context.Context) error {
-	ctx, stop := s.wire.context(told)
-	defer stop()
+// Run runs the planner until ctx ends, and gives its partitions up in order.
+func (s *Planner) Run(ctx context.Context) error {
 	defer s.close()
 	if err := s.open(ctx); err != nil {
-		return s.unlessTold(told, err)
+		return unlessTold(ctx, err)
 	}
 	unregister, err := s.register()
 	if err != nil {
@@ -78,11 +69,11 @@ func (s *Planner) Run(told context.Context) error {
 	s.attend.Host = s.host
 	go s.awaitReady(ctx)
 	if err := s.attend.Run(ctx); err != nil {
-		return s.unlessTold(told, err)
+		return unlessTold(ctx, err)
 	}
-	if s.wire.isCut() {
+	if s.cfg.Killed.Now() {
 		s.claims.loseAll()
-		return ErrCrashed
+		return nil
 	}
 	s.claims.revokeAll(context.WithoutCancel(ctx))
 	return nil
@@ -90,9 +81,8 @@ func (s *Planner) Run(told context.Context) error {
 
 // unlessTold is why a planner did not come up; to be told to stop meanwhile is
 // no failure.
-func (s *Planner) unlessTold(told context.Context, err error) error {
-	err = s.wire.explain(err)
-	if told.Err() != nil && !errors.Is(err, ErrCrashed) {
+func unlessTold(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
 		return nil
 	}
 	return err
@@ -112,10 +102,6 @@ func (s *Planner) Unfit() error {
 	}
 	return nil
 }
-
-// Crash ends the planner as a killed process ends: connections break, nothing
-// is flushed, released or said. Run returns ErrCrashed.
-func (s *Planner) Crash() { s.wire.cut() }
 
 // open connects, reads the definitions whole and prepares the partitions.
 func (s *Planner) open(ctx context.Context) error {
@@ -150,8 +136,8 @@ func (s *Planner) open(ctx context.Context) error {
 		Store: func(p int32) store.Options {
 			return store.Options{Dir: s.cfg.dir(p), FS: s.cfg.FS, Shared: s.shared, Logger: s.cfg.Logger}
 		},
-		Member:  s.claims.metadata,
-		Crashed: s.wire.isCut,
+		Member: s.claims.metadata,
+		Killed: s.cfg.Killed,
 	})
 	return err
 }

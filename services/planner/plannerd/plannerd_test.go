@@ -3,7 +3,6 @@ package plannerd_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -84,22 +83,32 @@ func (w *world) run(k *kgo.Record) {
 	w.client.Produce(context.Background(), kafka.Keyed(w.names.Inbox(), k.Key, out), nil)
 }
 
-// planner starts a planner and waits until it is ready.
+// planner starts a planner that is stopped in order, and waits until it is ready.
 func (w *world) planner(instance string) (*plannerd.Planner, func() error) {
+	w.t.Helper()
+	p, _, stop := w.mortal(instance)
+	return p, stop
+}
+
+// mortal starts a planner that may be killed, and waits until it is ready. Both
+// ways it has ended when it is stopped or killed.
+func (w *world) mortal(instance string) (_ *plannerd.Planner, kill, stop func() error) {
 	w.t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	if os.Getenv("HEDDLE_TEST_LOG") != "" {
 		logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	p, err := plannerd.New(plannerd.Config{
+	cfg := plannerd.Config{
 		Kafka: w.cluster.Config, DataDir: instance, FS: w.fs, Instance: instance,
 		TokenKey: events.Key("0123456789abcdef"), Logger: logger,
 		Partition: loop.Settings{Lease: 2 * time.Second, NeverRunsTwice: true},
-	})
+	}
+	line := through(&cfg)
+	p, err := plannerd.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, tell := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
 	select {
@@ -109,7 +118,8 @@ func (w *world) planner(instance string) (*plannerd.Planner, func() error) {
 	case <-time.After(30 * time.Second):
 		w.t.Fatalf("the planner is not ready: %+v", p.Partitions())
 	}
-	return p, func() error { stop(); return <-ended }
+	stop = func() error { tell(); return <-ended }
+	return p, func() error { line.cut(); return stop() }, stop
 }
 
 func (w *world) command(workflow, name, body string) {
@@ -185,17 +195,16 @@ func TestWhoWaitsForTheEndAloneGetsOneReply(t *testing.T) {
 	})
 }
 
-func TestACrashedPlannerIsSucceeded(t *testing.T) {
+func TestAKilledPlannerIsSucceeded(t *testing.T) {
 	inWorld(t, func(w *world) {
-		p, stop := w.planner("a")
+		_, kill, _ := w.mortal("a")
 		w.command("w1", "start", echo)
 		w.reply(events.ReplyDrained)
-		p.Crash()
-		if err := stop(); !errors.Is(err, plannerd.ErrCrashed) {
-			t.Errorf("the crashed planner ended with %v", err)
+		if err := kill(); err != nil {
+			t.Error(err)
 		}
 		w.command("w2", "start", echo)
-		_, stop = w.planner("a")
+		_, stop := w.planner("a")
 		w.reply(events.ReplyDrained)
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -230,13 +239,12 @@ func TestPartitionsMoveBetweenPlanners(t *testing.T) {
 
 func TestAnotherPlannerTakesOverFromAKilledOne(t *testing.T) {
 	inWorld(t, func(w *world) {
-		a, stopA := w.planner("a")
+		a, killA, _ := w.mortal("a")
 		b, stopB := w.planner("b")
 		w.until(func() bool { return owned(a) == 2 && owned(b) == 2 })
 		began := time.Now()
-		a.Crash()
-		if err := stopA(); !errors.Is(err, plannerd.ErrCrashed) {
-			t.Errorf("the crashed planner ended with %v", err)
+		if err := killA(); err != nil {
+			t.Error(err)
 		}
 		for i := range 8 {
 			w.command(fmt.Sprint("after", i), "start", echo)
