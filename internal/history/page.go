@@ -20,20 +20,15 @@ type Page struct {
 // ParseRun reads what a history needs out of a workflow's status: the run, and
 // the position that the status is as of.
 func ParseRun(status []byte) (Run, events.Position, error) {
-	var s events.Status
+	var s events.Summary
 	if err := json.Unmarshal(status, &s); err != nil {
-		return Run{}, events.Position{}, fmt.Errorf("decode a status: %w", err)
+		return Run{}, events.Position{}, fmt.Errorf("decode the status of a workflow: %w", err)
 	}
-	created, err1 := time.Parse(time.RFC3339, s.CreatedAt)
-	start, err2 := events.ParsePosition(s.Run)
-	asOf, err3 := events.ParsePosition(s.Position)
-	for _, err := range []error{err1, err2, err3} {
-		if err != nil {
-			return Run{}, events.Position{}, fmt.Errorf("decode the status of %s: %w", s.ID, err)
-		}
+	if s.Run.IsZero() || s.Position.IsZero() {
+		return Run{}, events.Position{}, fmt.Errorf("the status of %q has no run or no position", s.ID)
 	}
 	closed := s.Status == "completed" || s.Status == "cancelled"
-	return Run{Workflow: s.ID, Partition: s.Partition, Start: start, Created: created, Closed: closed}, asOf, nil
+	return Run{Workflow: s.ID, Partition: s.Partition, Start: s.Run, Created: time.UnixMilli(int64(s.Created)), Closed: closed}, s.Position, nil
 }
 
 // ReadPage reads up to limit events of run behind from, as of a position. The

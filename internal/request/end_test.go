@@ -3,6 +3,7 @@ package request
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,12 +92,12 @@ func TestALookIsDecodedAsAReplyIs(t *testing.T) {
 
 // benchReply tells the end of a chain of ten.
 func benchReply() []byte {
-	s := events.Status{
-		ID: "wf-bench-000000042", Run: "3.48211", Status: "idle",
+	s := events.Summary{
+		ID: "wf-bench-000000042", Run: events.RunID{Epoch: 3, Seq: 48211}, Status: "idle",
 		Definition: events.DefinitionRef{Name: "chain10", Version: "1", Digest: strings.Repeat("9b1f6a2f", 8)},
-		CreatedAt:  "2026-01-01T00:00:00.000Z", UpdatedAt: "2026-01-01T00:00:00.123Z", Position: "3.48222",
+		Created:    1_767_225_600_000, Updated: 1_767_225_600_123, Position: events.Position{Epoch: 3, Seq: 48222},
 	}
-	body := append(s.AppendJSON([]byte(`{"results":{"s09":5},"workflow":`)), '}')
+	body := fmt.Appendf(nil, `{"results":{"s09":5},"workflow":%s}`, events.EncodeSummary(&s))
 	return events.EncodeReply(&events.Reply{ID: "QEXAMPLE-1", Kind: events.ReplyDrained, Workflow: s.ID, Result: events.ResultDone, Body: body})
 }
 
@@ -124,7 +125,7 @@ func BenchmarkDrainedInLayers(b *testing.B) {
 		if err := json.Unmarshal(r.Body, &d); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := decodeEnd[*events.Status, results](d, "w"); err != nil {
+		if _, err := decodeEnd[*events.Summary, results](d, "w"); err != nil {
 			b.Fatal(err)
 		}
 	}

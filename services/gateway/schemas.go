@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -19,6 +20,7 @@ type schemas struct {
 }
 
 var (
+	textType       = reflect.TypeFor[encoding.TextMarshaler]()
 	rawType        = reflect.TypeFor[json.RawMessage]()
 	durationType   = reflect.TypeFor[events.Duration]()
 	durabilityType = reflect.TypeFor[runtime.Durability]()
@@ -46,6 +48,9 @@ func (s *schemas) of(t reflect.Type, strict bool) node {
 		return node{"type": []any{"string", "integer"}, "description": "a duration as 30s, or milliseconds"}
 	case durabilityType:
 		return node{"type": []any{"string", "object"}}
+	}
+	if t.Implements(textType) {
+		return node{"type": "string"}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

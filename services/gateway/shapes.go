@@ -12,7 +12,7 @@ import (
 
 // Workflow is the summary of a workflow.
 type Workflow struct {
-	events.Status
+	events.Summary
 	Owner *owner `json:"owner"`
 }
 

@@ -38,7 +38,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			all = fx.stopGone(all, e)
 		default:
 			if !published && changesStatus(e) && fx.exists() {
-				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id, Value: fx.view.encodedStatus()})
+				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id, Value: fx.view.encodedSummary()})
 				published = true
 			}
 		}
@@ -101,7 +101,7 @@ func (fx *effects) end(effects []machine.Effect) []byte {
 	if i := slices.IndexFunc(effects, func(e machine.Effect) bool { return e.Kind == machine.StatusEffect }); i >= 0 {
 		summary = effects[i].Value
 	} else {
-		summary = fx.view.encodedStatus()
+		summary = fx.view.encodedSummary()
 	}
 	b := append(make([]byte, 0, len(summary)+256), `{"results":{`...)
 	for i, o := range fx.graph().Outputs { // sorted by name

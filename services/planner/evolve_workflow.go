@@ -60,7 +60,7 @@ func (w *workflow) refused(e *events.CommandRefused) {
 	}
 	r := w.h().troubled()
 	r.Refused++
-	r.LastRefusal = events.LastRefusal{Time: events.Stamp(w.now), Command: e.Command, Code: e.Code, Message: events.Cut(e.Message, events.MaxSummaryText)}
+	r.LastRefusal = events.LastRefusal{Time: events.Stamp(w.now).String(), Command: e.Command, Code: e.Code, Message: events.Cut(e.Message, events.MaxSummaryText)}
 }
 
 func (w *workflow) failed(e *events.WorkflowFailed) {

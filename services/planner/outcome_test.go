@@ -24,7 +24,7 @@ func TestDetailsThatAreNoJSONBecomeAString(t *testing.T) {
 		Token: w.tasks[0].Token, Outcome: events.OutcomeFailed,
 		Error: &events.TaskError{Type: "boom", Message: "no", Details: json.RawMessage("{\xff"), NonRetryable: true},
 	}})
-	var status events.Status
+	var status events.Summary
 	reply := w.p.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: "workflow", Workflow: "w"})
 	if err := json.Unmarshal(reply.Body, &status); err != nil {
 		t.Fatalf("%v in %s", err, reply.Body)

@@ -30,7 +30,7 @@ func (p *Planner) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 func (vw *view) answer(q *events.Query) (any, *events.Refusal) {
 	switch q.Kind {
 	case "workflow":
-		return vw.status(), nil
+		return vw.summary(), nil
 	case "results":
 		if q.All {
 			return map[string]any{"status": vw.head.Status.String(), "results": vw.allResults()}, nil

@@ -15,10 +15,10 @@ import (
 func (vw *view) summary() events.Summary {
 	h, s := vw.head, vw.setup()
 	out := events.Summary{
-		Run: h.Run, Status: h.Status.String(),
+		ID: vw.id, Run: h.Run, Status: h.Status.String(),
 		Definition: events.DefinitionRef{Name: s.Name, Version: s.Version, Digest: s.Digest},
 		Labels:     s.Labels, Partition: vw.p.cfg.Partition,
-		Created: s.Created, Updated: h.Updated, Position: h.Applied,
+		Created: events.Stamp(s.Created), Updated: events.Stamp(h.Updated), Position: h.Applied,
 		Counts: events.Counts{
 			Ready: h.Ready, Waiting: h.Waiting, Active: h.Active, Completed: h.Completed, Failed: h.Failed,
 			Skipped: h.Skipped, Suppressed: h.Suppressed, Cancelled: h.Cancelled,
@@ -31,7 +31,7 @@ func (vw *view) summary() events.Summary {
 		if r.Quarantine != "" { // whatever failed before: this keeps it from going on
 			out.Failure = &events.Failure{Error: events.TaskError{Type: errorQuarantined, Message: r.Quarantine}}
 		}
-		out.Conditions = vw.conditionErrors(r)
+		out.ConditionErrors = vw.conditionErrors(r)
 		if r.Refused > 0 {
 			out.Refusals = &events.Refusals{Count: r.Refused, Last: r.LastRefusal}
 		}
@@ -49,7 +49,7 @@ func (vw *view) keptSignals() *events.KeptSignals {
 	out := &events.KeptSignals{Count: n}
 	rows.Scan(vw.tx, rows.Key{Table: rows.Signal, Workflow: vw.id}, func(_ rows.Key, s *keptSignal) bool {
 		out.First = append(out.First, events.KeptSignal{
-			Name: vw.graph().Signals[s.Name].Name, Key: s.Key, ReceivedAt: events.Stamp(s.Received), ExpiresAt: events.Stamp(s.Expires),
+			Name: vw.graph().Signals[s.Name].Name, Key: s.Key, ReceivedAt: events.Stamp(s.Received).String(), ExpiresAt: events.Stamp(s.Expires).String(),
 		})
 		return len(out.First) < events.MaxFirstSignals
 	})
@@ -71,23 +71,17 @@ func (vw *view) conditionErrors(all *trouble) *events.ConditionErrors {
 	return out
 }
 
-// status is the status of the workflow as of the last record.
-func (vw *view) status() events.Status {
+// encodedSummary is the summary as JSON.
+func (vw *view) encodedSummary() []byte {
 	s := vw.summary()
-	return s.Of(vw.id)
-}
-
-// encodedStatus is the status as JSON.
-func (vw *view) encodedStatus() []byte {
-	s := vw.status()
-	return events.EncodeStatus(&s)
+	return events.EncodeSummary(&s)
 }
 
 func stampOrNil(ms int64) any {
 	if ms == 0 {
 		return nil
 	}
-	return events.Stamp(ms)
+	return events.Stamp(ms).String()
 }
 
 // page reads the bounds of a list query.
@@ -142,7 +136,7 @@ func (vw *view) factList(q *events.Query) (any, *events.Refusal) {
 	vw.facts.each(events.FactID(from), func(id events.FactID, f *fact) bool {
 		v := factView{
 			ID: id.String(), Value: f.Value, Parents: []string{}, Scope: vw.facts.path(f.Scope),
-			Depth: f.Depth, Time: events.Stamp(f.Time),
+			Depth: f.Depth, Time: events.Stamp(f.Time).String(),
 		}
 		for _, p := range f.Parents {
 			if p != 0 {

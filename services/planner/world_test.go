@@ -240,7 +240,7 @@ func (w *world) effect(e machine.Effect) {
 		w.must(json.Unmarshal(e.Value, &r))
 		w.replies = append(w.replies, r)
 	case machine.StatusEffect:
-		var s events.Status
+		var s events.Summary
 		if len(e.Value) > 0 {
 			w.must(json.Unmarshal(e.Value, &s))
 		}
@@ -364,9 +364,9 @@ func (w *world) query(kind, id string, all bool) json.RawMessage {
 	return r.Body
 }
 
-func (w *world) status(id string) events.Status {
+func (w *world) status(id string) events.Summary {
 	w.t.Helper()
-	var s events.Status
+	var s events.Summary
 	w.must(json.Unmarshal(w.query("workflow", id, false), &s))
 	return s
 }

@@ -54,9 +54,20 @@ func (p Position) Before(q Position) bool {
 func (p Position) IsZero() bool { return p == Position{} }
 
 // String is the printed form EPOCH.SEQ.
-func (p Position) String() string {
-	b := strconv.AppendUint(make([]byte, 0, 41), p.Epoch, 10)
-	return string(strconv.AppendUint(append(b, '.'), p.Seq, 10))
+func (p Position) String() string { return string(p.appendTo(make([]byte, 0, 41))) }
+
+func (p Position) appendTo(b []byte) []byte {
+	b = strconv.AppendUint(b, p.Epoch, 10)
+	return strconv.AppendUint(append(b, '.'), p.Seq, 10)
+}
+
+// MarshalText implements encoding.TextMarshaler: the printed form.
+func (p Position) MarshalText() ([]byte, error) { return p.appendTo(make([]byte, 0, 24)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Position) UnmarshalText(b []byte) (err error) {
+	*p, err = ParsePosition(string(b))
+	return err
 }
 
 // ParsePosition reads the printed form.

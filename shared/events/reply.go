@@ -75,32 +75,6 @@ func (q *Query) Fields(c *wire.Codec) {
 	wire.String(c, 8, "filter", &q.Filter)
 }
 
-// Status is the summary of a workflow: the JSON value of a record on the status
-// topic, and what lists show.
-type Status struct {
-	ID         string          `json:"id"`
-	Run        string          `json:"run"`
-	Status     string          `json:"status"` // running, idle, paused, failed, stopping, stopped, completed, cancelled
-	Definition DefinitionRef   `json:"definition"`
-	Labels     json.RawMessage `json:"labels,omitempty"`
-	Partition  int32           `json:"partition"`
-	CreatedAt  string          `json:"created_at"`
-	UpdatedAt  string          `json:"updated_at"`
-	Counts     Counts          `json:"counts"`
-	Failure    *Failure        `json:"failure"`
-
-	// ConditionErrors are not there while there is none.
-	ConditionErrors *ConditionErrors `json:"condition_errors,omitempty"`
-
-	// Refusals are not there while there is none.
-	Refusals *Refusals `json:"refusals,omitempty"`
-
-	// Signals are those that nobody has taken; not there while there is none.
-	Signals *KeptSignals `json:"signals,omitempty"`
-
-	Position string `json:"position"` // of the record it is as of
-}
-
 // DefinitionRef names a definition.
 type DefinitionRef struct {
 	Name    string `json:"name"`

@@ -36,23 +36,19 @@ var (
 	}, compactValues...)
 )
 
-// drawn is a reply and a status with any values in their fields. An empty value
-// that is not left out is no JSON, for encoding/json either.
-func drawn(t *rapid.T, values []json.RawMessage) (r events.Reply, s events.Status) {
+// drawn is a reply with any values in its fields. An empty value that is not left out
+// is no JSON, for encoding/json either.
+func drawn(t *rapid.T, values []json.RawMessage) (r events.Reply) {
 	fill(awkward{random{t}, values}, "reply", reflect.ValueOf(&r).Elem())
-	fill(awkward{random{t}, values}, "status", reflect.ValueOf(&s).Elem())
 	r.Summary = nil // not encoding/json's
-	return r, s
+	return r
 }
 
-func TestRepliesAndStatusesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
+func TestRepliesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r, s := drawn(t, compactValues)
+		r := drawn(t, compactValues)
 		if got, want := string(events.EncodeReply(&r)), string(marshal(t, &r)); got != want {
 			t.Fatalf("a reply is\n%s\nwant\n%s", got, want)
-		}
-		if got, want := string(events.EncodeStatus(&s)), string(marshal(t, &s)); got != want {
-			t.Fatalf("a status is\n%s\nwant\n%s", got, want)
 		}
 	})
 }
@@ -61,11 +57,10 @@ func TestRepliesAndStatusesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 // they came: the same JSON.
 func TestTheValuesOfRepliesStayAsTheyCame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r, s := drawn(t, looseValues)
-		for want, got := range map[any]json.RawMessage{&r: events.EncodeReply(&r), &s: events.EncodeStatus(&s)} {
-			if again, want := string(marshal(t, got)), string(marshal(t, want)); again != want {
-				t.Fatalf("%s means\n%s\nwant\n%s", got, again, want)
-			}
+		r := drawn(t, looseValues)
+		got := json.RawMessage(events.EncodeReply(&r))
+		if again, want := string(marshal(t, got)), string(marshal(t, &r)); again != want {
+			t.Fatalf("%s means\n%s\nwant\n%s", got, again, want)
 		}
 	})
 	r := events.Reply{Body: json.RawMessage(`{ "a": "<" }`)}
@@ -74,15 +69,14 @@ func TestTheValuesOfRepliesStayAsTheyCame(t *testing.T) {
 	}
 }
 
-// A reply with a summary says what one with the status in its body says, and a
-// summary that was kept says what it said: its texts are UTF-8, having been in
-// the journal.
-func TestASummaryIsTheStatusInTheBody(t *testing.T) {
+// A reply with a summary says what one with it in its body says, and a summary that
+// was kept says what it said: its texts are UTF-8, having been in the journal.
+func TestTheSummaryOfAReplyIsItsBody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s events.Summary
 		fill(random{t}, "summary", reflect.ValueOf(&s).Elem())
-		status := s.Of("w")
-		want := string(events.EncodeReply(&events.Reply{Workflow: "w", Body: marshal(t, &status)}))
+		s.ID = "w"
+		want := string(events.EncodeReply(&events.Reply{Workflow: "w", Body: events.EncodeSummary(&s)}))
 		if got := string(events.EncodeReply(&events.Reply{Workflow: "w", Summary: &s})); got != want {
 			t.Fatalf("a reply is\n%s\nwant\n%s", got, want)
 		}
@@ -111,9 +105,9 @@ func TestADigestIsKeptInHalfItsLength(t *testing.T) {
 }
 
 func TestAppendingKeepsWhatStandsBefore(t *testing.T) {
-	r, s := events.Reply{ID: "1"}, events.Status{ID: "w"}
+	r := events.Reply{ID: "1"}
 	before := []byte("before ")
-	for _, got := range []string{string(r.AppendJSON(before)), string(s.AppendJSON(before)), string(events.AppendText(before, "<"))} {
+	for _, got := range []string{string(r.AppendJSON(before)), string(events.AppendText(before, "<"))} {
 		if got[:7] != "before " || !json.Valid([]byte(got[7:])) {
 			t.Errorf("got %s", got)
 		}
@@ -126,8 +120,41 @@ func TestDetailsThatAreNoJSONAreADefect(t *testing.T) {
 			t.Error("they were written")
 		}
 	}()
-	s := events.Status{Failure: &events.Failure{Error: events.TaskError{Details: json.RawMessage(`{`)}}}
-	s.AppendJSON(nil)
+	s := events.Summary{Failure: &events.Failure{Error: events.TaskError{Details: json.RawMessage(`{`)}}}
+	events.EncodeSummary(&s)
+}
+
+// What is on the status topic is read by other systems.
+func TestASummaryAsItIsOnTheTopic(t *testing.T) {
+	s, _ := drainedReply()
+	const plain = `{"id":"wf-bench-000000042","run":"3.48211","status":"idle",` +
+		`"definition":{"name":"chain10","version":"1","digest":"sha256:9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b"},` +
+		`"partition":0,"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.123Z",` +
+		`"counts":{"ready":0,"waiting":0,"active":0,"completed":10,"failed":0,"skipped":0,"suppressed":0,"cancelled":0},` +
+		`"failure":null,"position":"3.48222"}`
+	if got := string(events.EncodeSummary(&s)); got != plain {
+		t.Errorf("got  %s\nwant %s", got, plain)
+	}
+	failure := events.Failure{Component: "a", Runnable: "r7", Error: events.TaskError{Type: "<boom>", Message: "no"}}
+	s = events.Summary{
+		ID: "w", Status: "failed", Labels: json.RawMessage(`{"team":"\u003ca\u003e"}`), Partition: 7, Failure: &failure,
+		ConditionErrors: &events.ConditionErrors{Count: 1, First: []events.Failure{failure}},
+		Refusals:        &events.Refusals{Count: 2, Last: events.LastRefusal{Time: "t", Command: "input", Code: "closed", Message: "m"}},
+	}
+	const all = `{"id":"w","run":"0.0","status":"failed","definition":{"name":"","version":"","digest":""},` +
+		`"labels":{"team":"\u003ca\u003e"},"partition":7,"created_at":"1970-01-01T00:00:00.000Z","updated_at":"1970-01-01T00:00:00.000Z",` +
+		`"counts":{"ready":0,"waiting":0,"active":0,"completed":0,"failed":0,"skipped":0,"suppressed":0,"cancelled":0},` +
+		`"failure":{"component":"a","runnable":"r7","error":{"type":"\u003cboom\u003e","message":"no"}},` +
+		`"condition_errors":{"count":1,"first":[{"component":"a","runnable":"r7","error":{"type":"\u003cboom\u003e","message":"no"}}]},` +
+		`"refusals":{"count":2,"last":{"time":"t","command":"input","code":"closed","message":"m"}},"position":"0.0"}`
+	got := events.EncodeSummary(&s)
+	if string(got) != all {
+		t.Errorf("got  %s\nwant %s", got, all)
+	}
+	var back events.Summary
+	if err := json.Unmarshal(got, &back); err != nil || !reflect.DeepEqual(back, s) {
+		t.Errorf("it came back as %+v, %v", back, err)
+	}
 }
 
 func TestATextComesBackAsItWas(t *testing.T) {
@@ -157,26 +184,26 @@ func marshal(t *rapid.T, v any) []byte {
 }
 
 // drainedReply is what ends a chain of ten.
-func drainedReply() (events.Status, []byte) {
-	return events.Status{
-		ID: "wf-bench-000000042", Run: "3.48211", Status: "idle",
+func drainedReply() (events.Summary, []byte) {
+	return events.Summary{
+		ID: "wf-bench-000000042", Run: events.RunID{Epoch: 3, Seq: 48211}, Status: "idle",
 		Definition: events.DefinitionRef{Name: "chain10", Version: "1", Digest: "sha256:9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b"},
-		CreatedAt:  "2026-01-01T00:00:00.000Z", UpdatedAt: "2026-01-01T00:00:00.123Z",
-		Counts: events.Counts{Completed: 10}, Position: "3.48222",
+		Created:    1_767_225_600_000, Updated: 1_767_225_600_123,
+		Counts: events.Counts{Completed: 10}, Position: events.Position{Epoch: 3, Seq: 48222},
 	}, []byte(`{"s09":5}`)
 }
 
-func BenchmarkEncodeStatus(b *testing.B) {
+func BenchmarkEncodeSummary(b *testing.B) {
 	s, _ := drainedReply()
 	b.ReportAllocs()
 	for b.Loop() {
-		events.EncodeStatus(&s)
+		events.EncodeSummary(&s)
 	}
 }
 
 func BenchmarkEncodeReply(b *testing.B) {
 	s, _ := drainedReply()
-	r := events.Reply{ID: "QEXAMPLE-1", Kind: events.ReplyDecided, Workflow: s.ID, Command: "start", Result: events.ResultDone, Body: events.EncodeStatus(&s)}
+	r := events.Reply{ID: "QEXAMPLE-1", Kind: events.ReplyDecided, Workflow: s.ID, Command: "start", Result: events.ResultDone, Body: events.EncodeSummary(&s)}
 	b.ReportAllocs()
 	for b.Loop() {
 		events.EncodeReply(&r)

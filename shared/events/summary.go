@@ -4,42 +4,34 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Summary is what a Status says, in the form that a partition keeps it in: it is
-// told more seldom than it is kept. Whose summary it is, its keeper knows.
+// Summary is a workflow in short: the JSON value of a record on the status topic, the
+// body of replies, and what lists show. A partition keeps it by Fields.
 type Summary struct {
-	Run        RunID
-	Status     string
-	Definition DefinitionRef
-	Labels     json.RawMessage
-	Partition  int32
-	Created    int64 // Unix ms
-	Updated    int64 // Unix ms
-	Counts     Counts
-	Failure    *Failure
-	Position   Position // of the record it is as of
-	Conditions *ConditionErrors
-	Refusals   *Refusals
-	Signals    *KeptSignals
+	ID         string          `json:"id"` // not kept: its keeper knows whose it is
+	Run        RunID           `json:"run"`
+	Status     string          `json:"status"` // one of Statuses
+	Definition DefinitionRef   `json:"definition"`
+	Labels     json.RawMessage `json:"labels,omitempty"`
+	Partition  int32           `json:"partition"`
+	Created    Stamp           `json:"created_at"`
+	Updated    Stamp           `json:"updated_at"`
+	Counts     Counts          `json:"counts"`
+	Failure    *Failure        `json:"failure"`
+
+	ConditionErrors *ConditionErrors `json:"condition_errors,omitempty"` // not there while there is none
+	Refusals        *Refusals        `json:"refusals,omitempty"`         // likewise
+	Signals         *KeptSignals     `json:"signals,omitempty"`          // that nobody has taken; likewise
+
+	Position Position `json:"position"` // of the record it is as of
 }
 
-// Of is the status of a workflow with this summary.
-func (s *Summary) Of(workflow string) Status {
-	return Status{
-		ID: workflow, Run: s.Run.String(), Status: s.Status, Definition: s.Definition, Labels: s.Labels, Partition: s.Partition,
-		CreatedAt: Stamp(s.Created), UpdatedAt: Stamp(s.Updated), Counts: s.Counts, Failure: s.Failure, ConditionErrors: s.Conditions, Refusals: s.Refusals, Signals: s.Signals,
-		Position: s.Position.String(),
-	}
-}
-
-// Stamp is a time in Unix ms as answers show it: RFC 3339 in UTC.
-func Stamp(ms int64) string {
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
-}
+// EncodeSummary is s as the value of a record on the status topic. It panics when its
+// labels, or the details of its failure, are no JSON.
+func EncodeSummary(s *Summary) []byte { return appendAny(nil, s) }
 
 // Fields implements wire.Message.
 func (s *Summary) Fields(c *wire.Codec) {
@@ -53,7 +45,7 @@ func (s *Summary) Fields(c *wire.Codec) {
 	wire.Nested(c, 8, "counts", &s.Counts)
 	wire.Optional(c, 9, "failure", &s.Failure)
 	wire.Nested(c, 10, "position", &s.Position)
-	wire.Optional(c, 11, "condition_errors", &s.Conditions)
+	wire.Optional(c, 11, "condition_errors", &s.ConditionErrors)
 	wire.Optional(c, 12, "refusals", &s.Refusals)
 	wire.Optional(c, 13, "signals", &s.Signals)
 }

@@ -71,7 +71,7 @@ func cpu(b *testing.B) time.Duration {
 // statusFlow makes status records as a planner does.
 type statusFlow struct {
 	ids  *rand.Rand
-	open []events.Status
+	open []events.Summary
 	seq  uint64
 }
 
@@ -80,7 +80,7 @@ func (f *statusFlow) poll(n int) []*kgo.Record {
 	for i := range list {
 		s := f.next()
 		f.seq++
-		s.Position = events.Position{Epoch: 3, Seq: 1_000_000 + f.seq}.String()
+		s.Position = events.Position{Epoch: 3, Seq: 1_000_000 + f.seq}
 		value, err := json.Marshal(s)
 		if err != nil {
 			panic(err)
@@ -90,7 +90,7 @@ func (f *statusFlow) poll(n int) []*kgo.Record {
 	return list
 }
 
-func (f *statusFlow) next() events.Status {
+func (f *statusFlow) next() events.Summary {
 	if len(f.open) == benchOpen && f.seq%2 == 1 {
 		i := f.ids.IntN(len(f.open))
 		s := f.open[i]
@@ -99,12 +99,12 @@ func (f *statusFlow) next() events.Status {
 		s.Status, s.Counts = "idle", events.Counts{Completed: 10}
 		return s
 	}
-	at := time.UnixMilli(1_770_000_000_000 + int64(f.seq)/5).UTC().Format("2006-01-02T15:04:05.000Z07:00")
-	s := events.Status{
-		ID: fmt.Sprintf("bench-%016x", f.ids.Uint64()), Run: events.Position{Epoch: 3, Seq: 1_000_000 + f.seq}.String(),
+	at := events.Stamp(1_770_000_000_000 + int64(f.seq)/5)
+	s := events.Summary{
+		ID: fmt.Sprintf("bench-%016x", f.ids.Uint64()), Run: events.Position{Epoch: 3, Seq: 1_000_000 + f.seq},
 		Status:     "running",
 		Definition: events.DefinitionRef{Name: "chain10", Version: "1", Digest: fmt.Sprintf("sha256:%064d", 7)},
-		Partition:  int32(f.seq % 32), CreatedAt: at, UpdatedAt: at, Counts: events.Counts{Active: 1},
+		Partition:  int32(f.seq % 32), Created: at, Updated: at, Counts: events.Counts{Active: 1},
 	}
 	f.open = append(f.open, s)
 	return s

@@ -53,7 +53,7 @@ func statusRecords(t *testing.T, n int, position string) []*kgo.Record {
 	var all []*kgo.Record
 	for i := range n {
 		s := testStatus(fmt.Sprint("w", i))
-		s.Position = position
+		s.Position = positionOf(position)
 		value, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -64,7 +63,7 @@ func TestViewHasWhatTheRecordsLeave(t *testing.T) {
 		dir := t.TempDir()
 		v := openTestView(t, dir)
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		want := map[string]events.Status{}
+		want := map[string]events.Summary{}
 		offset := int64(0)
 		for range 60 {
 			var poll []*kgo.Record
@@ -93,7 +92,7 @@ func TestViewHasWhatTheRecordsLeave(t *testing.T) {
 }
 
 // drawRecord makes a record and tells the model of it.
-func drawRecord(rnd *rand.Rand, model map[string]events.Status, offset int64) *kgo.Record {
+func drawRecord(rnd *rand.Rand, model map[string]events.Summary, offset int64) *kgo.Record {
 	id := fmt.Sprintf("w%d", rnd.IntN(8))
 	r := &kgo.Record{Key: []byte(id), Offset: offset}
 	switch rnd.IntN(10) {
@@ -107,21 +106,20 @@ func drawRecord(rnd *rand.Rand, model map[string]events.Status, offset int64) *k
 	s := testStatus(id)
 	s.Status = []string{"running", "idle", "failed"}[rnd.IntN(3)]
 	s.Definition.Name = []string{"plain", "na\"me", "ключ"}[rnd.IntN(3)]
-	s.CreatedAt = time.UnixMilli(1_770_000_000_000 + rnd.Int64N(3)).UTC().Format("2006-01-02T15:04:05.000Z07:00")
-	at := events.Position{Epoch: 1 + rnd.Uint64N(2), Seq: 1 + rnd.Uint64N(50)}
-	s.Position = at.String()
+	s.Created = events.Stamp(1_770_000_000_000 + rnd.Int64N(3))
+	s.Position = events.Position{Epoch: 1 + rnd.Uint64N(2), Seq: 1 + rnd.Uint64N(50)}
 	r.Value, _ = json.Marshal(s)
-	if was, ok := model[id]; !ok || !at.Before(positionOf(was.Position)) {
+	if was, ok := model[id]; !ok || !s.Position.Before(was.Position) {
 		model[id] = s
 	}
 	return r
 }
 
-func testStatus(id string) events.Status {
-	return events.Status{
-		ID: id, Run: "3.100", Status: "running", Partition: 7, Position: "3.101",
+func testStatus(id string) events.Summary {
+	return events.Summary{
+		ID: id, Run: events.RunID{Epoch: 3, Seq: 100}, Status: "running", Partition: 7, Position: events.Position{Epoch: 3, Seq: 101},
 		Definition: events.DefinitionRef{Name: "chain10", Version: "1", Digest: "sha256:00"},
-		CreatedAt:  "2026-01-02T03:04:05.000Z", UpdatedAt: "2026-01-02T03:04:05.678Z",
+		Created:    1_767_323_045_000, Updated: 1_767_323_045_678,
 		Counts: events.Counts{Ready: 1, Completed: 1234567},
 	}
 }
@@ -144,7 +142,7 @@ func storedKeys(t testing.TB, v *View) map[string][]byte {
 	return all
 }
 
-func wantedKeys(t *testing.T, model map[string]events.Status) map[string][]byte {
+func wantedKeys(t *testing.T, model map[string]events.Summary) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
 	for id, s := range model {

@@ -9,7 +9,7 @@ import (
 )
 
 // rowOf is the row of a status, and the status as JSON.
-func rowOf(t *testing.T, s events.Status) (r row, status []byte) {
+func rowOf(t *testing.T, s events.Summary) (r row, status []byte) {
 	t.Helper()
 	status, err := json.Marshal(s)
 	if err != nil {
