@@ -62,7 +62,7 @@ func (p Position) appendTo(b []byte) []byte {
 }
 
 // MarshalText implements encoding.TextMarshaler: the printed form.
-func (p Position) MarshalText() ([]byte, error) { return p.appendTo(make([]byte, 0, 24)), nil }
+func (p Position) MarshalText() ([]byte, error) { return p.appendTo(nil), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (p *Position) UnmarshalText(b []byte) (err error) {

@@ -13,13 +13,10 @@ func EncodeReply(r *Reply) []byte {
 	const names = 96 // bytes of the fields' names, the kind and the result
 	size := names + len(r.ID) + len(r.Workflow) + len(r.Command) + len(r.Body)
 	if r.Summary != nil {
-		size += summarySize + len(r.Summary.Labels)
+		size += r.Summary.size() + len(r.Workflow)
 	}
 	return r.AppendJSON(make([]byte, 0, size))
 }
-
-// summarySize is about what a summary without labels takes.
-const summarySize = 640
 
 // AppendJSON appends r to b. Body must be valid JSON; a refusal is always encoded.
 func (r *Reply) AppendJSON(b []byte) []byte {
@@ -35,7 +32,7 @@ func (r *Reply) AppendJSON(b []byte) []byte {
 	case r.Summary != nil:
 		s := *r.Summary
 		s.ID = r.Workflow
-		b = appendAny(append(b, `,"body":`...), &s)
+		b = s.AppendJSON(append(b, `,"body":`...))
 	case len(r.Body) > 0:
 		b = append(append(b, `,"body":`...), r.Body...)
 	}

@@ -36,19 +36,23 @@ var (
 	}, compactValues...)
 )
 
-// drawn is a reply with any values in its fields. An empty value that is not left out
-// is no JSON, for encoding/json either.
-func drawn(t *rapid.T, values []json.RawMessage) (r events.Reply) {
+// drawn is a reply and a summary with any values in their fields. An empty value that
+// is not left out is no JSON, for encoding/json either.
+func drawn(t *rapid.T, values []json.RawMessage) (r events.Reply, s events.Summary) {
 	fill(awkward{random{t}, values}, "reply", reflect.ValueOf(&r).Elem())
+	fill(awkward{random{t}, values}, "summary", reflect.ValueOf(&s).Elem())
 	r.Summary = nil // not encoding/json's
-	return r
+	return r, s
 }
 
-func TestRepliesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
+func TestRepliesAndSummariesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawn(t, compactValues)
+		r, s := drawn(t, compactValues)
 		if got, want := string(events.EncodeReply(&r)), string(marshal(t, &r)); got != want {
 			t.Fatalf("a reply is\n%s\nwant\n%s", got, want)
+		}
+		if got, want := string(events.EncodeSummary(&s)), string(marshal(t, &s)); got != want {
+			t.Fatalf("a summary is\n%s\nwant\n%s", got, want)
 		}
 	})
 }
@@ -57,10 +61,11 @@ func TestRepliesAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 // they came: the same JSON.
 func TestTheValuesOfRepliesStayAsTheyCame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := drawn(t, looseValues)
-		got := json.RawMessage(events.EncodeReply(&r))
-		if again, want := string(marshal(t, got)), string(marshal(t, &r)); again != want {
-			t.Fatalf("%s means\n%s\nwant\n%s", got, again, want)
+		r, s := drawn(t, looseValues)
+		for want, got := range map[any]json.RawMessage{&r: events.EncodeReply(&r), &s: events.EncodeSummary(&s)} {
+			if again, want := string(marshal(t, got)), string(marshal(t, want)); again != want {
+				t.Fatalf("%s means\n%s\nwant\n%s", got, again, want)
+			}
 		}
 	})
 	r := events.Reply{Body: json.RawMessage(`{ "a": "<" }`)}

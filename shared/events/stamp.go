@@ -10,10 +10,12 @@ const stampForm = "2006-01-02T15:04:05.000Z07:00"
 
 func (s Stamp) String() string { return time.UnixMilli(int64(s)).UTC().Format(stampForm) }
 
-// MarshalText implements encoding.TextMarshaler.
-func (s Stamp) MarshalText() ([]byte, error) {
-	return time.UnixMilli(int64(s)).UTC().AppendFormat(make([]byte, 0, len(stampForm)), stampForm), nil
+func (s Stamp) appendTo(b []byte) []byte {
+	return time.UnixMilli(int64(s)).UTC().AppendFormat(b, stampForm)
 }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Stamp) MarshalText() ([]byte, error) { return s.appendTo(nil), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Stamp) UnmarshalText(b []byte) error {

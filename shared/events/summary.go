@@ -29,10 +29,6 @@ type Summary struct {
 	Position Position `json:"position"` // of the record it is as of
 }
 
-// EncodeSummary is s as the value of a record on the status topic. It panics when its
-// labels, or the details of its failure, are no JSON.
-func EncodeSummary(s *Summary) []byte { return appendAny(nil, s) }
-
 // Fields implements wire.Message.
 func (s *Summary) Fields(c *wire.Codec) {
 	wire.Nested(c, 1, "run", &s.Run)
