@@ -41,6 +41,9 @@ func (s *Summary) AppendJSON(b []byte) []byte {
 	if s.Refusals != nil {
 		b = appendAny(append(b, `,"refusals":`...), s.Refusals)
 	}
+	if s.Signals != nil {
+		b = appendAny(append(b, `,"signals":`...), s.Signals)
+	}
 	b = s.Position.appendTo(append(b, `,"position":"`...))
 	return append(b, `"}`...)
 }
