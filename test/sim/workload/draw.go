@@ -93,7 +93,7 @@ func (d Dice) wire(g *Graph, c *Component, i, tries int) {
 		return
 	case list, named, anyOf:
 		n = min(i, d.Between(1, 4))
-	case single, otherwise:
+	default: // one
 	}
 	for j, parent := range d.Perm(i)[:n] {
 		optional := (c.join == list || c.join == named) && d.One(3)
