@@ -76,9 +76,9 @@ type runnable struct {
 	Beside    bool   // other attempts of the workflow were open when it was dispatched
 	Context   uint32 // of the open attempt: the number of the workflow's context that it has
 	Past      []pastAttempt
-	Fanned    *fanned // its own scopes; nil: it has none
-	Racing    bool    // a race may make it pointless: it has a row for that
-	Wait      *wait   // what it waits for besides a time; nil: for nothing
+	Fanned    *fanned          // its own scopes; nil: it has none
+	Racing    []events.ScopeID // of races that may make it pointless: it has a row for each
+	Wait      *wait            // what it waits for besides a time; nil: for nothing
 }
 
 // Fields implements wire.Message.
@@ -111,7 +111,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Int(c, 26, "context", &r.Context)
 	wire.String(c, 27, "returned", &r.Returned)
 	wire.Optional(c, 28, "fanned", &r.Fanned)
-	c.Bool(29, "racing", &r.Racing)
+	wire.Ints(c, 29, "racing", &r.Racing)
 	wire.Optional(c, 40, "wait", &r.Wait)
 }
 

@@ -23,7 +23,8 @@ func (fl *flow) race(c *definition.Component, s events.ScopeID) {
 // pointless reports whether a race that a component is part of has been decided.
 func (fl *flow) pointless(c *definition.Component, s events.ScopeID) bool {
 	return slices.ContainsFunc(c.Races, func(f int) bool {
-		j := fl.joins.get(s, uint32(f))
+		at := fl.facts.around(s, fl.graph().Outward(c, fl.component(uint32(f))))
+		j := fl.joins.get(at, uint32(f))
 		return j != nil && j.Closed
 	})
 }
@@ -33,13 +34,13 @@ func (t *turn) raceSome(w events.Work) {
 	for _, c := range t.component(w.Component - 1).Race {
 		for _, id := range t.runs.racers(w.Scope, uint32(c)) {
 			r := t.runs.get(id)
-			if !r.Status.open() { // it has halted the workflow: that is somebody's to look at
-				continue
+			if !r.Status.open() || r.admitted() {
+				continue // it has halted the workflow, which is somebody's to look at; or it only waits for elements
 			}
 			owner := t.foldOwner(id)
 			t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External})
 			t.foldGivenUp(r, owner)
-			t.flow.dieFrom(t.component(uint32(c)), w.Scope, notTaken)
+			t.flow.dieFrom(t.component(uint32(c)), r.Scope, notTaken)
 			if t.spend.full() {
 				return
 			}
@@ -47,6 +48,9 @@ func (t *turn) raceSome(w events.Work) {
 	}
 	t.pieces.pop()
 }
+
+// admitted reports whether a runnable has opened all the scopes that it ever will.
+func (r *runnable) admitted() bool { return r.Fanned != nil && r.Fanned.Next == r.Fanned.Count }
 
 // racers are the open runnables of a component in a scope, if it is part of a race.
 func (rs *runnables) racers(s events.ScopeID, component uint32) (ids []events.RunnableID) {
@@ -61,15 +65,28 @@ func (rs *runnables) racers(s events.ScopeID, component uint32) (ids []events.Ru
 	return ids
 }
 
-// enterRace notes a new runnable that a race may make pointless; leaveRace forgets it.
+// enterRace notes a new runnable that races may make pointless; leaveRace forgets it.
 func (rs *runnables) enterRace(id events.RunnableID, r *runnable) {
-	if r.Racing = len(rs.component(r.Component).Races) > 0; r.Racing {
-		rs.tx.Create(racerKey(rs.id, r.Scope, r.Component, id), &present{Since: rs.now})
+	c := rs.component(r.Component)
+	for _, f := range c.Races {
+		s := rs.facts.around(r.Scope, rs.graph().Outward(c, rs.component(uint32(f))))
+		if !slices.Contains(r.Racing, s) {
+			r.Racing = append(r.Racing, s)
+			rs.tx.Create(racerKey(rs.id, s, r.Component, id), &present{Since: rs.now})
+		}
 	}
 }
 
 func (rs *runnables) leaveRace(id events.RunnableID, r *runnable) {
-	if r.Racing {
-		rs.tx.Delete(racerKey(rs.id, r.Scope, r.Component, id))
+	for _, s := range r.Racing {
+		rs.tx.Delete(racerKey(rs.id, s, r.Component, id))
 	}
+}
+
+// around is a scope so many maps further out.
+func (fs *facts) around(s events.ScopeID, maps int) events.ScopeID {
+	for range maps {
+		s = fs.get(s).Opened.Outer
+	}
+	return s
 }

@@ -119,6 +119,15 @@ func (c *Component) Guarded() bool { return kinds[c.Kind].guards || c.When != ni
 // Own is how many arms bring what the component works on: all but a rule's named conditions.
 func (c *Component) Own() int { return len(c.Arms) - c.Conditions }
 
+// Outward is how many maps are around a component and not around another one, in whose body it is, or in the body
+// of whose maps.
+func (g *Graph) Outward(c, to *Component) (n int) {
+	for within := c.Within; within != to.Within && within >= 0; within = g.Components[within].Within {
+		n++
+	}
+	return n
+}
+
 // Waits reports whether the component waits in each scope until it is decided what comes to its arms.
 func (c *Component) Waits() bool {
 	return c.Join == List || c.Join == Named || c.Join == First || c.Conditions > 0 || c.Captures() > 0

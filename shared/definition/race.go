@@ -13,7 +13,8 @@ func (b *builder) counted(p *part) {
 }
 
 // races finds what each First makes pointless when it has fired: components that lead nowhere but to it, and are no
-// outputs. A component may be in several races: it is pointless as soon as one of them is over.
+// outputs. A component may be in several races: it is pointless as soon as one of them is over. The body of a map is
+// in the races of the map.
 func (b *builder) races() {
 	g := b.graph
 	shown := make([]bool, len(g.Components))
@@ -32,6 +33,11 @@ func (b *builder) races() {
 			}
 			only[c.Index] = true
 			c.Races = append(c.Races, f.Index)
+		}
+	}
+	for _, i := range b.order { // maps before their bodies
+		if c := g.Components[i]; c.Within >= 0 {
+			c.Races = append(c.Races, g.Components[c.Within].Races...)
 		}
 	}
 	for _, c := range g.Components {
