@@ -73,13 +73,15 @@ func (cs *contexts) env(c *definition.Component, a activation) expr.Env {
 
 // envOver is the same with another context of the workflow.
 func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawMessage) expr.Env {
-	return expr.Env{
+	env := expr.Env{
 		Input:      cs.facts.value(c, a),
 		Context:    cs.of(c, a.scope, run),
 		WorkflowID: cs.id,
 		Now:        cs.time(),
 		Account:    cs.account(),
 	}
+	cs.states.lookAt(&env, c, a.scope)
+	return env
 }
 
 // foldEnv is what a reducer sees.
@@ -92,11 +94,14 @@ func (cs *contexts) foldEnv(c *definition.Component, a activation, f expr.Fold) 
 // shape is the input that a step's task gets, as of the record that dispatched it.
 func (cs *contexts) shape(c *definition.Component, r *runnable, dispatched int64) ([]byte, error) {
 	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}
-	if c.Input == nil && c.Params == nil || len(r.Input) > 0 {
+	if c.Accumulate == nil && (c.Input == nil && c.Params == nil || len(r.Input) > 0) {
 		return cs.facts.value(c, a), nil // an edited input is what the task gets
 	}
 	env := cs.envOver(c, a, cs.given(r))
 	env.Now = unixMilli(dispatched)
+	if c.Accumulate != nil {
+		return c.ShapeFold(env)
+	}
 	return c.Shape(env)
 }
 

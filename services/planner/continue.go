@@ -69,7 +69,7 @@ func (ps *pieces) leave() {
 		ps.done, ps.begun, ps.own, ps.next = 0, false, ps.own[:0], 0
 		ps.record(e)
 	}
-	if ps.closeRested() { // the budget is spent, and the counts are those of all that is left
+	if closing, turns := ps.closeRested(), ps.takeTurns(); closing || turns { // the budget is spent, and the counts are those of all that is left
 		e = events.WorkInHand{Added: slices.Clone(ps.own[ps.next:])}
 		ps.own, ps.next = ps.own[:0], 0
 		ps.record(e)
@@ -85,7 +85,7 @@ func (t *turn) goOn() {
 		w, ok := t.pieces.front()
 		if ok {
 			t.work(w)
-		} else if !t.closeRested() && !t.admit() {
+		} else if !t.takeTurns() && !t.closeRested() && !t.admit() {
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (t *turn) work(w events.Work) {
 		t.flow.foldMore(w)
 	case w.Kind == events.WorkRetry:
 		t.retrySome(w)
-	default: // WorkAdmit: what is ready is admitted when nothing else is left
+	default: // WorkAdmit, WorkDrop: what is ready is admitted, and what is old forgotten, when nothing else is left
 		t.pieces.pop()
 	}
 }

@@ -84,6 +84,10 @@ func (w *workflow) apply(e events.Event) {
 		w.folds.folded(e)
 	case *events.FactProduced:
 		w.facts.produced(e)
+	case *events.StateChanged:
+		w.facts.folded(e)
+	case *events.FactsDropped:
+		w.facts.dropped(e)
 	case *events.RunnableReady:
 		w.runs.ready(e)
 	case *events.RunnableDispatched:

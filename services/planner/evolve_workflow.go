@@ -130,10 +130,8 @@ func (w *workflow) closeOpen() {
 		}
 		return true
 	})
-	h := w.h()
 	for _, id := range open {
-		w.runs.closeAs(id, runCancelled)
-		h.Cancelled++
+		w.runs.closeWithAll(id)
 	}
 }
 
@@ -210,6 +208,10 @@ func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows
 		rows.Scan(w.tx, from, func(k rows.Key, _ *fold) bool { return collect(k) })
 	case rows.InHand:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *events.Work) bool { return collect(k) })
+	case rows.State:
+		rows.Scan(w.tx, from, func(k rows.Key, s *state) bool { mostBytes -= len(s.Value); return collect(k) })
+	case rows.Settled:
+		rows.Scan(w.tx, from, func(k rows.Key, _ *settled) bool { return collect(k) })
 	case rows.Racer:
 		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
 	case rows.Signal:

@@ -47,7 +47,9 @@ func (fl *flow) spread(w events.Work) {
 	}
 	for i := int(w.Cursor); i < n; i++ {
 		if w.Component > 0 {
-			fl.arrive(fl.along(&w, children[i]))
+			if a := fl.along(&w, children[i]); !children[i].Reactor || a.dead != 0 { // else it has seen the state
+				fl.arrive(a)
+			}
 		} else {
 			fl.arrive(arrival{component: uint32(roots[i]), scope: w.Scope, fact: w.Fact})
 		}

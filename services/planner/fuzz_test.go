@@ -14,7 +14,7 @@ import (
 func FuzzRows(f *testing.F) {
 	all := func() []wire.Message {
 		return []wire.Message{
-			&fact{}, &factPage{}, &runnable{}, &join{}, &suppression{}, &scope{}, &latest{}, &header{}, &setup{}, &definitionRow{}, &pins{}, &present{},
+			&fact{}, &factPage{}, &runnable{}, &join{}, &suppression{}, &scope{}, &latest{}, &header{}, &setup{}, &definitionRow{}, &pins{}, &present{}, &state{}, &settled{},
 		}
 	}
 	f.Add([]byte{})

@@ -43,6 +43,9 @@ var kinds = [...]kind{
 	policy.KindUntil:     untilKind{},
 	policy.KindIdleFor:   idleForKind{},
 	policy.KindSignal:    signalKind{},
+
+	policy.KindAccumulate:   accumulateKind{},
+	policy.KindStateMachine: stateMachineKind{},
 }
 
 // evaluated is what kinds have in common that are over as soon as they arrive.
@@ -116,8 +119,11 @@ func (i invocation) size() (n int) {
 	if !i.t.spend.limited {
 		return 0
 	}
+	if i.c.Accumulate != nil {
+		n = len(i.t.states.value(i.c))
+	}
 	if len(i.input) > 0 {
-		return len(i.input)
+		return n + len(i.input)
 	}
 	for _, id := range i.parents {
 		if id != 0 {
@@ -145,9 +151,12 @@ func (i invocation) produce(value json.RawMessage) {
 	t := i.t
 	t.spend.holds(len(value))
 	f := t.nextFact()
-	if i.id != 0 {
+	switch {
+	case i.id != 0:
 		t.emit(&events.RunnableCompleted{Runnable: i.id, Fact: f, Value: value, Started: t.now, Finished: t.now})
-	} else {
+	case i.c.Accumulate != nil:
+		t.emit(&events.StateChanged{Fact: f, Component: uint32(i.c.Index), Scope: i.scope, Parents: i.parents, Value: value})
+	default:
 		t.emit(&events.FactProduced{Fact: f, Component: uint32(i.c.Index), Scope: i.scope, Parents: i.parents, Value: value})
 	}
 	t.flow.yield(i.c, i.scope, f)
@@ -234,6 +243,9 @@ func (i invocation) wakeUp() {
 func (i invocation) enqueue() {
 	t, pol := i.t, i.policy()
 	id := i.ready(pol.Append(nil))
+	if t.runs.get(id).Status != runReady { // it is not its turn
+		return
+	}
 	if pol.Mode == policy.External && t.head.Status == Running {
 		t.dispatch(id)
 		return
@@ -243,5 +255,7 @@ func (i invocation) enqueue() {
 
 // lineUp lets a runnable that is ready be admitted in this record.
 func (i invocation) lineUp() {
-	i.t.queue.fresh = append(i.t.queue.fresh, i.t.runs.get(i.id).place(i.id))
+	if r := i.t.runs.get(i.id); r.Status == runReady { // else it waits for its turn
+		i.t.queue.fresh = append(i.t.queue.fresh, r.place(i.id))
+	}
 }

@@ -207,9 +207,10 @@ func (ss *scopes) unnest(e *events.ScopeClosed) {
 
 // path is a scope as people read it: the input, then an index for each scope within.
 func (fs *facts) path(s events.ScopeID) string {
-	o := fs.get(s).Opened
-	if o == nil {
+	f := fs.get(s)
+	if f == nil || f.Opened == nil { // an input, or what is shown of one that is forgotten
 		return s.String()
 	}
+	o := f.Opened
 	return fs.path(o.Outer) + "/" + strconv.FormatUint(o.Index, 10)
 }

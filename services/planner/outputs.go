@@ -52,8 +52,14 @@ func (outs *outputs) note(component uint32, f events.FactID) {
 	if !outs.has(c) {
 		return
 	}
+	before := outs.newest(c.Index)
+	outs.set(component, f)
+	outs.facts.let(before)
+}
+
+func (outs *outputs) set(component uint32, f events.FactID) {
 	if len(outs.graph().Outputs) > headOutputs {
-		outs.tx.Put(latestKey(outs.id, c.Index), &latestRow{Fact: f})
+		outs.tx.Put(latestKey(outs.id, int(component)), &latestRow{Fact: f})
 		return
 	}
 	h := outs.h()

@@ -106,12 +106,29 @@ func (fs *facts) get(id events.FactID) *fact {
 }
 
 // each visits the facts of the workflow from an id on, in the order of
-// their ids, until visit returns false. Ids have no gaps.
+// their ids, until visit returns false. Ids have no gaps unless some are forgotten.
 func (fs *facts) each(from events.FactID, visit func(events.FactID, *fact) bool) {
+	if fs.head.SettledNext > 0 {
+		fs.eachKept(from, visit)
+		return
+	}
 	for id := max(from, 1); uint64(id) <= fs.head.NextFact; id++ {
 		if !visit(id, fs.get(id)) {
 			return
 		}
+	}
+}
+
+// eachKept does the same where facts are forgotten.
+func (fs *facts) eachKept(from events.FactID, visit func(events.FactID, *fact) bool) {
+	for at := uint64(max(from, 1)); at <= fs.head.NextFact; {
+		ids, end := fs.present(at, fs.head.NextFact, pageFacts)
+		for _, id := range ids {
+			if f := fs.get(id); fs.shown(id, f) && !visit(id, f) {
+				return
+			}
+		}
+		at = end + 1
 	}
 }
 

@@ -23,19 +23,30 @@ func (fs *facts) produced(e *events.FactProduced) {
 	fs.folds.over(uint64(e.Scope), e.Component)
 }
 
+// folded makes the fact of a new state. The initial one decides no join.
+func (fs *facts) folded(e *events.StateChanged) {
+	fs.h().NextFact = uint64(e.Fact)
+	fs.keep(e.Fact, &fact{
+		Component: e.Component + 1, Scope: e.Scope, Parents: e.Parents, Depth: fs.depth(e.Parents), Time: fs.now, Value: e.Value,
+	})
+	fs.outputs.note(e.Component, e.Fact)
+	fs.states.changed(fs.component(e.Component), e.Scope, e.Fact)
+	if len(e.Parents) > 0 {
+		fs.joins.closeAt(e.Component, e.Scope)
+	}
+}
+
 func (rs *runnables) ready(e *events.RunnableReady) {
-	h := rs.h()
-	h.NextRun = uint64(e.Runnable)
-	h.Ready++
+	rs.h().NextRun = uint64(e.Runnable)
 	r := &runnable{
-		Component: e.Component, Scope: e.Scope, Parents: e.Parents, Depth: e.Depth, Policy: e.Policy,
-		Status: runReady, Created: rs.now,
+		Component: e.Component, Scope: e.Scope, Parents: e.Parents, Depth: e.Depth, Policy: e.Policy, Created: rs.now,
 	}
 	if rs.component(e.Component).Fold != nil {
 		rs.folds.busy(e.Runnable, r)
 	}
 	rs.tx.Create(runnableKey(rs.id, e.Runnable), r)
-	rs.queue.put(r.place(e.Runnable))
+	rs.states.join(e.Runnable, r)
+	rs.enqueue(e.Runnable, r)
 	rs.scopes.opened(e.Scope)
 	rs.enterRace(e.Runnable, r)
 	rs.joins.closeAt(e.Component, e.Scope)
@@ -50,6 +61,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	r.Since, r.Notified, r.Detached = rs.now, false, false
 	r.External, r.Context = e.Queue == "", rs.setup().Contexts
 	r.Beside = h.Slots > 0
+	rs.states.showAll(rs.component(r.Component), r.Scope)
 	if !r.External {
 		h.Slots++
 	}
@@ -107,8 +119,13 @@ func (rs *runnables) disarm(id events.RunnableID, r *runnable) {
 	}
 }
 
-// enqueue lines a runnable up for admission.
+// enqueue lines a runnable up for admission, if it has not to wait for its turn.
 func (rs *runnables) enqueue(id events.RunnableID, r *runnable) {
+	if !rs.states.hasTurn(id, r) {
+		r.Status = runWaiting
+		rs.h().Waiting++
+		return
+	}
 	r.Status = runReady
 	rs.h().Ready++
 	rs.queue.put(r.place(id))
@@ -133,6 +150,7 @@ func (rs *runnables) completed(e *events.RunnableCompleted) {
 		rs.outputs.note(r.Component, e.Fact)
 	}
 	rs.folds.leave(e.Runnable, r, true)
+	rs.states.changed(rs.component(r.Component), r.Scope, e.Fact)
 	rs.ended(e.Runnable, r)
 }
 
@@ -283,10 +301,21 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	rs.ended(id, r)
 }
 
+// closeWithAll closes a runnable with all others of its run, whose definition may be gone.
+func (rs *runnables) closeWithAll(id events.RunnableID) {
+	r := rs.change(id)
+	rs.leave(id, r)
+	r.Status = runCancelled
+	rs.h().Cancelled++
+	rs.scopes.closed(r.Scope)
+	rs.leaveRace(id, r)
+}
+
 // ended notes that a runnable will never be open again.
 func (rs *runnables) ended(id events.RunnableID, r *runnable) {
 	rs.scopes.closed(r.Scope)
 	rs.leaveRace(id, r)
+	rs.states.leave(id, r)
 }
 
 // delivered reports whether a worker has the runnable's attempt, or may get it.

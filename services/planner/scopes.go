@@ -71,6 +71,8 @@ func (ss *scopes) begin(e *events.InputAccepted) {
 // end forgets an input that has settled: nothing descends from it any more.
 func (ss *scopes) end(s events.ScopeID) {
 	ss.write()
+	ss.states.unsee(s)
+	ss.settled(s)
 	i := ss.head.scope(s)
 	if i < 0 {
 		ss.tx.Delete(scopeKey(ss.id, s))

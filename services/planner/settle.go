@@ -15,7 +15,8 @@ func (t *turn) settle() {
 			t.emit(&events.InputSettled{Scope: o.scope})
 		}
 	}
-	switch {
+	t.forget()
+	switch h = t.head; {
 	case h.inHand() > 0:
 	case h.Status == Cancelling:
 		t.emit(&events.WorkflowCancelled{})

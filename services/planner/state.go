@@ -87,6 +87,9 @@ type header struct {
 	HandNext   uint64 // of the next one
 	Former     uint64 // open attempts that have a former context
 	Signals    *signalCounts
+
+	SettledFirst uint64 // number of the first input that has settled and is not forgotten
+	SettledNext  uint64 // of the next one that settles
 }
 
 // Fields implements wire.Message.
@@ -119,6 +122,8 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Int(c, 26, "hand_first", &h.HandFirst)
 	wire.Int(c, 27, "hand_next", &h.HandNext)
 	wire.Int(c, 28, "former", &h.Former)
+	wire.Int(c, 32, "settled_first", &h.SettledFirst)
+	wire.Int(c, 33, "settled_next", &h.SettledNext)
 	wire.Optional(c, 34, "signals", &h.Signals)
 }
 

@@ -28,6 +28,7 @@ type workflow struct {
 	joins    joins
 	runs     runnables
 	facts    facts
+	states   states
 	contexts contexts
 	outputs  outputs
 	hand     inHand
@@ -100,6 +101,7 @@ func (t *turn) bind(p *Planner) {
 	w.scopes.workflow, w.queue.workflow, w.joins.workflow, w.runs.workflow, w.facts.workflow = w, w, w, w, w
 	w.contexts.workflow, w.outputs.workflow, w.hand.workflow, w.view.workflow, w.effects.workflow, w.signals.workflow = w, w, w, w, w, w
 	w.folds.workflow = w
+	w.states.workflow = w
 	t.pieces.turn, t.flow.turn, t.ends.turn, t.intake.turn = t, t, t, t
 }
 
@@ -110,7 +112,7 @@ func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *
 	t.in, t.spend, t.events = machine.Input{}, spending{}, nil
 	t.scopes.openings = t.scopes.openings[:0]
 	t.queue.fresh, t.queue.queued = t.queue.fresh[:0], t.queue.queued[:0]
-	t.contexts.lastMerge = merge{}
+	t.contexts.lastMerge, t.states.turns = merge{}, t.states.turns[:0]
 	ps := &t.pieces
 	ps.done, ps.first, ps.begun, ps.own, ps.next = 0, events.Work{}, false, ps.own[:0], 0
 	t.load()

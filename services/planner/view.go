@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -247,7 +248,7 @@ func (vw *view) completedView(f *fact) runnableView {
 		Result: f.Value, Executor: f.Executor, Attempts: pastViews(f.Past),
 	}
 	if !f.Partial { // what a reduce had come to is not kept
-		v.Input = vw.facts.arrived(c, f.Parents)
+		v.Input = vw.came(c, activation{parents: f.Parents})
 	}
 	if f.Attempt > 0 {
 		v.Attempts = append(v.Attempts, attemptView{Attempt: f.Attempt, Outcome: "completed", ClosedAt: stampOrNil(f.Time)})
@@ -259,7 +260,7 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 	c := vw.component(r.Component)
 	v := runnableView{
 		ID: id.String(), Component: c.Name, Task: c.Task, Queue: queueOf(c, r.policy()), Status: r.Status.String(),
-		Attempt: r.Attempt, Input: vw.facts.value(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
+		Attempt: r.Attempt, Input: vw.came(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
 		DueAt: stampOrNil(r.Due), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
 	}
 	if r.Status == runActive {
@@ -268,6 +269,16 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open"})
 	}
 	return v
+}
+
+// came is what arrived at a component; null where that is forgotten.
+func (vw *view) came(c *definition.Component, a activation) json.RawMessage {
+	for _, id := range a.parents {
+		if id != 0 && vw.facts.get(id) == nil {
+			return json.RawMessage("null")
+		}
+	}
+	return vw.facts.value(c, a)
 }
 
 // suppressedView shows an activation that never became a runnable: its number

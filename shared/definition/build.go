@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/spelling"
 )
 
@@ -15,7 +16,10 @@ type builder struct {
 	errs  Errors
 	order []int // components with parents before children; shorter than the components if there is a cycle
 
-	catching bool // the expressions that are checked see an error
+	catching bool                  // the expressions that are checked see an error
+	checked  *part                 // whose expressions are checked; nil: of no component
+	state    *stateType            // that they see as state; nil: they see none
+	states   map[string]*expr.Type // what is known of the states of accumulating components
 }
 
 func (b *builder) fail(path, message, fix string) {
@@ -77,7 +81,7 @@ func (b *builder) connect() (known bool) {
 		if c.Each != nil {
 			slices.SortFunc(c.Each.Body, Edge.compare)
 		}
-		c.Leaf = !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else && !e.Catch })
+		c.Leaf = !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else && !e.Catch && !e.Reactor })
 	}
 	return known
 }
@@ -113,7 +117,7 @@ func (b *builder) arm(p *part, arm *armSpec) (known bool) {
 		}
 	}
 	if !outer {
-		parent.Children = append(parent.Children, Edge{Component: p.Index, Arm: len(p.Arms), Else: p.Join == Else, Catch: p.Join == Catch})
+		parent.Children = append(parent.Children, Edge{Component: p.Index, Arm: len(p.Arms), Else: p.Join == Else, Catch: p.Join == Catch, Reactor: p.Reactor != nil})
 	}
 	p.Arms = append(p.Arms, Arm{parent.Index, arm.name, arm.optional, outer})
 	return true

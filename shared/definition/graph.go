@@ -25,6 +25,7 @@ type Graph struct {
 	Options    Options
 	Rules      []policy.Rule // the definition's policies
 	Signals    []SignalName  // that components wait for, sorted
+	Watched    []int         // the accumulating components whose states expressions look at, ascending
 
 	input *inputSchema // nil = any input
 }
@@ -74,6 +75,10 @@ type Component struct {
 	When   *expr.Program // nil = always
 	Guard  *expr.Program // Rule: its own condition; nil = none
 
+	Accumulate *Accumulate // Accumulate, StateMachine: the state
+	Reactor    *Reactor    // of a part that reacts to a state; nil: it is no such part
+	States     []int       // the accumulating components whose states its expressions look at, ascending
+
 	Context []byte // values given with the component: a canonical JSON object; nil = none
 
 	Within   int // the map in whose body the component is; -1: in none
@@ -111,6 +116,7 @@ type Edge struct {
 	Else      bool // the child is Component's else: it runs where this component was not taken
 	Catch     bool // the child catches failures of this component
 	Captured  int  // in the body of a map: what the edge brings is the map's capture of this number, from 1; 0: the element
+	Reactor   bool // the child reacts to this component's state
 }
 
 // Guarded reports whether the component can be not taken: a condition, or one with `when`.
@@ -142,4 +148,11 @@ func (c *Component) Caught() bool {
 func (c *Component) Local() string { return c.Name[strings.LastIndexByte(c.Name, '.')+1:] }
 
 // path is where the component stands in its definition.
-func (c *Component) path() string { return join("components", strings.ReplaceAll(c.Name, ".", ".do.")) }
+func (c *Component) path() string {
+	name, reactor, is := strings.Cut(c.Name, reactorPart)
+	path := join("components", strings.ReplaceAll(name, ".", ".do."))
+	if is {
+		path += ".reactors[" + reactor + "].then"
+	}
+	return path
+}

@@ -38,6 +38,9 @@ var kinds = [...]kind{
 	policy.KindUntil:     untilKind,
 	policy.KindIdleFor:   idleForKind,
 	policy.KindSignal:    signalKind,
+
+	policy.KindAccumulate:   accumulateKind,
+	policy.KindStateMachine: stateMachineKind,
 }
 
 // properties are fields of a component, each with the JSON Schema of its value.

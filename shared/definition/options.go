@@ -19,6 +19,7 @@ type Options struct {
 	Drain          *time.Duration // nil = not given
 	OnFailure      *policy.OnFailure
 	SignalTTL      *time.Duration // nil = not given
+	KeepFacts      int            // the newest that are kept with what they belong to
 	Labels         []Label        // sorted by name
 }
 
@@ -104,6 +105,9 @@ func (o Options) Over(base Options) Options {
 	}
 	if o.SignalTTL == nil {
 		o.SignalTTL = base.SignalTTL
+	}
+	if o.KeepFacts == 0 {
+		o.KeepFacts = base.KeepFacts
 	}
 	for _, l := range base.Labels {
 		if !slices.ContainsFunc(o.Labels, func(own Label) bool { return own.Name == l.Name }) {

@@ -12,11 +12,11 @@ import (
 func TestUnknownFieldsAndKindsAreRefused(t *testing.T) {
 	checkRefused(t, []refusal{
 		{"name: t\ncomponents: {}\nfoo: 1", "foo", "unknown field (known are components,"},
-		{parts("a: {step: x, foo: 1}"), "components.a.foo", "unknown field (known are after,"},
+		{parts("a: {step: x, foo: 1}"), "components.a.foo", "unknown field (known are accumulate,"},
 		{parts("a: {}"), "components.a", "has no kind (give it step, expr, condition, sleep"},
 		{parts("a: {after: b}, b: {step: x}"), "components.a", "has no kind"},
 		{parts("a: {stpe: x}"), "components.a", "has no kind"},
-		{parts("a: {stpe: x}"), "components.a.stpe", "unknown field (did you mean step? known are after,"},
+		{parts("a: {stpe: x}"), "components.a.stpe", "unknown field (did you mean step? known are accumulate,"},
 		{parts("a: {step: x}") + "optoins: {}", "optoins", "did you mean options?"},
 		{parts("a: {step: x}") + "options: {clos: never}", "options.clos", "did you mean close?"},
 		{parts("a: {step: x}") + "policies: [{match: {knd: step}}]", "policies[0].match.knd", "did you mean kind?"},
@@ -37,7 +37,7 @@ func TestUnknownFieldsAndKindsAreRefused(t *testing.T) {
 // Every kind and field of the design that this version does not have is refused as such, never ignored.
 func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 	var cases []refusal
-	for _, kind := range []string{"loop", "accumulate", "state_machine", "fsm", "aggregate", "saga",
+	for _, kind := range []string{"loop", "fsm", "aggregate", "saga",
 		"process_manager", "workflow", "emit", "respond"} {
 		cases = append(cases, refusal{parts("a: {" + kind + ": x}"), "components.a." + kind, "not supported by this version"})
 	}
@@ -48,7 +48,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 		"rate_limit", "circuit_breaker", "idempotency_key", "executor"} {
 		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
 	}
-	for _, option := range []string{"retain", "on_complete", "keep"} {
+	for _, option := range []string{"retain", "on_complete"} {
 		cases = append(cases, refusal{"name: t\ncomponents: {}\noptions: {" + option + ": 1}", "options." + option, "not supported by this version"})
 	}
 	checkRefused(t, append(cases,

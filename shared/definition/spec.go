@@ -28,6 +28,7 @@ type part struct {
 	body   map[string]any // components by name; nil: it has none
 
 	conditions []armSpec // named ones of a rule
+	reactors   []*part   // of a state machine
 	count      int       // of first; 0: not given
 	countPath  string
 }
@@ -63,6 +64,7 @@ const (
 	labelRule       = "letters, digits, '.', '_', '-' and '/', at most 128"
 	maxLabels       = 64
 	maxConcurrency  = 1_000_000
+	maxKept         = 1_000_000_000
 	dollar          = "$"
 	expressionShape = `write {"$": "expression"}`
 )

@@ -11,11 +11,11 @@ import (
 
 // later are kinds and fields of the workflow model that this version does not have.
 var later = map[string]bool{
-	"loop": true, "accumulate": true, "state_machine": true, "fsm": true,
+	"loop": true, "fsm": true,
 	"aggregate": true, "saga": true, "process_manager": true, "workflow": true,
 	"emit": true, "respond": true,
 	"compensate": true, "allow": true, "max": true, "keep": true, "next": true, "state": true,
-	"reactors": true, "states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
+	"states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
 	"remind": true,
 }
 
@@ -46,6 +46,7 @@ func (r *decoder) some(path string, object map[string]any, within *part) {
 		}
 		r.parts = append(r.parts, p)
 		r.component(p, r.object(p.path, object[name], "write {step: task}"))
+		r.parts = append(r.parts, p.reactors...)
 	}
 }
 

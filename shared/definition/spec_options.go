@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-const optionFields = "checkpoint, close, drain, labels, max_concurrency, on_failure, signal_ttl"
+const optionFields = "checkpoint, close, drain, keep, labels, max_concurrency, on_failure, signal_ttl"
 
 // laterOptions are options of the workflow model that this version does not have.
-var laterOptions = map[string]bool{"retain": true, "on_complete": true, "keep": true}
+var laterOptions = map[string]bool{"retain": true, "on_complete": true}
 
 // ParseOptions reads the options given with a workflow. path is where they stand, for errors. Its error is Errors.
 func ParseOptions(raw json.RawMessage, path string) (Options, error) {
@@ -49,6 +49,8 @@ func (r *decoder) options(v any, path string) (o Options) {
 		case "on_failure":
 			reaction := oneOf(r, at, v, map[string]policy.OnFailure{"halt": policy.Halt, "skip": policy.Skip})
 			o.OnFailure = &reaction
+		case "keep":
+			o.KeepFacts = r.keep(at, v)
 		case "labels":
 			o.Labels = r.labels(at, v)
 		default:
@@ -56,6 +58,25 @@ func (r *decoder) options(v any, path string) (o Options) {
 		}
 	}
 	return o
+}
+
+// keep reads how many facts are kept.
+func (r *decoder) keep(path string, v any) int {
+	object := r.object(path, v, "write keep: {facts: 1000}")
+	for _, field := range sortedKeys(object) {
+		if field != "facts" {
+			r.fail(join(path, field), "unknown field", policy.Known(field, "facts"))
+		}
+	}
+	if object == nil {
+		return 0
+	}
+	n, given := object["facts"]
+	if !given {
+		r.fail(join(path, "facts"), "missing", "write keep: {facts: 1000}")
+		return 0
+	}
+	return r.count(join(path, "facts"), n, maxKept)
 }
 
 func (r *decoder) unknownOption(path, field string) {

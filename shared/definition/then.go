@@ -52,9 +52,7 @@ func (b *builder) checkThen(p *part, path string, input *expr.Type) {
 const thenPart = "/then"
 
 // Evaluated reports whether the planner itself does the component's work: its runnables are not attempted.
-func (c *Component) Evaluated() bool {
-	return kinds[c.Work()].evaluated && (c.Fold == nil || c.Task == "")
-}
+func (c *Component) Evaluated() bool { return kinds[c.Work()].evaluated && c.Task == "" }
 
 // Work is the kind that does a component's work: its own, or that of its part.
 func (c *Component) Work() policy.Kind {

@@ -17,6 +17,7 @@ func (b *builder) typed() {
 	for _, l := range b.spec.options.Labels {
 		b.check(l.Expr, input, "options.labels."+l.Name+"."+dollar)
 	}
+	b.statesKnown()
 	arriving := make([]*expr.Type, len(b.graph.Components))
 	yields := make([]*expr.Type, len(b.graph.Components))
 	for _, i := range b.order {
@@ -86,8 +87,12 @@ func failureType() *expr.Type {
 }
 
 func (b *builder) checkPart(p *part, input *expr.Type) {
-	b.catching = p.Join == Catch
-	defer func() { b.catching = false }()
+	b.catching, b.checked = p.Join == Catch, p
+	defer func() { b.catching, b.checked = false, nil }()
+	if p.Reactor != nil {
+		b.checkReactor(p, input)
+		return
+	}
 	b.check(p.When, input, p.path+".when")
 	if check := kinds[p.Kind].check; check != nil {
 		check(b, p, input)
@@ -117,8 +122,15 @@ func (b *builder) check(p *expr.Program, input *expr.Type, path string) {
 		b.fail(path, "only a component with catch sees error", "give it catch, or write input.error")
 		return
 	}
+	if !b.seesStates(p, path) {
+		return
+	}
+	known := expr.Known{Input: input, States: b.states}
+	if b.state != nil {
+		known.State = b.state.Type
+	}
 	var e *expr.Error
-	if err := p.Check(input); errors.As(err, &e) {
+	if err := p.Check(known); errors.As(err, &e) {
 		b.fail(path, e.Error(), "")
 	}
 }

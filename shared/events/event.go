@@ -67,6 +67,8 @@ var kinds = map[int]struct {
 	51: {"ElementFailed", func() Event { return &ElementFailed{} }},
 	52: {"ResultKept", func() Event { return &ResultKept{} }},
 	53: {"Folded", func() Event { return &Folded{} }},
+	54: {"StateChanged", func() Event { return &StateChanged{} }},
+	55: {"FactsDropped", func() Event { return &FactsDropped{} }},
 
 	64: {"InputRejected", func() Event { return &InputRejected{} }},
 	65: {"InputForwarded", func() Event { return &InputForwarded{} }},

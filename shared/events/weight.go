@@ -78,6 +78,8 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Key)
 	case *ScopeOpened:
 		return leastEvent + len(e.Value)
+	case *StateChanged:
+		return leastEvent + len(e.Value) + len(e.Parents)
 	case *CheckpointRequested:
 		return leastEvent + e.By.weight()
 	case *CommandIgnored:

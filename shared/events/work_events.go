@@ -21,6 +21,7 @@ const (
 	WorkScopes WorkKind = 8  // a runnable opens the next of its scopes, or ends
 	WorkRace   WorkKind = 9  // what a race has made pointless is cancelled
 	WorkFold   WorkKind = 11 // a component folds results that have come early
+	WorkDrop   WorkKind = 13 // inputs that have settled are forgotten
 )
 
 // Work is one piece of what a decision has left, to be carried on by later records.

@@ -74,6 +74,9 @@ func (m *machine) property(n *ast.MemberNode, receiver any, optional bool) (any,
 
 func (m *machine) lookup(n *ast.MemberNode, receiver, key any) (v any, found bool, err error) {
 	switch r := receiver.(type) {
+	case stateNames:
+		v, err = m.stateNamed(n, key.(string)) // the checker lets no other key through
+		return v, true, err
 	case map[string]any:
 		if k, ok := key.(string); ok {
 			v, found = r[k]

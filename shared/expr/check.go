@@ -12,10 +12,10 @@ type checker struct {
 	program *Program
 	allowed vars
 	lets    []binding
-	folds   int   // enclosing bodies of reduce
-	input   *Type // what is known of input; nil = nothing
-	lenient int   // enclosing left sides of ??, where a field may be absent
-	again   bool  // the patterns are compiled
+	folds   int // enclosing bodies of reduce
+	known   Known
+	lenient int  // enclosing left sides of ??, where a field may be absent
+	again   bool // the patterns are compiled
 }
 
 type binding struct {
@@ -108,6 +108,9 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 	}
 	c.program.seen |= v
 	c.program.whole = c.program.whole || v == varInput || v == varError
+	if v == varStates {
+		return 0, faultAt(n, "`states` is no value; write states.NAME, or states[\"NAME\"]")
+	}
 	switch v {
 	case varName, varKind, varTask:
 		return stringKind, nil
@@ -115,9 +118,9 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		return objectKind, nil
 	case varIndex:
 		return intKind, nil
-	case varInput:
-		if c.input != nil {
-			return c.input.kinds, nil
+	case varInput, varState:
+		if t := c.typeOf(n); t != nil {
+			return t.kinds, nil
 		}
 	default: // of any kind
 	}
@@ -164,7 +167,7 @@ func (c *checker) conditional(n *ast.ConditionalNode) (kinds, error) {
 }
 
 func (c *checker) let(n *ast.VariableDeclaratorNode) (kinds, error) {
-	if v := varNamed(n.Name); v&(c.allowed|workflowVars|matcherVars)&^varError != 0 || n.Name == "null" {
+	if v := varNamed(n.Name); v&(c.allowed|workflowVars|matcherVars)&^mayBeNamed != 0 || n.Name == "null" {
 		return 0, faultAt(n, fmt.Sprintf("`%s` is a name of the environment; choose another", n.Name))
 	}
 	k, err := c.infer(n.Value)
@@ -192,6 +195,9 @@ func (c *checker) object(n *ast.MapNode) error {
 func (c *checker) member(n *ast.MemberNode) (kinds, error) {
 	if n.Method {
 		return 0, faultAt(n, "a method can only be called")
+	}
+	if name := c.stateOf(n); name != "" {
+		return c.stateNamed(name), nil
 	}
 	of, err := c.receiver(n)
 	if err != nil {

@@ -28,6 +28,7 @@ func compile(src string, allowed vars, want kinds) (*Program, error) {
 	if k&want == 0 {
 		return nil, p.fail(root, "this must be "+want.String()+", but it is "+k.String())
 	}
+	p.result = k & want
 	return p, nil
 }
 

@@ -16,6 +16,9 @@ type machine struct {
 
 	input, context  any // decoded on first use
 	haveIn, haveCtx bool
+	own             any // state
+	haveOwn         bool
+	states          map[string]any // those that were looked at
 	lets            []slot
 	item, acc       any // of the innermost predicate
 	index           int
@@ -119,6 +122,10 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 		return m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.readInput)
 	case varError:
 		return m.failure(n)
+	case varState:
+		return m.decoded(n, m.env.State, &m.own, &m.haveOwn, nil, m.readContext)
+	case varStates:
+		return stateNames{}, nil
 	case varContext:
 		return m.decoded(n, m.env.Context, &m.context, &m.haveCtx, map[string]any{}, m.readContext)
 	case varWorkflow:

@@ -35,6 +35,9 @@ type Env struct {
 	WorkflowID string
 	Now        time.Time // journal time
 
+	State  json.RawMessage // of what accumulates, in its own expression; empty = null
+	States Stated          // of all that accumulate; nil: an expression that looks at one fails
+
 	Name, Kind, Task string // of the component; seen by matchers only
 
 	Fold *Fold // seen by reducers only
@@ -53,6 +56,8 @@ type Program struct {
 	seen        vars                  // the variables that it refers to
 	fields      []string              // the fields of input that it takes by name
 	whole       bool                  // it also looks at input otherwise
+	states      []string              // the names that it takes of states, sorted
+	result      kinds                 // what it may evaluate to, as far as is known
 }
 
 // PatternSize is the size of the program's constant patterns in instructions.

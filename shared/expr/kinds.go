@@ -87,15 +87,21 @@ const (
 	varAcc
 	varItem
 	varIndex
+	varState // of what accumulates, in its own expression
+	varStates
 
-	workflowVars = varInput | varContext | varWorkflow | varNow | varError
+	workflowVars = varInput | varContext | varWorkflow | varNow | varError | varState | varStates
 	matcherVars  = varInput | varName | varKind | varTask
 	reducerVars  = varAcc | varItem | varIndex | varContext | varWorkflow | varNow
 )
 
-var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index"}
+var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index", stateName, statesName}
 
-const errorName = "error"
+const (
+	errorName  = "error"
+	stateName  = "state"
+	statesName = "states"
+)
 
 func varNamed(name string) vars {
 	for i, n := range varNames {

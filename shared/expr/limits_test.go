@@ -67,7 +67,7 @@ func TestAnErrorSaysWhereAndWhatItSaw(t *testing.T) {
 	if _, err = eval("1 +", ""); err == nil || !strings.Contains(err.Error(), `expression "1 +" at 1:`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err = eval("inptu.x", ""); err == nil || !strings.Contains(err.Error(), "unknown name `inptu`; known are input, context, workflow, now()") {
+	if _, err = eval("inptu.x", ""); err == nil || !strings.Contains(err.Error(), "unknown name `inptu`; known are input, context, workflow, now(), error, state, states") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -86,7 +86,9 @@ func TestWhatCanNeverWorkIsRefused(t *testing.T) {
 		"'a'.b":                    "which has no",
 		"[1].a":                    "which has no",
 		"workflow.id + 1 | foo()":  "unknown function",
-		"state":                    "unknown name `state`",
+		"stat":                     "unknown name `stat`",
+		"states":                   "`states` is no value",
+		"states[input]":            "`states` is no value",
 		"let input = 1; input":     "is a name of the environment",
 		"filter([1], #foo)":        "unknown name `#foo`",
 		"filter([1], #acc)":        "unknown name `#acc`",

@@ -87,13 +87,20 @@ func schemaKinds(v any) (k kinds) {
 	return k
 }
 
-// Check compiles the expression again, knowing the type of its input: what can never work is an *Error.
-func (p *Program) Check(input *Type) error {
-	if input == nil || p.seen&varInput == 0 {
+// Known is what is known of an expression's variables; nil: nothing.
+type Known struct {
+	Input  *Type
+	State  *Type
+	States map[string]*Type
+}
+
+// Check compiles the expression again, knowing the types of its variables: what can never work is an *Error.
+func (p *Program) Check(known Known) error {
+	if known.Input == nil && known.State == nil && known.States == nil {
 		return nil
 	}
 	again := Program{source: p.source, root: p.root, patterns: p.patterns}
-	c := checker{program: &again, allowed: p.allowed, input: input, again: true}
+	c := checker{program: &again, allowed: p.allowed, known: known, again: true}
 	k, err := c.infer(p.root)
 	if err != nil {
 		return p.locate(err)
@@ -104,16 +111,25 @@ func (p *Program) Check(input *Type) error {
 	return nil
 }
 
-// typeOf is the type of a chain of fields from input.
+// typeOf is the type of a chain of fields from input or a state.
 func (c *checker) typeOf(n ast.Node) *Type {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
-		if n.Value == "input" {
-			return c.input
+		switch varNamed(n.Value) {
+		case varInput:
+			return c.known.Input
+		case varState:
+			if !c.isLet(stateName) {
+				return c.known.State
+			}
+		default: // nothing is known of the others
 		}
 	case *ast.ChainNode:
 		return c.typeOf(n.Node)
 	case *ast.MemberNode:
+		if name := c.stateOf(n); name != "" {
+			return c.known.States[name]
+		}
 		name, ok := n.Property.(*ast.StringNode)
 		if of := c.typeOf(n.Node); ok && of != nil {
 			return of.fields[name.Value]

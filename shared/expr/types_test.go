@@ -46,11 +46,11 @@ func TestWhatAKnownInputCanNeverGiveIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		err = p.Check(input)
+		err = p.Check(expr.Known{Input: input})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v; want %q", src, err, want)
 		}
-		if err := p.Check(nil); err != nil {
+		if err := p.Check(expr.Known{}); err != nil {
 			t.Errorf("%s over anything: %v", src, err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestWhatAKnownInputCanNeverGiveIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := condition.Check(input); err == nil {
+	if err := condition.Check(expr.Known{Input: input}); err == nil {
 		t.Error("a number is accepted as a condition")
 	}
 	fields := expr.ObjectType(map[string]*expr.Type{"order": input, "list": expr.ListType(), "other": nil})
@@ -67,7 +67,7 @@ func TestWhatAKnownInputCanNeverGiveIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Check(fields); (err == nil) != ok {
+		if err := p.Check(expr.Known{Input: fields}); (err == nil) != ok {
 			t.Errorf("%s: %v", src, err)
 		}
 	}

@@ -15,9 +15,11 @@ const (
 	KindMap       Kind = 6 // works on each element of a list in a scope of its own
 	KindReduce    Kind = 7 // folds the results of a map, or a list, to one value
 
-	KindUntil   Kind = 10 // passes the value on at a time
-	KindIdleFor Kind = 11 // passes the value on when another component has been silent for a time
-	KindSignal  Kind = 12 // waits for a signal; its value is the fact
+	KindUntil        Kind = 10 // passes the value on at a time
+	KindIdleFor      Kind = 11 // passes the value on when another component has been silent for a time
+	KindSignal       Kind = 12 // waits for a signal; its value is the fact
+	KindAccumulate   Kind = 8  // folds what arrives into a state, one at a time
+	KindStateMachine Kind = 9  // the same, with parts that react to the state
 )
 
 // kindNames are the names of the kinds in definitions and rules.
@@ -25,6 +27,7 @@ var kindNames = [...]string{
 	KindStep: "step", KindExpr: "expr", KindCondition: "condition", KindSleep: "sleep", KindRule: "rule",
 	KindMap: "map", KindReduce: "reduce",
 	KindUntil: "until", KindIdleFor: "idle_for", KindSignal: "signal",
+	KindAccumulate: "accumulate", KindStateMachine: "state_machine",
 }
 
 // String is the name of the kind in definitions and rules; empty if there is no such kind.

@@ -26,6 +26,8 @@ const (
 	InHand     Table = 11 // A: number; what decisions have left to do, read by the partition
 	Elements   Table = 12 // A: runnable, B: number; of the list that it goes through, many in a row
 	Fold       Table = 13 // A: scope, or the fact with the list; B: component
+	State      Table = 14 // A: component, B: 0 its state, 1 what waits to be folded (C: number), 2 what an input sees of it (C: input)
+	Settled    Table = 15 // A: number; inputs that have settled and are not forgotten, where so much is not kept
 	Signal     Table = 16 // A: number; signals that nobody has taken
 	Match      Table = 17 // A: name of a signal, B: 0 runnables that wait, 1 signals that are kept, Sub: key and number
 	Watch      Table = 18 // A: scope, B: component; runnables that wait for a silence
@@ -54,7 +56,7 @@ const (
 
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
-	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
+	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", State: "state", Settled: "settled", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
 	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }
