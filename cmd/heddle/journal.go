@@ -57,7 +57,7 @@ type journalTailCmd struct{ journalArgs }
 // Run implements the command.
 func (c *journalTailCmd) Run(a *app) error {
 	return c.read(a, func(ctx context.Context, r *journal.Reader, p int32, show func(journal.Entry) error) error {
-		// From its start, because only that tells which records are lawful (J1).
+		// From its start, because only that tells which records are lawful.
 		rest := c.whole(p)
 		var err error
 		if rest.From, err = r.Begin(ctx, p); err != nil {

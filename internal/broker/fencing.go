@@ -15,7 +15,7 @@ import (
 // kfake lets a producer that names its id and an epoch of the past initialize
 // again, where Kafka answers PRODUCER_FENCED: a deposed owner that recovers by
 // itself would fence the lawful one. Every such recovery of a transactional id is
-// refused; its owner fences anew, as after any failure (O1). A first
+// refused; its owner fences anew, as after any failure. A first
 // initialization names no id and is always served.
 //
 // kfake takes the abort of a producer that was deposed within its transaction for

@@ -162,7 +162,7 @@ func (h *history) read(ctx context.Context) error {
 func (h *history) record(r *kgo.Record) (more bool, err error) {
 	head, err := journal.ParseHeaders(r.Headers)
 	if err != nil {
-		return true, nil // no journal record, therefore void (J1)
+		return true, nil // no journal record, therefore void
 	}
 	first := h.run.Start
 	if !h.from.IsZero() {

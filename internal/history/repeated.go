@@ -12,7 +12,7 @@ import (
 const listedWithoutEffect = 8
 
 // withoutEffect reports whether an event is all that came of an input which changed
-// nothing. Its record has to be there (J3), and answers repetitions of the command;
+// nothing. Its record has to be there, and answers repetitions of the command;
 // a person needs to read some of them.
 func withoutEffect(e events.Event) bool {
 	switch e.(type) {

@@ -1,5 +1,5 @@
 // Package journal reads and writes journal partitions by the rules of the
-// partition log: it is the one shared reader of J1, used by recovery,
+// partition log: it is the one shared reader, used by recovery,
 // gateway, tools and tests.
 //
 // A record of the journal counts only if Filter says so: it is of the current

@@ -2,7 +2,7 @@ package journal
 
 import "github.com/heddle-run/heddle/shared/events"
 
-// Filter is the void rule (J1, O2) as a state machine over the headers of the
+// Filter is the void rule as a state machine over the headers of the
 // records of one journal partition, in offset order. The zero Filter stands
 // before the first record of the journal. It is a value; copies are independent.
 type Filter struct {
@@ -44,7 +44,7 @@ func (f *Filter) Lawful(epoch, seq uint64, replaces *uint64) bool {
 			return false
 		}
 	} else if epoch != f.last.Epoch || epoch == 0 || seq != f.last.Seq+1 {
-		return false
+		return false // a hole, or an owner of before (J1)
 	}
 	f.last = at
 	return true

@@ -35,7 +35,7 @@ func (m Mark) Before(n Mark) bool { return m.Position.Before(n.Position) }
 
 // Next is the mark of the lawful record that follows m's. Equal marks mean equal
 // histories: a log that lost its tail and grew another one of the same positions
-// is told apart (O4).
+// is told apart.
 func (m Mark) Next(at events.Position, offset int64, value []byte) Mark {
 	var chain [16]byte
 	own := xxhash.Sum64(value)

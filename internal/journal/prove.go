@@ -8,7 +8,7 @@ import (
 
 // Prove says why the journal does not hold, as lawful records, the one at from,
 // the one at to, and between them those that were there when the marks were
-// made; empty means that it does (O4). A zero from is the journal's beginning. Of a
+// made; empty means that it does. A zero from is the journal's beginning. Of a
 // from that is known to be lawful, as its checkpoint is committed, the record may
 // have expired, with all below covered: nothing counts that is between.
 func (r *Reader) Prove(ctx context.Context, partition int32, from, to Mark, covered int64) (why string, err error) {
@@ -38,7 +38,7 @@ func (r *Reader) Prove(ctx context.Context, partition int32, from, to Mark, cove
 		return err.Error(), nil
 	case err != nil:
 		return "", err
-	case place.Last != to:
+	case place.Last != to: // what the marks are of never was (O4)
 		return fmt.Sprintf("journal partition %d has %s at offset %d, where %s was at %d",
 			partition, place.Last.Position, place.Last.Offset, to.Position, to.Offset), nil
 	}

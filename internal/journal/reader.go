@@ -92,7 +92,7 @@ func (r *Reader) stuck(ctx context.Context, partition int32, from, to int64) err
 	return nil
 }
 
-// OffsetAt is the offset of the first record of a partition whose time (J2: times
+// OffsetAt is the offset of the first record of a partition whose time (times
 // ascend) is not before t; the end if there is none.
 func (r *Reader) OffsetAt(ctx context.Context, partition int32, t time.Time) (int64, error) {
 	at, err := r.offset(partition)(r.source.ListOffsetsAfterMilli(ctx, t.UnixMilli(), r.topic))

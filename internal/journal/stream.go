@@ -43,7 +43,7 @@ func (s *stream) run(ctx context.Context, cl Log) error {
 	return fmt.Errorf("reading journal partition %d at offset %d: %w", s.Partition, s.place.Offset, err)
 }
 
-// record passes over what is void (J1): foreign records, and control records of
+// record passes over what is void: foreign records, and control records of
 // transactions, among it.
 func (s *stream) record(in *kgo.Record) error {
 	if in.Attrs.IsControl() {

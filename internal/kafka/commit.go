@@ -17,17 +17,17 @@ const (
 	// Failed: nothing was written; the same transaction may be tried again.
 	Failed Outcome = iota + 1
 	// NotMember: nothing was written, because the group does not know the
-	// member at that generation; try again with the group's present one (C4).
+	// member at that generation; try again with the group's present one.
 	NotMember
 	// NoPositions: nothing was written, because the group's coordinator did not
-	// take the positions in time; try again without them (C4).
+	// take the positions in time; try again without them.
 	NoPositions
 	// TooLarge: nothing was written, because a record does not fit.
 	TooLarge
 	// Unknown: the commit was sent and not answered. The next Run settles it
 	// and its success says nothing about this one.
 	Unknown
-	// Deposed: a newer owner fenced this one. Stop at once (C4).
+	// Deposed: a newer owner fenced this one. Stop at once.
 	Deposed
 )
 

@@ -80,7 +80,7 @@ func (c Config) base(names topics.Names, role string) []kgo.Opt {
 		kgo.RetryBackoffFn(backoff),
 		// A client's largest batch is the broker's largest, topic by topic:
 		// what is too large is then refused here, alone, instead of by the
-		// broker, which fails every record buffered for that partition (J4).
+		// broker, which fails every record buffered for that partition.
 		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 { return c.Limits.Of(topic, spec.MaxBytes(names, topic)) }),
 		kgo.WithLogger(kgoLogger(c.Logger)),
 		kgo.Dialer(c.dialer()),

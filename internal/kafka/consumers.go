@@ -86,7 +86,7 @@ func memberPatience(key int16) time.Duration {
 }
 
 // NewQueueConsumer makes a worker of one task queue: a member of the queue's
-// group that commits by hand (E3) and starts where the group has committed,
+// group that commits by hand and starts where the group has committed,
 // else at the start of the log.
 func NewQueueConsumer(c Config, queue string, serverSide bool, a Assignment) (*kgo.Client, error) {
 	names, err := c.Names()

@@ -11,13 +11,13 @@ import (
 )
 
 // IsFenced reports that a newer client took the transactional id: the owner is
-// deposed and stops at once (C4).
+// deposed and stops at once.
 func IsFenced(err error) bool {
 	return errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch)
 }
 
 // IsMembership reports that the group does not know this member at this
-// generation (any more): the checkpoint is aborted and may be tried again (C4).
+// generation (any more): the checkpoint is aborted and may be tried again.
 func IsMembership(err error) bool {
 	for _, e := range []error{
 		kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.RebalanceInProgress,
@@ -31,7 +31,7 @@ func IsMembership(err error) bool {
 }
 
 // IsTooLarge reports that a record does not fit the broker's limit, which no
-// retry avoids (J4).
+// retry avoids.
 func IsTooLarge(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
 }

@@ -43,7 +43,7 @@ func produceBase(c Config) []kgo.Opt {
 // flight, no limit of retries or time.
 //
 // On data loss (the broker forgot what it acknowledged) kgo would renumber and
-// go on; this client stops instead (J1): the batch and everything buffered for
+// go on; this client stops instead: the batch and everything buffered for
 // that partition fail with OUT_OF_ORDER_SEQUENCE_NUMBER or the like, and every
 // later produce of the client, to any partition, fails with the same error at
 // once and for ever. IsDataLoss knows it. Close the client and make a new one.
@@ -54,7 +54,7 @@ func produceBase(c Config) []kgo.Opt {
 func NewJournalProducer(c Config) (*kgo.Client, error) {
 	opts := append(produceBase(c),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.StopProducerOnDataLossDetected(),
+		kgo.StopProducerOnDataLossDetected(), // else there would be a hole (J1)
 	)
 	return c.client("journal", opts...)
 }

@@ -9,7 +9,7 @@ import (
 // readopt lets a producer go on in a topic that was deleted and made anew. kgo
 // fails what is produced to such a topic, for ever: another topic of the same name
 // is none that it takes by itself. Records that name no place in a log, and that
-// are produced again if they fail, may go there. Those of a journal may not (J1).
+// are produced again if they fail, may go there. Those of a journal may not.
 //
 // A topic whose limit was lowered is purged likewise: kgo asks for limits when it
 // meets a topic.

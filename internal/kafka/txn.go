@@ -12,7 +12,7 @@ import (
 
 const (
 	// txnTimeout is how long an open transaction of a claimant that died may
-	// hold up readers; the next fence ends it sooner (O2).
+	// hold up readers; the next fence ends it sooner.
 	txnTimeout = 10 * time.Second
 
 	// recallWait is what records that have left get to be answered in when
@@ -25,7 +25,7 @@ const (
 
 // Txn is the right to write checkpoints and takeover records of one planner
 // partition: a client of the transactional id PREFIX-planner-p. One goroutine
-// uses it. It is not fenced yet when made; Fence first (O1).
+// uses it. It is not fenced yet when made; Fence first.
 type Txn struct {
 	config Config
 	id     string

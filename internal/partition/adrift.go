@@ -11,7 +11,7 @@ const (
 // group's coordinator is away, or has not heard of the process for too long. The lease
 // says who owns a partition, the group only who may claim it. So an owner goes on for
 // as long as it can renew its lease: it can until the planner that the group has given the
-// partition to has fenced it (O1), and then releases the lease (O2). It claims nothing
+// partition to has fenced it, and then releases the lease. It claims nothing
 // while it is adrift: it ends with its tenure. One that does not own is dropped. Adrift
 // reports whether the owner goes on.
 func (o *Owner) Adrift() bool {

@@ -25,7 +25,7 @@ func (r *tenure) tell(ctx context.Context, err error) {
 }
 
 // publishBlocked writes the partition's last record again, with the reason. It does so
-// behind the fence: the lease in it is the last one, and stays as it was (O1). A record
+// behind the fence: the lease in it is the last one, and stays as it was. A record
 // that cannot be read is left alone: how long its lease lasts is not known.
 func (r *tenure) publishBlocked(ctx context.Context, reason string) error {
 	last, err := r.lastPublished(ctx)

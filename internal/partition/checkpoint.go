@@ -108,7 +108,7 @@ func (c *checkpointer) wake() time.Duration {
 }
 
 // consider begins a checkpoint when one is due, and checks the lease (O5). With a
-// wrong clock no lease is renewed (J2), nor with an append that hangs (O5).
+// wrong clock no lease is renewed, nor with an append that hangs (O5).
 func (c *checkpointer) consider() {
 	c.r.proc.CheckLease()
 	if c.busy || c.r.proc.Err() != nil || c.dueIn() > 0 || c.r.proc.Stalled() {
@@ -233,7 +233,7 @@ func (c *checkpointer) end(j *job) {
 	p.Fail(j.snap.Done())
 }
 
-// prepare takes the snapshot of what is due as of now (C1).
+// prepare takes the snapshot of what is due as of now.
 func (c *checkpointer) prepare() *job {
 	p := c.r.proc
 	p.Write()
@@ -270,7 +270,7 @@ func (c *checkpointer) prepare() *job {
 }
 
 // heavy says of a dirty workflow whether it is due whatever its strategy: replay
-// would have to begin too far back for it, or it has changed much (C1, C3).
+// would have to begin too far back for it, or it has changed much.
 func (c *checkpointer) heavy(p *loop.Processor) func(store.Dirty) bool {
 	s := &c.r.host.Settings
 	return func(d store.Dirty) bool {
@@ -317,7 +317,7 @@ func (c *checkpointer) askCovered() {
 
 // learnCovered takes an end that the journal had after the last record of the last
 // checkpoint was written. If the owner has appended nothing since, nobody has: an owner that
-// takes over has fenced this owner before, and no later checkpoint commits (O1).
+// takes over has fenced this owner before, and no later checkpoint commits.
 func (c *checkpointer) learnCovered(newest, at events.Position, end int64) {
 	if c.at == at && at == newest {
 		c.covered = end

@@ -19,7 +19,7 @@ import (
 const waitStep = 100 * time.Millisecond
 
 // claim takes the partition over with one fenced record (O2) and reads the
-// journal up to it (O3). By a wrong clock a lease would seem to have run out (J2).
+// journal up to it (O3). By a wrong clock a lease would seem to have run out.
 func (r *tenure) claim(ctx context.Context) error {
 	if err := r.host.clock.agrees(ctx); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *tenure) unhidden(ctx context.Context) error {
 }
 
 // publishedUntil is the end of the lease as its owner renewed it last. After the
-// fence nobody can renew it any more (O1).
+// fence nobody can renew it any more.
 func (r *tenure) publishedUntil(ctx context.Context) (int64, error) {
 	last, err := r.lastPublished(ctx)
 	if err != nil || last == nil {
@@ -126,7 +126,7 @@ func publishedLease(value []byte) (runtime.Lease, error) {
 // await returns when the lease is free, expired by the clock, or need not be
 // waited out. An operator's release in commands ends the wait (O2). However far
 // ahead the owner's clock was, it ends a term after the fence: the owner renewed
-// before that, for a term that it counts from then on (J2).
+// before that, for a term that it counts from then on.
 func (r *tenure) await(ctx context.Context, until int64) error {
 	fenced := time.Now()
 	held, term := r.proc.Lease(), r.term()

@@ -16,7 +16,7 @@ import (
 // asks for a client closes it.
 type Cluster interface {
 	Names() (topics.Names, error)
-	// Journals makes a producer that stops for good on data loss (J1).
+	// Journals makes a producer that stops for good on data loss.
 	Journals() (Producer, error)
 	Effects() (Producer, error)
 	Summaries() (Producer, error)

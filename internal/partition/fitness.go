@@ -13,7 +13,7 @@ import (
 
 // What a process needs of its own to serve partitions.
 const (
-	NeedsClock = "clock" // that agrees with the brokers' (J2)
+	NeedsClock = "clock" // that agrees with the brokers'
 	NeedsDisk  = "disk"  // that takes what is written
 	NeedsStore = "store" // whose directories no other process has locked
 	NeedsRoute = "route" // to the leaders of the journals

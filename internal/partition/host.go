@@ -187,7 +187,7 @@ func (h *Host) closeClients() {
 }
 
 // journalClient is the client for journals. One that data loss has stopped is
-// replaced: it fails every append, of any partition, for ever (J1).
+// replaced: it fails every append, of any partition, for ever.
 func (h *Host) journalClient() Producer {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -82,7 +82,7 @@ func (l *kafkaLog) emit(o *loop.Outgoing) {
 
 var errNoQueue = errors.New("the queue has no topic, or none that is known yet; heddle topics apply --queue makes it")
 
-// Destination implements Log. An attempt goes to its partition of the queue (E2), what
+// Destination implements Log. An attempt goes to its partition of the queue, what
 // else there is where its key belongs.
 func (l *kafkaLog) Destination(o *loop.Outgoing) loop.Destination {
 	at := loop.Destination{Topic: l.host.topicOf(o), Partition: -1}
@@ -90,7 +90,7 @@ func (l *kafkaLog) Destination(o *loop.Outgoing) loop.Destination {
 	at.Of = n
 	switch {
 	case n == 0:
-	case o.Kind == machine.TaskEffect:
+	case o.Kind == machine.TaskEffect: // counted from the workflow's home (E2)
 		at.Partition = int32((uint64(l.p) + o.Spread) % uint64(n))
 	default:
 		at.Partition = kafka.PartitionFor([]byte(o.Key), n)
@@ -142,7 +142,7 @@ func (l *kafkaLog) mayFit(r *kgo.Record, err error) bool {
 }
 
 // judge finds out beside the loop whether a record is too large, or came in a batch
-// that was (J4), and says so in one of two ways.
+// that was, and says so in one of two ways.
 func (l *kafkaLog) judge(r *kgo.Record, err error, forGood func(), forNow func(error)) {
 	go func() {
 		var less bool
@@ -166,7 +166,7 @@ func (l *kafkaLog) releaseAgain(o *loop.Outgoing) {
 	l.box.Do(func(p *loop.Processor) { p.ReleaseAgain(o) })
 }
 
-// refused reports whether the broker will never take a record (J4).
+// refused reports whether the broker will never take a record.
 func refused(err error) bool {
 	return kafka.IsTooLarge(err) || errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTopicException)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// marker is what a checkpoint says about itself in the changelog (C1, C3).
+// marker is what a checkpoint says about itself in the changelog (C1).
 type marker struct {
 	Applied    journal.Mark    // guards the partition's keys
 	ReplayFrom journal.Mark    // the last record that no dirty workflow needs
@@ -20,7 +20,7 @@ type marker struct {
 	Epochs     []epochRow      // of the last owners, oldest first
 	Cursors    []cursorRow     // of the input logs
 	Redos      []store.RedoLog // over what is at their rows' keys
-	Bare       bool            // its checkpoint went without committed positions (C4)
+	Bare       bool            // its checkpoint went without committed positions
 	Covered    int64           // below this offset of the journal nothing counts that is behind Applied; 0: it is not known
 }
 
@@ -84,7 +84,7 @@ func takeover(rec *events.Record, offset int64) epochRow {
 	return e
 }
 
-// cursorRow is how far an input log is read, dropped inputs included (J3).
+// cursorRow is how far an input log is read, dropped inputs included.
 type cursorRow struct {
 	Source events.Source
 	Next   int64

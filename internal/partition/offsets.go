@@ -21,7 +21,7 @@ import (
 const askTimeout = 5 * time.Second
 
 // endLookup looks up the ends of the input logs for all owners of a process:
-// one question at a time serves all that have come before it (E6).
+// one question at a time serves all that have come before it.
 type endLookup struct {
 	host *Host
 	mu   sync.Mutex
@@ -111,7 +111,7 @@ func (h *Host) askDecided(ctx context.Context, p int32, box *feed.Mailbox) {
 	}
 }
 
-// askQueue answers where a queue's log stands (E3).
+// askQueue answers where a queue's log stands.
 func (h *Host) askQueue(ctx context.Context, queue string, box *feed.Mailbox) {
 	q := loop.QueueOffsets{Queue: queue}
 	q.Err = defect.Caught(h.logger, h.Stats, func() (err error) {

@@ -68,7 +68,7 @@ func (h *Host) Own(ctx context.Context, partition int32) *Owner {
 	return o
 }
 
-// Lose stops the owner at once: it writes nothing more (O5). It returns when the
+// Lose stops the owner at once: it writes nothing more. It returns when the
 // owner has ended.
 func (o *Owner) Lose() {
 	o.lost()
@@ -95,7 +95,7 @@ func (o *Owner) Drop() {
 func (o *Owner) Ended() <-chan struct{} { return o.done }
 
 // Revoke ends the tenure gracefully: inputs stop, appends finish, a checkpoint is
-// written and the lease released (O5). When ctx ends first, the owner is dropped.
+// written and the lease released. When ctx ends first, the owner is dropped.
 func (o *Owner) Revoke(ctx context.Context) {
 	if o.revoked.CompareAndSwap(false, true) {
 		close(o.revoke)

@@ -15,7 +15,7 @@ import (
 // replayBatch is how many replayed records one batch of the store holds.
 const replayBatch = 512
 
-// recover fences older owners off (O1), loads the store or restores it (O4),
+// recover fences older owners off (O1), loads the store or restores it,
 // and replays the journal to its end.
 // The tenure may send until ctx ends; the recovery itself ends with before.
 func (o *Owner) recover(ctx, before context.Context, broken func(error)) (*tenure, error) {
@@ -111,7 +111,7 @@ func (r *tenure) newProcessor() {
 }
 
 // RecallTime reads the time of the last applied record: later ones are not
-// before it (J2).
+// before it.
 func (r *tenure) recallTime(ctx context.Context) error {
 	last := r.store.Metadata().Applied
 	if last.IsZero() || last.Offset < r.span.Start {

@@ -12,7 +12,7 @@ import (
 )
 
 // remakeOriginals gives the effects of replayed records their inputs' bytes, for
-// rerelease to find. Of an input that is gone its effect is refused for good (J4).
+// rerelease to find. Of an input that is gone its effect is refused for good.
 func (r *tenure) remakeOriginals(ctx context.Context) error {
 	waiting, err := r.proc.Originals()
 	if err != nil {

@@ -69,7 +69,7 @@ func (r *tenure) start(ctx context.Context) error {
 	if p.Tick(); p.LeaseOver() {
 		return loop.ErrExpired
 	}
-	r.store.Live(true) // the takeover is read back: no older changelog can be ahead (O3)
+	r.store.Live(true) // the takeover is read back: no older changelog can be ahead
 	r.seekInputs()
 	if r.host.Flaws.CommittedPositions.On() {
 		if err := r.seekCommitted(ctx); err != nil {
@@ -148,7 +148,7 @@ func (r *tenure) learnNames() {
 
 // seekInputs places the reading of the inputs where the journal says, or behind
 // dropped inputs where the last checkpoint says so and no later record has moved
-// the position by its word (J3): on this store, or on any before it.
+// the position by its word: on this store, or on any before it.
 func (r *tenure) seekInputs() {
 	for _, s := range loop.Inputs {
 		l := r.proc.Input(s)
@@ -232,7 +232,7 @@ func (r *tenure) leave(ctx context.Context) error {
 }
 
 // yield is the end of an owner that was fenced but is alive: its appends
-// finish, then it says that the successor need not wait (O2).
+// finish, then it says that the successor need not wait.
 func (r *tenure) yield(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, goodbye)
 	defer stop()
@@ -289,7 +289,7 @@ func (r *tenure) settleEffects(ctx context.Context) {
 }
 
 // sayReleased appends AuthorityReleased and waits for it. From then on no effect
-// is released (E5). A lease that has run out needs no word.
+// is released. A lease that has run out needs no word.
 func (r *tenure) sayReleased(ctx context.Context, why string) error {
 	p := r.proc
 	if p.Tick(); p.LeaseOver() {

@@ -13,7 +13,7 @@ import (
 
 const (
 	// statusDelay is how long a summary waits under load for a newer one that
-	// takes its place; it is a small part of the lease's margin at most (E5).
+	// takes its place; it is a small part of the lease's margin at most.
 	statusDelay = 500 * time.Millisecond
 	// statusesAtOnce are sent without a wait in each such time.
 	statusesAtOnce = 32
@@ -226,7 +226,7 @@ func (s *statuses) flush(due func(*summary) bool) {
 
 // letGo sends what has waited. One that is late by more than it should have waited
 // goes back to its owner, who looks at the lease again: the process may have stood
-// still (E5).
+// still.
 func (s *statuses) letGo(w *summary, late bool) {
 	s.mu.Lock()
 	w.waits, w.away = false, late

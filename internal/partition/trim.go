@@ -24,7 +24,7 @@ type trimmer struct {
 
 // trim is what may be deleted of one log: what is below an offset and stamped
 // before a time. The record before the place where reading goes on stays: it
-// proves the place (isLast, O4), and a log that is never empty keeps its end when
+// proves the place (isLast), and a log that is never empty keeps its end when
 // the embedded broker is killed.
 type trim struct {
 	topic  string

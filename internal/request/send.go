@@ -61,7 +61,7 @@ func (cl *Client) call(ctx context.Context, cmd Command, wait string) (*Call, er
 	return c, nil
 }
 
-// Query asks for a consistent read (E6) and waits for the answer, at most until
+// Query asks for a consistent read and waits for the answer, at most until
 // ctx ends; it needs a deadline.
 func (cl *Client) Query(ctx context.Context, q events.Query) (events.Reply, error) {
 	deadline, ok := ctx.Deadline()

@@ -78,7 +78,7 @@ func (l Lease) Acquire(owner, leaseID string, until int64, cluster string) (*eve
 }
 
 // Renew is the lease of the same owner until later, no longer stale. It is no
-// journal event: the result is published with a checkpoint (O5).
+// journal event: the result is published with a checkpoint.
 func (l Lease) Renew(owner, leaseID string, until int64, epoch uint64) (Lease, error) {
 	if err := check(owner, until); err != nil {
 		return l, err
@@ -104,7 +104,7 @@ func (l Lease) ForceRelease(by events.By) *events.AuthorityReleased {
 	return &events.AuthorityReleased{By: by}
 }
 
-// TakeOver is what a claimant journals in one record (O2): what is left of
+// TakeOver is what a claimant journals in one record: what is left of
 // another owner is marked stale and released, then the claimant acquires.
 func (l Lease) TakeOver(owner, leaseID string, until int64, cluster, reason string) ([]events.Event, error) {
 	var out []events.Event

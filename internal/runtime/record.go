@@ -13,7 +13,7 @@ type Record struct {
 	Replay        Replay      `json:"replay"`
 	Durability    *Durability `json:"durability"`
 	Checkpoint    *Checkpoint `json:"checkpoint"`
-	Epochs        []Epoch     `json:"epochs"`  // of the last owners (C3), oldest first
+	Epochs        []Epoch     `json:"epochs"`  // of the last owners, oldest first
 	Notes         []string    `json:"notes"`   // what an operator should know and does not block
 	Blocked       *string     `json:"blocked"` // why nobody may serve the partition before an operator acts; null: nothing is known
 }

@@ -56,7 +56,7 @@ func (c *Cache) Release() {
 }
 
 // Drop forgets everything, changes that are not written included: the pipeline
-// is poisoned (J1) and the state is what the store has.
+// is poisoned and the state is what the store has.
 func (c *Cache) Drop() {
 	*c = Cache{store: c.store, budget: c.budget, hits: c.hits, misses: c.misses}
 	c.groups = map[string]*group{}

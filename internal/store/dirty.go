@@ -233,8 +233,8 @@ func (d *dirtySet) forget(g *dirtyGroup) {
 }
 
 // Live reports whether the changelog is known not to be ahead of the store: from
-// the moment that the owner has replayed the journal up to its own takeover
-// (O3), until it loses the partition. A new store is not live. Only while it is
+// the moment that the owner has replayed the journal up to its own takeover,
+// until it loses the partition. A new store is not live. Only while it is
 // can rows that are born and die within a batch or between two checkpoints be
 // left out of the changelog: before, a checkpoint that the store has lost may
 // have written them.

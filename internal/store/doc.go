@@ -6,11 +6,11 @@
 // the state after some earlier Commit, whole: batches are written in order and
 // each becomes durable as one. The mark of the last applied record is part of
 // every batch, so a reopened store says itself from where the journal has to be
-// read again (O4).
+// read again.
 //
 // What is in the store but not yet in the changelog is dirty. The dirty log, a
 // table of the store, keeps the keys of every batch until a checkpoint that
-// covers them is known to be committed (C2). After a reopening it may name more
+// covers them is known to be committed. After a reopening it may name more
 // than is dirty, never less.
 //
 // A Store belongs to one goroutine. Snapshot.Each, Metrics and DiskBytes may be

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// Metadata is what a store knows about itself (O4).
+// Metadata is what a store knows about itself.
 type Metadata struct {
 	// Cluster and Topic are the Kafka cluster id and the id of the journal
 	// topic that the store was made from.
@@ -23,7 +23,7 @@ type Metadata struct {
 
 	// Guard: partition keys already hold the records up to here, and replay
 	// must not change them before. A changelog is restored with workflow rows
-	// that are older than its partition rows (C1), so after a restore Applied is
+	// that are older than its partition rows, so after a restore Applied is
 	// replay-from and Guard is the marker's applied mark.
 	Guard journal.Mark
 

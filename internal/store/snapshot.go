@@ -16,13 +16,13 @@ import (
 // be written becomes clean part by part (Wrote).
 type Snapshot struct {
 	// Applied guards the partition's keys in the changelog: the first mark of the
-	// checkpoint's marker (C1).
+	// checkpoint's marker.
 	Applied journal.Mark
 
 	store  *Store
 	values *pebble.Snapshot
 	groups []*dirtyGroup  // the partition's own first, then by owner
-	needs  []journal.Mark // what the workflows from a group on need, and those that are not part of this
+	needs  []journal.Mark // what the workflows from a group on need, and those that are not part of this (C1)
 	wrote  int            // groups that are in the changelog
 
 	it     *pebble.Iterator // nil: nothing is read yet
@@ -83,7 +83,7 @@ func (sn *Snapshot) take(from journal.Mark) {
 func (sn *Snapshot) Owners() int { return len(sn.groups) }
 
 // ReplayFrom is what the workflows need that are dirty and not among the first so
-// many owners: the second mark of the marker, once those are written (C1).
+// many owners: the second mark of the marker, once those are written.
 func (sn *Snapshot) ReplayFrom(owners int) journal.Mark { return sn.needs[owners] }
 
 // Wrote says, on the store's goroutine, that the first so many owners are known

@@ -85,7 +85,7 @@ func (c *consumer) settlePolls() {
 }
 
 // releaseRunning notifies the attempts of the partitions that have begun,
-// without their grace, and waits until no report about them is under way (E3).
+// without their grace, and waits until no report about them is under way.
 func (c *consumer) releaseRunning(ctx context.Context, numbers []int32) {
 	ctx, cancel := context.WithTimeout(ctx, releaseWait)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 // commitWait bounds one commit, with its wait for another one.
 const commitWait = 5 * time.Second
 
-// commit commits what is done in the partitions that are still ours (E3). What
+// commit commits what is done in the partitions that are still ours. What
 // fails is due again with the next commit.
 func (c *consumer) commit(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, commitWait)

@@ -5,7 +5,7 @@
 // An attempt's way through a Worker, with the one place that does each step:
 //
 //  1. consumer.poll    polls records and enters them in the tracker as taken;
-//     a token that was taken lately is dropped (E2)
+//     a token that was taken lately is dropped
 //  2. consumer.hand    offers them to the slots; until these have taken all of
 //     them nothing is polled, and after a while without a free slot fetching is
 //     paused
@@ -16,7 +16,7 @@
 //  6. tracker.settle   once the outcome, or a notification, is acknowledged the
 //     record's place in its log is done
 //  7. consumer.commit  commits, per partition, up to the lowest place that is
-//     not done (E3)
+//     not done
 //
 // What a death leaves: the records past the committed offset are taken again by
 // the partition's next worker (their tasks run at least once); those before it

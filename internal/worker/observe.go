@@ -7,7 +7,7 @@ import "time"
 type Observer interface {
 	Began(queue string, waited time.Duration)       // waited: since its record was written
 	Ended(queue, outcome string, ran time.Duration) // outcome: as events.Outcome prints, or pending
-	Dropped(queue string)                           // a token that was taken before (E2)
+	Dropped(queue string)                           // a token that was taken before
 }
 
 type nobody struct{}

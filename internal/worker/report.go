@@ -119,7 +119,7 @@ func (t *Worker) flushDetails(a *Attempt, now time.Time) {
 // send makes r the report of a message about an attempt and produces it, until
 // it is acknowledged, or can never be because it is too large. Other failures
 // are tried again until Run ends: nothing may be committed past an attempt whose
-// report is not known (E3).
+// report is not known.
 func (t *Worker) send(r *report, a *Attempt, m events.InboxMessage, now time.Time) {
 	r.attempt, r.inbox.Message = a, m
 	key := len(a.Workflow)

@@ -11,7 +11,7 @@ const (
 	// Records of a settled token that were written, or come, up to so long behind its
 	// end are dropped (E2): a recovering planner or a rebalance brought them again,
 	// however long they have waited in their queue. It is less than the 30 s after
-	// which a planner publishes again on purpose (E3): by then the outcome itself may
+	// which a planner publishes again on purpose: by then the outcome itself may
 	// be lost, and the attempt must run.
 	recentFor = 20 * time.Second
 	// A settled token is known for this long, behind which its records run again,
@@ -115,7 +115,7 @@ func (a *Attempt) moved() bool {
 }
 
 // release notes that an outcome or notification of a is acknowledged: nothing
-// of a needs redelivery (E3).
+// of a needs redelivery.
 func (l *tracker) release(a *Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

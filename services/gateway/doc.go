@@ -1,6 +1,6 @@
 // Package gateway serves Heddle over HTTP. It owns nothing that could not be
 // made again: commands go to Kafka and are answered by planners; reads are
-// questions to the owning planner (E6); histories come from the journal; lists
+// questions to the owning planner; histories come from the journal; lists
 // come from a view of the status topic that is rebuilt when it is lost.
 //
 // Every route stands in one table (routes.go), from which the router, the

@@ -29,7 +29,7 @@ func pageLimit(r *http.Request) (int, error) {
 	return n, nil
 }
 
-// read asks the owning planner about the workflow of the path (E6).
+// read asks the owning planner about the workflow of the path.
 func (g *Gateway) read(r *http.Request, kind string) (json.RawMessage, error) {
 	return g.query(r, events.Query{Kind: kind})
 }

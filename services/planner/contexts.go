@@ -12,7 +12,7 @@ import (
 )
 
 // formerContext is a workflow's context as it was before a command changed it, for the
-// attempts that were open then: their tasks are made again as they were (E1). It goes
+// attempts that were open then: their tasks are made again as they were. It goes
 // with the last of them.
 type formerContext struct {
 	Context json.RawMessage

@@ -117,7 +117,7 @@ func (fx *effects) end(effects []machine.Effect) []byte {
 // Watched implements machine.Machine.
 func (p *Planner) Watched(string) machine.Watched { return &runnable{} }
 
-// Task implements machine.Machine (E1).
+// Task implements machine.Machine.
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	t := p.begin(tx, a.Decided, a.Since, workflow)
 	r := t.runs.get(id)

@@ -59,7 +59,7 @@ func (s RunnableStatus) open() bool { return s <= runActive }
 // header is the part of a workflow that changes with every record.
 type header struct {
 	Run        events.RunID
-	Applied    events.Position // of the last record that the workflow's rows hold (C1)
+	Applied    events.Position // of the last record that the workflow's rows hold
 	Status     Status
 	NextFact   uint64
 	NextRun    uint64

@@ -35,7 +35,7 @@ func watchKey(wf string, s events.ScopeID, component uint32) rows.Key {
 }
 
 // wakeKey is the timer of a waiting runnable. One that waits for more than the time must
-// not overtake that (J5).
+// not overtake that.
 func wakeKey(wf string, id events.RunnableID, r *runnable) rows.Key {
 	if r.Wait != nil {
 		return timerKey(wf, r.Due, id, machine.TimerGiveUp)

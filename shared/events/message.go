@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// EntityMessage is what one entity tells another (law E4): an effect of a record of its
+// EntityMessage is what one entity tells another: an effect of a record of its
 // sender, in the inbox of its receiver. A repetition has the same ID.
 type EntityMessage struct {
 	From      string // the sender's id

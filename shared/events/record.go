@@ -30,7 +30,7 @@ type InputRef struct {
 	LeaderEpoch int32
 	Digest      uint32 // of the record's key and value
 	Stamp       int64  // Unix ms of a command's record: ages the ledger in the journal's order
-	Ahead       int64  // ms by which the record is stamped later than that: its broker's clock was wrong (J2)
+	Ahead       int64  // ms by which the record is stamped later than that: its broker's clock was wrong
 }
 
 // Fields implements wire.Message.
@@ -53,7 +53,7 @@ type Record struct {
 	ID       string // dedupe id of the input: SOURCE\x00ID; empty when it needs none
 	Digest   uint64 // of the input's content, for conflicts under one id
 	Workflow string
-	Time     int64 // Unix ms, never going backwards (J2)
+	Time     int64 // Unix ms, never going backwards
 	ReplyTo  ReplyTo
 	Trace    string // traceparent
 	Events   []Event

@@ -7,8 +7,7 @@ import (
 
 // Machine is the deterministic state machine that a partition hosts. All of
 // its methods are pure functions of their arguments: state is read and changed
-// through tx only. A method that panics is a defect; the partition contains it
-// (J6).
+// through tx only. A method that panics is a defect; the partition contains it.
 type Machine interface {
 	// Decide decides one input as the record at position at, at time now (Unix
 	// ms), and changes tx as its events do. No events mean that the input changes
@@ -16,12 +15,12 @@ type Machine interface {
 	Decide(tx *rows.Tx, at events.Position, now int64, in Input) Outcome
 
 	// Apply folds a record into the state, as Decide did when it was made, unless
-	// the rows of its workflow hold it already (C1), and returns the same outcome.
+	// the rows of its workflow hold it already, and returns the same outcome.
 	// Rows of the partition may be newer than a record that is guarded: of that
 	// one only the rows of its workflow count, and its outcome is empty.
 	Apply(tx *rows.Tx, rec *events.Record, guarded bool) Outcome
 
-	// Task makes the task record of an open attempt again (E1): the one that its
+	// Task makes the task record of an open attempt again: the one that its
 	// dispatch came to, whatever has changed since, but with what workers said of it
 	// meanwhile. There is none if the attempt that a names is not open in tx.
 	Task(tx *rows.Tx, workflow string, a *Attempt, runnable events.RunnableID) (Effect, bool)
@@ -57,7 +56,7 @@ type Outcome struct {
 // Input is one thing to decide: Continue is, or exactly one of its pointers, but for a start that
 // comes with a Quarantine: the workflow that it begins is held from its begin. Limit is
 // set when what was decided does not fit the broker's limit: then it is decided in the
-// smallest pieces, and what fits none of them is refused, or fails its component (J4).
+// smallest pieces, and what fits none of them is refused, or fails its component.
 type Input struct {
 	Workflow string
 	Source   events.Source
@@ -67,7 +66,7 @@ type Input struct {
 
 	Command *events.Command     // from commands
 	Inbox   events.InboxMessage // from inbox
-	Late    bool                // a message so old that one like it may have been decided, and forgotten (E4)
+	Late    bool                // a message so old that one like it may have been decided, and forgotten
 	Timer   *rows.Key           // of table Timer, due
 	Lost    *Lost               // an open attempt whose worker vanished
 
@@ -95,13 +94,13 @@ type EffectKind uint8
 
 // Kinds of effects.
 const (
-	TaskEffect    EffectKind = 1 // to tasks.QUEUE; remade from open attempts, needs no outbox (E1)
+	TaskEffect    EffectKind = 1 // to tasks.QUEUE; remade from open attempts, needs no outbox
 	CancelEffect  EffectKind = 2 // to task-control
 	ReplyEffect   EffectKind = 3 // to replies, keyed by address
 	StatusEffect  EffectKind = 4 // to status; an empty value deletes
 	DLQEffect     EffectKind = 5 // to dlq
 	ForwardEffect EffectKind = 6 // to commands or inbox of another partition
-	MessageEffect EffectKind = 7 // to the inbox of another entity, Key: what Value tells it (E4)
+	MessageEffect EffectKind = 7 // to the inbox of another entity, Key: what Value tells it
 	EmitEffect    EffectKind = 8 // to Topic, which belongs to other systems: a CloudEvent with Value as its data
 )
 
@@ -111,7 +110,7 @@ type Effect struct {
 	Key      string // id of a workflow or another entity, or a reply's address
 	Queue    string // tasks: the queue
 	Runnable events.RunnableID
-	Spread   uint64 // tasks: how many partitions of the queue behind the workflow's home (E2)
+	Spread   uint64 // tasks: how many partitions of the queue behind the workflow's home
 	Early    bool   // tasks of execution mode async: published together with the append
 	Topic    string // emitted events: where to
 	Type     string // emitted events: the CloudEvent's type

@@ -9,13 +9,13 @@ import (
 // ms), Workflow the workflow, B the runnable (0: the workflow itself) or what the kind says.
 const (
 	TimerWake    = 1 // a sleep ends, a retry or returned attempt is due
-	TimerTimeout = 2 // an attempt's time is over; guarded by J5
-	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded by J5
-	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded by J5
+	TimerTimeout = 2 // an attempt's time is over; guarded
+	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded
+	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 )
 
-// Guarded reports whether timers of a kind must not overtake outcomes (J5).
+// Guarded reports whether timers of a kind must not overtake outcomes.
 func Guarded(kind uint64) bool {
 	return kind == TimerTimeout || kind == TimerDrain || kind == TimerGiveUp
 }
@@ -30,7 +30,7 @@ type Timer struct {
 func (t *Timer) Fields(c *wire.Codec) { wire.Int(c, 1, "attempt", &t.Attempt) }
 
 // Attempt is an open attempt that a worker has or should get (external ones are
-// none). The partition guards its delivery (E3) and liveness.
+// none). The partition guards its delivery and liveness.
 type Attempt struct {
 	Attempt  uint32
 	Decided  events.Position

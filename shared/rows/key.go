@@ -41,7 +41,7 @@ const (
 	Definition Table = 32 // Sub: digest; pinned definitions (services/planner)
 	Pin        Table = 33 // Sub: digest; how many runs need them (services/planner)
 
-	Received    Table = 34 // Workflow: the receiver, then Sub: id of a message that it has had (E4)
+	Received    Table = 34 // Workflow: the receiver, then Sub: id of a message that it has had
 	ReceivedAge Table = 35 // as Expiry, of those
 
 	Position Table = 65 // A: input log
@@ -83,7 +83,7 @@ var Own = func() (all []Table) {
 
 // Owner is the workflow whose journal records alone change the row at k, so
 // that its header's applied position guards the row; or "" for rows of the
-// partition, which the marker's applied position guards (C1).
+// partition, which the marker's applied position guards.
 func (k Key) Owner() string {
 	if k.Table < Definition || k.Table == Timer {
 		return k.Workflow

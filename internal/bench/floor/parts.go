@@ -195,7 +195,7 @@ func (f *flow) append(ctx context.Context, partition int32, h head, then func(in
 	})
 }
 
-// release spreads a round's tasks over all partitions of the queue (E2).
+// release spreads a round's tasks over all partitions of the queue.
 func (f *flow) release(home int32, h head) {
 	n := f.set.Partitions()
 	for step := range f.width {

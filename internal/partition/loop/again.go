@@ -116,7 +116,7 @@ func gone(at *watched, partitions []QueuePartition) bool {
 	return !q.Unknown && (at.offset < q.Start || at.offset >= q.End || at.offset < q.Committed)
 }
 
-// republish makes the task record of an open attempt again (E1). If that meets
+// republish makes the task record of an open attempt again. If that meets
 // a defect, an attempt that nobody has is lost.
 func (w *watch) republish(k attemptKey, at *watched) {
 	o, defect := w.remake(k, at)

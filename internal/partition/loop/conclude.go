@@ -92,7 +92,7 @@ func (p *Processor) fold(e events.Event, rec *events.Record) {
 }
 
 // dropTimer deletes the timer whose firing is dead-lettered. It is a row of its workflow,
-// which may be older than the partition's keys (C1), and deleting it again is harmless.
+// which may be older than the partition's keys, and deleting it again is harmless.
 func (p *Processor) dropTimer(e *events.WorkflowQuarantined) {
 	if k, err := rows.ParseKey(e.Timer); err == nil && len(e.Timer) > 0 {
 		p.tx.Delete(k)

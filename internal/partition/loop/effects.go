@@ -87,8 +87,7 @@ func (fx *outside) letGo(o *Outgoing) {
 	}
 }
 
-// ReleaseAgain sends an effect that was released and could not be sent then
-// (E5).
+// ReleaseAgain sends an effect that was released and could not be sent then.
 func (p *Processor) ReleaseAgain(o *Outgoing) {
 	if p.Flaws.LateEffects.On() || !p.outside.hold(o) {
 		p.Log.Produce(o)

@@ -22,7 +22,7 @@ func (e *BrokenLogError) Error() string {
 func (e *BrokenLogError) Unwrap() error { return e.Err }
 
 // ClockError is a clock that differs from the broker's by more than half the margin
-// of the lease: an owner with it must not decide (J2).
+// of the lease: an owner with it must not decide.
 type ClockError struct {
 	Ahead int64 // ms that the broker's clock is ahead of this machine's, or more; negative: behind
 	Input bool  // this is known by the stamp of an input only
@@ -36,7 +36,7 @@ func (e *ClockError) Error() string {
 }
 
 var (
-	// ErrExpired ends a tenure whose lease was not renewed in time (O5).
+	// ErrExpired ends a tenure whose lease was not renewed in time.
 	ErrExpired   = errors.New("the lease ran out before it was renewed")
 	errDismissed = errors.New("an operator released the lease")
 )

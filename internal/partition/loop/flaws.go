@@ -15,37 +15,37 @@ type Flaws struct {
 	NoLedger           Flaw // a repeated command is decided again
 	NoWindow           Flaw // a command that the ledger has forgotten is decided again
 	EarlyEffects       Flaw // effects leave with the append of their record
-	EarlyAnswers       Flaw // answers to queries leave at once, not behind the newest record (E6)
-	UnreadAnswers      Flaw // queries are answered before commands are read to their end (E6)
+	EarlyAnswers       Flaw // answers to queries leave at once, not behind the newest record
+	UnreadAnswers      Flaw // queries are answered before commands are read to their end
 	NewStamps          Flaw // a forwarded command is as young as its forward
-	LenientReplay      Flaw // replay takes records that are void (J1)
-	NoReadBack         Flaw // the takeover is not read back (O3)
-	LateFence          Flaw // the state is restored before older owners are fenced off (O1)
-	AnyStore           Flaw // a store is used again without proof (O4)
-	UnfencedCheckpoint Flaw // an owner that is fenced off fences back, and writes its checkpoint (C4)
-	CommittedPositions Flaw // inputs are read from the committed offsets (J3)
+	LenientReplay      Flaw // replay takes records that are void
+	NoReadBack         Flaw // the takeover is not read back
+	LateFence          Flaw // the state is restored before older owners are fenced off
+	AnyStore           Flaw // a store is used again without proof
+	UnfencedCheckpoint Flaw // an owner that is fenced off fences back, and writes its checkpoint
+	CommittedPositions Flaw // inputs are read from the committed offsets
 	BlindCursor        Flaw // committed offsets are not held against checkpoint and journal
-	NoRerelease        Flaw // what is not known to be out is not released again (E1)
-	EarlyTasks         Flaw // tasks are published again before the inbox is read (E1, E3)
+	NoRerelease        Flaw // what is not known to be out is not released again
+	EarlyTasks         Flaw // tasks are published again before the inbox is read
 	NoTimers           Flaw // timers that were armed before a recovery do not fire
-	ForgetDirty        Flaw // what a checkpoint was to write is clean, whatever became of it (C2)
-	NoClock            Flaw // a clock is not compared with the broker's (J2)
-	OneClock           Flaw // the clock of one broker counts, whatever the others say (J2)
+	ForgetDirty        Flaw // what a checkpoint was to write is clean, whatever became of it
+	NoClock            Flaw // a clock is not compared with the broker's
+	OneClock           Flaw // the clock of one broker counts, whatever the others say
 	Clings             Flaw // a planner that cannot serve stays in its group
-	HastyTimers        Flaw // timeouts do not wait for the inputs to be read (J5)
-	NoLease            Flaw // an owner does not look whether its lease has run out (E5, O5)
-	DecidedEnds        Flaw // queries wait for commands that no open transaction hides, only (E6)
-	AnyEnds            Flaw // an input log may end below where it was read (E6)
+	HastyTimers        Flaw // timeouts do not wait for the inputs to be read
+	NoLease            Flaw // an owner does not look whether its lease has run out
+	DecidedEnds        Flaw // queries wait for commands that no open transaction hides, only
+	AnyEnds            Flaw // an input log may end below where it was read
 	TrimmedIsOther     Flaw // an input log that is trimmed while it is looked at is another one
 	OldTopics          Flaw // an input topic that was made anew is not taken for another one
-	LateRenewal        Flaw // the lease counts as renewed, and rows as written, with a checkpoint's last part (C3)
-	AlwaysPositions    Flaw // a checkpoint never goes without committed positions (C4)
+	LateRenewal        Flaw // the lease counts as renewed, and rows as written, with a checkpoint's last part
+	AlwaysPositions    Flaw // a checkpoint never goes without committed positions
 	HastyTrims         Flaw // logs are trimmed to where they are read, whether a checkpoint has that or not
 	YoungTrims         Flaw // logs are trimmed however new their records are
-	LateEffects        Flaw // what is sent later does not look at the lease again (E5)
-	NoBudget           Flaw // decisions may cost what they will (J4): the maker of the machine obeys
+	LateEffects        Flaw // what is sent later does not look at the lease again
+	NoBudget           Flaw // decisions may cost what they will: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure
-	OriginalsInMemory  Flaw // which inputs replay has to read again is no row: it ends with the tenure (E1)
+	OriginalsInMemory  Flaw // which inputs replay has to read again is no row: it ends with the tenure
 }

@@ -68,7 +68,7 @@ func (q *queue) landed() []*flight {
 	return done
 }
 
-// PoisonedError is a failed append: the pipeline behind it is void (J1).
+// PoisonedError is a failed append: the pipeline behind it is void.
 type PoisonedError struct {
 	Position events.Position
 	Err      error
@@ -82,7 +82,7 @@ func (e *PoisonedError) Unwrap() error { return e.Err }
 
 // DescentError is an acknowledged record that stands no further on in the journal
 // than the one before it: the journal has lost its newest records, as by an unclean
-// election, and whatever this owner knows of them is not so (J1).
+// election, and whatever this owner knows of them is not so.
 type DescentError struct {
 	Position       events.Position
 	Offset, Before int64 // where it stands, and where its predecessor was acknowledged
@@ -144,7 +144,7 @@ func (p *Processor) appended(a Appended) {
 }
 
 // Stalled reports whether the oldest append has waited for longer than a lease. Then
-// the lease is not renewed: what this owner cannot write another one may (O5).
+// the lease is not renewed: what this owner cannot write another one may.
 func (p *Processor) Stalled() bool {
 	return p.inflight.len() > 0 && p.clock.ran-p.inflight.all[0].ran > p.Settings.Lease
 }

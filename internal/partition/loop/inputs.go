@@ -18,8 +18,8 @@ type InputLog struct {
 	Start      int64         // of the log: below it its owner has deleted what was decided
 	seeking    bool          // what comes was read before the log was sought to another place
 	Last       uint32        // fingerprint of the record before next
-	Durable    Reached       // what a checkpoint may commit (J3)
-	readTo     int64         // Unix ms: everything stamped up to then is decided (J5)
+	Durable    Reached       // what a checkpoint may commit
+	readTo     int64         // Unix ms: everything stamped up to then is decided
 	stamp      int64         // Unix ms: the newest stamp that a record of the journal has consumed
 	Row        PositionRow   // as of the records that are written
 	changed    bool          // the row, since it was written
@@ -91,7 +91,7 @@ func (in *intake) expect(queue []*kgo.Record) {
 }
 
 // takeInput decides one record. Its position advances whatever it is: nothing
-// is read again for ever (J4).
+// is read again for ever.
 func (in *intake) takeInput(s events.Source, l *InputLog, r *kgo.Record) {
 	if r.Topic == "" { // from here on it is what was sought, unless it was sought again since
 		l.seeking = l.seeking && r.Offset != l.Next
@@ -129,7 +129,7 @@ func (in *intake) take(s events.Source, r *kgo.Record, stamp int64) {
 }
 
 // stampOf is when the broker got an input. Deciding stops when that is ahead of the
-// owner's clock by more than is allowed (J2), unless the clock was compared since
+// owner's clock by more than is allowed, unless the clock was compared since
 // then and is right: the broker that made such a stamp was wrong, and neither the
 // ledger's window nor timers may run ahead with it.
 func (in *intake) stampOf(r *kgo.Record) (stamp int64, ok bool) {
@@ -146,7 +146,7 @@ func (in *intake) stampOf(r *kgo.Record) (stamp int64, ok bool) {
 	return in.clock.now, true
 }
 
-// foldPositions is what a record says about the positions of the input logs; a
+// foldPositions is what a record says about the positions of the input logs (J3); a
 // *PositionError if that cannot be.
 func (in *intake) foldPositions(rec *events.Record) error {
 	if s := rec.Input.Source; s == events.FromCommands || s == events.FromInbox {
@@ -167,7 +167,7 @@ func (in *intake) foldPosition(e events.Event, at events.Position) error {
 		return in.truncated(e, at)
 	case *events.InputLost:
 		return in.lostInputs(e, at)
-	case *events.JournalLost: // what workers have said may be lost with it (E3)
+	case *events.JournalLost: // what workers have said may be lost with it
 		l := &in.inputs[events.FromInbox]
 		l.jump(at, l.Row.Generation, l.Row.Next)
 	case *events.ReplayRequested:

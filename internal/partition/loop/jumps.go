@@ -8,7 +8,7 @@ import (
 )
 
 // PositionError refuses an event about inputs that vanish which no owner writes:
-// replay quarantines its record (J6), and the position stays as it was.
+// replay quarantines its record, and the position stays as it was.
 type PositionError struct {
 	Log   events.Source
 	Event events.Event

@@ -8,22 +8,23 @@ import (
 )
 
 // Leased reports whether the lease has its margin left: only then effects are
-// released and queries answered (E5).
+// released and queries answered.
 func (p *Processor) Leased() bool {
+	// The next owner's clock may be ahead of this one by the margin (E5).
 	return p.Flaws.NoLease.On() || !p.dismissed && p.clock.now < p.lease.LeasedUntil-p.Settings.Margin.Milliseconds()
 }
 
 // Renewal is until when a lease lasts that is renewed now. The owner counts from
-// now on whatever its clock does: so its successor may do so too (O2).
+// now on whatever its clock does: so its successor may do so too.
 func (p *Processor) Renewal() int64 { return p.RecordTime() + p.Settings.Lease.Milliseconds() }
 
 // Renew takes a renewal whose commit is known. One that is known only after
-// the old expiry does not count: the partition is acquired anew (O5).
+// the old expiry does not count: the partition is acquired anew.
 func (p *Processor) Renew(r Renewed) {
 	if !p.lease.Held() { // given up meanwhile
 		return
 	}
-	if p.lease.Expired(p.clock.now) {
+	if p.lease.Expired(p.clock.now) { // it came too late (O5)
 		p.Fail(ErrExpired)
 		return
 	}
@@ -38,12 +39,12 @@ func (p *Processor) Renew(r Renewed) {
 	}
 }
 
-// LeaseOver reports whether the lease has run out. Then nothing is decided (O5): the clock
-// may have jumped, and record time would never come back (J2).
+// LeaseOver reports whether the lease has run out. Then nothing is decided: the clock
+// may have jumped, and record time would never come back.
 func (p *Processor) LeaseOver() bool { return !p.Flaws.NoLease.On() && p.lease.Expired(p.clock.now) }
 
 // CheckLease ends the tenure of an owner that could not renew in time, or whose
-// lease an operator released (O5).
+// lease an operator released.
 func (p *Processor) CheckLease() {
 	switch {
 	case p.LeaseOver():
@@ -78,13 +79,13 @@ func (p *Processor) NextWake() time.Duration {
 	return time.Duration(max(0, next-p.clock.now)) * time.Millisecond
 }
 
-// WrongClock ends the tenure: with such a clock nothing is decided (J2).
+// WrongClock ends the tenure: with such a clock nothing is decided.
 func (p *Processor) WrongClock(e *ClockError) {
-	p.clock.wrong = true
+	p.clock.wrong = true // no input is taken any more (J2)
 	p.Fail(e)
 }
 
-// GiveBack appends the release of the lease: from then on nothing is released (E5).
+// GiveBack appends the release of the lease: from then on nothing is released.
 func (p *Processor) GiveBack(by events.By) {
 	released := p.lease.ForceRelease(by)
 	p.record(released, nil)

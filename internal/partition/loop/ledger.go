@@ -109,7 +109,7 @@ func answerOf(r events.Reply) *answerRow {
 }
 
 // reply is the first answer again, to a command of this workflow. An entry
-// without one is an operator's release that a claimant obeyed (O2).
+// without one is an operator's release that a claimant obeyed.
 func (l *ledgerRow) reply(workflow string) (events.Reply, error) {
 	r := events.Reply{Kind: events.ReplyDecided, Workflow: workflow, Result: events.ResultDone}
 	if len(l.Old) > 0 {

@@ -135,7 +135,7 @@ func (w *watch) out(o *Outgoing, now int64) {
 }
 
 // heard takes a heartbeat: an attempt of that token still runs. It advances
-// nothing but liveness and needs no record (J3).
+// nothing but liveness and needs no record.
 func (w *watch) heard(workflow string, token []byte) {
 	t, err := events.PeekToken(token)
 	if err != nil || t.Workflow != workflow {

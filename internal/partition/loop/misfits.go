@@ -31,7 +31,7 @@ func (in *intake) rejectOf(workflow string, r *kgo.Record, ref events.InputRef, 
 
 // forward records that a key belongs to another partition; the produce to the
 // right one is its effect (J3). What cannot be produced again, as its id makes it
-// larger than a record may be, or as it came compressed, is rejected (J4).
+// larger than a record may be, or as it came compressed, is rejected.
 func (in *intake) forward(r *kgo.Record, ref events.InputRef) {
 	limit := topics.Default().MaxBytes(in.Names, r.Topic)
 	if n := kafka.BatchBytes(forwarded(r, ref.Source)); n > int(limit) {

@@ -31,7 +31,7 @@ func compareDestinations(a, b Destination) int {
 
 // parked are the effects whose destinations take nothing for now. Nothing outside may
 // stop the loop: they leave its bound, and memory but for their remains. The
-// outbox and the open attempts have them (E1).
+// outbox and the open attempts have them.
 type parked struct {
 	*Processor
 	lists map[Destination]*waitlist

@@ -36,7 +36,7 @@ type Config struct {
 type Processor struct {
 	Config
 	tx    *rows.Tx
-	fault error // ends the tenure (J1)
+	fault error // ends the tenure
 
 	clock   clockState
 	epoch   uint64
@@ -49,7 +49,7 @@ type Processor struct {
 	storedN uint64
 
 	lease     runtime.Lease // as the journal and the renewals say
-	dismissed bool          // an operator released the lease (E5)
+	dismissed bool          // an operator released the lease
 	closing   bool          // no more inputs are taken
 	rewound   string        // the cursor of an operator's replay request
 
@@ -80,7 +80,7 @@ type Processor struct {
 
 // Step takes what has arrived, releases what is acknowledged, decides what it
 // can, and writes to the store what has come together. The error is a fault: the owner stops at once, drops
-// what is in memory, and the partition is recovered under a new epoch (J1).
+// what is in memory, and the partition is recovered under a new epoch.
 func (p *Processor) Step(b *Batch) error {
 	p.Tick()
 	p.acknowledged(b)
@@ -153,7 +153,7 @@ func (p *Processor) pressed(more int) bool {
 	return p.State.Dirty()+p.unwritten.bytes+more >= p.Settings.DirtyBytes
 }
 
-// Fail ends the tenure with its first fault; nil is none (J1).
+// Fail ends the tenure with its first fault; nil is none.
 func (p *Processor) Fail(err error) {
 	if p.fault == nil && err != nil {
 		p.fault = err

@@ -28,7 +28,7 @@ type reads struct {
 
 // seenEnds are the ends that a round has told. When it was asked is in record
 // time, as what waits for it is: the clock of the day may be behind it for ever,
-// after it was ahead once (J2).
+// after it was ahead once.
 type seenEnds struct {
 	end   [Logs]int64
 	round int
@@ -157,7 +157,7 @@ func (rd *reads) ask(q *events.Query) {
 
 // expired reports whether nobody waits for an answer any more: by the clock of the
 // day, which the caller has too. Record time may be ahead of it for ever, after a
-// clock was once (J2).
+// clock was once.
 func (rd *reads) expired(q *events.Query) bool {
 	return q.Deadline > 0 && q.Deadline <= rd.clock.at.UnixMilli()
 }

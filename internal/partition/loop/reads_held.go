@@ -34,7 +34,7 @@ func (rd *reads) late(w *waitingQuery) bool {
 
 // DecidedTo is told how far transactions in commands are decided. What is read up
 // to there, and not to the end, is held up by a transaction that another producer
-// has open: a client that asks is told so in time, instead of nothing (E6).
+// has open: a client that asks is told so in time, instead of nothing.
 func (p *Processor) DecidedTo(end int64, err error) {
 	r := &p.reads
 	r.looking = false

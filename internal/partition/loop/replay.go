@@ -127,9 +127,9 @@ func (p *Processor) worthwhile(rec *events.Record, outs []*Outgoing) []*Outgoing
 }
 
 // Rerelease sends what is not known to be out: the outbox, and once the inbox is
-// read the tasks of open attempts that nobody has taken (E1, E3). What
+// read the tasks of open attempts that nobody has taken. What
 // there is no room for is parked and follows. What was asked before may have taken longer than
-// the lease lasts (E5).
+// the lease lasts.
 func (p *Processor) Rerelease() error {
 	if p.Flaws.NoRerelease.On() {
 		return nil

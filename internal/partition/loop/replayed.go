@@ -29,7 +29,7 @@ func (p *Processor) Replay(rec *events.Record, at journal.Mark, guarded bool) er
 }
 
 // takeBack takes an effect back that was made of an earlier record and refused for
-// good: made again it would be released with every recovery (J4).
+// good: made again it would be released with every recovery.
 func (p *Processor) takeBack(e *events.EffectFailed) {
 	k := failedRow(e)
 	p.owing = slices.DeleteFunc(p.owing, func(w rows.Write) bool { return w.Key == k })

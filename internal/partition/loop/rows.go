@@ -161,7 +161,7 @@ func (a *answerRow) Fields(c *wire.Codec) {
 	c.JSON(4, "body", &a.Body)
 }
 
-// outboxRow is an effect that is not known to be out (E1).
+// outboxRow is an effect that is not known to be out.
 type outboxRow struct {
 	Kind    machine.EffectKind
 	Log     events.Source

@@ -6,7 +6,7 @@ import "time"
 // defaults of Complete.
 type Settings struct {
 	Lease  time.Duration // how long an acquisition or renewal lasts
-	Margin time.Duration // of the lease: an owner stops releasing so long before its end (E5)
+	Margin time.Duration // of the lease: an owner stops releasing so long before its end
 
 	// LeaveAfter is how long a reason of its own keeps a planner from serving
 	// before it leaves the group.
@@ -14,13 +14,13 @@ type Settings struct {
 
 	CheckpointInterval time.Duration // at least between two checkpoints with changes
 	CheckpointShare    float64       // of time that checkpoints may take under load; the interval stretches to keep it
-	FullCheckpoint     time.Duration // after which everything is due, whatever its strategy: far below the journal's retention (C1)
-	CheckpointBytes    int           // at most in one transaction of a checkpoint; fewer where the brokers are slow (C3)
-	DirtyBytes         int           // of rows that no checkpoint has written: above, no input is taken until a part of one is out (C3)
-	LagRecords         uint64        // a dirty workflow is due once the journal is so many records ahead of replay-from (C1)
+	FullCheckpoint     time.Duration // after which everything is due, whatever its strategy: far below the journal's retention
+	CheckpointBytes    int           // at most in one transaction of a checkpoint; fewer where the brokers are slow
+	DirtyBytes         int           // of rows that no checkpoint has written: above, no input is taken until a part of one is out
+	LagRecords         uint64        // a dirty workflow is due once the journal is so many records ahead of replay-from
 
-	Silence time.Duration // of a notified attempt's worker, after which it is lost (E3)
-	Pending time.Duration // of an attempt that nobody notified, after which its record is looked up (E3)
+	Silence time.Duration // of a notified attempt's worker, after which it is lost
+	Pending time.Duration // of an attempt that nobody notified, after which its record is looked up
 	Sweep   time.Duration // between two looks at the open attempts
 
 	Window time.Duration // in which a repeated id is recognised
@@ -42,16 +42,16 @@ type Settings struct {
 	RecordBytes int // the largest journal record; 0: the topic's limit
 
 	// NeverRunsTwice promises that an instance name never runs twice at a time:
-	// a new process takes its own older lease over without waiting (O2).
+	// a new process takes its own older lease over without waiting.
 	NeverRunsTwice bool
 	// BrokerIsOurs says that every older owner died with the broker it wrote
-	// to: no lease of another process is waited out (O2).
+	// to: no lease of another process is waited out.
 	BrokerIsOurs bool
 }
 
 // ClockError is how far, in ms, the clock of an owner may differ from the broker's:
-// half the margin, since E5 needs that those of two owners differ by the margin at
-// most (J2).
+// half the margin, since effects are safe only while those of two owners differ by the margin at
+// most.
 func (s *Settings) ClockError() int64 { return s.Margin.Milliseconds() / 2 }
 
 // Limits that are not settings.

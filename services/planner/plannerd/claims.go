@@ -73,14 +73,14 @@ func (c *claims) Assigned(_ context.Context, _ string, partitions []int32) {
 	c.logger.Info("partitions assigned", "partitions", partitions)
 }
 
-// Revoked implements kafka.Assignment: a graceful end (O5).
+// Revoked implements kafka.Assignment: a graceful end.
 func (c *claims) Revoked(ctx context.Context, _ string, partitions []int32) {
 	c.logger.Info("partitions revoked", "partitions", partitions)
 	revoke(ctx, c.take(partitions))
 }
 
 // Lost implements kafka.Assignment: the process is no member any more. What it owns
-// it keeps while it can renew the leases (O5, decision 0029), the rest is dropped.
+// it keeps while it can renew the leases (decision 0029), the rest is dropped.
 func (c *claims) Lost(_ context.Context, _ string, partitions []int32) {
 	c.logger.Warn("the group does not know this planner any more; it keeps what it owns until another one claims it", "partitions", partitions)
 	c.mu.Lock()
