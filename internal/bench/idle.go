@@ -96,7 +96,7 @@ func (f *IdleFigure) weigh(before, after weight) {
 
 // idleWorkload is a step whose workflow is idle afterwards, and open.
 func idleWorkload() Workload {
-	return define("idle", 1, map[string]component{"s": {Step: Task}}, "never")
+	return define("idle", 1, map[string]component{"s": {Step: Task}}, map[string]any{"close": "never"})
 }
 
 // startMany starts n workflows and waits until each is idle.

@@ -37,9 +37,13 @@ const answerWithin = 60 * time.Second
 // run is one client; it writes into s, which is the caller's again when run
 // returns.
 func (l *load) run(ctx context.Context, s *sample) {
+	var fed *client.Run
 	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
-		err := l.one(ctx, n)
+		var err error
+		if fed, err = l.one(ctx, fed, n); !l.workload.Fed {
+			fed = nil
+		}
 		took := time.Since(began)
 		if l.counting.Load() && ctx.Err() == nil {
 			s.add(took, err)
@@ -50,21 +54,32 @@ func (l *load) run(ctx context.Context, s *sample) {
 	}
 }
 
-// one starts a workflow and waits for its results.
-func (l *load) one(ctx context.Context, n int) error {
+// one starts a workflow, or feeds the one that there is, and waits for its results.
+func (l *load) one(ctx context.Context, run *client.Run, n int) (*client.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	in := input{Order: n, Item: "warp thread", Note: "every step returns what it gets"}
-	run, err := l.client.Start(ctx, l.workload.definitionName(), in, client.StartOptions{Wait: client.UntilDrained})
+	next, err := l.feed(ctx, run, in)
 	if err != nil {
-		return err
+		return run, err
 	}
-	w, err := run.Wait(ctx)
+	w, err := next.Wait(ctx)
 	if err != nil {
-		return err
+		return next, err
 	}
-	if w.Status != "completed" {
-		return fmt.Errorf("workflow %s is %s", w.ID, w.Status)
+	want := client.StatusCompleted
+	if l.workload.Fed {
+		want = client.StatusIdle
 	}
-	return nil
+	if w.Status != want {
+		return next, fmt.Errorf("workflow %s is %s", w.ID, w.Status)
+	}
+	return next, nil
+}
+
+func (l *load) feed(ctx context.Context, run *client.Run, in input) (*client.Run, error) {
+	if run != nil {
+		return l.client.InputAndWait(ctx, run.ID, in, client.InputOptions{})
+	}
+	return l.client.Start(ctx, l.workload.definitionName(), in, client.StartOptions{Wait: client.UntilDrained})
 }

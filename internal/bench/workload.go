@@ -15,13 +15,15 @@ const Queue = "bench"
 // Workload is a shape of workflow to measure.
 type Workload struct {
 	Name  string
-	Steps int // tasks that one workflow runs
+	Steps int // tasks that one workflow runs; folds, where it is fed
+
+	Fed bool // each client has one workflow for all of its inputs, in place of one for each
 
 	Definition json.RawMessage // of every workflow, registered before
 }
 
 // Workloads are the names of all workloads.
-var Workloads = []string{"single", "chain10", "fanout100"}
+var Workloads = []string{"single", "chain10", "fanout100", "accumulate"}
 
 // Find is the workload of a name.
 func Find(name string) (Workload, error) {
@@ -32,6 +34,8 @@ func Find(name string) (Workload, error) {
 		return chain(name, 10), nil
 	case "fanout100":
 		return fanout(name, 100), nil
+	case "accumulate":
+		return accumulate(name), nil
 	}
 	return Workload{}, fmt.Errorf("there is no workload %q, only %s", name, strings.Join(Workloads, ", "))
 }
@@ -41,20 +45,23 @@ type component struct {
 	Step  string `json:"step,omitempty"`
 	Expr  string `json:"expr,omitempty"`
 	After any    `json:"after,omitempty"`
+
+	Accumulate string `json:"accumulate,omitempty"`
+	Init       any    `json:"init,omitempty"`
 }
 
 // definitionName is the name that the workload's definition is registered under.
 func (w Workload) definitionName() string { return "bench-" + w.Name }
 
-// define makes a workload; closes says when its workflows close.
-func define(name string, steps int, components map[string]component, closes string) Workload {
+// define makes a workload.
+func define(name string, steps int, components map[string]component, options map[string]any) Workload {
 	w := Workload{Name: name, Steps: steps}
 	doc := struct {
 		Name       string               `json:"name"`
 		Version    string               `json:"version"`
 		Components map[string]component `json:"components"`
-		Options    map[string]string    `json:"options"`
-	}{w.definitionName(), "1", components, map[string]string{"close": closes}}
+		Options    map[string]any       `json:"options"`
+	}{w.definitionName(), "1", components, options}
 	b, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Sprintf("encode the definition of workload %s: %v", name, err))
@@ -73,7 +80,7 @@ func chain(name string, n int) Workload {
 		}
 		components[stepName(i)] = c
 	}
-	return define(name, n, components, "on_idle")
+	return define(name, n, components, map[string]any{"close": "on_idle"})
 }
 
 // fanout is n steps on the same input, and a join of their results.
@@ -85,7 +92,18 @@ func fanout(name string, n int) Workload {
 		components[arms[i]] = component{Step: Task}
 	}
 	components["joined"] = component{Expr: "len(input)", After: arms}
-	return define(name, n, components, "on_idle")
+	return define(name, n, components, map[string]any{"close": "on_idle"})
+}
+
+// kept is how many facts a workflow keeps that is fed.
+const kept = 1000
+
+// accumulate folds each input into the workflow's state, without a task.
+func accumulate(name string) Workload {
+	orders := component{Accumulate: "state + input.order", Init: json.RawMessage("0")}
+	w := define(name, 1, map[string]component{"orders": orders}, map[string]any{"keep": map[string]int{"facts": kept}})
+	w.Fed = true
+	return w
 }
 
 func stepName(i int) string { return fmt.Sprintf("s%03d", i) }

@@ -35,6 +35,9 @@ func TestEveryWorkloadIsAValidDefinition(t *testing.T) {
 				}
 			}
 		}
+		if w.Fed {
+			steps = len(graph.Components)
+		}
 		if steps != w.Steps || def.Name != w.definitionName() {
 			t.Errorf("%s: %d steps in %s, want %d in %s", name, steps, def.Name, w.Steps, w.definitionName())
 		}
@@ -50,7 +53,7 @@ func TestTheFloorKnowsEveryWorkload(t *testing.T) {
 		known[string(w)] = true
 	}
 	for _, name := range Workloads {
-		if !known[name] {
+		if w, err := Find(name); err != nil || !known[name] && !w.Fed { // what is fed runs no tasks, and has no floor
 			t.Errorf("the floor does not know %s", name)
 		}
 	}
