@@ -119,6 +119,11 @@ func call(name, argument string, in any, task events.Task) (any, error) {
 	case "fold":
 		of := in.(map[string]any)
 		return of["acc"].(float64) + of["item"].(float64), nil
+	case "size2":
+		return len(list), nil
+	case "foldlen":
+		of := in.(map[string]any)
+		return of["acc"].(float64) + float64(len(of["item"].([]any))), nil
 	case "foldflaky":
 		if task.Attempt == 1 {
 			return nil, fmt.Errorf("not yet")

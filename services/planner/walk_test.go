@@ -199,6 +199,7 @@ type census struct {
 	open   map[events.ScopeID]uint64 // what is open in them
 	fanned map[events.RunnableID]*runnable
 	owned  map[events.RunnableID]uint64 // scopes
+	folds  map[events.RunnableID]bool   // an element of what it goes through is folded
 	found  tally
 }
 
@@ -216,7 +217,7 @@ func (c *census) counted(h *header) tally {
 
 func (w *walk) census(h *header) *census {
 	w.t.Helper()
-	c := &census{map[events.ScopeID]uint64{}, map[events.ScopeID]uint64{}, map[events.RunnableID]*runnable{}, map[events.RunnableID]uint64{}, tally{}}
+	c := &census{map[events.ScopeID]uint64{}, map[events.ScopeID]uint64{}, map[events.RunnableID]*runnable{}, map[events.RunnableID]uint64{}, map[events.RunnableID]bool{}, tally{}}
 	for _, o := range h.Scopes {
 		c.scopes[o.Scope] = o.Open
 	}
@@ -229,7 +230,7 @@ func (w *walk) census(h *header) *census {
 		case *runnable:
 			timers += c.runnable(events.RunnableID(k.A), r)
 		case *events.Work:
-			if r.Kind == events.WorkSpread {
+			if counted(r) {
 				c.open[r.Scope]++
 			}
 		case *scope:
@@ -237,6 +238,10 @@ func (w *walk) census(h *header) *census {
 			if r.Outer != 0 {
 				c.open[r.Outer]++
 				c.owned[r.Owner]++
+			}
+		case *fold:
+			if r.Busy != 0 {
+				c.folds[r.Owner] = true
 			}
 		case *present:
 			if k.Table == rows.Ready {
@@ -287,7 +292,7 @@ func (c *census) stuck(h *header) string {
 		}
 	}
 	for id, r := range c.fanned {
-		if r.Status == runWaiting && r.Fanned.Open == 0 {
+		if r.Status == runWaiting && r.Fanned.Open == 0 && !c.folds[id] {
 			return fmt.Sprintf("%s waits for scopes, and none is open", id)
 		}
 	}
