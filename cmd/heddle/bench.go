@@ -14,7 +14,7 @@ import (
 
 // benchCmd measures a deployment: one of its own, or with --brokers any other.
 type benchCmd struct {
-	Workload    []string      `env:"-" default:"chain10" help:"Shapes to measure: single, chain10, fanout100, accumulate."`
+	Workload    []string      `env:"-" default:"chain10" help:"Shapes to measure: single, chain10, fanout100, accumulate, map10k."`
 	Concurrency []int         `env:"-" default:"128" help:"Workflows at a time."`
 	Duration    time.Duration `env:"-" default:"10s" help:"Of each measurement, after its warm-up."`
 	WarmUp      time.Duration `env:"-" help:"Before each measurement; without it a fifth of the duration, a second at least."`

@@ -23,7 +23,7 @@ type Workload struct {
 }
 
 // Workloads are the names of all workloads.
-var Workloads = []string{"single", "chain10", "fanout100", "accumulate"}
+var Workloads = []string{"single", "chain10", "fanout100", "accumulate", "map10k"}
 
 // Find is the workload of a name.
 func Find(name string) (Workload, error) {
@@ -36,6 +36,8 @@ func Find(name string) (Workload, error) {
 		return fanout(name, 100), nil
 	case "accumulate":
 		return accumulate(name), nil
+	case "map10k":
+		return mapped(name, 10_000), nil
 	}
 	return Workload{}, fmt.Errorf("there is no workload %q, only %s", name, strings.Join(Workloads, ", "))
 }
@@ -48,6 +50,11 @@ type component struct {
 
 	Accumulate string `json:"accumulate,omitempty"`
 	Init       any    `json:"init,omitempty"`
+
+	Map    string               `json:"map,omitempty"`
+	Do     map[string]component `json:"do,omitempty"`
+	Reduce string               `json:"reduce,omitempty"`
+	With   string               `json:"with,omitempty"`
 }
 
 // definitionName is the name that the workload's definition is registered under.
@@ -104,6 +111,15 @@ func accumulate(name string) Workload {
 	w := define(name, 1, map[string]component{"orders": orders}, map[string]any{"keep": map[string]int{"facts": kept}})
 	w.Fed = true
 	return w
+}
+
+// mapped is a step for each of n elements, and a reduce that counts what they give.
+func mapped(name string, n int) Workload {
+	components := map[string]component{
+		"each":    {Map: fmt.Sprintf("1..%d", n), Do: map[string]component{stepName(0): {Step: Task}}},
+		"counted": {Reduce: "each." + stepName(0), Init: 0, With: "acc + 1"},
+	}
+	return define(name, n, components, map[string]any{"close": "on_idle"})
 }
 
 func stepName(i int) string { return fmt.Sprintf("s%03d", i) }

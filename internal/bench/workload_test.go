@@ -29,7 +29,9 @@ func TestEveryWorkloadIsAValidDefinition(t *testing.T) {
 		steps := 0
 		for _, c := range graph.Components {
 			if c.Kind == policy.KindStep {
-				steps++
+				if steps++; c.Within >= 0 {
+					steps += 10_000 - 1 // it runs for each element
+				}
 				if c.Queue != Queue {
 					t.Errorf("%s: step %s goes to the queue %s, want %s", name, c.Name, c.Queue, Queue)
 				}

@@ -29,10 +29,11 @@ const (
 	Chain10   Workload = "chain10"   // ten steps, one after the other
 	Fanout100 Workload = "fanout100" // a hundred steps at once, and their join
 	Single    Workload = "single"    // one step
+	Map10k    Workload = "map10k"    // ten thousand steps, of which a thousand are open at a time
 )
 
 // Workloads are all of them.
-func Workloads() []Workload { return []Workload{Chain10, Fanout100, Single} }
+func Workloads() []Workload { return []Workload{Chain10, Fanout100, Single, Map10k} }
 
 // rounds and width: so many rounds of so many parallel steps each.
 func (w Workload) shape() (rounds, width int, err error) {
@@ -43,6 +44,8 @@ func (w Workload) shape() (rounds, width int, err error) {
 		return 1, 100, nil
 	case Single:
 		return 1, 1, nil
+	case Map10k:
+		return 10, 1000, nil
 	}
 	return 0, 0, fmt.Errorf("unknown workload %q", w)
 }
