@@ -23,7 +23,13 @@ const Given = "given"
 func (g *Graph) Source() string {
 	components := map[string]any{}
 	for _, c := range g.Components {
+		if c.inner {
+			continue
+		}
 		components[c.Name] = g.spec(c)
+		if c.kind == folded {
+			components[c.over.Name] = g.mapSpec(c)
+		}
 	}
 	d := map[string]any{"name": g.Name, "components": components}
 	if len(g.Outputs) > 0 {
@@ -46,6 +52,9 @@ func (g *Graph) Source() string {
 }
 
 func (g *Graph) spec(c *Component) map[string]any {
+	if c.kind == folded {
+		return c.foldSpec()
+	}
 	out := map[string]any{}
 	g.wire(c, out)
 	if c.when != nil && !c.ruled {

@@ -47,9 +47,18 @@ func (d Dice) Graph(name string, halting bool) *Graph {
 	}
 	g.forms()
 	if d.One(3) {
-		g.Outputs = map[string]string{"first": g.Components[0].Name, "last": g.Components[len(g.Components)-1].Name}
+		g.Outputs = map[string]string{"first": g.Components[0].Name, "last": g.last()}
 	}
 	return g
+}
+
+// last is the last component that is in no body.
+func (g *Graph) last() string {
+	for i := len(g.Components) - 1; ; i-- {
+		if c := g.Components[i]; !c.inner {
+			return c.Name
+		}
+	}
 }
 
 // Component draws the next one; late tries are simple ones.

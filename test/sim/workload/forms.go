@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-run/heddle/shared/definition"
 )
 
-// forms adds rules, catches and races to a graph, by dice of their own: what else a seed
+// forms adds rules, catches, races and maps to a graph, by dice of their own: what else a seed
 // draws stays as it is.
 func (g *Graph) forms() {
 	seed := uint64(len(g.Components))
@@ -26,6 +26,9 @@ func (g *Graph) forms() {
 	}
 	if d.One(3) {
 		d.race(g)
+	}
+	for range d.IntN(3) {
+		d.each(g)
 	}
 }
 

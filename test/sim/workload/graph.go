@@ -17,6 +17,8 @@ const (
 	pure
 	condition
 	sleep
+	folded  // a reduce, with its map
+	mapping // the map of a reduce
 )
 
 type join int
@@ -54,6 +56,11 @@ type Component struct {
 	needs  fields        // of its policy, to end as it must
 	own    Rules         // the one that the component itself has, or none
 	shape  *shape        // of the arriving value
+
+	over     *Component // folded: the map
+	of       *Component // folded: the component in its body
+	parallel int        // mapping: elements at a time; 0: not said
+	inner    bool       // it is a map, or in the body of one: its reduce says what comes of it
 
 	computed bool // its parameter or its time of rest is an expression
 	gives    bool // it has a context of its own

@@ -39,6 +39,7 @@ type run struct {
 // attempts is a runnable as its records tell it.
 type attempts struct {
 	Component *Component
+	scope     events.ScopeID
 	policy    policy.Policy
 	last      uint32 // attempt
 	open      bool
@@ -154,7 +155,9 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		}
 		of := r.wf.Graph.Components[e.Component]
 		pol := c.governed(rec, r, of, e)
-		r.runnables[e.Runnable] = &attempts{Component: of, policy: pol, most: 1 + pol.MaxRetries}
+		r.runnables[e.Runnable] = &attempts{Component: of, scope: e.Scope, policy: pol, most: 1 + pol.MaxRetries}
+	case *events.ScopeOpened: // what the input brought holds in it
+		r.given[e.Fact] = r.given[r.runnables[e.Runnable].scope]
 	default:
 		c.runnable(rec, r, e)
 	}
@@ -172,6 +175,10 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.RunnableNotified:
 		r.runnables[e.Runnable].since = rec.Time
 	case *events.RunnableCompleted:
+		if a := r.runnables[e.Runnable]; a.Component.kind == mapping {
+			c.mapped(rec, a, e)
+			return
+		}
 		c.Executed(rec, r, e.Runnable, e.Executor)
 		c.close(rec, r, e.Runnable, "completed")
 	case *events.RunnableFailed:
@@ -222,6 +229,14 @@ func (c *journalChecker) cancelled(rec *events.Record, r *run, e *events.Runnabl
 	}
 	a.most++
 	c.close(rec, r, e.Runnable, "")
+}
+
+// mapped holds that a map ends once, without an attempt.
+func (c *journalChecker) mapped(rec *events.Record, a *attempts, e *events.RunnableCompleted) {
+	if a.ended != "" || a.last > 0 || e.Executor != "" {
+		c.fail(rec, "the map %s ends with %d attempts, of %q, after it had ended %q", e.Runnable, a.last, e.Executor, a.ended)
+	}
+	a.ended = "completed"
 }
 
 // timer holds that the timer of an attempt does not fire too early, nor before an

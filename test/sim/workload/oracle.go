@@ -26,7 +26,7 @@ type yielded struct {
 func (g *Graph) Expected(inputs []int64) Expectation {
 	e := Expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}}
 	for _, c := range g.Components {
-		if c.kind != condition {
+		if c.kind != condition && c.kind != mapping {
 			e.Productions[c.Name] = []string{}
 		}
 	}
@@ -61,7 +61,9 @@ func (g *Graph) outs() map[string]string {
 	}
 	leaf := map[string]string{}
 	for _, c := range g.Components {
-		leaf[c.Name] = c.Name
+		if !c.inner {
+			leaf[c.Name] = c.Name
+		}
 	}
 	for _, c := range g.Components {
 		for _, a := range c.arms {
@@ -77,6 +79,9 @@ func (g *Graph) outs() map[string]string {
 func (g *Graph) scope(in int64, e *Expectation) []yielded {
 	out := make([]yielded, len(g.Components))
 	for i, c := range g.Components {
+		if c.inner {
+			continue
+		}
 		for _, v := range c.arriving(in, out) {
 			if c.told(out) {
 				c.activate(v, &out[i], e)
@@ -164,6 +169,9 @@ func (c *Component) activate(v any, y *yielded, e *Expectation) {
 		e.work += c.rests
 		e.completed++
 		y.facts = append(y.facts, v)
+	case folded:
+		y.facts = append(y.facts, c.foldOver(weigh(v), e))
+	case mapping: // its reduce says what comes of it
 	case pure:
 		if c.breaks > 0 && weigh(v)%c.breaks == 0 {
 			e.skipped++

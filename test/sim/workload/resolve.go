@@ -113,6 +113,10 @@ func (k kind) String() string {
 		return policy.KindCondition.String()
 	case sleep:
 		return policy.KindSleep.String()
+	case folded:
+		return policy.KindReduce.String()
+	case mapping:
+		return policy.KindMap.String()
 	}
 	panic(fmt.Sprintf("no kind of component: %d", int(k)))
 }
