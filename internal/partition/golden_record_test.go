@@ -297,8 +297,8 @@ var unrecorded = map[string]string{
 	"rows of table received by age": noEntity,
 }
 
-// noScopes: TestScopesAreNested has a kind that opens some.
-const noScopes = "no kind opens scopes of its own yet"
+// noScopes: the simulation has maps, the scripts of services/planner too.
+const noScopes = "the golden journals are of a time before maps"
 
 // noCatch and these: the golden journals of version 1 are older.
 const (

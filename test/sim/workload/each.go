@@ -25,15 +25,15 @@ func elementsExpr(weight string) string {
 // each adds a map over what a component yields, perhaps with another one in it, and its reduce.
 func (d Dice) each(g *Graph) {
 	before := g.Components
-	fold := d.fold(g, g.next())
-	if i := d.IntN(len(before) + 1); i < len(before) && !before[i].inner {
+	fold := d.fold(g.next())
+	if i := d.IntN(len(before) + 1); i < len(before) && !before[i].inner && !before[i].limit { // with a child, a limit would last
 		fold.join, fold.arms, fold.shape = single, []arm{{parent: i, name: "a"}}, g.yields(i)
 	}
 	over := &Component{Name: fold.Name + "m", kind: mapping, inner: true, parallel: d.IntN(4), shape: fold.shape}
 	fold.over = over
 	g.Components = append(g.Components, fold, over)
 	if d.One(2) {
-		fold.of = d.fold(g, over.Name+".y")
+		fold.of = d.fold(over.Name + ".y")
 		fold.of.inner = true
 		fold.of.over = &Component{Name: over.Name + ".n", kind: mapping, inner: true, parallel: d.IntN(3), shape: number}
 		fold.of.of = d.worked(over.Name + ".n.x")
@@ -47,7 +47,8 @@ func (d Dice) each(g *Graph) {
 	}
 }
 
-func (d Dice) fold(_ *Graph, name string) *Component {
+// fold is a reduce.
+func (d Dice) fold(name string) *Component {
 	return &Component{Name: name, kind: folded, mul: int64(d.Between(1, 9)), add: int64(d.Between(0, 99)), shape: number}
 }
 
