@@ -84,6 +84,7 @@ func (g *Graph) spec(c *Component) map[string]any {
 		}
 	case condition:
 		out["condition"] = c.guard.expr(weight)
+	case folded, mapping: // they have specs of their own
 	case sleep:
 		out["sleep_ms"] = c.rests.Milliseconds()
 		if c.computed && !c.limit {

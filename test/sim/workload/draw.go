@@ -81,7 +81,7 @@ func (d Dice) Component(g *Graph, halting bool, tries int) *Component {
 			c.breaks = int64(d.Between(2, 4))
 			c.needs = fields{"on_failure": "skip"}
 		}
-	case condition, sleep:
+	case condition, sleep, folded, mapping:
 	}
 	c.own = own(false, c.needs)
 	return c
