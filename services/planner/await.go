@@ -44,9 +44,36 @@ func (i invocation) awaitSignal(key string, timeout time.Duration) {
 	e := &events.SignalAwaited{Runnable: i.id, Key: key}
 	if i.c.Signal.Timeout != nil {
 		e.Until = i.t.now + timeout.Milliseconds()
-		e.Due = e.Until
 	}
+	e.Due = i.nextWake(e.Until, 0)
 	i.t.emit(e)
+}
+
+// nextWake is when a runnable that waits for a signal has something to do that has been
+// reminded so often: remind again, or give up; 0: never.
+func (i invocation) nextWake(until int64, reminded uint64) int64 {
+	m := i.c.Signal.Remind
+	if m == nil || reminded >= uint64(m.Max) {
+		return until
+	}
+	if next := i.t.now + m.Every.Milliseconds(); until == 0 || next < until {
+		return next
+	}
+	return until
+}
+
+// overdue reports whether the time of the runnable's signal is over.
+func (i invocation) overdue() bool {
+	until := i.t.runs.get(i.id).Wait.Until
+	return until != 0 && until <= i.t.now
+}
+
+// remind runs the part that reminds of the signal, with what arrived here.
+func (i invocation) remind() {
+	what := i.t.runs.get(i.id).Wait
+	n := what.Reminded + 1
+	i.t.emit(&events.TimerMoved{Runnable: i.id, Due: i.nextWake(what.Until, n), Reminded: n})
+	i.t.flow.activate(i.t.component(uint32(i.c.Signal.Remind.Do)), i.scope, i.parents)
 }
 
 // giveUp fails a runnable that has waited in vain.

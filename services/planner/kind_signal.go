@@ -26,8 +26,12 @@ func (signalKind) arrive(i invocation) {
 	i.awaitSignal(key, timeout)
 }
 
-// wake gives the wait for the signal up.
+// wake reminds of the signal, or gives the wait for it up.
 func (signalKind) wake(i invocation) {
+	if !i.overdue() {
+		i.remind()
+		return
+	}
 	i.giveUp(fmt.Sprintf("no signal %q came in time", i.c.Signal.Name))
 }
 

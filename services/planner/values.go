@@ -9,7 +9,7 @@ import (
 
 // arrived assembles the value that the facts at a component's arms make.
 func (fs *facts) arrived(c *definition.Component, parents []events.FactID) json.RawMessage {
-	for c.Join == definition.Else { // it gets what the other would have got
+	for c.Join == definition.Else || c.Join == definition.Part { // it gets what the other would have got
 		c = fs.graph().Components[c.Arms[0].Component]
 	}
 	if n := c.Captures(); n > 0 {
@@ -31,7 +31,7 @@ func (fs *facts) arrived(c *definition.Component, parents []events.FactID) json.
 // isFact reports whether what arrives at a component is a fact as it stands, and
 // not a value made of a join's arms, be it of one arm only.
 func (fs *facts) isFact(c *definition.Component) bool {
-	for c.Join == definition.Else {
+	for c.Join == definition.Else || c.Join == definition.Part {
 		c = fs.graph().Components[c.Arms[0].Component]
 	}
 	return c.Join != definition.List && c.Join != definition.Named && c.Count <= 1

@@ -64,8 +64,11 @@ func (b *builder) connect() (known bool) {
 		switch {
 		case p.Join == Root && len(p.conditions) == 0: // else those tell it when the input, or the element, has come
 			b.root(p)
-		case p.Join != Root && len(p.arms) == 0: // refused already
+		case p.Join != Root && p.Join != Part && len(p.arms) == 0: // refused already
 			known = false
+		}
+		if p.own != nil {
+			p.own.Arms = []Arm{{Component: p.Index}}
 		}
 		for i := range p.arms {
 			known = b.arm(p, &p.arms[i]) && known
@@ -81,7 +84,7 @@ func (b *builder) connect() (known bool) {
 		if c.Each != nil {
 			slices.SortFunc(c.Each.Body, Edge.compare)
 		}
-		c.Leaf = !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else && !e.Catch && !e.Reactor })
+		c.Leaf = c.Join != Part && !slices.ContainsFunc(c.Children, func(e Edge) bool { return !e.Else && !e.Catch && !e.Reactor })
 	}
 	return known
 }

@@ -95,7 +95,7 @@ func (a *analysis) component(c *Component) {
 func (a *analysis) needs(c *Component) literals {
 	needs := a.empty()
 	switch c.Join {
-	case Root:
+	case Root, Part:
 	case Fold:
 		needs.union(a.yields[c.Arms[1].Component])
 	case Else:
@@ -156,7 +156,7 @@ func (a *analysis) single(c *Component) bool {
 		a.capturedOnce(c)
 	}
 	switch c.Join {
-	case Root:
+	case Root, Part:
 		return true
 	case List, Named, First:
 		a.joinArms(c)

@@ -50,6 +50,7 @@ const (
 	Catch  Join = 6 // one arm: its failure for good, as {error, value}
 	First  Join = 7 // fires at Count arrivals; the value is the one that arrived, or of several the list in arm order
 	Fold   Join = 8 // two arms: each fact of the first, which is in the body of a map, and the end of the map
+	Part   Join = 9 // one arm: it is a part of that component, which runs it with what arrived there
 )
 
 // Component is one node of the graph. One in the body of a map is called MAP.NAME. Input, When, Expr and Sleep see the arriving value as `input`: the value of the

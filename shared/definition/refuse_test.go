@@ -41,7 +41,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 		"process_manager", "workflow", "emit", "respond"} {
 		cases = append(cases, refusal{parts("a: {" + kind + ": x}"), "components.a." + kind, "not supported by this version"})
 	}
-	for _, field := range []string{"compensate", "allow", "keep", "remind"} {
+	for _, field := range []string{"compensate", "allow", "keep"} {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
 	for _, field := range []string{"deadline", "heartbeat_timeout", "fallback", "retry_if", "non_retryable", "concurrency",

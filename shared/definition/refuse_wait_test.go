@@ -26,3 +26,21 @@ func TestBadTimesSilencesAndSignalsAreRefused(t *testing.T) {
 		{parts("a: {step: x}") + "options: {signal_ttl: 0s}", "options.signal_ttl", "must be from 1ms"},
 	})
 }
+
+func TestBadRemindersAreRefused(t *testing.T) {
+	with := func(remind string) string { return parts("a: {signal: go, remind: " + remind + "}") }
+	checkRefused(t, []refusal{
+		{with("1h"), "components.a.remind", "must be an object"},
+		{with("{every: 1h, max: 3}"), "components.a.remind", "has no do"},
+		{with("{max: 3, do: {step: x}}"), "components.a.remind", "has no every"},
+		{with("{every: 1h, do: {step: x}}"), "components.a.remind", "has no max"},
+		{with("{every: 1ms, max: 3, do: {step: x}}"), "components.a.remind.every", "must be from 1s"},
+		{with("{every: 1h, max: 0, do: {step: x}}"), "components.a.remind.max", "must be an integer from 1 to 1000"},
+		{with("{every: 1h, max: 3, do: {}}"), "components.a.remind.do", "must have a step or an expr"},
+		{with("{every: 1h, max: 3, do: {step: x}, until: 1}"), "components.a.remind.until", "unknown field"},
+		{parts("b: {expr: '{x: 1}'}, a: {signal: go, remind: {every: 1h, max: 3, do: {expr: 'input +'}}}"), "components.a.remind.do.expr", "unexpected"},
+		{"name: t\ninput: {schema: {type: object, properties: {n: {type: integer}}, additionalProperties: false}}\ncomponents: {a: {signal: go, remind: {every: 1h, max: 3, do: {expr: input.m}}}}",
+			"components.a.remind.do.expr", "m"},
+		{parts("a: {step: x, remind: {}}"), "components.a.remind", "only a signal has remind"},
+	})
+}

@@ -72,7 +72,7 @@ func mermaidEdge(c *Component, i int) string {
 	switch {
 	case i >= c.Own():
 		label = "if"
-	case c.Join == Else, c.Join == Catch:
+	case c.Join == Else, c.Join == Catch, c.Join == Part:
 		label = c.Join.String()
 	case c.Join == First:
 		label = fmt.Sprintf("first %d of %d", c.Count, len(c.Arms))
@@ -167,7 +167,7 @@ type RenderedEdge struct {
 
 // String is the name of the join in renderings.
 func (j Join) String() string {
-	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else", Catch: "catch", First: "first", Fold: "fold"}[j]
+	return [...]string{Root: "root", Single: "single", List: "list", Named: "named", Any: "any", Else: "else", Catch: "catch", First: "first", Fold: "fold", Part: "part"}[j]
 }
 
 // Render is the graph as JSON. status is as for Mermaid.

@@ -16,6 +16,7 @@ type Signal struct {
 	Number  int           // of the name, in Graph.Signals
 	Key     *expr.Program // nil = signals without a key
 	Timeout *Duration     // nil = for ever
+	Remind  *Reminder     // nil = none
 
 	schema *inputSchema // nil = any value
 }

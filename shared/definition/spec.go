@@ -26,6 +26,7 @@ type part struct {
 	arms   []armSpec
 	within *part          // the map in whose body it is; nil: in none
 	body   map[string]any // components by name; nil: it has none
+	own    *part          // a component that is a part of this one
 
 	conditions []armSpec // named ones of a rule
 	reactors   []*part   // of a state machine

@@ -16,7 +16,6 @@ var later = map[string]bool{
 	"emit": true, "respond": true,
 	"compensate": true, "allow": true, "max": true, "keep": true, "next": true, "state": true,
 	"states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
-	"remind": true,
 }
 
 // components are those of a definition with those of all bodies, sorted by name.
@@ -47,6 +46,10 @@ func (r *decoder) some(path string, object map[string]any, within *part) {
 		r.parts = append(r.parts, p)
 		r.component(p, r.object(p.path, object[name], "write {step: task}"))
 		r.parts = append(r.parts, p.reactors...)
+		if p.own != nil {
+			p.own.within = within
+			r.parts = append(r.parts, p.own)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func arrivingType(c *Component, input *expr.Type, arriving, yields []*expr.Type)
 			return nil
 		}
 		return input
-	case Fold:
+	case Fold, Part: // the component that a part is of checks it
 		return nil
 	case Single:
 		if c.Arms[0].Outer {
