@@ -106,16 +106,12 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 			_, err := c.Input(ctx, id, m.Input, o)
 			return err
 		}
-		if m.Again > 0 {
-			repeats.Go(func() {
-				if err := workload.Pause(ctx, m.Again); err == nil {
-					if err := in(); err != nil {
-						w.t.Errorf("input %s, repeated: %v", key, err)
-					}
-				}
-			})
-		}
-		return in()
+		return w.twice(ctx, key, m, repeats, in)
+	case workload.Signal:
+		return w.twice(ctx, key, m, repeats, func() error {
+			_, err := c.Signal(ctx, id, m.Signal, m.Input, client.SignalOptions{Key: m.Key(), IdempotencyKey: key})
+			return err
+		})
 	case workload.Checkpoint:
 		_, err := c.Checkpoint(ctx, id, client.By{})
 		return err
@@ -133,6 +129,20 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 	}
 	_, err := c.Resume(ctx, id, client.ResumeOptions{Policies: m.Rules.Said()})
 	return err
+}
+
+// twice does what is sent under a key, and again some time later, if the deed says so.
+func (w *world) twice(ctx context.Context, key string, m workload.Deed, repeats *sync.WaitGroup, send func() error) error {
+	if m.Again > 0 {
+		repeats.Go(func() {
+			if err := workload.Pause(ctx, m.Again); err == nil {
+				if err := send(); err != nil {
+					w.t.Errorf("%s, repeated: %v", key, err)
+				}
+			}
+		})
+	}
+	return send()
 }
 
 // halt stops a workflow and waits until it has drained.

@@ -33,9 +33,8 @@ func excused(embedded bool) map[string]string {
 		"StateChanged": "no seed accumulates yet: testdata/any/state.txt of services/planner does",
 		"FactsDropped": "no seed forgets yet: TestForgettingKeepsAWorkflowSmall does",
 	}
-	for _, name := range []string{"signal", "SignalReceived", "SignalTaken", "SignalExpired", "SignalAwaited", "SilenceAwaited", "TimerMoved", "unknown_signal", "too_many_signals"} {
-		all[name] = "no workflow of it waits for signals or silence yet"
-	}
+	all["SignalExpired"] = "no seed lasts as long as a signal is kept: testdata/any/signal.txt of services/planner has some that expire"
+	all["too_many_signals"] = "no seed sends a thousand signals that nobody wants: TestSignalsThatNobodyTakesAreBounded does"
 	if embedded {
 		all["unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"
 		all["InputLogTruncated"] = "a cluster of one broker has no election in which a log loses its newest records"

@@ -57,6 +57,8 @@ var flaws = []flaw{
 	{"logs are trimmed of what is young", 20, loop.Flaws{YoungTrims: true}, nil, [2]uint64{1, 1}},
 	{"losses are passed by without a word", 40, loop.Flaws{SilentLosses: true}, nil, [2]uint64{5, 4}},
 	{"what is in hand is forgotten at recovery", 100, loop.Flaws{NoWork: true}, []string{"move", "kill"}, [2]uint64{10, 10}},
+	{"a signal is taken by two", 20, loop.Flaws{SharedSignals: true}, nil, [2]uint64{1, 1}},
+	{"a timer fires twice", 20, loop.Flaws{TwiceFired: true}, nil, [2]uint64{1, 1}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{1, 1}},
 }

@@ -102,6 +102,17 @@ func (u *user) live(ctx context.Context, number int, life time.Duration) error {
 	return err
 }
 
+// again has the command of a deed sent a second time under its id, if the deed says so.
+func (u *user) again(d workload.Deed, name, key string, body any) {
+	if d.Again == 0 {
+		return
+	}
+	u.w.soon(d.Again, func(ctx context.Context) error {
+		_, err := u.w.caller(fmt.Sprintf("%s-%s-again", u.wf.ID, key)).command(ctx, name, u.wf.ID, u.wf.ID+"-"+key, body)
+		return err
+	})
+}
+
 func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 	key := fmt.Sprintf("deed-%d", i)
 	switch d.What {
@@ -111,13 +122,13 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 		if d.Replace {
 			body["mode"] = "replace"
 		}
-		if d.Again > 0 {
-			u.w.soon(d.Again, func(ctx context.Context) error {
-				_, err := u.w.caller(fmt.Sprintf("%s-%s-again", u.wf.ID, key)).command(ctx, "input", u.wf.ID, u.wf.ID+"-"+key, body)
-				return err
-			})
-		}
+		u.again(d, "input", key, body)
 		_, err := u.must(ctx, "input", key, body)
+		return err
+	case workload.Signal:
+		body := map[string]any{"name": d.Signal, "key": d.Key(), "input": d.Input}
+		u.again(d, "signal", key, body)
+		_, err := u.must(ctx, "signal", key, body)
 		return err
 	case workload.Checkpoint:
 		_, err := u.must(ctx, "checkpoint", key, map[string]any{})

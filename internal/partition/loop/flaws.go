@@ -44,6 +44,8 @@ type Flaws struct {
 	YoungTrims         Flaw // logs are trimmed however new their records are
 	LateEffects        Flaw // what is sent later does not look at the lease again
 	NoBudget           Flaw // decisions may cost what they will: the maker of the machine obeys
+	SharedSignals      Flaw // a signal that was kept can be taken again: the maker of the machine obeys
+	TwiceFired         Flaw // a timer that has fired fires again: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure

@@ -68,6 +68,7 @@ var alone = map[string][]string{
 // not here is refused or changes nothing.
 var becomes = map[string]map[string][]string{
 	"input":      {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
+	"signal":     {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
 	"pause":      {"running": {"paused"}, "idle": {"paused"}},
 	"resume":     {"paused": {"running"}, "stopped": {"running"}},
 	"stop":       {"running": {"stopping"}, "idle": {"stopping"}, "paused": {"stopping"}, "failed": {"stopping"}},

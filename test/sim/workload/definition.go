@@ -86,10 +86,7 @@ func (g *Graph) spec(c *Component) map[string]any {
 		out["condition"] = c.guard.expr(weight)
 	case folded, mapping: // they have specs of their own
 	case sleep:
-		out["sleep_ms"] = c.rests.Milliseconds()
-		if c.computed && !c.limit {
-			out["sleep_ms"] = map[string]any{"$": fmt.Sprintf("(%s) %% %d", weight, 1+c.rests.Milliseconds())}
-		}
+		g.pause(c, out)
 	}
 	if c.ruled {
 		g.rule(c, out)

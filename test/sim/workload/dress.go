@@ -26,7 +26,7 @@ func (d Dice) dress(w *Workflow) {
 	w.Rules = d.list(g, false)
 	for i := range w.More {
 		m := &w.More[i]
-		if m.What != Checkpoint {
+		if m.What != Checkpoint && m.What != Signal {
 			m.Replace = m.What == Feed && d.One(4)
 			m.Rules = d.list(g, m.Replace)
 		}

@@ -78,9 +78,9 @@ func (d Dice) rule(c *Component, inherit bool, f fields) rule {
 	match := Pick(d,
 		map[string]any{"name": c.Name},
 		map[string]any{"name": "/^" + c.Name + "$/"},
-		map[string]any{"name": "/" + c.Name + "/", "kind": c.kind.String()},
+		map[string]any{"name": "/" + c.Name + "/", "kind": c.kindName()},
 		map[string]any{"expr": fmt.Sprintf("name == '%s'", c.Name)},
-		map[string]any{"expr": fmt.Sprintf("kind == '%s'", c.kind), "name": c.Name},
+		map[string]any{"expr": fmt.Sprintf("kind == '%s'", c.kindName()), "name": c.Name},
 	)
 	return rule{match, func(o *Component) verdict { return fit(o.Name == c.Name) }, inherit, f}
 }
@@ -126,7 +126,7 @@ func (d Dice) delays() fields {
 func (d Dice) wide() rule {
 	r := Pick(d,
 		rule{match: "default", fits: fitsAll},
-		rule{match: map[string]any{"kind": []any{"step", "sleep"}}, fits: func(c *Component) verdict { return fit(c.kind == step || c.kind == sleep) }},
+		rule{match: map[string]any{"kind": []any{"step", "sleep"}}, fits: func(c *Component) verdict { return fit(c.kind == step || c.kind == sleep && c.waits == forTime) }},
 		rule{match: map[string]any{"task": "/work$/"}, fits: func(c *Component) verdict { return fit(c.kind == step) }},
 		rule{match: map[string]any{"queue": "orders"}, fits: func(c *Component) verdict { return fit(c.kind == step && c.Acts.Queue == "orders") }},
 		rule{match: map[string]any{"expr": "task startsWith 'orders.'"}, fits: func(c *Component) verdict { return fit(strings.HasPrefix(c.task(), "orders.")) }},

@@ -53,6 +53,8 @@ type Component struct {
 	shaped shaping
 	Acts   behaviour
 	rests  time.Duration // sleep
+	waits  waiting       // sleep: what for
+	hush   int           // sleep: the component whose silence it waits for
 	needs  fields        // of its policy, to end as it must
 	own    Rules         // the one that the component itself has, or none
 	shape  *shape        // of the arriving value

@@ -34,6 +34,7 @@ type run struct {
 	active    int
 	Inputs    map[events.FactID]bool // settled?
 	cancelled bool
+	signals   map[uint64]string // that nobody has taken yet, by number: name and key
 }
 
 // attempts is a runnable as its records tell it.
@@ -129,7 +130,7 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		}
 		r = &run{
 			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), given: map[events.ScopeID]given{},
-			runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{},
+			runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{}, signals: map[uint64]string{},
 		}
 		r.rules = c.rulesOf(rec, r, e.Policies)
 		c.runs[rec.Workflow] = r
@@ -210,8 +211,12 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
 	case *events.TimerFired:
 		if e.Fact != 0 {
-			r.runnables[e.Runnable].ended = "completed"
+			c.waited(rec, r, e.Runnable)
 		}
+	case *events.SignalReceived:
+		c.received(rec, r, e)
+	case *events.SignalTaken:
+		c.taken(rec, r, e)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *journalChecker) governed(rec *events.Record, r *run, of *Component, e *
 	if err != nil {
 		c.fail(rec, "the policy of %s: %v", e.Runnable, err)
 	}
-	if of.kind == sleep { // it has none until it fails
+	if of.kind == sleep && of.waits != forSignal { // it has none until it fails
 		return got
 	}
 	in := r.given[e.Scope]

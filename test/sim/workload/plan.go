@@ -44,9 +44,10 @@ type Deed struct {
 	Input int64
 	Again time.Duration // sent again under the same id so much later; 0: once
 
-	Rules    Rules // given with an input or a resume
-	Replace  bool  // those of the input are its only ones
-	ByOption bool  // the options say how long a stop drains
+	Signal   string // the name, of a signal whose key and value are Input
+	Rules    Rules  // given with an input or a resume
+	Replace  bool   // those of the input are its only ones
+	ByOption bool   // the options say how long a stop drains
 }
 
 type deedKind int
@@ -57,6 +58,7 @@ const (
 	PauseAndResume
 	StopAndResume
 	Checkpoint
+	Signal
 )
 
 // Inputs are all inputs of the workflow.
@@ -128,6 +130,9 @@ func NewPlan(seed uint64) *Plan {
 	}
 	for i := range d.Between(1, 3) {
 		p.Workflows = append(p.Workflows, d.workflow(i))
+	}
+	for i, w := range p.Workflows {
+		NewDice(seed ^ 0x77616974 ^ uint64(i)<<40).wait(w) // of their own: what arrives is the same
 	}
 	dresser := NewDice(^seed) // of its own: what is told in other ways is the same work
 	for _, w := range p.Workflows {

@@ -1,0 +1,55 @@
+package sim
+
+import (
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// forgetless is a machine with a flaw: what some event does away with stays.
+type forgetless struct {
+	machine.Machine
+	keeps  func(events.Event) bool
+	tables map[rows.Table]bool
+	known  map[rows.Key]rows.Row // as they were written last
+}
+
+// forgetless gives a machine the flaws that are its own.
+func (w *world) forgetless(m machine.Machine) machine.Machine {
+	f := &forgetless{Machine: m, known: map[rows.Key]rows.Row{}}
+	switch {
+	case w.o.Flaws.SharedSignals.On():
+		f.keeps = func(e events.Event) bool { _, taken := e.(*events.SignalTaken); return taken }
+		f.tables = map[rows.Table]bool{rows.Signal: true, rows.Match: true}
+	case w.o.Flaws.TwiceFired.On():
+		f.keeps = func(e events.Event) bool { fired, is := e.(*events.TimerFired); return is && fired.Fact != 0 }
+		f.tables = map[rows.Table]bool{rows.Timer: true, rows.Runnable: true}
+	default:
+		return m
+	}
+	return f
+}
+
+// Decide implements machine.Machine.
+func (f *forgetless) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	out := f.Machine.Decide(tx, at, now, in)
+	f.keep(tx, out.Events)
+	return out
+}
+
+// keep puts back what the events of a record have done away with.
+func (f *forgetless) keep(tx *rows.Tx, list []events.Event) {
+	stays := false
+	for _, e := range list {
+		stays = stays || f.keeps(e)
+	}
+	for _, w := range append([]rows.Write(nil), tx.Writes()...) {
+		switch old := f.known[w.Key]; {
+		case !f.tables[w.Key.Table]:
+		case w.Row != nil:
+			f.known[w.Key] = w.Row
+		case stays && old != nil:
+			tx.Put(w.Key, old)
+		}
+	}
+}
