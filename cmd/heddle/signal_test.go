@@ -22,7 +22,7 @@ func TestASignalIsSentAndAStrayIsShown(t *testing.T) {
 	succeed(t, "signal", "p", "approval", "--key", "o8", "--input", `{"by": "bob"}`, "--idempotency-key", "once")
 	contains(t, succeed(t, "get", "p"), "1 that nobody has taken", "approval with the key o8, received")
 	contains(t, succeed(t, "runnables", "p"), `the signal "approval" with the key "o7"`)
-	if code, _, err := heddle(t, "", "signal", "p", "aproval", "--key", "o7"); code != codeFailed || !strings.Contains(err, `nearest: "approval"`) {
+	if code, _, err := heddle(t, "", "signal", "p", "approvals", "--key", "o7"); code != codeFailed || !strings.Contains(err, `nearest: "approval"`) {
 		t.Errorf("a signal of no name: exit %d, %s", code, err)
 	}
 	contains(t, succeed(t, "signal", "p", "approval", "--key", "o7", "--input", `{"by": "ann"}`, "--by", "me"), "p  idle")
