@@ -44,7 +44,7 @@ func (d Dice) wait(w *Workflow) {
 // signals are those that the components wait for: one for each value that arrives, but where
 // a race ends the wait.
 func (g *Graph) signals(inputs []int64) (all []Deed) {
-	var e Expectation
+	e := Expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}}
 	for _, in := range inputs {
 		out := make([]yielded, len(g.Components))
 		for i, c := range g.Components {
