@@ -32,8 +32,8 @@ build: ## build bin/heddle, static
 	CGO_ENABLED=0 go build -trimpath -o bin/heddle ./cmd/heddle
 
 .PHONY: build-sim
-build-sim: ## build bin/heddle-sim
-	CGO_ENABLED=0 go build -trimpath -o bin/heddle-sim ./cmd/heddle-sim
+build-sim: ## build bin/heddle-sim, with the switches that its faults need
+	CGO_ENABLED=0 go build -tags synctests -trimpath -o bin/heddle-sim ./cmd/heddle-sim
 
 .PHONY: image
 image: build ## build the Docker image heddle:dev; compose.yaml runs it

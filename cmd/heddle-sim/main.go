@@ -19,6 +19,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/test/sim"
 )
 
@@ -64,6 +65,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return codeHeld
 	case err != nil:
 		fmt.Fprintf(errs, "heddle-sim: %v\nsee: heddle-sim --help\n", err)
+		return codeUsage
+	}
+	if !faults.Built {
+		fmt.Fprintln(errs, "heddle-sim: it is built without the switches that its faults need: build it by `make build-sim`, or with -tags synctests")
 		return codeUsage
 	}
 	debug.SetGCPercent(sim.Garbage)
