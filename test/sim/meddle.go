@@ -187,6 +187,9 @@ func (m *meddler) cursed(ctx context.Context) error {
 	if err := m.start(ctx, anyOne); err != nil {
 		return err
 	}
+	if _, err := m.do(ctx, "signal", map[string]any{"name": "nobody-waits"}); err != nil {
+		return err
+	}
 	if _, err := m.do(ctx, "input", map[string]any{"input": curse}); err != nil {
 		return err
 	}

@@ -26,7 +26,6 @@ func (m *meddler) refused(ctx context.Context) error {
 		body           map[string]any
 	}{
 		{"input", m.wf, map[string]any{"input": json.RawMessage(strings.Repeat("[", events.MaxDepth) + strings.Repeat("]", events.MaxDepth))}},
-		{"signal", m.wf, map[string]any{"name": "nobody-waits"}},
 		{"pause", "_partition/odd", map[string]any{}},
 		{"input", m.wf, map[string]any{"input": 1, "inputs": 2}},
 		{"start", m.wf, map[string]any{"definition": odd, "options": map[string]any{"max_concurrency": "many"}}},

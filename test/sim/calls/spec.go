@@ -103,6 +103,7 @@ var refuses = map[string]func(what, status string) bool{
 	"nothing_to_skip":  func(_, status string) bool { return slices.Contains(open, status) },
 	"already_started":  func(what, _ string) bool { return what == "start" },
 	"attempt_closed":   func(string, string) bool { return true },
+	"unknown_signal":   func(_, status string) bool { return slices.Contains(open, status) },
 }
 
 // open are the states that take commands to go on.
