@@ -205,76 +205,13 @@ var unrecorded = map[string]string{
 	"field JournalLost.Commands":    noLoss,
 	"field JournalLost.Reason":      noLoss,
 	"field JournalLost.By":          noLoss,
-	"event FannedOut":               noScopes,
-	"event ScopeClosed":             noScopes,
-	"event ScopeOpened":             noScopes,
-	"field FannedOut.Runnable":      noScopes,
-	"field ScopeClosed.Scope":       noScopes,
-	"field ScopeOpened.Fact":        noScopes,
-	"field ScopeOpened.Index":       noScopes,
-	"field ScopeOpened.Runnable":    noScopes,
-	"field ScopeOpened.Value":       noScopes,
-	"field Work.Runnable":           noScopes,
-	"event FailureCaught":           noCatch,
-	"field FailureCaught.Fact":      noCatch,
-	"field FailureCaught.Runnable":  noCatch,
-	"field FailureCaught.Value":     noCatch,
-	"field Work.Catchers":           noCatch,
-	"rows of table racer":           noRace,
-	"event ListTaken":               noScopes,
-	"event ElementFailed":           noScopes,
-	"event ResultKept":              noScopes,
-	"event Folded":                  noScopes,
-	"field ListTaken.Runnable":      noScopes,
-	"field ListTaken.Elements":      noScopes,
-	"field Element.Value":           noScopes,
-	"field ElementFailed.Scope":     noScopes,
-	"field ElementFailed.Error":     noScopes,
-	"field ResultKept.Component":    noScopes,
-	"field ResultKept.Place":        noScopes,
-	"field ResultKept.Index":        noScopes,
-	"field ResultKept.Fact":         noScopes,
-	"field ResultKept.Dead":         noScopes,
-	"field ResultKept.Error":        noScopes,
-	"field Folded.Component":        noScopes,
-	"field Folded.Place":            noScopes,
-	"field Folded.Next":             noScopes,
-	"field Folded.Value":            noScopes,
-	"field Folded.Fact":             noScopes,
-	"field Folded.Failed":           noScopes,
-	"field Folded.Last":             noScopes,
-	"rows of table elements":        noScopes,
-	"rows of table fold":            noScopes,
-	"event SignalReceived":          noWait,
-	"field SignalReceived.Signal":   noWait,
-	"field SignalReceived.Name":     noWait,
-	"field SignalReceived.Key":      noWait,
-	"field SignalReceived.Value":    noWait,
-	"field SignalReceived.Expires":  noWait,
-	"field SignalReceived.Held":     noWait,
-	"field SignalReceived.By":       noWait,
-	"event SignalTaken":             noWait,
-	"field SignalTaken.Runnable":    noWait,
-	"field SignalTaken.Fact":        noWait,
-	"field SignalTaken.Signal":      noWait,
-	"event SignalExpired":           noWait,
-	"field SignalExpired.Signal":    noWait,
-	"event SignalAwaited":           noWait,
-	"field SignalAwaited.Runnable":  noWait,
-	"field SignalAwaited.Key":       noWait,
-	"field SignalAwaited.Until":     noWait,
-	"field SignalAwaited.Due":       noWait,
-	"event SilenceAwaited":          noWait,
-	"field SilenceAwaited.Runnable": noWait,
-	"field SilenceAwaited.For":      noWait,
-	"field SilenceAwaited.Due":      noWait,
-	"event TimerMoved":              noWait,
-	"field TimerMoved.Runnable":     noWait,
-	"field TimerMoved.Due":          noWait,
-	"field TimerMoved.Reminded":     noWait,
-	"rows of table signal":          noWait,
-	"rows of table match":           noWait,
-	"rows of table watch":           noWait,
+	"event SignalExpired":           tooShort,
+	"field SignalExpired.Signal":    tooShort,
+	"field SignalAwaited.Until":     noRemind,
+	"field SignalAwaited.Due":       noRemind,
+	"field TimerMoved.Reminded":     noRemind,
+	"field SignalReceived.By":       noRemind,
+	"field Folded.Fact":             noTaskFold,
 	"event StateChanged":            noState,
 	"field StateChanged.Component":  noState,
 	"field StateChanged.Fact":       noState,
@@ -297,16 +234,13 @@ var unrecorded = map[string]string{
 	"rows of table received by age": noEntity,
 }
 
-// noScopes: the simulation has maps, the scripts of services/planner too.
-const noScopes = "the golden journals are of a time before maps"
-
-// noCatch and these: the golden journals of version 1 are older.
+// What the seeds do not draw, and the scripts of services/planner do.
 const (
-	noCatch = "no failure of these seeds is caught"
-	noRace  = "no seed of these has a race"
-	noWait  = "no workflow of these seeds waits for a signal or a silence"
-	noState = "nothing accumulates in these seeds"
-	noKeep  = "no workflow of these seeds forgets"
+	tooShort   = "no seed lasts as long as a signal is kept"
+	noRemind   = "no signal of these seeds has a timeout, reminders or somebody who says who he is"
+	noTaskFold = "no reduce of these seeds folds by a task"
+	noState    = "nothing accumulates in these seeds"
+	noKeep     = "no workflow of these seeds forgets"
 )
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.

@@ -7,7 +7,7 @@ package events
 const (
 	// Version is that of the journal's records and of the rows that they fold to: in
 	// stores and in the changelog. It names the golden journals that are kept of it.
-	Version = 1
+	Version = 2
 	// InboxVersion is that of what workers report.
 	InboxVersion = 1
 	// TaskVersion is that of tasks and of their cancellations.

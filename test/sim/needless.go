@@ -20,6 +20,7 @@ type needless struct {
 	reported map[string]report // tokens, and when their result was first in the inbox
 	claimed  map[lease]int64   // when an owner took a partition over last
 	looked   map[look]int64    // when an owner asked last, for a partition, what a group has committed
+	lost     map[int32]bool    // partitions whose inbox has lost records, which no owner has noticed yet
 }
 
 // look is an owner's question for a partition about a group.
@@ -34,7 +35,7 @@ type report struct {
 }
 
 func newNeedless() needless {
-	return needless{sent: map[string]lease{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look]int64{}}
+	return needless{sent: map[string]lease{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look]int64{}, lost: map[int32]bool{}}
 }
 
 func (r *needless) tick() int64 {
@@ -51,6 +52,7 @@ func (w *world) noteReport(rec *kgo.Record, p int32) {
 		if h, err := journal.ParseHeaders(rec.Headers); err == nil && h.Position.Seq == 1 {
 			w.noteClaim(rec, p)
 		}
+		w.noteNoticed(rec, p)
 	case w.c.names.Inbox():
 		m, err := events.DecodeInbox(rec.Value)
 		o, ok := m.(*events.TaskOutcome)
@@ -59,7 +61,7 @@ func (w *world) noteReport(rec *kgo.Record, p int32) {
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if _, known := r.reported[string(o.Token)]; !known {
+		if _, known := r.reported[string(o.Token)]; !known && !r.lost[p] {
 			r.reported[string(o.Token)] = report{r.tick(), p}
 		}
 	}
@@ -86,11 +88,33 @@ func (w *world) noteLook(ctx context.Context, n *node, group string) {
 	w.needless.looked[look{lease{who(ctx), n.owner}, group}] = w.needless.tick()
 }
 
+// noteNoticed notes that an owner has found out that an inbox has lost records.
+func (w *world) noteNoticed(in *kgo.Record, p int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.needless.lost[p] {
+		return
+	}
+	rec, err := journal.Decode(in)
+	if err != nil {
+		return
+	}
+	for _, e := range rec.Events {
+		if t, ok := e.(*events.InputLogTruncated); ok && t.Log == events.FromInbox {
+			delete(w.needless.lost, p)
+		}
+	}
+}
+
 // forgetReports is for an inbox that has lost records: what it held may be needed
-// again.
+// again. Until its owner has noticed, what it gets in their place may be taken for what
+// was read there: tasks are run again then, needlessly, but for nothing worse.
 func (w *world) forgetReports(at place) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if at.topic == w.c.names.Inbox() {
+		w.needless.lost[at.partition] = true
+	}
 	for token, r := range w.needless.reported {
 		if at == (place{w.c.names.Inbox(), r.partition}) {
 			delete(w.needless.reported, token)
