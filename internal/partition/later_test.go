@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +19,9 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// later puts the header of a later format in the place of a record's own.
-func later(k *kgo.Record) *kgo.Record {
-	headers := []kgo.RecordHeader{kafka.Header(wire.FormatHeader, []byte("2"))}
+// later puts the header of the format after the known one in the place of a record's own.
+func later(k *kgo.Record, known int) *kgo.Record {
+	headers := []kgo.RecordHeader{kafka.Header(wire.FormatHeader, strconv.AppendInt(nil, int64(known)+1, 10))}
 	for _, h := range k.Headers {
 		if h.Key != wire.FormatHeader {
 			headers = append(headers, h)
@@ -37,12 +38,13 @@ func TestWhatANewerProgramHasWrittenStopsItsPartition(t *testing.T) {
 	for name, c := range map[string]struct {
 		live   bool // it comes while the partition is owned
 		writes func(r *rig, p int32)
+		knows  int
 		what   string
 	}{
 		"a report": {true, func(r *rig, p int32) {
 			k := kafka.Placed(r.names.Inbox(), p, []byte("w"), []byte("of a later form"))
-			r.must(r.producer.ProduceSync(context.Background(), later(k)).FirstErr())
-		}, "inbox/"},
+			r.must(r.producer.ProduceSync(context.Background(), later(k, events.InboxVersion)).FirstErr())
+		}, events.InboxVersion, "inbox/"},
 		"a record of the journal": {false, func(r *rig, p int32) {
 			all := r.lawful(p)
 			last := all[len(all)-1]
@@ -50,14 +52,14 @@ func TestWhatANewerProgramHasWrittenStopsItsPartition(t *testing.T) {
 				Position: events.Position{Epoch: last.Position.Epoch, Seq: last.Position.Seq + 1}, Workflow: "w", Time: last.Time,
 				Events: []events.Event{&events.WorkflowStarted{}},
 			}
-			r.must(r.producer.ProduceSync(context.Background(), later(journal.Encode(rec, r.names, p))).FirstErr())
-		}, "journal/"},
+			r.must(r.producer.ProduceSync(context.Background(), later(journal.Encode(rec, r.names, p), events.Version)).FirstErr())
+		}, events.Version, "journal/"},
 		"a row of the changelog": {false, func(r *rig, p int32) {
 			r.forgetIn("a", p)
 			k := kafka.Placed(r.names.State(), p, rows.Key{Table: rows.Header, Workflow: "w"}.Append(nil), []byte("of a later form"))
-			r.must(r.producer.ProduceSync(context.Background(), later(k)).FirstErr())
-		}, "state/"},
-		"a store": {false, func(r *rig, p int32) { r.format(p, 2) }, "the store in a-"},
+			r.must(r.producer.ProduceSync(context.Background(), later(k, events.Version)).FirstErr())
+		}, events.Version, "state/"},
+		"a store": {false, func(r *rig, p int32) { r.format(p, events.Version+1) }, events.Version, "the store in a-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
@@ -75,7 +77,8 @@ func TestWhatANewerProgramHasWrittenStopsItsPartition(t *testing.T) {
 				}
 				defer a.leave()
 				why := a.await(Blocked).Why
-				if !strings.Contains(why, c.what) || !strings.Contains(why, "has format version 2, and this program reads versions up to 1") {
+				versions := fmt.Sprintf("has format version %d, and this program reads versions up to %d", c.knows+1, c.knows)
+				if !strings.Contains(why, c.what) || !strings.Contains(why, versions) {
 					t.Errorf("the reason is %q, want it to name %s and both versions", why, c.what)
 				}
 				end := r.end(r.names.Journal(), p)
@@ -101,7 +104,7 @@ func TestAForeignRecordOfALaterFormatIsGotRidOf(t *testing.T) {
 		r.counted("w", 3)
 		sum := r.settled("w")
 		bad := kafka.Placed(r.names.Inbox(), p, []byte("w"), []byte("foreign"))
-		r.must(r.producer.ProduceSync(context.Background(), later(bad)).FirstErr())
+		r.must(r.producer.ProduceSync(context.Background(), later(bad, events.InboxVersion)).FirstErr())
 		a.await(Blocked)
 		a.leave()
 		end := r.end(r.names.Inbox(), p)

@@ -52,7 +52,7 @@ func TestTheEndIsDecodedBehindTheDecision(t *testing.T) {
 
 func TestAnEndThatCannotBeReadSaysWhereAndOfWhom(t *testing.T) {
 	for reply, want := range map[string]string{
-		`{"id":"1","kind":"drained","body":{"workflow":{"id":"w","counts":{"completed":"ten"}}}}`: "decode the end of w: json: cannot unmarshal",
+		`{"id":"1","kind":"drained","body":{"workflow":{"id":"w","counts":{"completed":"ten"}}}}`: "/body/workflow/counts/completed",
 		`{"id":"1","kind":"drained","body":{"workflow":{"counts":{"completed":-1}}}}`:             "/body/workflow/counts/completed",
 		`{"id":"1","kind":"drained","body":{`:                                                     "decode the end of w: jsontext: unexpected EOF",
 		`{"id":"1","kind":"drained"}`:                                                             "the reply that tells the end of w has no body",
