@@ -53,17 +53,7 @@ func (w *walk) rests() {
 	w.budget, w.held = w.set.budget, false
 	w.p = w.planner()
 	for range 300 {
-		w.command("w", "resume", `{}`)
-		for n := 0; n < 200 && w.step(); n++ {
-			w.consistent()
-		}
-		for _, v := range w.openRunnables("w") {
-			if v.Status == "failed" || v.Component == "beside" && v.Status == "active" {
-				w.command("w", "skip", `{"runnable":"`+v.ID+`"}`)
-			}
-		}
-		w.later(5000)
-		w.consistent()
+		w.helped()
 		switch w.status("w").Status {
 		case "idle", "cancelled", "":
 			return

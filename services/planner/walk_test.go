@@ -138,22 +138,27 @@ func (w *walk) attempt() {
 	w.decide(machine.Input{Workflow: "w", Source: events.FromInbox, Inbox: out})
 }
 
+// helped resumes the run, and lets it go on as far as an operator's skips bring it.
+func (w *walk) helped() {
+	w.command("w", "resume", `{}`)
+	for n := 0; n < 200 && w.step(); n++ {
+		w.consistent()
+	}
+	for _, v := range w.openRunnables("w") {
+		if v.Status == "failed" || v.Component == "beside" && v.Status == "active" {
+			w.command("w", "skip", `{"runnable":"`+v.ID+`"}`)
+		}
+	}
+	w.later(5000)
+	w.consistent()
+}
+
 // ends brings the run to rest by what an operator has, and deletes it.
 func (w *walk) ends() {
 	w.budget, w.held = machine.Budget{}, false
 	w.p = w.planner()
 	for range 200 {
-		w.command("w", "resume", `{}`)
-		for n := 0; n < 200 && w.step(); n++ {
-			w.consistent()
-		}
-		for _, v := range w.openRunnables("w") {
-			if v.Status == "failed" || v.Component == "beside" && v.Status == "active" {
-				w.command("w", "skip", `{"runnable":"`+v.ID+`"}`)
-			}
-		}
-		w.later(5000)
-		w.consistent()
+		w.helped()
 		switch s := w.status("w").Status; s {
 		case "idle", "cancelled", "":
 			w.command("w", "delete", `{"force":true}`)
