@@ -90,7 +90,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 
 // greet prints where everything is.
 func (c *devCmd) greet(a *app, d *dev.Dev, took time.Duration) {
-	data := d.Dir
+	data := c.Data
 	if c.Memory {
 		data = "in memory, gone when it stops"
 	}

@@ -111,6 +111,27 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
+// The services open files all the time: their paths do not follow the working directory
+// of the process.
+func TestTheWorkingDirectoryMayChange(t *testing.T) {
+	ctx := within(t)
+	t.Chdir(t.TempDir())
+	d := start(t, ctx, dev.Options{Dir: "data", Partitions: 1})
+	t.Chdir(t.TempDir())
+	c := connect(t, d)
+	if _, err := c.Define(ctx, "double", []byte(double)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Start(ctx, "double", 21, client.StartOptions{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	napped(t, ctx, c, "a", 42)
+	stop(t, d)
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Fatalf("the other directory has %v, %v", left, err)
+	}
+}
+
 func TestEveryServiceCanBeRestartedAlone(t *testing.T) {
 	ctx := within(t)
 	d := start(t, ctx, dev.Options{Partitions: 2, Memory: true})

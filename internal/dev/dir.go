@@ -25,15 +25,10 @@ type dataDir struct {
 // openDir makes the directory if it is missing and locks it. An empty path is a
 // temporary directory.
 func openDir(path string) (*dataDir, error) {
-	d := &dataDir{path: path}
+	d := &dataDir{temporary: path == ""}
 	var err error
-	if path == "" {
-		d.temporary = true
-		if d.path, err = os.MkdirTemp("", "heddle-dev-"); err != nil {
-			return nil, fmt.Errorf("making a temporary directory: %w", err)
-		}
-	} else if err = os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
+	if d.path, err = made(path); err != nil {
+		return nil, err
 	}
 	if d.lock, err = os.OpenFile(d.join("lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, fmt.Errorf("locking the data directory: %w", err)
@@ -47,6 +42,26 @@ func openDir(path string) (*dataDir, error) {
 		err = ErrInUse
 	}
 	return nil, errors.Join(fmt.Errorf("locking %s: %w", d.path, err), d.lock.Close())
+}
+
+// made makes the directory and returns its absolute path: the process may change its
+// working directory while the services open files.
+func made(path string) (string, error) {
+	if path == "" {
+		dir, err := os.MkdirTemp("", "heddle-dev-")
+		if err != nil {
+			return "", fmt.Errorf("making a temporary directory: %w", err)
+		}
+		return dir, nil
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = os.MkdirAll(path, 0o700)
+	}
+	if err != nil {
+		return "", fmt.Errorf("making the data directory: %w", err)
+	}
+	return path, nil
 }
 
 func (d *dataDir) join(name string) string { return filepath.Join(d.path, name) }
