@@ -15,6 +15,8 @@ type Account struct {
 	raw     json.RawMessage // that known was read from: it must not change while the account is used
 	known   any
 	decoded bool // known is there
+
+	grown []any // what `append` gave last: nobody else has what is behind it
 }
 
 // Steps of reading and writing JSON, in the measure of evaluated nodes.
@@ -70,6 +72,20 @@ func (a *Account) decodeFields(raw json.RawMessage, names []string) (any, error)
 
 func (a *Account) knows(raw json.RawMessage) bool {
 	return a != nil && a.decoded && len(raw) == len(a.raw) && len(raw) > 0 && &raw[0] == &a.raw[0]
+}
+
+// grew reports whether the list is what append gave last.
+func (a *Account) grew(list []any) bool {
+	return a != nil && len(list) > 0 && len(list) == len(a.grown) && &list[0] == &a.grown[0]
+}
+
+// grow appends to a list behind which there is nothing of anybody else.
+func (a *Account) grow(list, more []any) []any {
+	list = append(list, more...)
+	if a != nil {
+		a.grown = list
+	}
+	return list
 }
 
 // decoder reads raw, in as many steps as are left.

@@ -135,3 +135,39 @@ func TestAnAccountDecodesAnInputOnce(t *testing.T) {
 		t.Errorf("an equal input elsewhere took %d steps, the same one %d", anew, again)
 	}
 }
+
+// Collecting elements one after the other takes as many steps for the last as for the first, and
+// never changes a list that somebody has.
+func TestAppendTakesTheRoomBehindItsOwnList(t *testing.T) {
+	p, err := expr.CompileReducer("append(acc, item)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_000
+	a := &expr.Account{Left: 20 * n}
+	fold := expr.Fold{Acc: []any{}}
+	for i := range n {
+		fold.Item = int64(i)
+		if fold.Acc, err = p.Value(expr.Env{Fold: &fold, Account: a}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := fold.Acc.([]any)
+	for i, v := range list {
+		if v != int64(i) {
+			t.Fatalf("element %d is %v", i, v)
+		}
+	}
+	for _, branch := range []string{"one", "other"} {
+		fold.Acc, fold.Item = list, branch
+		v, err := p.Value(expr.Env{Fold: &fold, Account: a})
+		if err != nil || len(v.([]any)) != n+1 || v.([]any)[n] != branch {
+			t.Fatal(err)
+		}
+		defer func() {
+			if got := v.([]any)[n]; got != branch {
+				t.Errorf("the list with %s behind it ends with %v now", branch, got)
+			}
+		}()
+	}
+}

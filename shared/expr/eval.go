@@ -100,10 +100,18 @@ func (m *machine) tired(n ast.Node) error {
 
 // grow counts made values against the budget, and the work of making them.
 func (m *machine) grow(n ast.Node, bytes int) error {
+	if err := m.makes(n, bytes); err != nil {
+		return err
+	}
+	return m.step(n, bytes/scanBytes)
+}
+
+// makes counts made values against the budget.
+func (m *machine) makes(n ast.Node, bytes int) error {
 	if m.bytes += bytes; m.bytes > MaxBytes {
 		return faultAt(n, fmt.Sprintf("makes more than %d bytes of values", MaxBytes))
 	}
-	return m.step(n, bytes/scanBytes)
+	return nil
 }
 
 // scan counts text that is looked at by the byte or, by each in turn, by the character.

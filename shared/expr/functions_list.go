@@ -174,7 +174,17 @@ func runSort(m *machine, n ast.Node, args []any) (any, error) {
 	return m.sorted(n, list, list, descending)
 }
 
+// runAppend takes the room behind a list that it made itself, so that collecting many
+// elements one after the other costs as much for each.
 func runAppend(m *machine, n ast.Node, args []any) (any, error) {
-	out, err := m.copied(n, args[0].([]any), len(args)-1)
-	return append(out, args[1:]...), err
+	list, more := args[0].([]any), args[1:]
+	a := m.env.Account
+	if !a.grew(list) {
+		out, err := m.copied(n, list, len(more))
+		return a.grow(out, more), err
+	}
+	if err := m.makes(n, elementBytes*(len(list)+len(more))); err != nil {
+		return nil, err
+	}
+	return a.grow(list, more), m.step(n, len(more))
 }
