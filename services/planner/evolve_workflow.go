@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -135,9 +134,6 @@ func (w *workflow) closeOpen() {
 	}
 }
 
-// ownTables are those that a run has rows in, besides its header and its setup.
-var ownTables = rows.Own[1:]
-
 // deleted removes every row of the run. Where another one begins in its place, what is
 // still open is closed before, and its timers go with it.
 func (w *workflow) deleted() {
@@ -169,61 +165,6 @@ func (w *workflow) deleteRows(keys []rows.Key) {
 		}
 		w.tx.Delete(k)
 	}
-}
-
-// firstRows are the first rows of a table of the run, at most so many, and no more once
-// their values have so many bytes; full reports that there may be more.
-func (w *workflow) firstRows(table rows.Table, most, mostBytes int) (keys []rows.Key, full bool) {
-	if most <= 0 {
-		return nil, true
-	}
-	collect := func(k rows.Key) bool {
-		keys = append(keys, k)
-		full = len(keys) == most || mostBytes <= 0
-		return !full
-	}
-	from := rows.Key{Table: table, Workflow: w.id}
-	switch table { // the rows' types differ
-	case rows.Page:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *factPage) bool { return collect(k) })
-	case rows.Fact:
-		rows.Scan(w.tx, from, func(k rows.Key, f *fact) bool { mostBytes -= len(f.Value); return collect(k) })
-	case rows.Runnable:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *runnable) bool { return collect(k) })
-	case rows.Join:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *join) bool { return collect(k) })
-	case rows.Arm:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *arm) bool { return collect(k) })
-	case rows.Scope:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *scope) bool { return collect(k) })
-	case rows.Ready:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
-	case rows.Latest:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *latestRow) bool { return collect(k) })
-	case rows.Suppressed:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *suppression) bool { return collect(k) })
-	case rows.Elements:
-		rows.Scan(w.tx, from, func(k rows.Key, p *elements) bool { mostBytes -= p.size(); return collect(k) })
-	case rows.Fold:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *fold) bool { return collect(k) })
-	case rows.InHand:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *events.Work) bool { return collect(k) })
-	case rows.State:
-		rows.Scan(w.tx, from, func(k rows.Key, s *state) bool { mostBytes -= len(s.Value); return collect(k) })
-	case rows.Settled:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *settled) bool { return collect(k) })
-	case rows.Racer:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
-	case rows.Signal:
-		rows.Scan(w.tx, from, func(k rows.Key, s *keptSignal) bool { mostBytes -= len(s.Value); return collect(k) })
-	case rows.Match:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *present) bool { return collect(k) })
-	case rows.Watch:
-		rows.Scan(w.tx, from, func(k rows.Key, _ *watch) bool { return collect(k) })
-	default:
-		panic(fmt.Sprintf("table %d is no table of a workflow's own rows", table))
-	}
-	return keys, full
 }
 
 // unpin lets go of a definition; the last run of the partition that does takes
