@@ -32,17 +32,23 @@ func (w *workflow) givenOptions() definition.Options {
 	return o
 }
 
+// optionsOf is what options come of.
+type optionsOf struct {
+	graph *definition.Graph
+	given string // with the workflow, as JSON
+}
+
 func (w *workflow) options() options {
-	if len(w.setup().Options) > 0 {
-		return w.laidOver()
-	}
-	o, ok := w.p.options[w.graph()]
+	given := w.setup().Options
+	o, ok := w.p.options[optionsOf{w.graph(), string(given)}]
 	if !ok {
 		o = w.laidOver()
-		if len(w.p.options) >= maxGraphs {
-			clear(w.p.options)
+		if len(given) <= maxRemembered {
+			if len(w.p.options) >= maxGraphs {
+				clear(w.p.options)
+			}
+			w.p.options[optionsOf{w.graph(), string(given)}] = o
 		}
-		w.p.options[w.graph()] = o
 	}
 	return o
 }

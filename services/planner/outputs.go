@@ -52,6 +52,10 @@ func (outs *outputs) note(component uint32, f events.FactID) {
 	if !outs.has(c) {
 		return
 	}
+	if outs.head.SettledNext == 0 { // nothing is forgotten
+		outs.set(component, f)
+		return
+	}
 	before := outs.newest(c.Index)
 	outs.set(component, f)
 	outs.facts.let(before)

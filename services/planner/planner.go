@@ -43,7 +43,7 @@ type Planner struct {
 	graphs   map[string]*definition.Graph // by digest
 	compiled map[string]compiled          // by source, as starts bring it
 	rules    map[string][]policy.Rule     // by source
-	options  map[*definition.Graph]options
+	options  map[optionsOf]options
 	turn     turn
 
 	account expr.Account // the value that was decoded last, while something is in hand
@@ -72,7 +72,7 @@ func New(cfg Config) *Planner {
 		graphs:   map[string]*definition.Graph{},
 		compiled: map[string]compiled{},
 		rules:    map[string][]policy.Rule{},
-		options:  map[*definition.Graph]options{},
+		options:  map[optionsOf]options{},
 	}
 	p.turn.bind(p)
 	return p
