@@ -34,11 +34,15 @@ func (fl *flow) toFold(c *definition.Component, a arrival) {
 		}
 	}
 	inOrder := at.Index == f.Next && f.Busy == 0
-	if !inOrder || a.dead == suppressed && c.Fold.Errors {
+	enough := f.Kept >= f.waits() || a.dead == suppressed || f.Next+f.Kept+1 == f.Total
+	if !inOrder || !enough || a.dead == suppressed && c.Fold.Errors {
 		fl.emit(&events.ResultKept{Component: a.component, Place: uint64(at.Outer), Index: at.Index, Fact: a.fact, Dead: uint8(a.dead), Error: got.err})
 		got = nil
 	}
-	if inOrder && fl.fold(c, at.Outer, got) {
+	if !inOrder && f.Bytes > 0 { // those before it may have waited for it
+		inOrder = fl.folds.kept(uint64(at.Outer), a.component, f.Next) != nil
+	}
+	if inOrder && enough && fl.fold(c, at.Outer, got) {
 		fl.pieces.add(events.Work{Kind: events.WorkFold, Component: a.component + 1, Scope: at.Outer})
 	}
 }
@@ -91,7 +95,7 @@ func (fl *flow) fold(c *definition.Component, s events.ScopeID, now *came) bool 
 		return nil
 	}
 	fo.item = func(_ uint64, g *came) (any, error) { return fl.account().Decode(fl.facts.get(g.fact).Value) }
-	if over := fl.spend.evaluate(len(fl.folds.acc(f)), fo.run); over != nil {
+	if over := fl.spend.evaluate(len(fl.folds.acc(fo.place, uint32(c.Index))), fo.run); over != nil {
 		fo.i.exceed(over)
 	}
 	switch {
@@ -131,7 +135,7 @@ func (i invocation) produceFold(place uint64) {
 // result is the value of a reduce.
 func (fs *folds) result(c *definition.Component, place uint64, f *fold) json.RawMessage {
 	if !c.Fold.Errors {
-		return fs.acc(f)
+		return fs.acc(place, uint32(c.Index))
 	}
 	type failed struct {
 		Index uint64            `json:"index"`
@@ -143,7 +147,7 @@ func (fs *folds) result(c *definition.Component, place uint64, f *fold) json.Raw
 			list = append(list, failed{index, a.Error})
 		}
 	})
-	return mustJSON(map[string]any{"value": fs.acc(f), "errors": list})
+	return mustJSON(map[string]any{"value": fs.acc(place, uint32(c.Index)), "errors": list})
 }
 
 // folding is a run of folds of one reduce, which one event tells of.
@@ -169,13 +173,13 @@ type folding struct {
 	killer *came // the failed element that it ends with
 }
 
-// foldsAtOnce is how many elements one event tells of, at most.
+// foldsAtOnce is how many elements one event tells of, or as many as have waited for that.
 const foldsAtOnce = 256
 
 // run folds one element after the other. A value that is too large is that of one element: it
 // is found by folding them one by one.
 func (fo *folding) run() {
-	fo.most = foldsAtOnce
+	fo.most = max(foldsAtOnce, int(fo.f.waits()))
 	if fo.pass(); fo.tooMuch {
 		fo.most, fo.tooMuch = 1, false
 		fo.reset()
@@ -275,7 +279,7 @@ func (fo *folding) evaluate(g *came) bool {
 
 func (fo *folding) step(g *came) (stop bool, err error) {
 	if !fo.known {
-		if fo.acc, err = fo.account().Decode(fo.folds.acc(fo.f)); err != nil {
+		if fo.acc, err = fo.account().Decode(fo.folds.acc(fo.place, uint32(fo.c.Index))); err != nil {
 			return false, err
 		}
 		fo.known = true

@@ -22,6 +22,8 @@ type fold struct {
 	Done   bool              // it has its value, or will have none; what comes changes nothing
 	Failed uint64            // elements that were left out because they failed
 	Last   events.FactID     // the newest that was folded, or what fed the owner
+	Kept   uint64            // results that came before they are folded
+	Bytes  uint64            // of a value that has a row of its own; 0: it has none
 }
 
 // Fields implements wire.Message.
@@ -35,6 +37,8 @@ func (f *fold) Fields(c *wire.Codec) {
 	c.Bool(7, "done", &f.Done)
 	wire.Int(c, 8, "failed", &f.Failed)
 	wire.Int(c, 9, "last", &f.Last)
+	wire.Int(c, 10, "kept", &f.Kept)
+	wire.Int(c, 11, "bytes", &f.Bytes)
 }
 
 // maxErrors is how many errors of elements a reduce lists.
@@ -68,14 +72,6 @@ func (fs *folds) kept(place uint64, component uint32, index uint64) *arm {
 	return rows.Get[arm](fs.tx, keptKey(fs.id, place, component, index))
 }
 
-// acc is what came of the elements before the next.
-func (fs *folds) acc(f *fold) json.RawMessage {
-	if f.Fact != 0 {
-		return fs.facts.get(f.Fact).Value
-	}
-	return f.Value
-}
-
 // begin begins the folds of the list that a runnable goes through.
 func (fs *folds) begin(id events.RunnableID, r *runnable) {
 	c := fs.component(r.Component)
@@ -91,7 +87,11 @@ func (fs *folds) begin(id events.RunnableID, r *runnable) {
 				f.Last = p
 			}
 		}
-		fs.tx.Put(foldKey(fs.id, placeOf(reduce, r.Scope, r.Parents), uint32(n)), f)
+		place := placeOf(reduce, r.Scope, r.Parents)
+		if fs.get(place, uint32(n)) != nil {
+			fs.remove(place, uint32(n)) // of a list that was there before
+		}
+		fs.tx.Put(foldKey(fs.id, place, uint32(n)), f)
 	}
 }
 
@@ -104,7 +104,7 @@ func (fs *folds) busy(id events.RunnableID, r *runnable) {
 	}
 	f := fs.change(place, r.Component)
 	f.Busy = id
-	r.Input = foldInput(fs.acc(f), fs.item(c, f, r.Parents), f.Next)
+	r.Input = foldInput(fs.acc(place, r.Component), fs.item(c, f, r.Parents), f.Next)
 }
 
 // item is the element that a runnable folds.
@@ -117,6 +117,7 @@ func (fs *folds) item(c *definition.Component, f *fold, parents []events.FactID)
 
 // keep keeps what came of an element.
 func (fs *folds) keep(e *events.ResultKept) {
+	fs.change(e.Place, e.Component).Kept++
 	fs.tx.Put(keptKey(fs.id, e.Place, e.Component, e.Index), &arm{Fact: e.Fact, Dead: cause(e.Dead), Error: e.Error})
 }
 
@@ -125,7 +126,7 @@ func (fs *folds) folded(e *events.Folded) {
 	c := fs.component(e.Component)
 	f := fs.change(e.Place, e.Component)
 	if f.Done {
-		fs.tx.Delete(foldKey(fs.id, e.Place, e.Component))
+		fs.remove(e.Place, e.Component)
 		return
 	}
 	for ; f.Next < e.Next; f.Next++ {
@@ -140,7 +141,8 @@ func (fs *folds) folded(e *events.Folded) {
 		r.Fanned = &ahead
 	}
 	if len(e.Value) > 0 || e.Fact != 0 {
-		f.Value, f.Fact, f.Busy = e.Value, e.Fact, 0
+		fs.hold(f, e)
+		f.Busy = 0
 	}
 	f.Failed += e.Failed
 	if e.Last != 0 {
@@ -151,7 +153,11 @@ func (fs *folds) folded(e *events.Folded) {
 // drop drops what was kept of the element that is folded, but for errors that are listed.
 func (fs *folds) drop(c *definition.Component, f *fold, place uint64) {
 	k := fs.kept(place, uint32(c.Index), f.Next)
-	if k != nil && (k.Dead != suppressed || !c.Fold.Errors) {
+	if k == nil {
+		return
+	}
+	f.Kept--
+	if k.Dead != suppressed || !c.Fold.Errors {
 		fs.tx.Delete(keptKey(fs.id, place, uint32(c.Index), f.Next))
 	}
 }
@@ -168,10 +174,12 @@ func (fs *folds) over(place uint64, component uint32) {
 	}
 	fs.eachKept(place, component, func(index uint64, _ *arm) { fs.tx.Delete(keptKey(fs.id, place, component, index)) })
 	if fs.runs.get(f.Owner) == nil || fs.component(component).Fold.Over < 0 {
-		fs.tx.Delete(foldKey(fs.id, place, component))
+		fs.remove(place, component)
 		return
 	}
-	fs.tx.Put(foldKey(fs.id, place, component), &fold{Owner: f.Owner, Done: true})
+	owner := f.Owner
+	fs.remove(place, component)
+	fs.tx.Put(foldKey(fs.id, place, component), &fold{Owner: owner, Done: true})
 }
 
 // eachKept visits what is kept for a fold, in the order of the elements.
@@ -197,7 +205,7 @@ func (fs *folds) leave(id events.RunnableID, r *runnable, completed bool) {
 		fs.runs.dropList(id, r)
 		for _, n := range c.Each.Folds {
 			if f := fs.get(uint64(r.Scope), uint32(n)); f != nil && f.Done && completed {
-				fs.tx.Delete(foldKey(fs.id, uint64(r.Scope), uint32(n)))
+				fs.remove(uint64(r.Scope), uint32(n))
 			}
 		}
 	case c.Fold != nil && r.Fanned != nil:

@@ -32,7 +32,7 @@ const ahead = 4
 func (i invocation) foldsKeepUp(next uint64) bool {
 	for _, n := range i.c.Each.Folds {
 		f := i.t.folds.get(uint64(i.scope), uint32(n))
-		if f != nil && !f.Done && next >= f.Next+ahead*i.parallel() {
+		if f != nil && !f.Done && next >= f.Next+f.waits()+ahead*i.parallel() {
 			return false
 		}
 	}
