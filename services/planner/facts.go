@@ -49,32 +49,32 @@ func (f *fact) Fields(c *wire.Codec) {
 
 // runnable is one activation that has not completed.
 type runnable struct {
-	Component uint32
 	Scope     events.ScopeID
 	Parents   []events.FactID
-	Depth     uint32
 	Policy    []byte
-	Status    RunnableStatus
+	Component uint32
+	Depth     uint32
 	Attempt   uint32 // the number of the current or last attempt
 	Failures  uint32 // failed attempts that count for retries
 	Losses    uint32
 	Returns   uint32 // times handed back by workers that did not know the task, or had not begun
-	Returned  string // what the last of them said; empty: nothing
+	Context   uint32 // of the open attempt: the number of the workflow's context that it has
+	Status    RunnableStatus
+	External  bool
+	Notified  bool
+	Detached  bool
+	Beside    bool   // other attempts of the workflow were open when it was dispatched
+	Returned  string // what the last of them said that handed it back; empty: nothing
 	Decided   events.Position
 	Created   int64
 	Due       int64 // of the timer it waits for; 0 = of none
 	Deadline  int64 // of the open attempt, once it runs; 0 = none
+	Since     int64 // of the dispatch
 	Input     json.RawMessage
 	Error     *events.TaskError
 	Heartbeat json.RawMessage
 	Queue     string
 	Executor  string
-	External  bool
-	Since     int64 // of the dispatch
-	Notified  bool
-	Detached  bool
-	Beside    bool   // other attempts of the workflow were open when it was dispatched
-	Context   uint32 // of the open attempt: the number of the workflow's context that it has
 	Past      []pastAttempt
 	Fanned    *fanned          // its own scopes; nil: it has none
 	Racing    []events.ScopeID // of races that may make it pointless: it has a row for each

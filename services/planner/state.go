@@ -61,13 +61,13 @@ type header struct {
 	Run        events.RunID
 	Applied    events.Position // of the last record that the workflow's rows hold
 	Status     Status
+	Persist    bool // beside Status: a header is copied for each record, and takes no byte more than it needs
 	NextFact   uint64
 	NextRun    uint64
 	Updated    int64  // Unix ms
 	Slots      uint64 // active attempts that count for max_concurrency
 	Halted     uint64 // failed runnables that halt the workflow
 	DrainUntil int64
-	Persist    bool
 	Outcomes   uint64 // applied since the last due checkpoint
 	Ready      uint64
 	Waiting    uint64

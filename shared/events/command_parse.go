@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/heddle-run/heddle/shared/jsonplace"
 )
@@ -232,7 +235,7 @@ func (c *Command) open(value []byte) (data []byte, bare bool, err *CommandError)
 		return nil, false, &CommandError{"not_json", "", "a command is a JSON object"}
 	}
 	var o outer
-	if err := json.Unmarshal(value, &o); err != nil {
+	if err := jsonv2.Unmarshal(value, &o, lenient); err != nil {
 		return nil, false, jsonError(err)
 	}
 	if o.ID != "" {
@@ -286,11 +289,18 @@ func (c *Command) decode(data []byte, bare bool) *CommandError {
 // outerFields are those of a bare command that are not of its body.
 var outerFields = []string{"command", "id", "source", "reply_to", "traceparent"}
 
+// lenient takes names twice and in any case, as encoding/json does; strict does not take
+// fields that it does not know.
+var (
+	lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsonv2.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true))
+	strict  = jsonv2.JoinOptions(lenient, jsonv2.RejectUnknownMembers(true))
+)
+
 // strictly decodes a body: a field that is misspelt would be ignored.
 func strictly(data []byte, bare bool, body CommandBody) *CommandError {
 	if bare {
 		var all map[string]json.RawMessage
-		if err := json.Unmarshal(data, &all); err != nil {
+		if err := jsonv2.Unmarshal(data, &all, lenient); err != nil {
 			return jsonError(err)
 		}
 		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
@@ -301,13 +311,8 @@ func strictly(data []byte, bare bool, body CommandBody) *CommandError {
 			return jsonError(err)
 		}
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(body); err != nil {
+	if err := jsonv2.Unmarshal(data, body, strict); err != nil {
 		return jsonError(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &CommandError{"not_json", "", "something follows the JSON object"}
 	}
 	return nil
 }
@@ -336,14 +341,19 @@ func JSONDepth(b []byte) int {
 }
 
 func jsonError(err error) *CommandError {
-	var typ *json.UnmarshalTypeError
-	if errors.As(err, &typ) {
-		return &CommandError{"invalid_field", typ.Field, fmt.Sprintf("a JSON %s does not fit here", typ.Value)}
+	wrong, ok := errors.AsType[*jsonv2.SemanticError](err)
+	if !ok {
+		return &CommandError{"not_json", "", err.Error()}
 	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return &CommandError{"unknown_field", strings.Trim(name, `"`), "there is no such field"}
+	path := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+	if errors.Is(err, jsonv2.ErrUnknownName) {
+		return &CommandError{"unknown_field", path, "there is no such field"}
 	}
-	return &CommandError{"not_json", "", err.Error()}
+	what := wrong.JSONKind.String()
+	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		what = typ.Value
+	}
+	return &CommandError{"invalid_field", path, fmt.Sprintf("a JSON %s does not fit here", what)}
 }
 
 func digest(name string, data []byte) uint64 {

@@ -261,7 +261,7 @@ func TestUnknownFieldsAreRefusedInEveryForm(t *testing.T) {
 		{"start", `"definition":"d","inptu":1`, "inptu"},
 		{"start", `"definition":"d","input":1,"id2":"x"`, "id2"},
 		{"input", `"input":1,"inputs":2`, "inputs"},
-		{"fail", `"token":"AAAA","error":{"type":"t","massage":"m"}`, "massage"},
+		{"fail", `"token":"AAAA","error":{"type":"t","massage":"m"}`, "error.massage"},
 		{"pause", `"data":{}`, "data"},
 	} {
 		for form, of := range map[string]struct {
