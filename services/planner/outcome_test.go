@@ -54,3 +54,17 @@ func TestAResultThatIsNoUTF8IsInvalid(t *testing.T) {
 		t.Errorf("details are kept as %q", kept)
 	}
 }
+
+// Workers pass raw results as they are; nobody else looks whether they are JSON.
+func TestAResultThatIsNoJSONIsInvalid(t *testing.T) {
+	for _, result := range []string{`{"a":`, `1 2`, `nul`, `{'a':1}`} {
+		w := newWorld(t, setting{})
+		w.defs["d"] = `{"name":"d","components":{"a":{"step":"f.id"}}}`
+		w.command("w", "start", `{"definition":"d","input":1}`)
+		w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskOutcome{Token: w.tasks[0].Token, Outcome: events.OutcomeCompleted, Result: []byte(result)}})
+		s := w.status("w")
+		if s.Status != "failed" || s.Failure.Error.Type != events.ErrorInvalidResult || !s.Failure.Error.NonRetryable {
+			t.Errorf("%s: the workflow is %s: %+v", result, s.Status, s.Failure)
+		}
+	}
+}
