@@ -28,7 +28,7 @@ func elementsOf(n int) (list string, sum int) {
 	return "[" + b.String()[1:] + "]", sum
 }
 
-// A long list goes through one step and a reduce in records each of which is small, with as
+// D23: a long list goes through one step and a reduce in records each of which is small, with as
 // much open at a time as are worked on, and at the same cost from the first element to the
 // last. HEDDLE_LONG=1 takes 100,000 elements.
 func TestAMapOfManyElementsIsFlat(t *testing.T) {
