@@ -109,7 +109,7 @@ func (w *world) do(ctx context.Context, id, key string, m workload.Deed, repeats
 		return w.twice(ctx, key, m, repeats, in)
 	case workload.Signal:
 		return w.twice(ctx, key, m, repeats, func() error {
-			_, err := c.Signal(ctx, id, m.Signal, m.Input, client.SignalOptions{Key: m.Key(), IdempotencyKey: key})
+			_, err := c.Signal(ctx, id, m.Signal, m.Input, client.SignalOptions{Key: m.Key(), IdempotencyKey: key, By: client.By{Who: m.By}})
 			return err
 		})
 	case workload.Checkpoint:

@@ -2,7 +2,6 @@ package equivalence
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,10 +60,10 @@ func (w *world) complete(ctx context.Context, c *workload.Component, r client.Ru
 		_, err := w.client.Fail(ctx, r.Token, &task.Error{Type: "temporary", Message: "it may work the next time"})
 		return err
 	}
-	weight, err := c.WeightOf(r.Input)
+	result, err := c.Result(r.Input)
 	if err != nil {
 		return err
 	}
-	_, err = w.client.Complete(ctx, r.Token, json.RawMessage(fmt.Sprint(c.Compute(weight))))
+	_, err = w.client.Complete(ctx, r.Token, result)
 	return err
 }

@@ -36,7 +36,7 @@ func perform(ctx context.Context, c *workload.Component, input json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	how := c.Acts.Ends(before)
+	how := c.Ends(input, before)
 	if how == workload.Hangs {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)

@@ -14,8 +14,8 @@ type forgetless struct {
 	known  map[rows.Key]rows.Row // as they were written last
 }
 
-// forgetless gives a machine the flaws that are its own.
-func (w *world) forgetless(m machine.Machine) machine.Machine {
+// flawed gives a machine the flaws that are its own.
+func (w *world) flawed(m machine.Machine) machine.Machine {
 	f := &forgetless{Machine: m, known: map[rows.Key]rows.Row{}}
 	switch {
 	case w.o.Flaws.SharedSignals.On():
@@ -24,6 +24,12 @@ func (w *world) forgetless(m machine.Machine) machine.Machine {
 	case w.o.Flaws.TwiceFired.On():
 		f.keeps = func(e events.Event) bool { fired, is := e.(*events.TimerFired); return is && fired.Fact != 0 }
 		f.tables = map[rows.Table]bool{rows.Timer: true, rows.Runnable: true}
+	case w.o.Flaws.LostElements.On():
+		return losing{m}
+	case w.o.Flaws.TwiceElements.On():
+		return &repeating{m, map[rows.Key]rows.Row{}, map[events.ScopeID]events.RunnableID{}}
+	case w.o.Flaws.UnorderedFolds.On():
+		return &disordering{m, map[rows.Key]rows.Write{}}
 	default:
 		return m
 	}

@@ -128,7 +128,7 @@ func (w *world) machine(p int32) machine.Machine {
 	if w.o.Flaws.NoBudget {
 		budget.Steps = 1 << 30
 	}
-	return w.forgetless(planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget}))
+	return w.flawed(planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget}))
 }
 
 // Now implements loop.Clock. A frozen process gets no answer until it wakes.

@@ -127,6 +127,9 @@ func (u *user) do(ctx context.Context, i int, d workload.Deed) error {
 		return err
 	case workload.Signal:
 		body := map[string]any{"name": d.Signal, "key": d.Key(), "input": d.Input}
+		if d.By != "" {
+			body["by"] = d.By
+		}
 		u.again(d, "signal", key, body)
 		_, err := u.must(ctx, "signal", key, body)
 		return err

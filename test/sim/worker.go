@@ -209,7 +209,7 @@ func (t *worker) begin(e *execution) {
 	o := t.outcome(e, events.OutcomeCompleted)
 	o.Started = e.began.UnixMilli()
 	e.how, e.ends = o, e.began.Add(c.Acts.Takes)
-	switch c.Acts.Ends(before) {
+	switch c.Ends(e.task.Input, before) {
 	case workload.Succeeds:
 		if o.Result, err = c.Result(e.task.Input); err != nil {
 			t.w.failAbout(t.w.workflow(e.workflow), "%s of %s: %v", e.task.Component, e.workflow, err)

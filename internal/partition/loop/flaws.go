@@ -46,6 +46,9 @@ type Flaws struct {
 	NoBudget           Flaw // decisions may cost what they will: the maker of the machine obeys
 	SharedSignals      Flaw // a signal that was kept can be taken again: the maker of the machine obeys
 	TwiceFired         Flaw // a timer that has fired fires again: the maker of the machine obeys
+	LostElements       Flaw // of a list that is replayed the last element is lost: the maker of the machine obeys
+	TwiceElements      Flaw // an element is opened twice: the maker of the machine obeys
+	UnorderedFolds     Flaw // results that wait for their turn change places: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure

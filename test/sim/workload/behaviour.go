@@ -24,10 +24,13 @@ type behaviour struct {
 	Queue    string
 }
 
-// task is what a step runs; empty for what is no step.
+// tasked reports whether workers do a component's work.
+func (c *Component) tasked() bool { return c.kind == step || c.byTask }
+
+// task is what workers run of it; empty for what the planner does itself.
 func (c *Component) task() string {
 	switch {
-	case c.kind != step:
+	case !c.tasked():
 		return ""
 	case c.Acts.Queue != "":
 		return c.Acts.Queue + ".work"
@@ -109,16 +112,25 @@ const (
 )
 
 // Ends says how an execution ends that follows so many others.
-func (b *behaviour) Ends(before int) end {
-	switch {
+func (c *Component) Ends(input json.RawMessage, before int) end {
+	switch b := &c.Acts; {
 	case before < b.Hangs:
 		return Hangs
-	case !b.Hopeless && before >= b.Hangs+b.Fails:
+	case !b.Hopeless && !c.failsOn(input) && before >= b.Hangs+b.Fails:
 		return Succeeds
 	case b.Panics:
 		return Crashes
 	}
 	return Errs
+}
+
+// failsOn reports whether a step fails for good on what has arrived.
+func (c *Component) failsOn(input json.RawMessage) bool {
+	if c.kind != step || c.breaks == 0 {
+		return false
+	}
+	weight, err := c.WeightOf(input)
+	return err == nil && weight%c.breaks == 0
 }
 
 // work is how long the attempts of a runnable take that are meant: those that hang,
@@ -128,7 +140,7 @@ func (c *Component) work() time.Duration {
 	needs := c.needs.whole()
 	milliseconds(needs, "timeout_ms", &limit)
 	fails := c.Acts.Fails
-	if c.Acts.Hopeless {
+	if c.Acts.Hopeless || c.breaks > 0 {
 		integer(needs, "max_retries", &fails)
 	}
 	return time.Duration(c.Acts.Hangs)*limit + time.Duration(fails+1)*c.Acts.Takes
@@ -136,6 +148,9 @@ func (c *Component) work() time.Duration {
 
 // Result is what a component makes of the input of its task.
 func (c *Component) Result(input json.RawMessage) (json.RawMessage, error) {
+	if c.kind == folded {
+		return c.foldTask(input)
+	}
 	weight, err := c.WeightOf(input)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (g *Graph) Source() string {
 			continue
 		}
 		components[c.Name] = g.spec(c)
-		if c.kind == folded {
+		if c.feeds {
 			components[c.over.Name] = g.mapSpec(c)
 		}
 	}
@@ -52,11 +52,12 @@ func (g *Graph) Source() string {
 }
 
 func (g *Graph) spec(c *Component) map[string]any {
-	if c.kind == folded {
-		return c.foldSpec()
-	}
 	out := map[string]any{}
-	g.wire(c, out)
+	if c.kind == folded {
+		c.fold(out)
+	} else {
+		g.wire(c, out)
+	}
 	if c.when != nil && !c.ruled {
 		out["when"] = c.when.expr(c.weight())
 	}
@@ -128,9 +129,9 @@ func (c *Component) given() any {
 func (g *Graph) wire(c *Component, out map[string]any) {
 	arm := func(a arm) string {
 		if a.optional {
-			return g.Components[a.parent].Name + "?"
+			return local(g.Components[a.parent].Name) + "?"
 		}
-		return g.Components[a.parent].Name
+		return local(g.Components[a.parent].Name)
 	}
 	var all []string
 	byName := map[string]string{}

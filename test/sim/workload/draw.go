@@ -138,8 +138,12 @@ func (g *Graph) arriving(c *Component) *shape {
 }
 
 func (g *Graph) yields(i int) *shape {
-	if c := g.Components[i]; c.kind == condition || c.kind == sleep {
+	switch c := g.Components[i]; c.kind {
+	case condition, sleep:
 		return c.shape
+	case mapping:
+		return ended
+	case step, pure, folded:
 	}
 	return number
 }

@@ -76,7 +76,7 @@ func (d Dice) detail(c *Component, halting bool) {
 		delete(c.needs, "timeout_ms")
 	}
 	switch {
-	case c.kind != step:
+	case c.kind != step || c.tolerated() || c.reminds():
 	case b.Hopeless && d.One(3):
 		c.needs = fields{"preset": "io"}
 	case !halting:

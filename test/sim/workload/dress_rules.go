@@ -15,7 +15,7 @@ func (d Dice) place(g *Graph, c *Component) {
 	c.own = own(false, c.needs)
 	switch d.IntN(5) {
 	case 0: // something else first
-		if c.kind == step {
+		if c.tasked() {
 			c.own = own(true, d.loose(c))
 			g.rules = append(g.rules, d.rule(c, false, c.needs))
 		}
@@ -47,7 +47,7 @@ func (d Dice) list(g *Graph, alone bool) Rules {
 		switch {
 		case len(c.needs) > 0 && (alone || d.One(4)):
 			said := c.needs
-			if c.kind == step {
+			if c.tasked() {
 				said = said.with(d.loose(c))
 			}
 			if r := d.rule(c, alone && d.One(2), said); r.inherit { // from nothing
@@ -55,7 +55,7 @@ func (d Dice) list(g *Graph, alone bool) Rules {
 			} else {
 				list = append(list, r, d.harm(c))
 			}
-		case c.kind == step && d.One(4):
+		case c.tasked() && d.One(4):
 			list = append(list, d.rule(c, true, d.loose(c)))
 		}
 	}
@@ -82,12 +82,15 @@ func (d Dice) rule(c *Component, inherit bool, f fields) rule {
 		map[string]any{"expr": fmt.Sprintf("name == '%s'", c.Name)},
 		map[string]any{"expr": fmt.Sprintf("kind == '%s'", c.kindName()), "name": c.Name},
 	)
+	if c.kind == folded { // others of its kind have its name in theirs
+		match = map[string]any{"name": c.Name}
+	}
 	return rule{match, func(o *Component) verdict { return fit(o.Name == c.Name) }, inherit, f}
 }
 
 // harm is a rule that must not hold any more.
 func (d Dice) harm(c *Component) rule {
-	if c.kind != step {
+	if !c.tasked() {
 		return d.rule(c, false, fields{"on_failure": "halt"})
 	}
 	return d.rule(c, false, fields{"on_failure": Pick(d, "halt", "skip"), "max_retries": 0, "timeout_ms": 1, "queue": "nowhere"})
@@ -127,8 +130,8 @@ func (d Dice) wide() rule {
 	r := Pick(d,
 		rule{match: "default", fits: fitsAll},
 		rule{match: map[string]any{"kind": []any{"step", "sleep"}}, fits: func(c *Component) verdict { return fit(c.kind == step || c.kind == sleep && c.waits == forTime) }},
-		rule{match: map[string]any{"task": "/work$/"}, fits: func(c *Component) verdict { return fit(c.kind == step) }},
-		rule{match: map[string]any{"queue": "orders"}, fits: func(c *Component) verdict { return fit(c.kind == step && c.Acts.Queue == "orders") }},
+		rule{match: map[string]any{"task": "/work$/"}, fits: func(c *Component) verdict { return fit(c.tasked()) }},
+		rule{match: map[string]any{"queue": "orders"}, fits: func(c *Component) verdict { return fit(c.tasked() && c.Acts.Queue == "orders") }},
 		rule{match: map[string]any{"expr": "task startsWith 'orders.'"}, fits: func(c *Component) verdict { return fit(strings.HasPrefix(c.task(), "orders.")) }},
 		rule{match: map[string]any{"expr": "input % 2 == 0"}, fits: func(*Component) verdict { return perhaps }},
 	)

@@ -1,12 +1,34 @@
 package workload
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
-// A map and its reduce are one component of a graph: the reduce, which has the arms of the
-// map. The map and its body follow it in the graph, for those who find them by name.
+// A map and the first of its reduces are one component of a graph: the reduce, which has the
+// arms of the map. The map and its body follow it in the graph, for those who find them by name.
 
 // most is how many elements a list has at most.
 const most = 4
+
+// ended is the shape of the value that a map has outside of its body.
+var ended = &shape{Named: true, parts: []part{{"elements", false, number}, {"failed", false, number}}}
+
+// tolerance is how many elements of a list may fail.
+type tolerance struct{ count, percent int }
+
+func (t tolerance) of(n int) int { return t.count + n*t.percent/100 }
+
+// spec is what a definition says; nil: nothing.
+func (t tolerance) spec() any {
+	switch {
+	case t.percent > 0:
+		return fmt.Sprintf("%d%%", t.percent)
+	case t.count > 0:
+		return t.count
+	}
+	return nil
+}
 
 // elements are those of the list that a map makes of a weight.
 func elements(weight int64) []int64 {
@@ -34,12 +56,12 @@ func (d Dice) each(g *Graph) {
 	g.Components = append(g.Components, fold, over)
 	if d.One(2) {
 		fold.of = d.fold(over.Name + ".y")
-		fold.of.inner = true
-		fold.of.over = &Component{Name: over.Name + ".n", kind: mapping, inner: true, parallel: d.IntN(3), shape: number}
-		fold.of.of = d.worked(over.Name + ".n.x")
+		fold.of.inner, fold.of.home = true, over
+		fold.of.over = &Component{Name: over.Name + ".n", kind: mapping, inner: true, home: over, parallel: d.IntN(3), shape: number}
+		fold.of.of = d.worked(over.Name+".n.x", fold.of.over)
 		g.Components = append(g.Components, fold.of.over, fold.of.of, fold.of)
 	} else {
-		fold.of = d.worked(over.Name + ".x")
+		fold.of = d.worked(over.Name+".x", over)
 		g.Components = append(g.Components, fold.of)
 	}
 	if !g.fits() { // what feeds it may come more than once
@@ -47,14 +69,16 @@ func (d Dice) each(g *Graph) {
 	}
 }
 
-// fold is a reduce.
+// fold is the first reduce of a map.
 func (d Dice) fold(name string) *Component {
-	return &Component{Name: name, kind: folded, mul: int64(d.Between(1, 9)), add: int64(d.Between(0, 99)), shape: number}
+	return &Component{Name: name, kind: folded, feeds: true, partial: true, mul: int64(d.Between(1, 9)), add: int64(d.Between(0, 99)), shape: number}
 }
 
-// worked is the component of a body that does its work.
-func (d Dice) worked(name string) *Component {
-	c := &Component{Name: name, kind: Pick(d, step, step, pure), inner: true, mul: int64(d.Between(1, 9)), add: int64(d.Between(0, 99)), shape: number}
+// worked is a component of a body that does some work.
+func (d Dice) worked(name string, home *Component) *Component {
+	c := &Component{
+		Name: name, kind: Pick(d, step, step, pure), inner: true, home: home, mul: int64(d.Between(1, 9)), add: int64(d.Between(0, 99)), shape: number,
+	}
 	if c.kind == step {
 		d.behave(c, false)
 	} else if d.One(3) {
@@ -67,20 +91,23 @@ func (d Dice) worked(name string) *Component {
 
 // mapSpec is what a definition says of the map of a reduce.
 func (g *Graph) mapSpec(c *Component) map[string]any {
-	weight, body := "input", map[string]any{}
-	out := map[string]any{}
-	if !c.inner {
-		weight = c.weight()
-		g.wire(c, out)
-	}
-	out["map"], out["do"] = elementsExpr(weight), body
+	body := map[string]any{}
+	out := map[string]any{"map": elementsExpr(c.weight()), "do": body}
+	g.wire(c, out)
 	if c.over.parallel > 0 {
 		out["parallel"] = c.over.parallel
 	}
-	of := c.of
-	body[local(of.Name)] = g.spec(of)
-	if of.kind == folded {
-		body[local(of.over.Name)] = g.mapSpec(of)
+	if t := c.over.tolerate.spec(); t != nil {
+		out["tolerate"] = t
+	}
+	for _, in := range g.Components {
+		if in.home != c.over || in.kind == mapping || in.reminds() {
+			continue
+		}
+		body[local(in.Name)] = g.spec(in)
+		if in.feeds {
+			body[local(in.over.Name)] = g.mapSpec(in)
+		}
 	}
 	return out
 }
@@ -94,25 +121,32 @@ func local(name string) string {
 	return name
 }
 
-// foldSpec is what it says of the reduce.
-func (c *Component) foldSpec() map[string]any {
-	return map[string]any{
-		"reduce": local(c.over.Name) + "." + local(c.of.Name), "init": c.add, "partial": true,
-		"with": fmt.Sprintf("(acc * %d + item + index) %% %d", c.mul, prime),
+// fold is what a definition says of a reduce.
+func (c *Component) fold(out map[string]any) {
+	out["reduce"], out["init"] = local(c.over.Name)+"."+local(c.of.Name), c.add
+	out["with"] = fmt.Sprintf("(acc * %d + item + index) %% %d", c.mul, prime)
+	if c.byTask {
+		out["with"] = map[string]any{"step": c.task()}
+	}
+	if c.until != nil {
+		out["until"] = fmt.Sprintf("not (%s)", c.until.expr("acc"))
+	}
+	if c.partial {
+		out["partial"] = true
+	}
+	if c.errors {
+		out["errors"] = true
 	}
 }
 
-// foldOver is what comes of a list: elements that have failed are left out.
-func (c *Component) foldOver(weight int64, e *Expectation) int64 {
-	e.completed++ // the map
-	acc := c.add
-	for i, element := range elements(weight) {
-		var y yielded
-		c.of.activate(element, &y, e)
-		for _, v := range y.facts {
-			e.Productions[c.of.Name] = append(e.Productions[c.of.Name], text(v))
-			acc = (acc*c.mul + v.(int64) + int64(i)) % prime
-		}
+// folds is what a reduce makes of an item.
+func (c *Component) folds(acc, item, index int64) int64 { return (acc*c.mul + item + index) % prime }
+
+// foldTask is the result of a task that folds.
+func (c *Component) foldTask(input json.RawMessage) (json.RawMessage, error) {
+	var of struct{ Acc, Item, Index *int64 }
+	if err := json.Unmarshal(input, &of); err != nil || of.Acc == nil || of.Item == nil || of.Index == nil {
+		return nil, fmt.Errorf("input %s: it is not acc, item and index", input)
 	}
-	return acc
+	return json.RawMessage(fmt.Sprint(c.folds(*of.Acc, *of.Item, *of.Index))), nil
 }

@@ -30,6 +30,7 @@ func (g *Graph) forms() {
 	for range d.IntN(3) {
 		d.each(g)
 	}
+	NewDice(seed ^ 0x626f6479).bodies(g) // of their own: what else is drawn stays as it is
 }
 
 func (g *Graph) fits() bool {

@@ -49,7 +49,7 @@ type Component struct {
 	guard  guard // condition
 	mul    int64 // step, pure: (weight·mul + add) mod prime
 	add    int64
-	breaks int64 // pure: an error where weight mod breaks is 0; 0: never
+	breaks int64 // step, pure: an error where weight mod breaks is 0; 0: never
 	shaped shaping
 	Acts   behaviour
 	rests  time.Duration // sleep
@@ -59,10 +59,22 @@ type Component struct {
 	own    Rules         // the one that the component itself has, or none
 	shape  *shape        // of the arriving value
 
+	home     *Component // the map in whose body it is
 	over     *Component // folded: the map
 	of       *Component // folded: the component in its body
+	feeds    bool       // folded: it has the arms of the map
+	byTask   bool       // folded: by a task
+	partial  bool       // folded: whatever has failed is left out
+	errors   bool       // folded: its value says what has failed
+	until    *guard     // folded: to where it does not hold of what it comes to
 	parallel int        // mapping: elements at a time; 0: not said
-	inner    bool       // it is a map, or in the body of one: its reduce says what comes of it
+	tolerate tolerance  // mapping: elements that may fail
+	inner    bool       // it is a map, in the body of one, or reminds of a signal
+	halts    bool       // what fails for good would halt the workflow, and a map tolerates it
+
+	patience time.Duration // sleep: the time that a signal has; 0: any
+	deaf     bool          // sleep: nobody sends its signal
+	remind   *reminder     // sleep: of its signal
 
 	computed bool // its parameter or its time of rest is an expression
 	gives    bool // it has a context of its own
@@ -167,6 +179,9 @@ type field struct {
 	value any
 }
 
+// verbatim is the JSON of a value that nothing takes.
+type verbatim string
+
 // parse reads a value of a shape.
 func parse(raw json.RawMessage, s *shape) (any, error) {
 	if string(raw) == "null" {
@@ -216,6 +231,8 @@ func text(v any) string {
 		return "null"
 	case int64:
 		return fmt.Sprint(v)
+	case verbatim:
+		return string(v)
 	case []any:
 		items := make([]string, len(v))
 		for i := range v {

@@ -35,6 +35,9 @@ type run struct {
 	Inputs    map[events.FactID]bool // settled?
 	cancelled bool
 	signals   map[uint64]string // that nobody has taken yet, by number: name and key
+	lists     map[events.RunnableID]*elementsOf
+	owners    map[events.ScopeID]events.RunnableID // of the scopes of elements that are open
+	folds     map[foldAt]uint64                    // elements that are folded
 }
 
 // attempts is a runnable as its records tell it.
@@ -52,6 +55,8 @@ type attempts struct {
 	late      int   // attempts that ran out of time
 	least     int64 // wait (ms) for the next attempt
 	longest   int64
+	reminders uint64 // of the signal that it waits for
+	awaits    int64  // record time (Unix ms) since when it does
 }
 
 // Reports are when (Unix ms) the outcome of an attempt was to be read in the inbox,
@@ -131,6 +136,7 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		r = &run{
 			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), given: map[events.ScopeID]given{},
 			runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{}, signals: map[uint64]string{},
+			lists: map[events.RunnableID]*elementsOf{}, owners: map[events.ScopeID]events.RunnableID{}, folds: map[foldAt]uint64{},
 		}
 		r.rules = c.rulesOf(rec, r, e.Policies)
 		c.runs[rec.Workflow] = r
@@ -157,8 +163,8 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		of := r.wf.Graph.Components[e.Component]
 		pol := c.governed(rec, r, of, e)
 		r.runnables[e.Runnable] = &attempts{Component: of, scope: e.Scope, policy: pol, most: 1 + pol.MaxRetries}
-	case *events.ScopeOpened: // what the input brought holds in it
-		r.given[e.Fact] = r.given[r.runnables[e.Runnable].scope]
+	case *events.ListTaken, *events.ScopeOpened, *events.ScopeClosed, *events.Folded:
+		c.maps(rec, r, e)
 	default:
 		c.runnable(rec, r, e)
 	}
@@ -177,7 +183,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		r.runnables[e.Runnable].since = rec.Time
 	case *events.RunnableCompleted:
 		if a := r.runnables[e.Runnable]; a.Component.kind == mapping {
-			c.mapped(rec, a, e)
+			c.mapped(rec, r, a, e)
 			return
 		}
 		c.Executed(rec, r, e.Runnable, e.Executor)
@@ -217,6 +223,11 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		c.received(rec, r, e)
 	case *events.SignalTaken:
 		c.taken(rec, r, e)
+	case *events.SignalAwaited:
+		a := r.runnables[e.Runnable]
+		a.since, a.awaits = rec.Time, rec.Time
+	case *events.TimerMoved:
+		c.reminded(rec, r, e)
 	}
 }
 
@@ -234,14 +245,6 @@ func (c *journalChecker) cancelled(rec *events.Record, r *run, e *events.Runnabl
 	}
 	a.most++
 	c.close(rec, r, e.Runnable, "")
-}
-
-// mapped holds that a map ends once, without an attempt.
-func (c *journalChecker) mapped(rec *events.Record, a *attempts, e *events.RunnableCompleted) {
-	if a.ended != "" || a.last > 0 || e.Executor != "" {
-		c.fail(rec, "the map %s ends with %d attempts, of %q, after it had ended %q", e.Runnable, a.last, e.Executor, a.ended)
-	}
-	a.ended = "completed"
 }
 
 // timer holds that the timer of an attempt does not fire too early, nor before an
@@ -283,8 +286,12 @@ func (c *journalChecker) dispatched(rec *events.Record, r *run, e *events.Runnab
 
 func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID, action events.Action, err events.TaskError, executor string) {
 	a := r.runnables[id]
-	if err.Type == events.ErrorExpression {
+	switch {
+	case err.Type == events.ErrorExpression:
 		a.ended = "skipped"
+		return
+	case a.Component.kind == sleep:
+		c.impatient(rec, id, a, err)
 		return
 	}
 	if err.Type != events.ErrorUnknownTask {

@@ -1,6 +1,10 @@
 package workload
 
-import "github.com/heddle-run/heddle/shared/events"
+import (
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
 
 // waited ends a runnable that has waited for a time, a silence or a signal: once.
 func (c *journalChecker) waited(rec *events.Record, r *run, id events.RunnableID) {
@@ -29,7 +33,7 @@ func (c *journalChecker) taken(rec *events.Record, r *run, e *events.SignalTaken
 		c.fail(rec, "%s of %s takes the signal %d, which is kept: %v", e.Runnable, of.Name, e.Signal, kept)
 		return
 	}
-	if len(what) <= len(of.Name) || what[:len(of.Name)+1] != of.Name+" " {
+	if !strings.HasPrefix(what, of.signal()+" ") {
 		c.fail(rec, "%s of %s takes the signal %q", e.Runnable, of.Name, what)
 	}
 	for n, other := range r.signals {
@@ -38,4 +42,29 @@ func (c *journalChecker) taken(rec *events.Record, r *run, e *events.SignalTaken
 		}
 	}
 	delete(r.signals, e.Signal)
+}
+
+// reminded holds that a signal is reminded of in time, and no more often than it may be.
+func (c *journalChecker) reminded(rec *events.Record, r *run, e *events.TimerMoved) {
+	a := r.runnables[e.Runnable]
+	if e.Reminded == 0 { // a silence was broken
+		return
+	}
+	m := a.Component.remind
+	if a.reminders++; e.Reminded != a.reminders || m == nil || a.reminders > uint64(m.most) || a.ended != "" {
+		c.fail(rec, "%s is reminded of for the %d. time, behind %d; it has ended %q", e.Runnable, e.Reminded, a.reminders-1, a.ended)
+		return
+	}
+	if wait := rec.Time - a.since; wait < m.every.Milliseconds() {
+		c.fail(rec, "%s is reminded of after %d ms, and it is to be after %s", e.Runnable, wait, m.every)
+	}
+	a.since = rec.Time
+}
+
+// impatient ends the wait for a signal that nobody sends, not before its time is over.
+func (c *journalChecker) impatient(rec *events.Record, id events.RunnableID, a *attempts, err events.TaskError) {
+	if !a.Component.deaf || err.Type != events.ErrorTimeout || a.ended != "" || rec.Time < a.awaits+a.Component.patience.Milliseconds() {
+		c.fail(rec, "%s fails as %s after %d ms; it has ended %q", id, err.Type, rec.Time-a.awaits, a.ended)
+	}
+	a.ended = "skipped"
 }

@@ -45,6 +45,7 @@ type Deed struct {
 	Again time.Duration // sent again under the same id so much later; 0: once
 
 	Signal   string // the name, of a signal whose key and value are Input
+	By       string // who sends the signal; empty: nobody says
 	Rules    Rules  // given with an input or a resume
 	Replace  bool   // those of the input are its only ones
 	ByOption bool   // the options say how long a stop drains
@@ -133,6 +134,9 @@ func NewPlan(seed uint64) *Plan {
 	}
 	for i, w := range p.Workflows {
 		NewDice(seed ^ 0x77616974 ^ uint64(i)<<40).wait(w) // of their own: what arrives is the same
+	}
+	for i, w := range p.Workflows {
+		NewDice(seed ^ 0x72656d696e64 ^ uint64(i)<<50).remind(w) // of their own, too
 	}
 	dresser := NewDice(^seed) // of its own: what is told in other ways is the same work
 	for _, w := range p.Workflows {

@@ -52,7 +52,7 @@ func resolve(c *Component, lists ...Rules) []fields {
 // does where no rule says it.
 func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	p := policy.Default()
-	if c.kind != step {
+	if !c.tasked() {
 		p.Mode = policy.Sync
 	}
 	p.OnFailure = onFailure[reaction]
@@ -62,7 +62,7 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	if f["on_failure"] != nil {
 		p.OnFailure = onFailure[f["on_failure"].(string)]
 	}
-	if c.kind != step {
+	if !c.tasked() {
 		return p
 	}
 	integer(f, "max_retries", &p.MaxRetries)

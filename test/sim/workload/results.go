@@ -3,6 +3,7 @@ package workload
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -25,18 +26,28 @@ func (w *Workflow) Check(got Results) error {
 	for name, list := range want.Productions {
 		have := []string{}
 		for _, v := range got.Productions[name] {
-			have = append(have, string(v))
+			have = append(have, w.Graph.plain(name, v))
 		}
 		slices.Sort(have)
 		if !slices.Equal(have, list) {
 			bad("%s: %s produced %v, want %v", w.ID, name, have, list)
 		}
 	}
-	if len(got.Productions) != len(want.Productions) {
-		bad("%s: %d components have productions, want %d", w.ID, len(got.Productions), len(want.Productions))
+	if n := len(want.Productions) + len(want.reminders); len(got.Productions) != n {
+		bad("%s: %d components have productions, want %d", w.ID, len(got.Productions), n)
+	}
+	for name, r := range want.reminders {
+		for _, v := range got.Productions[name] {
+			if r.may[string(v)]--; r.may[string(v)] < 0 {
+				bad("%s: %s reminds of %s once too often", w.ID, name, v)
+			}
+			if r.step {
+				want.completed++
+			}
+		}
 	}
 	for name, may := range want.Outputs {
-		if !slices.Contains(may, string(got.Outputs[name])) {
+		if have := w.Graph.plain(w.Graph.outs()[name], got.Outputs[name]); !slices.Contains(may, have) {
 			bad("%s: output %s is %s, want one of %v", w.ID, name, got.Outputs[name], may)
 		}
 	}
@@ -47,4 +58,31 @@ func (w *Workflow) Check(got Results) error {
 		bad("%s rests %s with %+v", w.ID, got.Status, c)
 	}
 	return errors.Join(errs...)
+}
+
+// plain is what a component has yielded, as the oracle writes it: of the errors of a reduce it
+// knows of which elements they are.
+func (g *Graph) plain(component string, v json.RawMessage) string {
+	i := slices.IndexFunc(g.Components, func(c *Component) bool { return c.Name == component })
+	if i < 0 || !g.Components[i].errors || string(v) == "null" {
+		return string(v)
+	}
+	var value struct {
+		Errors []struct {
+			Index int
+			Error struct{ Type string }
+		}
+		Value int64
+	}
+	if err := json.Unmarshal(v, &value); err != nil {
+		return string(v)
+	}
+	failed := []string{}
+	for _, e := range value.Errors {
+		if e.Error.Type == "" {
+			return string(v)
+		}
+		failed = append(failed, fmt.Sprint(e.Index))
+	}
+	return text(g.Components[i].value(value.Value, failed))
 }

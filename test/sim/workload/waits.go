@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -23,7 +24,7 @@ const (
 func (d Dice) wait(w *Workflow) {
 	g := w.Graph
 	for i, c := range g.Components {
-		if c.kind != sleep || d.One(3) {
+		if c.kind != sleep || c.inner || d.One(3) {
 			continue
 		}
 		c.waits, c.hush = Pick(d, forMoment, forSilence, forSignal, forSignal), d.IntN(len(g.Components))
@@ -43,25 +44,10 @@ func (d Dice) wait(w *Workflow) {
 
 // signals are those that the components wait for: one for each value that arrives, but where
 // a race ends the wait.
-func (g *Graph) signals(inputs []int64) (all []Deed) {
-	e := Expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}}
-	for _, in := range inputs {
-		out := make([]yielded, len(g.Components))
-		for i, c := range g.Components {
-			for _, v := range c.arriving(in, out) {
-				if !c.told(out) {
-					out[i].passed = append(out[i].passed, v)
-					continue
-				}
-				if c.waits == forSignal && !c.limit && (c.when == nil || c.when.holds(v)) {
-					all = append(all, Deed{What: Signal, Signal: c.Name, Input: weigh(v)})
-				}
-				c.activate(v, &out[i], &e)
-			}
-		}
-	}
-	return all
-}
+func (g *Graph) signals(inputs []int64) []Deed { return g.Expected(inputs).signals }
+
+// signal is the name of the signal that a component waits for.
+func (c *Component) signal() string { return strings.ReplaceAll(c.Name, ".", "-") }
 
 // Key is that of the signal of a deed.
 func (d Deed) Key() string { return fmt.Sprint(d.Input) }
@@ -74,7 +60,13 @@ func (g *Graph) pause(c *Component, out map[string]any) {
 	case forSilence:
 		out["idle_for"], out["of"] = c.rests.String(), g.Components[c.hush].Name
 	case forSignal:
-		out["signal"], out["key"] = c.Name, "input"
+		out["signal"], out["key"] = c.signal(), c.weight()
+		if c.patience > 0 {
+			out["timeout"] = c.patience.String()
+		}
+		if c.remind != nil {
+			out["remind"] = c.remind.spec(g)
+		}
 	case forTime:
 		out["sleep_ms"] = c.rests.Milliseconds()
 		if c.computed && !c.limit {
