@@ -100,19 +100,19 @@ func (l *TaskMemory) Executed(id attemptID, executor string) bool {
 	return l.ran[id][executor] || executor == "" && len(l.ran[id]) > 0
 }
 
-// end is how an execution ends.
-type end int
+// End is how an execution ends.
+type End int
 
 // Ends of an execution.
 const (
-	Succeeds end = iota
+	Succeeds End = iota
 	Errs         // with an error that may pass
 	Crashes      // with a panic
 	Hangs        // never, by itself
 )
 
 // Ends says how an execution ends that follows so many others.
-func (c *Component) Ends(input json.RawMessage, before int) end {
+func (c *Component) Ends(input json.RawMessage, before int) End {
 	switch b := &c.Acts; {
 	case before < b.Hangs:
 		return Hangs
