@@ -57,8 +57,12 @@ func (fl *flow) mapEnded(c *definition.Component, a arrival) {
 			fl.finish(c, a.scope)
 		}
 		return
-	case f == nil, !f.Done:
+	case f == nil:
 		fl.die(c, a.scope, a.dead)
+	case !f.Done:
+		fl.abandon(f.Busy)
+		fl.die(c, a.scope, a.dead)
+		fl.revive()
 	}
 	if f != nil {
 		fl.emit(&events.Folded{Component: a.component, Place: uint64(a.scope)})

@@ -171,6 +171,18 @@ func (t *turn) foldOwner(id events.RunnableID) events.RunnableID {
 	return 0
 }
 
+// foldedBy is what folds an element of the list that a runnable goes through; 0: nothing does.
+func (t *turn) foldedBy(r *runnable) events.RunnableID {
+	c := t.component(r.Component)
+	if c.Fold == nil || r.Fanned == nil {
+		return 0
+	}
+	if f := t.folds.get(placeOf(c, r.Scope, r.Parents), r.Component); f != nil {
+		return f.Busy
+	}
+	return 0
+}
+
 // foldGivenUp goes on behind a runnable of a reduce that was given up. Nobody needs its list
 // any more; a map has no fold to wait for.
 func (t *turn) foldGivenUp(r *runnable, owner events.RunnableID) {

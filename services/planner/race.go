@@ -34,11 +34,14 @@ func (t *turn) raceSome(w events.Work) {
 	for _, c := range t.component(w.Component - 1).Race {
 		for _, id := range t.runs.racers(w.Scope, uint32(c)) {
 			r := t.runs.get(id)
-			if !r.Status.open() || r.admitted() {
+			element := t.foldedBy(r)
+			halted := !r.Status.open() || element != 0 && !t.runs.get(element).Status.open()
+			if halted || r.admitted() {
 				continue // it has halted the workflow, which is somebody's to look at; or it only waits for elements
 			}
 			owner := t.foldOwner(id)
-			t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External})
+			t.abandon(id)
+			t.abandon(element)
 			t.foldGivenUp(r, owner)
 			t.flow.dieFrom(t.component(uint32(c)), r.Scope, notTaken)
 			if t.spend.full() {
@@ -47,6 +50,17 @@ func (t *turn) raceSome(w events.Work) {
 		}
 	}
 	t.pieces.pop()
+}
+
+// abandon cancels a runnable whose end would come to nothing; 0: there is none. One of a
+// reduce that is over would end the reduce again.
+func (t *turn) abandon(id events.RunnableID) {
+	if id == 0 {
+		return
+	}
+	r := t.runs.get(id)
+	t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External})
+	t.queue.fresh = slices.DeleteFunc(t.queue.fresh, func(e readyEntry) bool { return e.id == id }) // it may have become ready just now
 }
 
 // admitted reports whether a runnable has opened all the scopes that it ever will.

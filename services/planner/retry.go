@@ -111,8 +111,9 @@ func (t *turn) skip(b *events.SkipRunnable) {
 		t.refuse("nothing_to_skip", fmt.Sprintf("%s is neither open nor failed", id))
 		return
 	}
-	owner := t.foldOwner(id)
+	owner, element := t.foldOwner(id), t.foldedBy(r)
 	t.emit(&events.RunnableSkipped{Runnable: id, By: b.By})
+	t.abandon(element)
 	t.markFailed(r.Scope, 0, events.TaskError{Type: events.ErrorSkipped, Message: "it was skipped"})
 	t.foldGivenUp(r, owner)
 	t.flow.dieFrom(t.component(r.Component), r.Scope, suppressed)

@@ -12,7 +12,8 @@ import (
 // has its definition any more.
 func TestARunThatWasDeletedSinceIsPassedOver(t *testing.T) {
 	const waits = `{"name":"d","components":{"a":{"sleep":"1s"},"b":{"step":"f.inc","policy":{"execution_mode":"external"}},
-		"c":{"step":"f.inc","after":{"first":{"of":["a","b"]}}}}}`
+		"c":{"step":"f.inc","after":{"first":{"of":["a","b"]}}},
+		"s":{"signal":"go","timeout":"1h"},"i":{"idle_for":"1h","of":"b"}}}`
 	w := newWorld(t, setting{name: "plain"})
 	w.define("d", waits)
 	w.command("w", "start", `{"definition":"d","input":5}`)

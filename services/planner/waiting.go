@@ -90,11 +90,14 @@ func (rs *runnables) moved(e *events.TimerMoved) {
 	rs.arm(e.Runnable, r, e.Due)
 }
 
-// ceaseToWait ends the wait of a runnable: it leaves no trace.
+// ceaseToWait ends the wait of a runnable: it leaves no trace. What finds it by what it waits
+// for goes with all rows of the run where the definition has gone.
 func (rs *runnables) ceaseToWait(id events.RunnableID, r *runnable) {
 	rs.disarmWake(id, r)
 	if r.Wait != nil {
-		rs.tx.Delete(rs.awaitedKey(id, r))
+		if !rs.unpinned() {
+			rs.tx.Delete(rs.awaitedKey(id, r))
+		}
 		r.Wait = nil
 	}
 }

@@ -244,6 +244,8 @@ func (w *walk) census(h *header) *census {
 				c.open[r.Outer]++
 				c.owned[r.Owner]++
 			}
+		case *keptSignal:
+			timers++
 		case *fold:
 			if r.Busy != 0 {
 				c.folds[r.Owner] = true
