@@ -49,15 +49,22 @@ func (r *decoder) taskReducer(p *part, path string, object map[string]any) {
 
 // init reads the state before anything has arrived.
 func (r *decoder) init(p *part, path string, v any) {
+	if b := r.literal(path, v, "the state is there before anything arrives that an expression could look at"); b != nil {
+		p.accumulate().Init = b
+	}
+}
+
+// literal reads a value without expressions; nil: it has some, or is none.
+func (r *decoder) literal(path string, v any, fix string) json.RawMessage {
 	if _, dynamic := r.template(under(path), v); dynamic {
-		r.fail(path, "must be a literal", "the state is there before anything arrives that an expression could look at")
-		return
+		r.fail(path, "must be a literal", fix)
+		return nil
 	}
 	b, err := expr.Append(nil, v)
 	if err != nil {
 		r.fail(path, err.Error(), "")
 	}
-	p.accumulate().Init = b
+	return b
 }
 
 // accumulate is what p accumulates.

@@ -41,7 +41,7 @@ func (b *builder) bodies() {
 
 // resolve finds a component by its name, in a body or in what is around it.
 func (b *builder) resolve(within *part, name string) *Component {
-	if strings.Contains(name, ".") {
+	if strings.ContainsAny(name, "./") { // the full name of one in a body, or of a part
 		return nil
 	}
 	for ; within != nil; within = within.within {
@@ -52,12 +52,43 @@ func (b *builder) resolve(within *part, name string) *Component {
 	return b.graph.Lookup(name)
 }
 
+// bodyWith is a map that has a component of that name, full or in its body, in its body; nil: none has.
+func (b *builder) bodyWith(name string) *part {
+	for _, p := range b.spec.components {
+		if p.within != nil && (p.Name == name || p.Local() == name) {
+			return p.within
+		}
+	}
+	return nil
+}
+
+// namesIn are those of the components in the body of a map.
+func (b *builder) namesIn(m *Component) (names []string) {
+	for _, p := range b.spec.components {
+		if p.Within == m.Index && !strings.Contains(p.Local(), "/") {
+			names = append(names, p.Local())
+		}
+	}
+	return names
+}
+
+// someOf is a component in the body of a map, for an example.
+func (b *builder) someOf(m *Component) string {
+	if names := b.namesIn(m); len(names) > 0 {
+		return names[0]
+	}
+	return "NAME"
+}
+
 // foldArms connects a reduce to the component whose values it folds, and to its map, which says
 // when there are no more.
 func (b *builder) foldArms(p *part, arm *armSpec) (known bool) {
 	name, inner, _ := strings.Cut(arm.parent, ".")
 	over := b.resolve(p.within, name)
 	switch {
+	case over == nil && name == inputName:
+		b.fail(arm.path, "a reduce folds the whole input", "fold a component that takes the list out of it: {expr: "+arm.parent+"}")
+		return false
 	case over == nil:
 		b.fail(arm.path, fmt.Sprintf("unknown component %q", name), b.nearest(p.within, name))
 		return false
@@ -73,7 +104,7 @@ func (b *builder) foldArms(p *part, arm *armSpec) (known bool) {
 	}
 	of := b.graph.Lookup(over.Name + "." + inner)
 	if of == nil {
-		b.fail(arm.path, fmt.Sprintf("the body of %q has no component %q", name, inner), "")
+		b.fail(arm.path, fmt.Sprintf("the body of %q has no component %q", name, inner), nearestOf(inner, b.namesIn(over)))
 		return false
 	}
 	of.Children = append(of.Children, Edge{Component: p.Index})

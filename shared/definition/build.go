@@ -111,13 +111,14 @@ func (b *builder) arm(p *part, arm *armSpec) (known bool) {
 		return false
 	}
 	outer := parent.Within != p.Within
-	if p.Join == Else || p.Join == Catch {
-		switch {
-		case outer:
-			b.fail(arm.path, fmt.Sprintf("%q is outside of this body", arm.parent), "stand beside the component")
-		case p.Join == Else && parent.Kind != 0 && !parent.Guarded():
-			b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
-		}
+	switch beside := p.Join == Else || p.Join == Catch; {
+	case beside && outer:
+		b.fail(arm.path, fmt.Sprintf("%q is outside of this body", arm.parent), "stand beside the component")
+		return false
+	case p.Join == Else && parent.Kind != 0 && !parent.Guarded():
+		b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
+	case p.Fold != nil && parent.Each != nil && !b.spec.components[parent.Index].around(p.within):
+		b.fail(arm.path, fmt.Sprintf("the value of the map %q is {elements, failed}, which is no list", arm.parent), "fold a component of its body: "+arm.parent+"."+b.someOf(parent))
 	}
 	if !outer {
 		parent.Children = append(parent.Children, Edge{Component: p.Index, Arm: len(p.Arms), Else: p.Join == Else, Catch: p.Join == Catch, Reactor: p.Reactor != nil})
@@ -134,8 +135,11 @@ func (b *builder) nearest(within *part, name string) string {
 	if name == inputName {
 		return "a component without after and in is fed by the input"
 	}
-	if of := b.graph.Lookup(name); of != nil && of.Within >= 0 {
-		return fmt.Sprintf("it is in the body of %q: a reduce takes its values out of there", b.graph.Components[of.Within].Name)
+	if whole, _, isPart := strings.Cut(name, "/"); isPart && b.graph.Lookup(name) != nil {
+		return fmt.Sprintf("it is a part of %q, which no other can name", whole)
+	}
+	if in := b.bodyWith(name); in != nil {
+		return fmt.Sprintf("it is in the body of %q: a reduce takes its values out of there, as %s.%s", in.Name, in.Local(), name[strings.LastIndexByte(name, '.')+1:])
 	}
 	var names []string
 	for _, p := range b.spec.components {
@@ -143,6 +147,11 @@ func (b *builder) nearest(within *part, name string) string {
 			names = append(names, p.Local())
 		}
 	}
+	return nearestOf(name, names)
+}
+
+// nearestOf is the fix of a name that is none of names: the one that was probably meant, if one is like it.
+func nearestOf(name string, names []string) string {
 	if best := spelling.Nearest(name, names); best != "" {
 		return "nearest: " + best
 	}
@@ -153,7 +162,7 @@ func (b *builder) outputs() {
 	g := b.graph
 	for _, o := range b.spec.outputs {
 		c := g.Lookup(o.component)
-		if c == nil || c.Within >= 0 {
+		if c == nil || c.Within >= 0 || strings.Contains(o.component, "/") {
 			b.fail(o.path, fmt.Sprintf("unknown component %q", o.component), b.nearest(nil, o.component))
 			continue
 		}

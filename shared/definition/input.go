@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -71,6 +72,20 @@ func compileSchema(doc any) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	return c.Compile(url)
+}
+
+// notSchema says what is wrong with a schema, once for each place.
+func notSchema(err error, path string) Errors {
+	var invalid *jsonschema.SchemaValidationError
+	if !errors.As(err, &invalid) {
+		return Errors{{Path: path, Message: err.Error()}}
+	}
+	said := map[string]bool{}
+	return slices.DeleteFunc(schemaErrors(invalid.Err, path), func(e Error) bool {
+		again := said[e.Path]
+		said[e.Path] = true
+		return again
+	})
 }
 
 // noLoader refuses references to other documents: the package does no I/O.

@@ -78,15 +78,47 @@ var componentFields = func() string {
 	return joinNames(slices.DeleteFunc(all, func(s string) bool { return strings.HasSuffix(s, "_ms") }))
 }()
 
+// fieldsOfComponents has the same.
+var fieldsOfComponents = func() map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.SplitSeq(componentFields, ", ") {
+		all[name] = true
+	}
+	return all
+}()
+
 // kindNames are all kinds, for errors.
 var kindNames = func() string {
 	var all []string
 	for _, k := range policy.Kinds() {
 		all = append(all, k.String())
 	}
-	last := len(all) - 1
-	return joinNames(all[:last]) + " or " + all[last]
+	return oneOfNames(all)
 }()
+
+// kindsWith are the kinds that have a field of their own, for errors.
+func kindsWith(field string) string {
+	var all []string
+	for _, k := range policy.Kinds() {
+		if kinds[k].own.has(field) {
+			all = append(all, k.String())
+		}
+	}
+	article := "a "
+	if strings.ContainsRune("aeiou", rune(all[0][0])) {
+		article = "an "
+	}
+	return article + oneOfNames(all)
+}
+
+// oneOfNames writes names as a, b or c.
+func oneOfNames(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return joinNames(names[:last]) + " or " + names[last]
+}
 
 // kind finds the one field that says what the component does.
 func (r *decoder) kind(p *part, object map[string]any) {
@@ -132,7 +164,7 @@ func (r *decoder) ofKind(p *part, field, path string, v any) bool {
 		case !k.own.has(field), p.Kind == 0 && later[field]:
 			continue
 		case p.Kind != 0:
-			r.fail(path, "only a "+policy.Kind(i).String()+" has "+field, "remove it")
+			r.fail(path, "only "+kindsWith(field)+" has "+field, "remove it")
 		}
 		return true
 	}

@@ -16,13 +16,16 @@ var idleForKind = kind{
 	},
 	read: func(r *decoder, p *part, field, path string, v any) {
 		if field == "of" {
-			p.Idle.Of = r.text(path, v, nameShape, nameRule)
+			var ok bool
+			if p.Idle.Of, ok = v.(string); !ok {
+				r.fail(path, "must be the name of a component", "")
+			}
 			return
 		}
 		p.Idle.For = r.duration(path, v, false)
 	},
 	whole: func(r *decoder, p *part) {
-		if p.Idle.Of == "" {
+		if p.Idle.Of == "" && !r.failedAt(join(p.path, "of")) {
 			r.fail(join(p.path, "of"), "missing", "name the component whose silence it waits for: of: NAME")
 		}
 	},

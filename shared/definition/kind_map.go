@@ -76,7 +76,7 @@ func (r *decoder) tolerance(path string, v any) (t Tolerance) {
 	}
 	n, ok := expr.Integer(v)
 	if !ok || n < 0 || n > maxConcurrency {
-		r.fail(path, fmt.Sprintf("must be an integer from 0 to %d, or a share of the elements", maxConcurrency), `write a number, or "5%"`)
+		r.fail(path, fmt.Sprintf("must be an integer from 0 to %d, or a share of the elements from 0%% to 100%%", maxConcurrency), `write a number, or "5%"`)
 	}
 	t.Count = int(n)
 	return t

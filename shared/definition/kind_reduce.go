@@ -51,11 +51,9 @@ func (r *decoder) reduceField(p *part, field, path string, v any) {
 	case "with":
 		r.with(p, path, v)
 	case "init":
-		b, err := expr.Append(nil, v)
-		if err != nil {
-			r.fail(path, err.Error(), "")
+		if b := r.literal(path, v, "for a computed one, write with: (acc ?? …)"); b != nil {
+			p.folding().Init = b
 		}
-		p.folding().Init = b
 	case "until":
 		p.folding().Until = r.program(path, v, expr.CompileReducerCondition)
 	case "partial":

@@ -35,7 +35,7 @@ func (r *decoder) duration(path string, v any, millis bool) Duration {
 	}
 	d, err := policy.DurationOf(v, millis)
 	if err == nil && (d < 0 || d > policy.MaxDuration) {
-		err = fmt.Errorf("must be from 0 to %s", policy.MaxDuration)
+		err = fmt.Errorf("must be from 0 to %s", policy.Longest)
 	}
 	if err != nil {
 		r.fail(path, err.Error(), "")

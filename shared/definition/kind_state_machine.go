@@ -32,6 +32,10 @@ var stateMachineKind = kind{
 		case "reactors":
 			r.reactors(p, path, v)
 		default:
+			if _, is := v.(map[string]any); is {
+				r.fail(path, "must be an expression", "a task folds in accumulate: {step: task}, and runs for a state in reactors")
+				return
+			}
 			r.reducer(p, path, v)
 		}
 	},

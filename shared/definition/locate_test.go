@@ -49,3 +49,31 @@ func TestTabsAreNamed(t *testing.T) {
 		t.Errorf("a tab that does no harm: %v", err)
 	}
 }
+
+// So are the characters of YAML in a text that is not quoted, as expressions have, and lines that stand beside nothing.
+func TestWhatYAMLTripsOverIsNamed(t *testing.T) {
+	const quote = "(quote a text that has one of : # , { } [ ] in it)"
+	checkRefused(t, []refusal{
+		{parts("a: {expr: input.x ? 1 : 2}"), "", quote},
+		{"name: t\ncomponents:\n  a:\n    expr: input.x ? 1 : 2\n", "", quote},
+		{"name: t\ncomponents:\n  a:\n    step: x\n   after: b\n", "", "(indent it as far as what it stands beside)"},
+		{"name: t\ncomponents:\n  a:\n  step: x\n", "components.a", "and is empty (what belongs to it is indented below it; write {step: task})"},
+	})
+}
+
+// One mistake is one error, and has its place.
+func TestAMistakeIsToldOnce(t *testing.T) {
+	for _, src := range []string{
+		parts("a: {step: x}, c: {step: x, after: {first: {of: a}}}"),
+		parts("a: {idle_for: 10m, of: [b]}, b: {step: x}"),
+		parts("a: {idle_for: 10m, of: m.x}, m: {map: input, do: {x: {step: f}}}"),
+		parts("a: {signal: go, schema: {type: thing}}"),
+		parts("b: {step: x, after: a/reactor/0}, a: {state_machine: state + input, init: 0, reactors: [{when: state > 1, then: {expr: state}}]}"),
+	} {
+		_, err := definition.Parse([]byte(src))
+		var all definition.Errors
+		if !errors.As(err, &all) || len(all) != 1 || all[0].Path == "" {
+			t.Errorf("%s\n%v", src, err)
+		}
+	}
+}

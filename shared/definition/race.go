@@ -7,7 +7,7 @@ func (b *builder) counted(p *part) {
 	if p.Join != First {
 		return
 	}
-	if p.Count = p.count; p.Count > len(p.arms) {
+	if p.Count = p.count; p.countPath != "" && p.Count > len(p.arms) {
 		b.fail(p.countPath, fmt.Sprintf("%d of %d can never arrive", p.Count, len(p.arms)), "count what must come, at most all")
 	}
 }

@@ -29,6 +29,8 @@ func TestBadRulesAreRefused(t *testing.T) {
 		{parts("s: {step: x}, t: {step: x}, u: {expr: input, after: {any: [s, t]}}, c: {condition: input > 1, after: u}, a: {rule: {all_of: [c], then: {step: x}}, after: u}"),
 			"components.a", "named conditions cannot tell"},
 		{parts("a: {rule: {when: 'true', then: {step: x}}, when: 'true'}"), "components.a.when", "a rule has its condition in rule.when"},
+		{parts("a: {rule: input, then: {step: x}}"), "components.a.then", "write it in a rule, {when: …, then: …}, or in a reactor"},
+		{parts("r: {rule: {when: 'true', then: {step: x}}}") + "policies: [{match: {name: r/thn}, on_failure: skip}]", "policies[0].match.name", "nearest: r/then"},
 		{parts("a: {rule: {when: 'error.type == 1', then: {step: x}}}"), "components.a.rule.when", "only a component with catch sees error"},
 	})
 }
@@ -50,6 +52,8 @@ func TestBadRacesAreRefused(t *testing.T) {
 	checkRefused(t, []refusal{
 		{first("{}"), "components.c.after.first", "has no of"},
 		{first("{of: a}"), "components.c.after.first.of", "must be a list of components"},
+		{first("[a, b]"), "components.c.after.first", "or write {first: {of: [a, b], count: 1}}"},
+		{parts("a: {step: x}, b: {step: x}, c: {step: x, first: {of: [a, b]}}"), "components.c.first", "write after: {first: {of: [a, b]}}"},
 		{first("{of: [a, d]}"), "components.c.after.first.of[1]", `unknown component "d"`},
 		{first("{of: [a, a]}"), "components.c.after.first.of[1]", `parent "a" is given twice`},
 		{first("{of: [a, 'b?']}"), "components.c.after.first.of[1]", "only the arm of a join can be optional"},

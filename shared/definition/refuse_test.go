@@ -41,7 +41,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 		"process_manager", "workflow", "emit", "respond"} {
 		cases = append(cases, refusal{parts("a: {" + kind + ": x}"), "components.a." + kind, "not supported by this version"})
 	}
-	for _, field := range []string{"compensate", "allow", "keep"} {
+	for _, field := range []string{"compensate", "allow"} {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
 	for _, field := range []string{"deadline", "heartbeat_timeout", "fallback", "retry_if", "non_retryable", "concurrency",
@@ -192,7 +192,7 @@ func TestBadExpressionsAreRefused(t *testing.T) {
 		{parts(`a: {step: x, params: {"$": "input"}}`), "components.a.params", "cannot be one expression"},
 		{parts("a: {step: x, params: 1}"), "components.a.params", "must be an object"},
 		{parts(`a: {sleep: {"$": "foo"}}`), "components.a.sleep.$", "unknown name"},
-		{parts("a: {sleep: 5}"), "components.a.sleep", "must be a duration such as 30s"},
+		{parts("a: {sleep: 5}"), "components.a.sleep", "must be a duration with its unit, such as 30s"},
 		{parts("a: {sleep: soon}"), "components.a.sleep", "is no duration"},
 		{parts("a: {sleep: -1s}"), "components.a.sleep", "must be from 0"},
 		{parts("a: {sleep_ms: 1s}"), "components.a.sleep_ms", "must be an integer of milliseconds"},
@@ -286,7 +286,8 @@ func TestBadSourceIsRefused(t *testing.T) {
 		{parts("a: {step: x, params: {d: *nowhere}}"), "", "unknown anchor"},
 		{parts("a: {step: x, params: {d: " + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}}"), "", "nested deeper than 64"},
 		{`{"name": "t", "components": {"a": ` + strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70) + "}}", "", "nested deeper than 64"},
-		{"name: t\ncomponents: {}\ninput: {schema: {type: strin}}", "input.schema", "is no JSON Schema"},
+		{"name: t\ncomponents: {}\ninput: {schema: {type: strin}}", "input.schema.type", "is no JSON Schema: value must be one of 'array'"},
+		{"name: t\ncomponents: {}\ninput: {schema: {$ref: 'http://x/y'}}", "input.schema", "refers to another document"},
 		{"name: t\ncomponents: {}\ninput: {schema: {$ref: 'https://example.com/s.json'}}", "input.schema", "another document"},
 		{"name: t\ncomponents: {}\ninput: {schema: 3}", "input.schema", "is no JSON Schema"},
 	})

@@ -95,7 +95,7 @@ func (g *Graph) checkRules(rules []policy.Rule) (errs Errors) {
 	for i := range rules {
 		r := &rules[i]
 		if name := r.ExactName(); name != "" && !g.has(name) {
-			errs = append(errs, Error{Path: r.Path + ".match.name", Message: fmt.Sprintf("no component is called %q", name)})
+			errs = append(errs, Error{Path: r.Path + ".match.name", Message: fmt.Sprintf("no component is called %q", name), Fix: nearestOf(name, g.matched())})
 		}
 		for _, c := range g.Components {
 			if e, ok := r.Check(c.subject(nil)); !ok {
@@ -112,6 +112,17 @@ func (g *Graph) has(name string) bool {
 	whole, isPart := strings.CutSuffix(name, thenPart)
 	c := g.Lookup(whole)
 	return c != nil && (!isPart || kinds[c.Kind].parted)
+}
+
+// matched are the names that a rule may give.
+func (g *Graph) matched() (names []string) {
+	for _, c := range g.Components {
+		names = append(names, c.Name)
+		if kinds[c.Kind].parted {
+			names = append(names, c.Name+thenPart)
+		}
+	}
+	return names
 }
 
 // Lookup finds a component by name; nil if there is none.

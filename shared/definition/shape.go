@@ -167,7 +167,7 @@ func (d Duration) Of(env expr.Env) (time.Duration, error) {
 		}
 	}
 	if t > policy.MaxDuration {
-		return 0, fmt.Errorf("expression %q: %s is longer than %s", d.Expr.Source(), t, policy.MaxDuration)
+		return 0, fmt.Errorf("expression %q: %s is longer than %s", d.Expr.Source(), t, policy.Longest)
 	}
 	return max(t, 0), nil
 }

@@ -101,7 +101,7 @@ func TestHowLongToSleep(t *testing.T) {
 		}
 	}
 	for component, want := range map[string]string{
-		`{sleep: {"$": input.ms}}`:              "must be a duration such as 30s",
+		`{sleep: {"$": input.ms}}`:              "must be a duration with its unit, such as 30s",
 		`{sleep_ms: {"$": input.text}}`:         "must be an integer of milliseconds",
 		`{sleep: {"$": "'soon'"}}`:              "is no duration",
 		`{sleep: {"$": input.z}}`:               "no field `z`",

@@ -130,7 +130,10 @@ func (r *decoder) version(v any) string {
 // object reads an object; nil if it is none.
 func (r *decoder) object(path string, v any, fix string) map[string]any {
 	object, ok := v.(map[string]any)
-	if !ok {
+	switch {
+	case v == nil:
+		r.fail(path, "must be an object, and is empty", "what belongs to it is indented below it; "+fix)
+	case !ok:
 		r.fail(path, "must be an object", fix)
 	}
 	return object
@@ -157,7 +160,9 @@ func (r *decoder) input(v any) *inputSchema {
 func (r *decoder) schema(path string, raw any) *inputSchema {
 	schema, err := compileSchema(raw)
 	if err != nil {
-		r.fail(path, "is no JSON Schema: "+err.Error(), "")
+		for _, e := range notSchema(err, path) {
+			r.fail(e.Path, "is no JSON Schema: "+e.Message, "")
+		}
 		return nil
 	}
 	return &inputSchema{schema: schema, raw: raw, defaults: hasDefaults(raw)}
@@ -201,7 +206,11 @@ func (r *decoder) take(err error) {
 func (r *decoder) program(path string, v any, compile func(string) (*expr.Program, error)) *expr.Program {
 	src, ok := v.(string)
 	if !ok || strings.TrimSpace(src) == "" {
-		r.fail(path, "must be an expression", "write it as a text; quote true, false, null and numbers")
+		fix := "write it as a text; quote true, false, null and numbers"
+		if object, is := v.(map[string]any); is && object[dollar] != nil {
+			fix = fmt.Sprintf("write it as a text, without %q: this is always one", dollar)
+		}
+		r.fail(path, "must be an expression", fix)
 		return nil
 	}
 	if r.patterns > MaxPatterns { // that is said already

@@ -14,7 +14,7 @@ var later = map[string]bool{
 	"loop": true, "fsm": true,
 	"aggregate": true, "saga": true, "process_manager": true, "workflow": true,
 	"emit": true, "respond": true,
-	"compensate": true, "allow": true, "max": true, "keep": true, "next": true, "state": true,
+	"compensate": true, "allow": true, "max": true, "next": true, "state": true,
 	"states": true, "events": true, "steps": true, "complete": true, "abort": true, "parent_close": true,
 }
 
@@ -44,7 +44,11 @@ func (r *decoder) some(path string, object map[string]any, within *part) {
 			r.fail(p.path, fmt.Sprintf("%q is no name", shortened(name)), nameRule)
 		}
 		r.parts = append(r.parts, p)
-		r.component(p, r.object(p.path, object[name], "write {step: task}"))
+		fix := "write {step: task}"
+		if fieldsOfComponents[name] {
+			fix = fmt.Sprintf("%s is a field of a component: give the component a name, and write NAME: {%[1]s: …}", name)
+		}
+		r.component(p, r.object(p.path, object[name], fix))
 		r.parts = append(r.parts, p.reactors...)
 		if p.own != nil {
 			p.own.within = within
@@ -89,12 +93,26 @@ func (r *decoder) component(p *part, object map[string]any) {
 	r.some(join(p.path, "do"), p.body, p)
 }
 
+// elsewhere are fields that a component does not have, by where they belong.
+var elsewhere = map[string]string{
+	"any":   "write after: {any: [a, b]}",
+	"edge":  "write it in a reactor: reactors: [{when: …, edge: level, then: …}]",
+	"every": "write it in remind: {every: 24h, max: 3, do: …}",
+	"first": "write after: {first: {of: [a, b]}}",
+	"keep":  "it is an option of the workflow: options: {keep: {facts: 1000}}",
+	"then":  "write it in a rule, {when: …, then: …}, or in a reactor",
+	"ttl":   "write options: {signal_ttl: 24h}",
+}
+
 func (r *decoder) unknown(path, field, known string) {
-	if later[field] {
+	switch fix := elsewhere[field]; {
+	case fix != "":
+		r.fail(path, "a component has no such field", fix)
+	case later[field]:
 		r.fail(path, notSupported, "remove it")
-		return
+	default:
+		r.fail(path, "unknown field", policy.Known(field, known))
 	}
-	r.fail(path, "unknown field", policy.Known(field, known))
 }
 
 // hasLaterKind reports whether the missing kind is explained by a field that is refused anyway.

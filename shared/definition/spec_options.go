@@ -115,7 +115,7 @@ func (r *decoder) checkpoint(path string, v any) Checkpoint {
 func (r *decoder) span(path string, v any, millis bool, least time.Duration) *time.Duration {
 	d, err := policy.DurationOf(v, millis)
 	if err == nil && (d < least || d > policy.MaxDuration) {
-		err = fmt.Errorf("must be from %s to %s", least, policy.MaxDuration)
+		err = fmt.Errorf("must be from %s to %s", least, policy.Longest)
 	}
 	if err != nil {
 		r.fail(path, err.Error(), "")

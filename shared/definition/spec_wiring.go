@@ -98,9 +98,15 @@ func (r *decoder) named(p *part, path string, object map[string]any) {
 		case later[name]:
 			r.fail(at, notSupported, "remove it")
 		default:
-			r.fail(at, "must be the name of a component", "")
+			r.fail(at, "must be the name of a component", arrivals[name])
 		}
 	}
+}
+
+// arrivals are the forms that a join with an arm of their name was probably meant to be.
+var arrivals = map[string]string{
+	"any":   "or write {any: [a, b]}",
+	"first": "or write {first: {of: [a, b], count: 1}}",
 }
 
 func (r *decoder) arms(p *part, path string, list []any, optional bool) {

@@ -69,6 +69,12 @@ func notYAML(src []byte, err error) error {
 		return errors.New("not YAML: " + shortened(err.Error()))
 	}
 	e := &syntaxError{message: "not YAML: " + shortened(at.Message), line: at.Mark.Line, column: at.Mark.Column}
+	switch {
+	case strings.Contains(at.Message, "did not find expected ',' or"), strings.Contains(at.Message, "mapping values are not allowed"):
+		e.fix = "quote a text that has one of : # , { } [ ] in it"
+	case strings.Contains(at.Message, "did not find expected key"):
+		e.fix = "indent it as far as what it stands beside"
+	}
 	if lines := bytes.SplitAfterN(src, []byte("\n"), e.line+1); e.line > 0 && e.line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[e.line-1], " "), []byte("\t")) {
 		e.fix = "indent it by spaces: YAML takes no tabs there"
 	}

@@ -104,7 +104,7 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 	}
 	v := varNamed(n.Value)
 	if v == 0 || v&c.allowed == 0 {
-		return 0, faultAt(n, fmt.Sprintf("unknown name `%s`; known are %s", n.Value, c.allowed))
+		return 0, faultAt(n, unknownName(n.Value, c.allowed))
 	}
 	c.program.seen |= v
 	c.program.whole = c.program.whole || v == varInput || v == varError

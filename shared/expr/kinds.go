@@ -1,8 +1,11 @@
 package expr
 
 import (
+	"fmt"
 	"strings"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // kinds is a set of kinds of values: what something may be.
@@ -112,12 +115,25 @@ func varNamed(name string) vars {
 	return 0
 }
 
-func (v vars) String() string {
-	var names []string
+func (v vars) names() (names []string) {
 	for i, n := range varNames {
 		if v&(1<<i) != 0 {
 			names = append(names, n)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+func (v vars) String() string { return strings.Join(v.names(), ", ") }
+
+// unknownName says that a name is none of those that are allowed, and which was probably meant.
+func unknownName(name string, allowed vars) string {
+	message := fmt.Sprintf("unknown name `%s`; known are %s", name, allowed)
+	if varNamed(name)&(varAcc|varItem|varIndex) != 0 {
+		return message + "; acc, item and index are those of a reduce: elsewhere, as in the body of a map, what arrives is `input`"
+	}
+	if best := spelling.Nearest(name, allowed.names()); best != "" {
+		return message + "; did you mean `" + best + "`?"
+	}
+	return message
 }

@@ -72,6 +72,19 @@ func TestAnErrorSaysWhereAndWhatItSaw(t *testing.T) {
 	}
 }
 
+func TestAnUnknownNameSaysWhichWasMeant(t *testing.T) {
+	for src, want := range map[string]string{
+		"inptu.x":  "; did you mean `input`?",
+		"stat + 1": "; did you mean `state`?",
+		"item.n":   "; acc, item and index are those of a reduce: elsewhere, as in the body of a map, what arrives is `input`",
+		"total":    "known are input, context, workflow, now(), error, state, states",
+	} {
+		if _, err := eval(src, ""); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v, want …%s", src, err, want)
+		}
+	}
+}
+
 func TestWhatCanNeverWorkIsRefused(t *testing.T) {
 	for src, want := range map[string]string{
 		"1 + 'a'":                  "operator + cannot take an integer and a string",

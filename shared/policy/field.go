@@ -73,7 +73,7 @@ func duration(name string, least time.Duration, of func(*Policy) *time.Duration)
 	f.read = func(r *decoder, to *Policy, at string, v any, ms bool) {
 		d, err := DurationOf(v, ms)
 		if err == nil && (d < least || d > MaxDuration) {
-			err = fmt.Errorf("must be from %s to %s", least, MaxDuration)
+			err = fmt.Errorf("must be from %s to %s", least, Longest)
 		}
 		if err != nil {
 			r.fail(at, err.Error(), "")

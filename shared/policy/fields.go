@@ -15,6 +15,7 @@ import (
 const (
 	MaxAttempts = 1_000_000
 	MaxDuration = 10 * 365 * 24 * time.Hour
+	Longest     = "3650d" // MaxDuration as definitions write it
 )
 
 // later are fields of the design that this version does not enforce.
@@ -29,7 +30,7 @@ func DurationOf(v any, ms bool) (time.Duration, error) {
 	if !ms {
 		s, ok := v.(string)
 		if !ok {
-			return 0, fmt.Errorf("must be a duration such as 30s or PT30S; an integer of milliseconds goes in a field that ends in _ms")
+			return 0, fmt.Errorf("must be a duration with its unit, such as 30s, 500ms or PT30S")
 		}
 		return expr.ParseDuration(s)
 	}

@@ -112,7 +112,7 @@ func TestABadRuleIsRefusedWithItsPath(t *testing.T) {
 		`[{"match": "default", "max_retries": -1}]`:                            "must be an integer from 0",
 		`[{"match": "default", "max_retries": 1.5}]`:                           "must be an integer from 0",
 		`[{"match": "default", "max_retries": "1"}]`:                           "must be an integer from 0",
-		`[{"match": "default", "timeout": 1}]`:                                 "an integer of milliseconds goes in a field that ends in _ms",
+		`[{"match": "default", "timeout": 1}]`:                                 "must be a duration with its unit, such as 30s, 500ms or PT30S",
 		`[{"match": "default", "timeout": "1"}]`:                               `"1" is no duration`,
 		`[{"match": "default", "timeout": "0s"}]`:                              "policies[0].timeout: must be from",
 		`[{"match": "default", "timeout": "-1s"}]`:                             "must be from",
