@@ -227,7 +227,7 @@ func TestWhatAWorkflowWaitsForIsTold(t *testing.T) {
 	})
 	for _, command := range []string{"get", "runnables"} {
 		contains(t, succeed(t, command, "w"), `a worker of the queue "default" that knows test.ecko`,
-			"completion by its token", "its time, at 20", `a worker of the queue "nobody": no worker takes from it now, so none runs nobody.serves`,
+			"completion by its token", "its time, due 20", `a worker of the queue "nobody": no worker takes from it now, so none runs nobody.serves`,
 			`so none runs defalt.echo; nearest queue that has workers: "default"`)
 	}
 	contains(t, succeed(t, "history", "w"), "nearest: test.echo")

@@ -81,5 +81,5 @@ func waitsFor(r *client.Runnable) string {
 	if r.WaitsFor == "" || r.DueAt == nil {
 		return r.WaitsFor
 	}
-	return r.WaitsFor + ", at " + clock(*r.DueAt)
+	return r.WaitsFor + ", due " + clock(*r.DueAt)
 }

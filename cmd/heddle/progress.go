@@ -37,6 +37,9 @@ type eventFields struct {
 	Queue     string          `json:"queue"`
 	Value     json.RawMessage `json:"value"`
 	Due       time.Time       `json:"due"`
+	Until     time.Time       `json:"until"` // when a signal is awaited no longer
+	Key       string          `json:"key"`   // of a signal that is awaited
+	Action    string          `json:"action"`
 	Reason    string          `json:"reason"`
 	Error     *struct {
 		Type    string `json:"type"`
@@ -110,10 +113,10 @@ func say(event string, f eventFields) string {
 		if f.Attempt > 1 {
 			return fmt.Sprintf("attempt %d", f.Attempt)
 		}
-	case "RunnableCompleted", "FactProduced":
+	case "RunnableCompleted", "FactProduced", "StateChanged":
 		return "→ " + cut(string(f.Value), maxShown)
 	case "RunnableFailed":
-		return "failed: " + failure
+		return failed(f.Action) + failure
 	case "RunnableTimedOut":
 		return "timed out"
 	case "RunnableLost":
@@ -121,19 +124,56 @@ func say(event string, f eventFields) string {
 	case "RunnableReturned":
 		return f.Reason + "; it is offered again until a worker of its queue takes it"
 	case "RetryScheduled":
-		return "tries again at " + f.Due.Local().Format("15:04:05.000")
+		return "tries again at " + hour(f.Due)
 	case "BranchNotTaken":
 		return "not taken"
 	case "RunnableSuppressed", "RunnableSkipped", "RunnableCancelled":
 		return strings.ToLower(event[len("Runnable"):])
 	case "TimerArmed":
-		return "waits until " + f.Due.Local().Format("15:04:05.000")
+		return "waits until " + hour(f.Due)
+	case "SilenceAwaited":
+		return "waits for a silence, until " + hour(f.Due)
+	case "SignalAwaited":
+		return awaitsSignal(f)
+	case "SignalTaken":
+		return "has its signal"
 	case "WorkflowFailed":
 		return "the workflow has failed: " + failure
 	case "WorkflowIdle", "WorkflowPaused", "WorkflowStopped", "WorkflowCancelling", "WorkflowCancelled", "WorkflowCompleted":
 		return "the workflow is " + strings.ToLower(event[len("Workflow"):])
 	}
 	return ""
+}
+
+// failed says what follows from a failure.
+func failed(action string) string {
+	switch action {
+	case "skip":
+		return "failed, and is skipped: "
+	case "catch":
+		return "failed, and is caught: "
+	}
+	return "failed: "
+}
+
+// awaitsSignal says which signal a component waits for, and how long.
+func awaitsSignal(f eventFields) string {
+	text := "waits for its signal"
+	if f.Key != "" {
+		text += fmt.Sprintf(" with the key %q", f.Key)
+	}
+	if !f.Until.IsZero() {
+		text += ", until " + hour(f.Until)
+	}
+	return text
+}
+
+// hour is a time of the next hours as the time of the day, any other with its date.
+func hour(t time.Time) string {
+	if d := time.Until(t); d > 12*time.Hour || d < -12*time.Hour {
+		return clock(t)
+	}
+	return t.Local().Format("15:04:05.000")
 }
 
 // hintAfter is how long a task may wait for a worker before that is said.

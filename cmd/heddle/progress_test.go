@@ -67,14 +67,22 @@ func TestATaskThatNoWorkerKnowsIsToldOnce(t *testing.T) {
 
 func TestEventsAreToldInWords(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"type":"RunnableCompleted","component":"a","value":{"x":1}}`:                    `→ {"x":1}`,
-		`{"type":"RunnableFailed","component":"a","error":{"type":"t","message":"m"}}`:    "failed: t: m",
-		`{"type":"RunnableReturned","component":"a"}`:                                     "until a worker of its queue takes it",
-		`{"type":"RunnableDispatched","component":"a","attempt":3,"queue":"q"}`:           "attempt 3",
-		`{"type":"RunnableDispatched","component":"a","attempt":1}`:                       "from outside",
-		`{"type":"BranchNotTaken","component":"a"}`:                                       "not taken",
-		`{"type":"WorkflowFailed","component":"a","error":{"type":"t","message":"gone"}}`: "the workflow has failed: t: gone",
-		`{"type":"WorkflowCompleted"}`:                                                    "the workflow is completed",
+		`{"type":"RunnableCompleted","component":"a","value":{"x":1}}`:                                  `→ {"x":1}`,
+		`{"type":"RunnableFailed","component":"a","error":{"type":"t","message":"m"}}`:                  "failed: t: m",
+		`{"type":"RunnableReturned","component":"a"}`:                                                   "until a worker of its queue takes it",
+		`{"type":"RunnableDispatched","component":"a","attempt":3,"queue":"q"}`:                         "attempt 3",
+		`{"type":"RunnableDispatched","component":"a","attempt":1}`:                                     "from outside",
+		`{"type":"RunnableFailed","component":"a","action":"skip","error":{"type":"t","message":"m"}}`:  "failed, and is skipped: t: m",
+		`{"type":"RunnableFailed","component":"a","action":"catch","error":{"type":"t","message":"m"}}`: "failed, and is caught: t: m",
+		`{"type":"StateChanged","component":"a","value":7}`:                                             "→ 7",
+		`{"type":"SilenceAwaited","component":"a","due":"2026-01-01T00:00:00Z"}`:                        "waits for a silence, until 20",
+		`{"type":"SignalAwaited","component":"a"}`:                                                      "waits for its signal\n",
+		`{"type":"SignalAwaited","component":"a","key":"o7","until":"2099-01-31T12:00:00Z"}`:            `waits for its signal with the key "o7", until 2099-0`,
+		`{"type":"SignalTaken","component":"a"}`:                                                        "has its signal",
+		`{"type":"TimerArmed","component":"a","due":"2099-01-31T12:00:00Z"}`:                            "waits until 2099-0",
+		`{"type":"BranchNotTaken","component":"a"}`:                                                     "not taken",
+		`{"type":"WorkflowFailed","component":"a","error":{"type":"t","message":"gone"}}`:               "the workflow has failed: t: gone",
+		`{"type":"WorkflowCompleted"}`:                                                                  "the workflow is completed",
 	} {
 		var out bytes.Buffer
 		newProgress(&out).event(event(t, strings.Replace(text, "{", `{"time":"2026-01-01T00:00:00Z",`, 1)))

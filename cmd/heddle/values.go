@@ -26,7 +26,7 @@ func (v *valueArgs) value(a *app) (json.RawMessage, error) {
 	for _, pair := range v.Pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usageError("%q is not of the form key=value", pair)
+			return nil, usageError("%q is not of the form key=value (a whole input goes behind --input)", pair)
 		}
 		if _, twice := object[key]; twice {
 			return nil, usageError("%s is given twice", key)
@@ -63,5 +63,9 @@ func (a *app) jsonArg(name, arg string) (json.RawMessage, error) {
 	if arg == "-" {
 		return a.readJSON(arg)
 	}
-	return parseJSON(name, []byte(arg))
+	raw, err := parseJSON(name, []byte(arg))
+	if err != nil {
+		return nil, usageError(`%w (a text has its own quotes, '"ann"'; a file is @FILE)`, err)
+	}
+	return raw, nil
 }
