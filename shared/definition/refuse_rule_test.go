@@ -30,7 +30,7 @@ func TestBadRulesAreRefused(t *testing.T) {
 			"components.a", "named conditions cannot tell"},
 		{parts("a: {rule: {when: 'true', then: {step: x}}, when: 'true'}"), "components.a.when", "a rule has its condition in rule.when"},
 		{parts("a: {rule: input, then: {step: x}}"), "components.a.then", "write it in a rule, {when: …, then: …}, or in a reactor"},
-		{parts("r: {rule: {when: 'true', then: {step: x}}}") + "policies: [{match: {name: r/thn}, on_failure: skip}]", "policies[0].match.name", "nearest: r/then"},
+		{parts("r: {rule: {when: 'true', then: {step: x}}}") + "policies: [{match: {name: r/them}, on_failure: skip}]", "policies[0].match.name", "nearest: r/then"},
 		{parts("a: {rule: {when: 'error.type == 1', then: {step: x}}}"), "components.a.rule.when", "only a component with catch sees error"},
 	})
 }
