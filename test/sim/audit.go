@@ -67,10 +67,11 @@ func (au *audit) lawful(p int32) []*events.Record {
 	return all
 }
 
-// leaveInOrder ends all planners in order, with everything written.
+// leaveInOrder ends all planners in order, with everything written. Whoever waits for a partition
+// that was blocked has its answer first: nobody else would give it.
 func (au *audit) leaveInOrder() {
 	au.note("everybody leaves")
-	if !au.until("everybody owns what it was given", au.owned) {
+	if !au.until("everybody owns what it was given, and is answered", func() bool { return au.owned() && !au.busy() }) {
 		return
 	}
 	for slot, n := range au.nodes {
