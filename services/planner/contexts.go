@@ -86,9 +86,11 @@ func (cs *contexts) envOver(c *definition.Component, a activation, run json.RawM
 
 // foldEnv is what a reducer sees.
 func (cs *contexts) foldEnv(c *definition.Component, a activation, f expr.Fold) expr.Env {
-	return expr.Env{
+	env := expr.Env{
 		Fold: &f, Context: cs.of(c, a.scope, cs.setup().Context), WorkflowID: cs.id, Now: cs.time(), Account: cs.account(),
 	}
+	cs.states.lookAt(&env, c, a.scope)
+	return env
 }
 
 // shape is the input that a step's task gets, as of the record that dispatched it.

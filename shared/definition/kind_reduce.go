@@ -28,8 +28,12 @@ var reduceKind = kind{
 		{"partial", `{"type": "boolean", "description": "Elements that have failed are left out."}`},
 		{"errors", `{"type": "boolean", "description": "The value is {value, errors: [{index, error}]}."}`},
 	},
-	read:    (*decoder).reduceField,
-	whole:   (*decoder).reduceWhole,
+	read:  (*decoder).reduceField,
+	whole: (*decoder).reduceWhole,
+	check: func(b *builder, p *part, _ *expr.Type) {
+		b.check(p.Fold.With, nil, join(p.path, "with"))
+		b.check(p.Fold.Until, nil, join(p.path, "until"))
+	},
 	fed:     true,
 	shape:   [2]string{"[\\", "/]"},
 	example: `{reduce: input, init: 0, with: "acc + item"}`,

@@ -23,6 +23,8 @@ func TestBadStatesAreRefused(t *testing.T) {
 		{parts("a: {step: x, when: states.b > 1}, b: {step: x}"), "components.a.when", `no component "b" accumulates (give a component accumulate`},
 		{parts("total: {accumulate: 'input > 1', init: false}, a: {step: x, when: states.total > 1}"), "components.a.when", "operator > cannot take a boolean"},
 		{parts("total: {accumulate: state + input, init: 0}, a: {expr: states}"), "components.a.expr", "`states` is no value"},
+		{parts("total: {accumulate: state + input, init: 0}, a: {reduce: input, with: acc + states.totl}"), "components.a.with", `no component "totl" accumulates (nearest: total)`},
+		{parts("a: {reduce: input, with: acc, until: states.b > 1}"), "components.a.until", `no component "b" accumulates`},
 		{parts("a: {accumulate: state + input, init: 0}") + "options: {labels: {n: {$: states.a}}}", "options.labels.n.$", "there are no states here"},
 		{parts("a: {state_machine: state + input, init: 0, reactors: {}}"), "components.a.reactors", "must be a list of 1 to 32"},
 		{machine("{when: state > 1}"), "components.a.reactors[0].then", "missing"},

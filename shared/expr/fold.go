@@ -9,7 +9,7 @@ type Fold struct {
 	Index int64 // of the item
 }
 
-// CompileReducer compiles an expression over acc, item, index, context, workflow and now().
+// CompileReducer compiles an expression over acc, item, index, context, workflow, states and now().
 func CompileReducer(src string) (*Program, error) { return compile(src, reducerVars, anyKind) }
 
 // CompileReducerCondition is CompileReducer for an expression that must be boolean.

@@ -95,7 +95,7 @@ const (
 
 	workflowVars = varInput | varContext | varWorkflow | varNow | varError | varState | varStates
 	matcherVars  = varInput | varName | varKind | varTask
-	reducerVars  = varAcc | varItem | varIndex | varContext | varWorkflow | varNow
+	reducerVars  = varAcc | varItem | varIndex | varContext | varWorkflow | varNow | varStates
 )
 
 var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index", stateName, statesName}
