@@ -67,17 +67,17 @@ func (st *states) value(c *definition.Component) json.RawMessage {
 	return c.Accumulate.Init
 }
 
-// changed makes a fact the state of the component that it is of. The input that it
-// descends from goes on seeing the state of before.
+// changed makes a fact the state of the component that it is of. The input that is folded
+// goes on seeing the state of before: none is when the initial state is recorded.
 func (st *states) changed(c *definition.Component, s events.ScopeID, f events.FactID) {
 	if c.Accumulate == nil {
 		return
 	}
-	if watched(st.graph(), c.Index) {
-		st.show(c, s)
-	}
 	row := rows.Change[state](st.tx, stateKey(st.id, uint32(c.Index)))
 	before := row.Fact
+	if before != 0 && watched(st.graph(), c.Index) {
+		st.show(c, s)
+	}
 	row.Fact = f
 	st.facts.let(before)
 }
