@@ -29,9 +29,7 @@ const EnoughSeeds = 300
 // excused are the things that need not occur, with the reason.
 func excused(embedded bool) map[string]string {
 	all := map[string]string{
-		"JournalLost":  "no journal is lost: TestJournalLossEquivalence loses some",
-		"StateChanged": "no seed accumulates yet: testdata/any/state.txt of services/planner does",
-		"FactsDropped": "no seed forgets yet: TestForgettingKeepsAWorkflowSmall does",
+		"JournalLost": "no journal is lost: TestJournalLossEquivalence loses some",
 	}
 	all["SignalExpired"] = "no seed lasts as long as a signal is kept: testdata/any/signal.txt of services/planner has some that expire"
 	all["too_many_signals"] = "no seed sends a thousand signals that nobody wants: TestSignalsThatNobodyTakesAreBounded does"

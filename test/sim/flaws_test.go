@@ -26,7 +26,7 @@ var flaws = []flaw{
 	{"what the ledger has forgotten is decided again", 200, loop.Flaws{NoWindow: true}, nil, [2]uint64{16, 40}},
 	{"a forwarded command is as young as its forward", 40, loop.Flaws{NewStamps: true}, nil, [2]uint64{16, 16}},
 	{"effects leave before their record counts", 100, loop.Flaws{EarlyEffects: true}, nil, [2]uint64{1, 1}},
-	{"queries are answered at once", 10, loop.Flaws{EarlyAnswers: true}, nil, [2]uint64{3, 2}},
+	{"queries are answered at once", 10, loop.Flaws{EarlyAnswers: true}, nil, [2]uint64{2, 2}},
 	{"queries are answered before commands are read", 40, loop.Flaws{UnreadAnswers: true}, nil, [2]uint64{6, 6}},
 	{"void records are replayed", 200, loop.Flaws{LenientReplay: true}, nil, [2]uint64{13, 10}},
 	{"a takeover is not read back", 20, loop.Flaws{NoReadBack: true}, []string{"coup", "move"}, [2]uint64{1, 1}},
@@ -62,6 +62,8 @@ var flaws = []flaw{
 	{"an element is lost at a crash", 40, loop.Flaws{LostElements: true}, []string{"move", "kill"}, [2]uint64{3, 5}},
 	{"an element is run twice", 40, loop.Flaws{TwiceElements: true}, nil, [2]uint64{4, 4}},
 	{"a reduce folds out of order", 40, loop.Flaws{UnorderedFolds: true}, nil, [2]uint64{4, 8}},
+	{"two values are folded into one state", 20, loop.Flaws{TwoFolds: true}, nil, [2]uint64{4, 4}},
+	{"a state machine's step is made twice", 20, loop.Flaws{TwiceFolded: true}, nil, [2]uint64{16, 16}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{4, 1}},
 }

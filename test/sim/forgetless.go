@@ -30,6 +30,10 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return &repeating{m, map[rows.Key]rows.Row{}, map[events.ScopeID]events.RunnableID{}}
 	case w.o.Flaws.UnorderedFolds.On():
 		return &disordering{m, map[rows.Key]rows.Write{}}
+	case w.o.Flaws.TwoFolds.On():
+		return &stale{m, map[rows.Key]rows.Row{}}
+	case w.o.Flaws.TwiceFolded.On():
+		return twice{m}
 	default:
 		return m
 	}

@@ -49,6 +49,8 @@ type Flaws struct {
 	LostElements       Flaw // of a list that is replayed the last element is lost: the maker of the machine obeys
 	TwiceElements      Flaw // an element is opened twice: the maker of the machine obeys
 	UnorderedFolds     Flaw // results that wait for their turn change places: the maker of the machine obeys
+	TwoFolds           Flaw // two values are folded into one state: the maker of the machine obeys
+	TwiceFolded        Flaw // a state machine's step is made twice: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure

@@ -23,7 +23,7 @@ const Given = "given"
 func (g *Graph) Source() string {
 	components := map[string]any{}
 	for _, c := range g.Components {
-		if c.inner {
+		if c.inner || c.reacts != nil {
 			continue
 		}
 		components[c.Name] = g.spec(c)
@@ -89,8 +89,13 @@ func (g *Graph) spec(c *Component) map[string]any {
 	case sleep:
 		g.pause(c, out)
 	}
-	if c.ruled {
+	switch {
+	case c.ruled:
 		g.rule(c, out)
+	case c.sums != nil:
+		g.stateSpec(c, out)
+	case c.looks != nil:
+		c.lookSpec(out)
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 
 // place decides where the definition says what a component needs.
 func (d Dice) place(g *Graph, c *Component) {
-	if len(c.needs) == 0 {
+	if len(c.needs) == 0 || c.reacts != nil { // a reactor's are there already
 		return
 	}
 	c.own = own(false, c.needs)
@@ -129,7 +129,9 @@ func (d Dice) delays() fields {
 func (d Dice) wide() rule {
 	r := Pick(d,
 		rule{match: "default", fits: fitsAll},
-		rule{match: map[string]any{"kind": []any{"step", "sleep"}}, fits: func(c *Component) verdict { return fit(c.kind == step || c.kind == sleep && c.waits == forTime) }},
+		rule{match: map[string]any{"kind": []any{"step", "sleep"}}, fits: func(c *Component) verdict {
+			return fit(c.kind == step && c.sums == nil || c.kind == sleep && c.waits == forTime)
+		}},
 		rule{match: map[string]any{"task": "/work$/"}, fits: func(c *Component) verdict { return fit(c.tasked()) }},
 		rule{match: map[string]any{"queue": "orders"}, fits: func(c *Component) verdict { return fit(c.tasked() && c.Acts.Queue == "orders") }},
 		rule{match: map[string]any{"expr": "task startsWith 'orders.'"}, fits: func(c *Component) verdict { return fit(strings.HasPrefix(c.task(), "orders.")) }},

@@ -76,6 +76,11 @@ type Component struct {
 	deaf     bool          // sleep: nobody sends its signal
 	remind   *reminder     // sleep: of its signal
 
+	sums   *summing   // it accumulates what it makes
+	reacts *reaction  // it is a reactor of its parent
+	looks  *Component // it gives the state of this one
+	late   bool       // what arrives comes of a state: of which input is not known
+
 	computed bool // its parameter or its time of rest is an expression
 	gives    bool // it has a context of its own
 }

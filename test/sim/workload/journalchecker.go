@@ -38,12 +38,15 @@ type run struct {
 	lists     map[events.RunnableID]*elementsOf
 	owners    map[events.ScopeID]events.RunnableID // of the scopes of elements that are open
 	folds     map[foldAt]uint64                    // elements that are folded
+	book      stateBook
+	forgetting
 }
 
 // attempts is a runnable as its records tell it.
 type attempts struct {
 	Component *Component
 	scope     events.ScopeID
+	parents   []events.FactID
 	policy    policy.Policy
 	last      uint32 // attempt
 	open      bool
@@ -88,6 +91,7 @@ func CheckJournal(p *Plan, l *TaskMemory, steady bool, told Reports, records []*
 		for _, e := range rec.Events {
 			c.contained(rec, e)
 		}
+		c.reacted(rec)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
 		c.runs[id].end(id, c)
@@ -103,6 +107,10 @@ func (c *journalChecker) contained(rec *events.Record, e events.Event) {
 		}
 	}()
 	c.event(rec, e)
+	if r := c.runs[rec.Workflow]; r != nil {
+		c.follow(rec, r, e)
+		c.forget(rec, r, e)
+	}
 }
 
 func (c *journalChecker) fail(rec *events.Record, format string, args ...any) {
@@ -118,6 +126,9 @@ func (r *run) end(id string, c *journalChecker) {
 		if a.open || a.ended == "" {
 			c.Errs = append(c.Errs, complain(id, "%s of %s: open %v, ended %q", n, id, a.open, a.ended))
 		}
+	}
+	if r.old() {
+		c.Errs = append(c.Errs, complain(id, "input %s of %s is not forgotten", r.settled[0].input, id))
 	}
 	for f, settled := range r.Inputs {
 		if !settled {
@@ -135,9 +146,10 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		}
 		r = &run{
 			ID: rec.Position, wf: c.Plan.Workflow(rec.Workflow), given: map[events.ScopeID]given{},
-			runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{}, signals: map[uint64]string{},
+			runnables: map[events.RunnableID]*attempts{}, Inputs: map[events.FactID]bool{}, signals: map[uint64]string{}, book: newStateBook(),
 			lists: map[events.RunnableID]*elementsOf{}, owners: map[events.ScopeID]events.RunnableID{}, folds: map[foldAt]uint64{},
 		}
+		r.keep, _ = r.wf.Graph.keep()
 		r.rules = c.rulesOf(rec, r, e.Policies)
 		c.runs[rec.Workflow] = r
 	case *events.WorkflowDeleted:
@@ -162,7 +174,7 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		}
 		of := r.wf.Graph.Components[e.Component]
 		pol := c.governed(rec, r, of, e)
-		r.runnables[e.Runnable] = &attempts{Component: of, scope: e.Scope, policy: pol, most: 1 + pol.MaxRetries}
+		r.runnables[e.Runnable] = &attempts{Component: of, scope: e.Scope, parents: e.Parents, policy: pol, most: 1 + pol.MaxRetries}
 	case *events.ListTaken, *events.ScopeOpened, *events.ScopeClosed, *events.Folded:
 		c.maps(rec, r, e)
 	default:

@@ -14,6 +14,8 @@ type Expectation struct {
 	cancelled   uint64
 	reminders   map[string]*reminding // by component
 	signals     []Deed                // those that components wait for
+	sums        map[*Component]*tally // what accumulates, and who looks at it
+	numbers     map[string]int        // of productions whose values depend on the order of what arrives
 	work        time.Duration         // of all attempts that are meant, one after the other
 }
 
@@ -25,7 +27,10 @@ type reminding struct {
 
 // Expected evaluates the graph topologically, input by input.
 func (g *Graph) Expected(inputs []int64) Expectation {
-	e := Expectation{Productions: map[string][]string{}, Outputs: map[string][]string{}, reminders: map[string]*reminding{}}
+	e := Expectation{
+		Productions: map[string][]string{}, Outputs: map[string][]string{}, reminders: map[string]*reminding{},
+		sums: map[*Component]*tally{}, numbers: map[string]int{},
+	}
 	for _, c := range g.Components {
 		switch {
 		case c.reminds():
@@ -40,14 +45,21 @@ func (g *Graph) Expected(inputs []int64) Expectation {
 		p.run()
 		for i, c := range g.Components {
 			for _, v := range p.out[i].facts {
+				if c.sums != nil || c.looks != nil {
+					break
+				}
 				latest[c.Name] = append(latest[c.Name], text(v))
 			}
 		}
 	}
+	g.late(&e, latest)
 	for _, list := range e.Productions {
 		slices.Sort(list)
 	}
 	for name, component := range g.outs() {
+		if e.numbers[component] > 0 && len(latest[component]) == 0 {
+			continue
+		}
 		e.Outputs[name] = latest[component]
 		if len(latest[component]) == 0 {
 			e.Outputs[name] = []string{"null"}
@@ -69,6 +81,9 @@ func (g *Graph) outs() map[string]string {
 	}
 	for _, c := range g.Components {
 		for _, a := range c.arms {
+			if c.reacts != nil {
+				continue
+			}
 			delete(leaf, g.Components[a.parent].Name)
 		}
 		for _, i := range c.asks {

@@ -28,13 +28,17 @@ type place struct {
 // run evaluates what is in the scope, one component after the other.
 func (p *place) run() {
 	for i, c := range p.g.Components {
-		if c.home != p.of || c.kind == mapping || c.reminds() {
+		if c.home != p.of || c.kind == mapping || c.reminds() || c.late {
 			continue
 		}
 		if c.kind == folded {
 			p.reduce(i, c)
 		} else {
 			p.component(i, c)
+		}
+		if c.sums != nil || c.looks != nil {
+			p.e.count(c, &p.out[i])
+			continue
 		}
 		for _, v := range p.out[i].facts {
 			if c.kind != condition {

@@ -133,6 +133,11 @@ func NewPlan(seed uint64) *Plan {
 		p.Workflows = append(p.Workflows, d.workflow(i))
 	}
 	for i, w := range p.Workflows {
+		if states := NewDice(seed ^ 0x7374617465 ^ uint64(i)<<40); states.One(3) { // of their own, too
+			states.accumulate(w)
+		}
+	}
+	for i, w := range p.Workflows {
 		NewDice(seed ^ 0x77616974 ^ uint64(i)<<40).wait(w) // of their own: what arrives is the same
 	}
 	for i, w := range p.Workflows {

@@ -77,6 +77,12 @@ func (g *Graph) pause(c *Component, out map[string]any) {
 
 // kindName is the component's kind in definitions and rules.
 func (c *Component) kindName() string {
+	switch {
+	case c.sums != nil && c.sums.machine:
+		return policy.KindStateMachine.String()
+	case c.sums != nil:
+		return policy.KindAccumulate.String()
+	}
 	switch c.waits {
 	case forMoment:
 		return policy.KindUntil.String()
