@@ -113,7 +113,7 @@ func (b *builder) arm(p *part, arm *armSpec) (known bool) {
 	outer := parent.Within != p.Within
 	switch beside := p.Join == Else || p.Join == Catch; {
 	case beside && outer:
-		b.fail(arm.path, fmt.Sprintf("%q is outside of this body", arm.parent), "stand beside the component")
+		b.fail(arm.path, fmt.Sprintf("%q is outside of this body", arm.parent), "put it beside that component")
 		return false
 	case p.Join == Else && parent.Kind != 0 && !parent.Guarded():
 		b.fail(arm.path, fmt.Sprintf("%q has neither condition nor when, so it has no else", arm.parent), "give it a when")
