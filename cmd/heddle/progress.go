@@ -40,6 +40,7 @@ type eventFields struct {
 	Until     time.Time       `json:"until"` // when a signal is awaited no longer
 	Key       string          `json:"key"`   // of a signal that is awaited
 	Action    string          `json:"action"`
+	Parents   json.RawMessage `json:"parents"`
 	Reason    string          `json:"reason"`
 	Error     *struct {
 		Type    string `json:"type"`
@@ -113,7 +114,12 @@ func say(event string, f eventFields) string {
 		if f.Attempt > 1 {
 			return fmt.Sprintf("attempt %d", f.Attempt)
 		}
-	case "RunnableCompleted", "FactProduced", "StateChanged":
+	case "StateChanged":
+		if f.Parents == nil { // nothing has arrived yet
+			return "begins with " + cut(string(f.Value), maxShown)
+		}
+		return "→ " + cut(string(f.Value), maxShown)
+	case "RunnableCompleted", "FactProduced":
 		return "→ " + cut(string(f.Value), maxShown)
 	case "RunnableFailed":
 		return failed(f.Action) + failure

@@ -10,6 +10,14 @@ import (
 // Mermaid draws the graph as a Mermaid flowchart. status, if not nil, gives the live status of a component by index
 // (such as "active"; empty = none), which becomes the class of its node.
 func Mermaid(g *Graph, status func(i int) string) string {
+	if live := status; live != nil {
+		status = func(i int) string {
+			if s := live(i); g.Components[i].Join != Part || s != NotTaken {
+				return s
+			}
+			return "" // no branch leads to a reminder: it has not run yet, or never did
+		}
+	}
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	if len(g.Roots) > 0 {

@@ -87,6 +87,17 @@ func TestMermaidSaysWhatWasNotTaken(t *testing.T) {
 	}
 }
 
+// Nothing leads to a reminder, so none is said to be not taken.
+func TestMermaidSaysNothingOfAReminderThatHasNotRun(t *testing.T) {
+	g := graph(t, parts(`a: {signal: go, remind: {every: 1h, max: 1, do: {expr: input}}}`))
+	if got := definition.Mermaid(g, func(int) string { return definition.NotTaken }); !strings.Contains(got, "a/remind\"/]") || strings.Contains(got, "class c1") {
+		t.Error(got)
+	}
+	if got := definition.Mermaid(g, func(int) string { return "completed" }); !strings.Contains(got, "class c1 completed") {
+		t.Error(got)
+	}
+}
+
 func TestTheGraphAsJSON(t *testing.T) {
 	g := graph(t, parts(drawing)+"version: '1'\noutputs: {r: j}")
 	b, err := g.JSON()
