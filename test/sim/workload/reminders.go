@@ -23,9 +23,10 @@ const (
 func (c *Component) reminds() bool { return strings.HasSuffix(c.Name, remindPart) }
 
 // remind gives some of the signals of a workflow a reminder, or a time that is long enough, and
-// sends them later. Some are sent by somebody who says so.
+// sends those later. Some are sent by somebody who says so. Those of the elements of a list,
+// which may be many, come soon one after the other.
 func (d Dice) remind(w *Workflow) {
-	late := false
+	late := map[string]bool{}
 	for _, c := range slices.Clone(w.Graph.Components) {
 		if c.waits != forSignal || c.limit {
 			continue
@@ -35,7 +36,7 @@ func (d Dice) remind(w *Workflow) {
 		}
 		if d.One(2) {
 			w.Graph.try(func() { d.reminder(w.Graph, c) })
-			late = true
+			late[c.signal()] = true
 		}
 	}
 	for i := range w.More {
@@ -44,8 +45,11 @@ func (d Dice) remind(w *Workflow) {
 			continue
 		}
 		s.By = Pick(d, "", "somebody")
-		if late {
+		if late[s.Signal] {
 			s.After += d.Millis(0, 2500)
+		}
+		if strings.Contains(s.Signal, "-") {
+			s.After /= 4
 		}
 	}
 }
