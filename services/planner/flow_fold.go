@@ -99,7 +99,11 @@ func (fl *flow) fold(c *definition.Component, s events.ScopeID, now *came) bool 
 		return nil
 	}
 	fo.item = func(_ uint64, g *came) (any, error) { return fl.account().Decode(fl.facts.get(g.fact).Value) }
-	if over := fl.spend.evaluate(len(fl.folds.acc(fo.place, uint32(c.Index))), fo.run); over != nil {
+	bytes := fl.folds.size(f)
+	if g := fo.get(f.Next); g != nil && g.fact != 0 {
+		bytes += len(fl.facts.get(g.fact).Value)
+	}
+	if over := fl.spend.evaluate(bytes, fo.run); over != nil {
 		fo.i.exceed(over)
 	}
 	switch {

@@ -52,6 +52,30 @@ func (fs *folds) hold(f *fold, e *events.Folded) {
 	}
 }
 
+// size is how many bytes acc has.
+func (fs *folds) size(f *fold) int {
+	switch {
+	case f.Fact != 0:
+		return len(fs.facts.get(f.Fact).Value)
+	case f.Bytes > 0:
+		return int(f.Bytes)
+	}
+	return len(f.Value)
+}
+
+// ahead is how many bytes a runnable works on that goes on with its list. What brought the list
+// is not read again, as it may be long: only a reduce evaluates something there.
+func (fs *folds) ahead(i invocation) int {
+	if i.c.Fold == nil || !i.t.spend.limited {
+		return 0
+	}
+	f := fs.get(uint64(i.parents[0]), uint32(i.c.Index))
+	if list := i.through(); f == nil || list.Next >= list.Count {
+		return 0
+	}
+	return fs.size(f) + len(i.element())
+}
+
 // remove removes a fold with its value.
 func (fs *folds) remove(place uint64, component uint32) {
 	if fs.get(place, component).Bytes > 0 {

@@ -79,8 +79,11 @@ func (i invocation) work() kind { return kinds[i.c.Work()] }
 
 // do runs a part of a kind, or lets the component fail by itself if that takes more than
 // one may: whatever else the decision is of goes on.
-func (i invocation) do(part func(invocation)) {
-	if over := i.t.spend.evaluate(i.size(), func() { part(i) }); over != nil {
+func (i invocation) do(part func(invocation)) { i.doOver(i.size(), part) }
+
+// doOver does a part over values of so many bytes.
+func (i invocation) doOver(bytes int, part func(invocation)) {
+	if over := i.t.spend.evaluate(bytes, func() { part(i) }); over != nil {
 		i.exceed(over)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -148,4 +149,42 @@ func TestCommandsInTheMiddleOfALongList(t *testing.T) {
 		w.command("w", "delete", `{}`)
 		w.gone()
 	})
+}
+
+// reads counts how often facts that have rows of their own are read.
+type reads struct {
+	*rows.Memory
+	facts int
+}
+
+// Get implements rows.Source.
+func (r *reads) Get(k rows.Key, fresh rows.Maker) rows.Row {
+	if k.Table == rows.Fact {
+		r.facts++
+	}
+	return r.Memory.Get(k, fresh)
+}
+
+// What brought a long list is not read again for each element: it may be too large to be kept at hand.
+func TestALongListIsReadOnce(t *testing.T) {
+	list, _ := elementsOf(2048)
+	for name, d := range map[string]string{
+		"by a map":    longList,
+		"by a reduce": `{"name":"d","components":{"r":{"reduce":"input","init":0,"with":{"step":"f.fold"}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, setting{})
+			w.defs["d"] = d
+			w.startsWith(list)
+			for range 100 {
+				w.step()
+			}
+			task, _ := w.next()
+			in := machine.Input{Workflow: "w", Source: events.FromInbox, Inbox: w.execute(task)}
+			src := &reads{Memory: &w.state}
+			if out := w.p.Decide(rows.Begin(src), events.Position{Epoch: w.epoch, Seq: w.seq + 1}, w.now, in); len(out.Events) == 0 || src.facts > 0 {
+				t.Errorf("%d events, for which large facts were read %d times", len(out.Events), src.facts)
+			}
+		})
+	}
 }

@@ -96,7 +96,7 @@ func (t *turn) proceedWith(id events.RunnableID) {
 		}
 		i := t.invoked(id)
 		more = false
-		i.do(func(i invocation) { more = i.kind().(scoped).proceed(i) })
+		i.doOver(t.folds.ahead(i), func(i invocation) { more = i.kind().(scoped).proceed(i) })
 		if more && t.spend.full() {
 			return
 		}
