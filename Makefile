@@ -56,6 +56,10 @@ race: ## run the tests of everything concurrent under the race detector
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
 
+.PHONY: long-map
+long-map: ## kill the planner in the middle of a map of 100,000 elements, and send it commands there
+	HEDDLE_LONG=1 $(TEST) -count 1 -timeout 20m -v -run 'LongMap|AMapOfManyElementsIsFlat' ./cmd/heddle ./services/planner
+
 .PHONY: mermaid
 mermaid: test/mermaid/node_modules ## install Mermaid from npm, and hold what is drawn against it
 	HEDDLE_MERMAID=required go test -count 1 ./test/mermaid
@@ -97,6 +101,7 @@ long: ## run what does not fit CI's 40 minutes: more seeds, fuzzing for longer, 
 	$(MAKE) seeds race
 	$(MAKE) fuzz FUZZ_TIME=$(FUZZ_TIME)
 	$(MAKE) sim SIM_SEEDS=20000 SIM_BROKER_SEEDS=2000 SIM_SEED=$(SIM_SEED)
+	$(MAKE) long-map
 	$(MAKE) torture-long
 
 .PHONY: fmt
