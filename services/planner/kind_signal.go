@@ -36,8 +36,15 @@ func (signalKind) wake(i invocation) {
 }
 
 func (signalKind) waitsForTime(c *definition.Component, r *runnable) string {
-	if c.Signal.Key == nil {
-		return fmt.Sprintf("the signal %q", c.Signal.Name)
+	what := fmt.Sprintf("the signal %q", c.Signal.Name)
+	if c.Signal.Key != nil {
+		what += fmt.Sprintf(" with the key %q", r.Wait.Key)
 	}
-	return fmt.Sprintf("the signal %q with the key %q", c.Signal.Name, r.Wait.Key)
+	switch r.Due { // which is shown behind this
+	case 0:
+		return what
+	case r.Wait.Until:
+		return what + "; gives up"
+	}
+	return what + "; reminds"
 }

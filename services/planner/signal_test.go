@@ -60,9 +60,10 @@ components:
   b: {idle_for: 1h, of: a}
   c: {signal: go}
   d: {signal: paid, key: input.order, timeout: 1h}
+  e: {signal: go, timeout: 1h, remind: {every: 1m, max: 3, do: {expr: "1"}}}
 `)
 	w.command("w", "start", `{"definition":"d","input":{"order":"o7"}}`)
-	want := map[string]string{"a": "its time", "b": `silence of "a"`, "c": `the signal "go"`, "d": `the signal "paid" with the key "o7"`}
+	want := map[string]string{"a": "its time", "b": `silence of "a"`, "c": `the signal "go"`, "d": `the signal "paid" with the key "o7"; gives up`, "e": `the signal "go"; reminds`}
 	for _, r := range w.openRunnables("w") {
 		if r.WaitsFor != want[r.Component] || (r.DueAt == nil) != (r.Component == "c") {
 			t.Errorf("%s waits for %q, until %v; want %q", r.Component, r.WaitsFor, r.DueAt, want[r.Component])

@@ -13,7 +13,9 @@ type ListTaken struct {
 }
 
 // Element is one element of a list.
-type Element struct{ Value json.RawMessage }
+type Element struct {
+	Value json.RawMessage `json:"value"`
+}
 
 // Fields implements wire.Message.
 func (e *Element) Fields(c *wire.Codec) { c.JSON(1, "value", &e.Value) }
