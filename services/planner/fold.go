@@ -129,9 +129,9 @@ func (fs *folds) folded(e *events.Folded) {
 		fs.remove(e.Place, e.Component)
 		return
 	}
-	for ; f.Next < e.Next; f.Next++ {
-		if c.Fold.Over >= 0 {
-			fs.drop(c, f, e.Place)
+	for failed := f.Failed; f.Next < e.Next; f.Next++ {
+		if c.Fold.Over >= 0 && fs.drop(c, f, e.Place, failed) {
+			failed++
 		}
 	}
 	if c.Fold.Over < 0 {
@@ -150,16 +150,18 @@ func (fs *folds) folded(e *events.Folded) {
 	}
 }
 
-// drop drops what was kept of the element that is folded, but for errors that are listed.
-func (fs *folds) drop(c *definition.Component, f *fold, place uint64) {
+// drop drops what was kept of the element that is folded, but for the errors that are listed:
+// so many elements have failed before it. It reports whether it is one of these.
+func (fs *folds) drop(c *definition.Component, f *fold, place, failed uint64) bool {
 	k := fs.kept(place, uint32(c.Index), f.Next)
 	if k == nil {
-		return
+		return false
 	}
 	f.Kept--
-	if k.Dead != suppressed || !c.Fold.Errors {
+	if k.Dead != suppressed || !c.Fold.Errors || failed >= maxErrors {
 		fs.tx.Delete(keptKey(fs.id, place, uint32(c.Index), f.Next))
 	}
+	return k.Dead == suppressed
 }
 
 // over ends the fold at a place. While its owner lives, more may come, and a row says

@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -145,7 +146,7 @@ func (w *walk) helped() {
 		w.consistent()
 	}
 	for _, v := range w.openRunnables("w") {
-		if v.Status == "failed" || v.Component == "beside" && v.Status == "active" {
+		if v.Status == "failed" || v.Component == "beside" && v.Status == "active" || strings.HasPrefix(v.WaitsFor, "the signal") {
 			w.command("w", "skip", `{"runnable":"`+v.ID+`"}`)
 		}
 	}
@@ -216,6 +217,9 @@ func (c *census) counted(h *header) tally {
 	t := tally{h.Ready, h.Ready, h.Waiting, h.Active, h.Slots, h.Halted, h.Skipped, h.Cancelled, c.found.timers}
 	if h.Failed != h.Halted {
 		t.failed = h.Failed
+	}
+	if h.SettledNext > 0 { // some are forgotten, and were
+		t.skipped, t.cancelled = c.found.skipped, c.found.cancelled
 	}
 	return t
 }
