@@ -207,25 +207,6 @@ var unrecorded = map[string]string{
 	"field JournalLost.By":          noLoss,
 	"event SignalExpired":           tooShort,
 	"field SignalExpired.Signal":    tooShort,
-	"field SignalAwaited.Until":     noRemind,
-	"field SignalAwaited.Due":       noRemind,
-	"field TimerMoved.Reminded":     noRemind,
-	"field SignalReceived.By":       noRemind,
-	"field Folded.Fact":             noTaskFold,
-	"event StateChanged":            noState,
-	"field StateChanged.Component":  noState,
-	"field StateChanged.Fact":       noState,
-	"field StateChanged.Parents":    noState,
-	"field StateChanged.Scope":      noState,
-	"field StateChanged.Value":      noState,
-	"rows of table state":           noState,
-	"event FactsDropped":            noKeep,
-	"field FactsDropped.Scope":      noKeep,
-	"field FactsDropped.Runnables":  noKeep,
-	"field FactsDropped.Suppressed": noKeep,
-	"field FactsDropped.Facts":      noKeep,
-	"field FactsDropped.Forgotten":  noKeep,
-	"rows of table settled":         noKeep,
 	"field RetryWork.By":            oneRetry,
 	"field RetryWork.Component":     oneRetry,
 	"field RetryWork.Input":         oneRetry,
@@ -236,11 +217,7 @@ var unrecorded = map[string]string{
 
 // What the seeds do not draw, and the scripts of services/planner do.
 const (
-	tooShort   = "no seed lasts as long as a signal is kept"
-	noRemind   = "no signal of these seeds has a timeout, reminders or somebody who says who he is"
-	noTaskFold = "no reduce of these seeds folds by a task"
-	noState    = "nothing accumulates in these seeds"
-	noKeep     = "no workflow of these seeds forgets"
+	tooShort = "no seed lasts as long as a signal is kept"
 )
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.
