@@ -115,9 +115,17 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 40, "wait", &r.Wait)
 }
 
-// Touch implements rows.Touched.
+// Touch implements rows.Touched: a field of each cache line of the row, and what its outcome
+// looks at behind it.
 func (r *runnable) Touch() uint64 {
-	return uint64(r.Component) + uint64(r.Status) + r.Decided.Seq + uint64(len(r.Input)) + uint64(r.Since) + uint64(len(r.Past))
+	sum := uint64(r.Component) + r.Decided.Seq + uint64(r.Since) + uint64(len(r.Queue)) + uint64(len(r.Racing))
+	if len(r.Parents) > 0 {
+		sum += uint64(r.Parents[0])
+	}
+	if len(r.Policy) > 0 {
+		sum += uint64(r.Policy[0])
+	}
+	return sum
 }
 
 // OpenAttempt implements machine.Watched.

@@ -127,9 +127,14 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Optional(c, 34, "signals", &h.Signals)
 }
 
-// Touch implements rows.Touched.
+// Touch implements rows.Touched: a field of each cache line of the row, and what each record
+// looks at behind it.
 func (h *header) Touch() uint64 {
-	return h.Run.Seq + uint64(h.Updated) + h.Active + uint64(len(h.Told))
+	sum := h.Run.Seq + h.Active + h.Cancelled + uint64(len(h.Told)) + h.HandNext
+	if len(h.Scopes) > 0 {
+		sum += h.Scopes[0].Open
+	}
+	return sum
 }
 
 // trouble is what went wrong in a run and did not stop it; most runs have none.
