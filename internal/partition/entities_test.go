@@ -32,7 +32,7 @@ func moves(t *testing.T, r *rig, rnd *rand.Rand) {
 	r.settings.NeverRunsTwice = true
 	r.settings.LagRecords = 1 + rnd.Uint64N(60)
 	r.settings.Window = time.Minute
-	r.machine = func() machine.Machine { return looptest.Entities(r.counter) }
+	r.machine = func(*site) machine.Machine { return looptest.Entities(r.counter) }
 	r.over = func(c Cluster) Cluster { return tardy{c, rand.New(rand.NewPCG(rnd.Uint64(), 6))} }
 	gossip, told := r.gossip(), r.emitted()
 	sites := []*site{r.start("a", 0), r.start("a", 1)}
@@ -117,7 +117,7 @@ func (all *emissions) count() int {
 // An event for others never gets into a topic of ours, where it would be believed.
 func TestNothingIsEmittedIntoATopicOfOurs(t *testing.T) {
 	inBubbleOf(t, 1, func(r *rig) {
-		r.machine = func() machine.Machine { return looptest.Entities(r.counter) }
+		r.machine = func(*site) machine.Machine { return looptest.Entities(r.counter) }
 		r.start("a", 0)
 		r.send(r.entity("purse", 0), "input", fmt.Sprintf(`{"input":{"emit":%q}}`, r.names.Commands()))
 		r.until(func() bool { return r.has(0, "EffectFailed") == 1 }, func() string { return "nobody is told that the event went nowhere" })

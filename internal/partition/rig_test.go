@@ -55,7 +55,7 @@ type rig struct {
 	over     func(Cluster) Cluster // what the processes that start see of the cluster; nil: what is there
 	member   string                // of the group, in whose name positions are committed; empty: none are
 	counter  *looptest.Counter
-	machine  func() machine.Machine // of the processes that start; nil: the counter
+	machine  func(*site) machine.Machine // of the processes that start; nil: the counter
 	producer *kgo.Client
 	logger   *slog.Logger
 	seq      int
@@ -175,7 +175,7 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 		Kafka: config, Cluster: seen, Partitions: r.n,
 		Instance: instance, Owner: fmt.Sprintf("%s/%d", instance, r.seq),
 		Settings: r.settings, Clock: r.clock,
-		Machine: func(int32) machine.Machine { return r.hosted() },
+		Machine: func(int32) machine.Machine { return r.hosted(s) },
 		Store: func(p int32) store.Options {
 			return store.Options{Dir: fmt.Sprintf("%s-%d", instance, p), FS: r.fs}
 		},
@@ -194,10 +194,10 @@ func (r *rig) start(instance string, partitions ...int32) *site {
 	return s
 }
 
-// hosted is the machine of a process that starts.
-func (r *rig) hosted() machine.Machine {
+// hosted is the machine of a process that starts, or, without one, of a fold.
+func (r *rig) hosted(s *site) machine.Machine {
 	if r.machine != nil {
-		return r.machine()
+		return r.machine(s)
 	}
 	return r.counter
 }

@@ -55,15 +55,14 @@ func (r *rig) deadLetter(t *testing.T, repetitions int) {
 	letters := r.letters()
 	p := r.partitionOf("w")
 	died := make(chan struct{}, 1)
-	var s *site
-	r.machine = func() machine.Machine {
+	r.machine = func(s *site) machine.Machine {
 		return &mortal{r.counter, "13", func() {
 			s.dead.Store(true)
 			died <- struct{}{}
 			runtime.Goexit()
 		}}
 	}
-	s = r.start("a", p)
+	s := r.start("a", p)
 	r.do("w", "start", `{"definition":"counter"}`)
 	s.leave()
 	ids := []string{r.send("w", "input", `{"input":7}`)}
