@@ -92,8 +92,8 @@ func (c *call) TaskAttempt() *task.Attempt {
 
 // decoder reads inputs; raw values pass as they are.
 func decoder[I any]() func(json.RawMessage) (I, error) {
-	if pass, ok := any(passInput).(func(json.RawMessage) (I, error)); ok {
-		return pass
+	if raw, ok := any(pass).(func(json.RawMessage) (I, error)); ok {
+		return raw
 	}
 	return func(input json.RawMessage) (in I, err error) {
 		err = json.Unmarshal(input, &in)
@@ -101,12 +101,12 @@ func decoder[I any]() func(json.RawMessage) (I, error) {
 	}
 }
 
-func passInput(input json.RawMessage) (json.RawMessage, error) { return input, nil }
+func pass(value json.RawMessage) (json.RawMessage, error) { return value, nil }
 
 // encoder writes results; a raw value passes as it is: the planner refuses what is not JSON.
 func encoder[O any]() func(O) (json.RawMessage, error) {
-	if pass, ok := any(passResult).(func(O) (json.RawMessage, error)); ok {
-		return pass
+	if raw, ok := any(pass).(func(O) (json.RawMessage, error)); ok {
+		return raw
 	}
 	return func(out O) (json.RawMessage, error) {
 		b, err := json.Marshal(&out)
@@ -116,8 +116,6 @@ func encoder[O any]() func(O) (json.RawMessage, error) {
 		return b, nil
 	}
 }
-
-func passResult(out json.RawMessage) (json.RawMessage, error) { return out, nil }
 
 func invalidResult(err error) error {
 	return &task.Error{Type: events.ErrorInvalidResult, Err: err, NonRetryable: true}
