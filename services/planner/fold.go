@@ -175,13 +175,10 @@ func (fs *folds) over(place uint64, component uint32) {
 		return
 	}
 	fs.eachKept(place, component, func(index uint64, _ *arm) { fs.tx.Delete(keptKey(fs.id, place, component, index)) })
-	if fs.runs.get(f.Owner) == nil || fs.component(component).Fold.Over < 0 {
-		fs.remove(place, component)
-		return
-	}
-	owner := f.Owner
 	fs.remove(place, component)
-	fs.tx.Put(foldKey(fs.id, place, component), &fold{Owner: owner, Done: true})
+	if fs.runs.get(f.Owner) != nil && fs.component(component).Fold.Over >= 0 {
+		fs.tx.Put(foldKey(fs.id, place, component), &fold{Owner: f.Owner, Done: true})
+	}
 }
 
 // eachKept visits what is kept for a fold, in the order of the elements.

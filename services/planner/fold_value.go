@@ -37,18 +37,14 @@ func (fs *folds) acc(place uint64, component uint32) json.RawMessage {
 
 // hold keeps what a reduce has come to.
 func (fs *folds) hold(f *fold, e *events.Folded) {
-	k := heldKey(fs.id, e.Place, e.Component)
-	apart := len(e.Value) > heldInside
-	if apart {
+	k, held := heldKey(fs.id, e.Place, e.Component), f.Bytes > 0
+	f.Value, f.Fact, f.Bytes = e.Value, e.Fact, 0
+	switch {
+	case len(e.Value) > heldInside:
 		fs.tx.Put(k, &fold{Value: e.Value})
-	} else if f.Bytes > 0 {
+		f.Value, f.Bytes = nil, uint64(len(e.Value))
+	case held:
 		fs.tx.Delete(k)
-	}
-	f.Value, f.Fact, f.Bytes = nil, e.Fact, 0
-	if apart {
-		f.Bytes = uint64(len(e.Value))
-	} else {
-		f.Value = e.Value
 	}
 }
 
