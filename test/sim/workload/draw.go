@@ -166,8 +166,7 @@ func (d Dice) behave(c *Component, halting bool) {
 	case d.One(8):
 		d.hanging(c)
 	case d.One(10):
-		b.Hopeless = true
-		c.needs["max_retries"], c.needs["on_failure"] = d.IntN(3), "skip"
+		d.hopeless(c)
 	case d.One(10):
 		b.External, c.shaped = true, plain
 		c.needs["execution_mode"], c.needs["max_retries"] = "external", 1
@@ -193,4 +192,10 @@ func (d Dice) hanging(c *Component) {
 	c.Acts.Hangs, c.Acts.Takes = d.Between(1, 2), d.Millis(0, 100)
 	c.needs["timeout_ms"] = d.Between(500, 3000)
 	c.needs["max_retries"] = c.Acts.Hangs + MaxKills + 2
+}
+
+// hopeless is a step that fails each time, and is skipped.
+func (d Dice) hopeless(c *Component) {
+	c.Acts.Hopeless = true
+	c.needs["max_retries"], c.needs["on_failure"] = d.IntN(3), "skip"
 }

@@ -145,8 +145,7 @@ func (d Dice) briefly(c *Component) {
 	case d.One(8):
 		d.hanging(c)
 	case c.reacts == nil && d.One(12):
-		c.Acts.Hopeless = true
-		c.needs["max_retries"], c.needs["on_failure"] = d.IntN(3), "skip"
+		d.hopeless(c)
 	}
 }
 
