@@ -32,17 +32,18 @@ type cli struct {
 	Watch     watchCmd     `cmd:"" group:"One workflow" help:"Follow the events as they happen."`
 	Runnables runnablesCmd `cmd:"" group:"One workflow" help:"Print the activations of its components."`
 
-	Signal     signalCmd     `cmd:"" group:"Control" help:"Give a value to what waits for a signal."`
-	Pause      pauseCmd      `cmd:"" group:"Control" help:"Admit no new attempts."`
-	Resume     resumeCmd     `cmd:"" group:"Control" help:"Go on after pause or stop."`
-	Stop       stopCmd       `cmd:"" group:"Control" help:"Let active attempts finish, then stop."`
-	Cancel     cancelCmd     `cmd:"" group:"Control" help:"End a workflow for good."`
-	Retry      retryCmd      `cmd:"" group:"Control" help:"Run again what has failed."`
-	Skip       skipCmd       `cmd:"" group:"Control" help:"Give up a runnable and what depends on it."`
-	Checkpoint checkpointCmd `cmd:"" group:"Control" help:"Write a workflow's state to the changelog now."`
-	Delete     deleteCmd     `cmd:"" group:"Control" help:"Remove a closed workflow for good; an API key needs the role operate."`
-	Complete   completeCmd   `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`
-	Fail       failCmd       `cmd:"" group:"Control" help:"Fail an attempt by its token."`
+	Signal      signalCmd      `cmd:"" group:"Control" help:"Give a value to what waits for a signal."`
+	Pause       pauseCmd       `cmd:"" group:"Control" help:"Admit no new attempts."`
+	Resume      resumeCmd      `cmd:"" group:"Control" help:"Go on after pause or stop."`
+	Stop        stopCmd        `cmd:"" group:"Control" help:"Let active attempts finish, then stop."`
+	Cancel      cancelCmd      `cmd:"" group:"Control" help:"End a workflow for good."`
+	Retry       retryCmd       `cmd:"" group:"Control" help:"Run again what has failed."`
+	Skip        skipCmd        `cmd:"" group:"Control" help:"Give up a runnable and what depends on it."`
+	SetPolicies setPoliciesCmd `cmd:"" group:"Control" help:"Replace the policies of a workflow; what exists keeps its own."`
+	Checkpoint  checkpointCmd  `cmd:"" group:"Control" help:"Write a workflow's state to the changelog now."`
+	Delete      deleteCmd      `cmd:"" group:"Control" help:"Remove a closed workflow for good; an API key needs the role operate."`
+	Complete    completeCmd    `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`
+	Fail        failCmd        `cmd:"" group:"Control" help:"Fail an attempt by its token."`
 
 	Planner   plannerCmd   `cmd:"" group:"Services" help:"Run a planner: decides what happens next."`
 	Executor  executorCmd  `cmd:"" group:"Services" help:"Run an executor: built-in tasks and HTTP services."`

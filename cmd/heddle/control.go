@@ -72,6 +72,20 @@ func (c *cancelCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Cancel(a, c.ID, c.by()) })
 }
 
+type setPoliciesCmd struct {
+	controlArgs
+	Policies string `arg:"" placeholder:"JSON" help:"The rules, in place of those that it was given: JSON, @FILE or -; [] takes them away."`
+}
+
+// Run implements the command.
+func (c *setPoliciesCmd) Run(a *app) error {
+	rules, err := a.jsonArg("policies", c.Policies)
+	if err != nil {
+		return err
+	}
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.SetPolicies(a, c.ID, rules, c.by()) })
+}
+
 type checkpointCmd struct{ controlArgs }
 
 // Run implements the command.

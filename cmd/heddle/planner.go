@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -29,6 +31,11 @@ type plannerCmd struct {
 	History        time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; its owner deletes what is older."`
 	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
+
+	RetainCompleted string `default:"7d" help:"How long a completed workflow is kept that does not say so itself (option retain), as in 7d; or forever."`
+	RetainFailed    string `default:"90d" help:"Likewise, one that has failed and that nobody has retried."`
+	RetainCancelled string `default:"7d" help:"Likewise, one that was cancelled."`
+	RetainIdle      string `default:"forever" help:"Likewise, one that is idle."`
 
 	Child bool `hidden:"" env:"-" help:"Serve the process that started this one: say so on the standard output once it can be used, and end at once with the standard input, as then that process has ended."`
 
@@ -51,6 +58,10 @@ func (c *plannerCmd) Run(a *app) error {
 	if err := positiveHistory(c.History); err != nil {
 		return err
 	}
+	retain, err := c.retain()
+	if err != nil {
+		return err
+	}
 	if _, err := c.checkTopics(a); err != nil {
 		return err
 	}
@@ -67,7 +78,7 @@ func (c *plannerCmd) Run(a *app) error {
 	return c.runService(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
 		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
-			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive,
+			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive, Retain: retain,
 			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes, Value: c.ValueBytes},
 			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
 			Ready:     c.saying(a, ready), Logger: c.logger(a), Registerer: reg,
@@ -81,6 +92,21 @@ func (c *plannerCmd) Run(a *app) error {
 }
 
 // saying is ready, told to the process that started this one.
+// retain is how long workflows are kept that do not say so themselves.
+func (c *plannerCmd) retain() (definition.Retain, error) {
+	said, err := json.Marshal(map[string]any{"retain": map[string]string{
+		"completed": c.RetainCompleted, "failed": c.RetainFailed, "cancelled": c.RetainCancelled, "idle": c.RetainIdle,
+	}})
+	if err != nil {
+		return definition.Retain{}, err
+	}
+	o, err := definition.ParseOptions(said, "")
+	if err != nil {
+		return definition.Retain{}, usageError("%v", err)
+	}
+	return o.Retain, nil
+}
+
 func (c *plannerCmd) saying(a *app, ready func()) func() {
 	return func() {
 		ready()

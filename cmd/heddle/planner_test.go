@@ -54,3 +54,13 @@ func TestAHistoryOfNothingIsRefused(t *testing.T) {
 		contains(t, out.String(), "--history is 0s, want more than 0")
 	}
 }
+
+func TestARetentionOfNothingIsRefused(t *testing.T) {
+	elsewhere(t)
+	out := &output{}
+	args := []string{"planner", "--brokers", "127.0.0.1:1", "--data", t.TempDir(), "--token-key", "0123456789abcdef", "--retain-idle=soon"}
+	if code := run(t.Context(), args, streams{in: strings.NewReader(""), out: out, err: out}); code != codeUsage {
+		t.Errorf("it ended with %d, want %d", code, codeUsage)
+	}
+	contains(t, out.String(), "retain.idle")
+}

@@ -173,6 +173,15 @@ func (c *Client) Skip(ctx context.Context, id, runnable string, by By) (*Workflo
 	}{runnable, by})
 }
 
+// SetPolicies replaces the rules that were given with the workflow by rules, what marshals to a
+// list of them. What exists keeps the policy that it was made with.
+func (c *Client) SetPolicies(ctx context.Context, id string, rules any, by By) (*Workflow, error) {
+	return c.control(ctx, "set_policies", id, struct {
+		Policies any `json:"policies"`
+		By
+	}{rules, by})
+}
+
 // Checkpoint makes the workflow's changes due for the changelog now.
 func (c *Client) Checkpoint(ctx context.Context, id string, by By) (*Workflow, error) {
 	return c.control(ctx, "checkpoint", id, by)

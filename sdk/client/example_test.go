@@ -289,6 +289,16 @@ func ExampleClient_Skip() {
 	// Output: idle 1 1
 }
 
+func ExampleClient_SetPolicies() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "policies-1")
+	rules := []map[string]any{{"match": map[string]string{"name": "answer"}, "on_failure": "skip"}}
+	w := must(c.SetPolicies(ctx, "policies-1", rules, client.By{Who: "ann"}))
+	fmt.Println(w.Status)
+	// Output: running
+}
+
 func ExampleClient_Checkpoint() {
 	ctx, c := connect()
 	defer c.Close()

@@ -22,6 +22,8 @@ func commandRequest(c Command) request {
 		r.method, r.path = http.MethodPut, path("v1", "workflows", c.Workflow)
 	case "input":
 		r.path = path("v1", "workflows", c.Workflow, "inputs")
+	case "set_policies":
+		r.method, r.path = http.MethodPut, path("v1", "workflows", c.Workflow, "policies")
 	case "delete":
 		r.method, r.path = http.MethodDelete, path("v1", "workflows", c.Workflow)
 	case "accept_loss":

@@ -190,6 +190,8 @@ func controls(t *testing.T, ctx context.Context, cl *client.Client, id string) {
 	status("input", w, err, "paused")
 	w, err = cl.Resume(ctx, id, client.ResumeOptions{By: by})
 	status("resume", w, err, "running")
+	w, err = cl.SetPolicies(ctx, id, []any{}, by)
+	status("set policies", w, err, "running")
 	w, err = cl.Checkpoint(ctx, id, by)
 	status("checkpoint", w, err, "running")
 	if _, err := cl.Retry(ctx, id, client.RetryOptions{By: by}); err == nil || !strings.Contains(err.Error(), "nothing_to_retry") {

@@ -58,14 +58,22 @@ func (t *turn) remove(b *events.DeleteWorkflow) {
 		t.ignore()
 	case !t.head.Status.closed() && t.head.Status != Cancelling && !b.Force:
 		t.refuse("not_closed", "the workflow is "+t.head.Status.String()+"; cancel it first, or force the deletion")
+	default:
+		t.delete(b.By)
+	}
+}
+
+// delete deletes a run; one that is not closed is cancelled first.
+func (t *turn) delete(by events.By) {
+	switch {
 	case t.head.Status == Cancelling || t.muchOpen() || t.manyRows():
-		t.emit(&events.WorkflowDeleting{By: b.By, Told: t.waiting()})
+		t.emit(&events.WorkflowDeleting{By: by, Told: t.waiting()})
 		t.pieces.add(events.Work{Kind: events.WorkCancel})
 		t.pieces.add(events.Work{Kind: events.WorkRemove})
 	case t.head.Status.closed():
-		t.emit(&events.WorkflowDeleted{By: b.By, Told: t.waiting()})
+		t.emit(&events.WorkflowDeleted{By: by, Told: t.waiting()})
 	default:
-		t.removeOpen(b.By)
+		t.removeOpen(by)
 	}
 }
 

@@ -98,7 +98,7 @@ func (w *world) awaited(id string) {
 		kept++
 		return true
 	})
-	timer(timerKey(id, t.head.DrainUntil, 0, machine.TimerDrain))
+	timer(t.endKey())
 	for _, k := range w.state.Keys() {
 		if k.Workflow != id || k.Table != rows.Timer && k.Table != rows.Match && k.Table != rows.Watch {
 			continue

@@ -64,6 +64,7 @@ func (t *turn) carryOn() {
 		t.proceed()
 	}
 	if len(t.events) > 0 {
+		t.retain()
 		t.finish()
 	}
 }
@@ -100,6 +101,8 @@ func (t *turn) command(c *events.Command) {
 		t.retry(b)
 	case *events.SkipRunnable:
 		t.skip(b)
+	case *events.SetPolicies:
+		t.setPolicies(b)
 	case *events.CheckpointWorkflow:
 		t.checkpoint(b)
 	case *events.DeleteWorkflow:

@@ -142,13 +142,13 @@ func (w *workflow) apply(e events.Event) {
 	case *events.JoinArmDied:
 		w.joins.died(e)
 	case *events.WorkflowIdle:
-		w.h().Status = Idle
+		w.turnTo(Idle)
 	case *events.WorkflowCompleted:
-		w.h().Status = Completed
+		w.turnTo(Completed)
 	case *events.WorkflowFailed:
 		w.failed(e)
 	case *events.WorkflowRevived:
-		w.h().Status = Running
+		w.turnTo(Running)
 		w.h().Failure = nil
 	case *events.WorkflowPaused:
 		w.paused(e)
@@ -157,20 +157,24 @@ func (w *workflow) apply(e events.Event) {
 	case *events.WorkflowStopping:
 		w.stopping(e)
 	case *events.WorkflowStopped:
-		w.stopped()
+		w.turnTo(Stopped)
 	case *events.WorkflowCancelling:
-		w.winds(Cancelling)
+		w.turnTo(Cancelling)
 	case *events.WorkflowCancelled:
 		w.cancelled()
 	case *events.WorkInHand:
 		w.hand.left(e)
 	case *events.WorkflowDeleting:
-		w.winds(Deleting)
+		w.turnTo(Deleting)
 		w.h().Waiters = nil
 	case *events.RowsRemoved:
 		w.removed(e)
 	case *events.WorkflowDeleted:
 		w.deleted()
+	case *events.PoliciesSet:
+		w.policiesSet(e)
+	case *events.RetentionArmed:
+		w.retentionArmed(e)
 	case *events.CommandRefused:
 		w.refused(e)
 	case *events.CheckpointRequested, *events.CommandIgnored:

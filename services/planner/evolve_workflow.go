@@ -44,7 +44,7 @@ func (w *workflow) fed(e *events.InputAccepted) {
 	h := w.h()
 	h.NextFact = uint64(e.Fact)
 	if h.Status == Idle {
-		h.Status = Running
+		w.turnTo(Running)
 	}
 	w.facts.keep(e.Fact, &fact{Scope: e.Fact, Time: w.now, Value: e.Value})
 	w.scopes.begin(e)
@@ -63,13 +63,12 @@ func (w *workflow) refused(e *events.CommandRefused) {
 }
 
 func (w *workflow) failed(e *events.WorkflowFailed) {
-	h := w.h()
-	h.Status = Failed
-	h.Failure = &failure{Component: e.Component, Runnable: e.Runnable, Error: e.Error}
+	w.turnTo(Failed)
+	w.h().Failure = &failure{Component: e.Component, Runnable: e.Runnable, Error: e.Error}
 }
 
 func (w *workflow) resumed(e *events.WorkflowResumed) {
-	w.h().Status = Running
+	w.turnTo(Running)
 	w.endQuarantine()
 	if len(e.Policies) == 0 && len(e.Context) == 0 {
 		return
@@ -85,36 +84,46 @@ func (w *workflow) resumed(e *events.WorkflowResumed) {
 }
 
 func (w *workflow) stopping(e *events.WorkflowStopping) {
-	h := w.h()
-	h.Status, h.DrainUntil, h.Persist = Stopping, e.Until, e.Persist
-	w.tx.Put(timerKey(w.id, e.Until, 0, machine.TimerDrain), &machine.Timer{})
+	w.turnTo(Stopping)
+	w.h().Persist = e.Persist
+	w.endAt(e.Until)
 }
 
-func (w *workflow) stopped() {
-	w.h().Status = Stopped
-	w.disarmDrain()
+// turnTo changes the status. What would have ended the one before by itself does not any more.
+func (w *workflow) turnTo(s Status) {
+	w.disarm()
+	w.h().Status = s
 }
 
-// disarmDrain takes the timer of the drain limit away, if there is one.
-func (w *workflow) disarmDrain() {
-	if h := w.h(); h.DrainUntil != 0 {
-		w.tx.Delete(timerKey(w.id, h.DrainUntil, 0, machine.TimerDrain))
-		h.DrainUntil = 0
+// endAt arms the timer that ends the status by itself.
+func (w *workflow) endAt(until int64) {
+	w.disarm()
+	w.h().Until = until
+	w.tx.Put(w.endKey(), &machine.Timer{})
+}
+
+// disarm takes that timer away, if there is one.
+func (w *workflow) disarm() {
+	if w.head.Until != 0 {
+		w.tx.Delete(w.endKey())
+		w.h().Until = 0
 	}
 }
 
-// winds begins a cancellation or a deletion: later records carry it on.
-func (w *workflow) winds(to Status) {
-	w.h().Status = to
-	w.disarmDrain()
+// endKey is the timer that ends the status by itself.
+func (w *workflow) endKey() rows.Key {
+	kind := uint64(machine.TimerRetain)
+	if w.head.Status == Stopping {
+		kind = machine.TimerDrain
+	}
+	return timerKey(w.id, w.head.Until, 0, kind)
 }
 
 // cancelled closes whatever is open, and drops what is in hand. Attempts that workers
 // have were closed before, one by one, so that these are told.
 func (w *workflow) cancelled() {
-	w.disarmDrain()
+	w.turnTo(Cancelled)
 	h := w.h()
-	h.Status = Cancelled
 	w.hand.drop(h.inHand())
 	if h.Ready+h.Waiting+h.Active > 0 {
 		w.closeOpen()
@@ -141,6 +150,7 @@ func (w *workflow) deleted() {
 	if h := w.head; h.Ready+h.Waiting+h.Active > 0 {
 		w.closeOpen()
 	}
+	w.disarm()
 	w.tx.Delete(headerKey(w.id))
 	w.tx.Delete(setupKey(w.id))
 	for _, table := range ownTables {

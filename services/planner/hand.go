@@ -36,7 +36,7 @@ func (ih *inHand) left(e *events.WorkInHand) {
 			ih.scopes.opened(work.Scope)
 		}
 		if work.Kind == events.WorkRearm {
-			ih.disarmDrain()
+			ih.disarm()
 		}
 	}
 	ih.rest()

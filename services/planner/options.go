@@ -58,6 +58,7 @@ func (w *workflow) laidOver() options {
 	if o.Options.Drain != nil {
 		o.Drain = *o.Options.Drain
 	}
+	o.Retain = o.Retain.Over(w.p.cfg.Retain)
 	if o.Options.SignalTTL != nil {
 		o.SignalTTL = *o.Options.SignalTTL
 	}

@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"fmt"
-
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -47,30 +45,11 @@ func (t *turn) resume(b *events.ResumeWorkflow) {
 	if e.Context, ok = t.intake.context(b.Context); !ok {
 		return
 	}
-	if size := t.setupWith(e); size > maxSetup && size > t.setupWith(&events.WorkflowResumed{}) {
-		t.refuseAt("too_large", "context", fmt.Sprintf("what the workflow has been given would have %d bytes, the limit is %d", size, maxSetup))
+	if !t.intake.fits("context", given{policies: e.Policies, context: e.Context}) {
 		return
 	}
 	t.emit(e)
 	if f := t.head.Failure; t.head.Halted > 0 && f != nil {
 		t.emit(&events.WorkflowFailed{Component: f.Component, Runnable: f.Runnable, Error: f.Error})
 	}
-}
-
-// maxSetup bounds in bytes what resumes make of what was given with a workflow:
-// it is one row, which must fit a record of the changelog.
-const maxSetup = 3 << 20
-
-// setupWith is the size in bytes of what the workflow has been given, with that of
-// a resume.
-func (t *turn) setupWith(e *events.WorkflowResumed) int {
-	s := t.setup()
-	policies, context := s.Policies, s.Context
-	if len(e.Policies) > 0 {
-		policies = e.Policies
-	}
-	if len(e.Context) > 0 {
-		context = mergeObjects(context, e.Context)
-	}
-	return len(s.Options) + len(policies) + len(context) + len(s.Labels)
 }

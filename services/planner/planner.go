@@ -21,6 +21,9 @@ type Config struct {
 	// MaxActive bounds the active attempts of one workflow whatever it asks for;
 	// 0 means DefaultMaxActive.
 	MaxActive int
+	// Retain is how long workflows at rest are kept that do not say so themselves; the zero
+	// value keeps them for ever.
+	Retain definition.Retain
 	// Budget bounds each decision; zero fields take the defaults.
 	Budget machine.Budget
 }

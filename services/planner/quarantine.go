@@ -27,7 +27,7 @@ func (w *workflow) paused(e *events.WorkflowPaused) {
 		h.troubled().Quarantine = e.Quarantine
 	}
 	if e.Quarantine == "" || h.Status == Running || h.Status == Idle || h.Status == Failed {
-		h.Status = Paused
+		w.turnTo(Paused)
 	}
 }
 

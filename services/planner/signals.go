@@ -100,7 +100,7 @@ func (ss *signals) receive(e *events.SignalReceived) {
 	h, n := ss.h(), ss.head.signalled()
 	h.Signals = &signalCounts{Received: e.Signal, Kept: n.Kept + 1, Bytes: n.Bytes + uint64(len(e.Value))}
 	if h.Status == Idle {
-		h.Status = Running
+		ss.turnTo(Running)
 	}
 	name, _ := ss.graph().SignalNamed(e.Name)
 	s := &keptSignal{Name: uint32(name), Key: e.Key, Value: e.Value, Received: ss.now, Expires: e.Expires}

@@ -67,7 +67,7 @@ type header struct {
 	Updated    int64  // Unix ms
 	Slots      uint64 // active attempts that count for max_concurrency
 	Halted     uint64 // failed runnables that halt the workflow
-	DrainUntil int64
+	Until      int64  // Unix ms when its state ends by itself: the drain limit, or the end of retention; 0: never
 	Outcomes   uint64 // applied since the last due checkpoint
 	Ready      uint64
 	Waiting    uint64
@@ -102,7 +102,7 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Int(c, 6, "updated", &h.Updated)
 	wire.Int(c, 7, "slots", &h.Slots)
 	wire.Int(c, 8, "halted", &h.Halted)
-	wire.Int(c, 9, "drain_until", &h.DrainUntil)
+	wire.Int(c, 9, "drain_until", &h.Until)
 	c.Bool(10, "persist", &h.Persist)
 	wire.Int(c, 11, "outcomes", &h.Outcomes)
 	wire.Int(c, 12, "ready", &h.Ready)

@@ -30,7 +30,7 @@ func (t *turn) stop(b *events.StopWorkflow) {
 // drainOver closes as cancelled what is still active at the drain limit; it is
 // armed again by resume.
 func (t *turn) drainOver(k rows.Key) {
-	if t.head == nil || t.head.Status != Stopping || t.head.DrainUntil != int64(k.A) {
+	if t.head == nil || t.head.Status != Stopping || t.head.Until != int64(k.A) {
 		return
 	}
 	t.pieces.add(events.Work{Kind: events.WorkRearm})

@@ -41,6 +41,7 @@ var table = []struct {
 	{"cancel", `{}`, [8]string{"done", "done", "done", "done", "done", "closed", "no change", "not_found"}},
 	{"retry", `{}`, [8]string{"nothing_to_retry", "nothing_to_retry", "nothing_to_retry", "done", "stopped", "closed", "closed", "not_found"}},
 	{"skip", `{"runnable":"r1"}`, [8]string{"done", "nothing_to_skip", "done", "done", "stopped", "closed", "closed", "not_found"}},
+	{"set_policies", `{"policies":[]}`, [8]string{"done", "done", "done", "done", "done", "closed", "closed", "not_found"}},
 	{"checkpoint", `{}`, [8]string{"done", "done", "done", "done", "done", "closed", "closed", "not_found"}},
 	{"delete", `{}`, [8]string{"not_closed", "not_closed", "not_closed", "not_closed", "not_closed", "done", "done", "no change"}},
 	{"delete", `{"force":true}`, [8]string{"done", "done", "done", "done", "done", "done", "done", "no change"}},

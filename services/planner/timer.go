@@ -25,6 +25,8 @@ func (t *turn) timer(k rows.Key) {
 	switch k.C {
 	case machine.TimerDrain:
 		t.drainOver(k)
+	case machine.TimerRetain:
+		t.keptLongEnough(k)
 	case machine.TimerTimeout:
 		if r := t.runs.get(id); r != nil && r.Status == runActive && r.Attempt == armed.Attempt {
 			t.ends.timedOut(id, r)

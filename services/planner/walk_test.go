@@ -231,7 +231,7 @@ func (w *walk) census(h *header) *census {
 		c.scopes[o.Scope] = o.Open
 	}
 	timers := 0
-	if h.DrainUntil != 0 {
+	if h.Until != 0 {
 		timers++
 	}
 	for _, k := range w.state.Keys() {

@@ -9,7 +9,7 @@ import (
 )
 
 func FuzzParseOptions(f *testing.F) {
-	for _, s := range []string{`{}`, `{"max_concurrency":3,"checkpoint":{"every_n":2},"close":"on_idle","drain":"5s","on_failure":"skip","labels":{"a":{"$":"input.a"},"b":1}}`, `{"drain_ms":-1}`, `[]`} {
+	for _, s := range []string{`{}`, `{"max_concurrency":3,"checkpoint":{"every_n":2},"close":"on_idle","drain":"5s","on_failure":"skip","labels":{"a":{"$":"input.a"},"b":1}}`, `{"drain_ms":-1}`, `{"retain":{"idle":"forever","failed":"90d"}}`, `[]`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -20,7 +20,8 @@ type Options struct {
 	OnFailure      *policy.OnFailure
 	SignalTTL      *time.Duration // nil = not given
 	KeepFacts      int            // the newest that are kept with what they belong to
-	Labels         []Label        // sorted by name
+	Retain         Retain
+	Labels         []Label // sorted by name
 }
 
 // Checkpoint says when a workflow's changed keys are due for the changelog.
@@ -109,6 +110,7 @@ func (o Options) Over(base Options) Options {
 	if o.KeepFacts == 0 {
 		o.KeepFacts = base.KeepFacts
 	}
+	o.Retain = o.Retain.Over(base.Retain)
 	for _, l := range base.Labels {
 		if !slices.ContainsFunc(o.Labels, func(own Label) bool { return own.Name == l.Name }) {
 			o.Labels = append(slices.Clip(o.Labels), l)

@@ -24,18 +24,19 @@ func options(t *testing.T, src string) definition.Options {
 func TestOptionsAreRead(t *testing.T) {
 	skip, drain := policy.Skip, 90*time.Second
 	for src, want := range map[string]definition.Options{
-		`{}`:                                            {},
-		`{"max_concurrency": 16}`:                       {MaxConcurrency: 16},
-		`{"checkpoint": "every_cycle"}`:                 {Checkpoint: definition.Checkpoint{Strategy: definition.EveryCycle}},
-		`{"checkpoint": {"every_n": 10}}`:               {Checkpoint: definition.Checkpoint{Strategy: definition.EveryN, N: 10}},
-		`{"checkpoint": "on_complete"}`:                 {Checkpoint: definition.Checkpoint{Strategy: definition.OnComplete}},
-		`{"checkpoint": "manual"}`:                      {Checkpoint: definition.Checkpoint{Strategy: definition.Manual}},
-		`{"close": "never"}`:                            {Close: definition.Never},
-		`{"close": "on_idle"}`:                          {Close: definition.OnIdle},
-		`{"drain": "PT90S"}`:                            {Drain: &drain},
-		`{"drain_ms": 90000}`:                           {Drain: &drain},
-		`{"on_failure": "skip"}`:                        {OnFailure: &skip},
-		`{"labels": {"b": "x", "a": 1.5, "c/d": true}}`: {Labels: []definition.Label{{Name: "a", Literal: "1.5"}, {Name: "b", Literal: "x"}, {Name: "c/d", Literal: "true"}}},
+		`{}`:                              {},
+		`{"max_concurrency": 16}`:         {MaxConcurrency: 16},
+		`{"checkpoint": "every_cycle"}`:   {Checkpoint: definition.Checkpoint{Strategy: definition.EveryCycle}},
+		`{"checkpoint": {"every_n": 10}}`: {Checkpoint: definition.Checkpoint{Strategy: definition.EveryN, N: 10}},
+		`{"checkpoint": "on_complete"}`:   {Checkpoint: definition.Checkpoint{Strategy: definition.OnComplete}},
+		`{"retain": {"completed": "7d", "idle": "forever"}}`: {Retain: definition.Retain{Completed: 7 * 24 * time.Hour, Idle: definition.Forever}},
+		`{"checkpoint": "manual"}`:                           {Checkpoint: definition.Checkpoint{Strategy: definition.Manual}},
+		`{"close": "never"}`:                                 {Close: definition.Never},
+		`{"close": "on_idle"}`:                               {Close: definition.OnIdle},
+		`{"drain": "PT90S"}`:                                 {Drain: &drain},
+		`{"drain_ms": 90000}`:                                {Drain: &drain},
+		`{"on_failure": "skip"}`:                             {OnFailure: &skip},
+		`{"labels": {"b": "x", "a": 1.5, "c/d": true}}`:      {Labels: []definition.Label{{Name: "a", Literal: "1.5"}, {Name: "b", Literal: "x"}, {Name: "c/d", Literal: "true"}}},
 	} {
 		if got := options(t, src); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s = %+v, want %+v", src, got, want)

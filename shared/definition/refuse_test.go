@@ -48,7 +48,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 		"rate_limit", "circuit_breaker", "idempotency_key", "executor"} {
 		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
 	}
-	for _, option := range []string{"retain", "on_complete"} {
+	for _, option := range []string{"on_complete"} {
 		cases = append(cases, refusal{"name: t\ncomponents: {}\noptions: {" + option + ": 1}", "options." + option, "not supported by this version"})
 	}
 	checkRefused(t, append(cases,

@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-const optionFields = "checkpoint, close, drain, keep, labels, max_concurrency, on_failure, signal_ttl"
+const optionFields = "checkpoint, close, drain, keep, labels, max_concurrency, on_failure, retain, signal_ttl"
 
 // laterOptions are options of the workflow model that this version does not have.
-var laterOptions = map[string]bool{"retain": true, "on_complete": true}
+var laterOptions = map[string]bool{"on_complete": true}
 
 // ParseOptions reads the options given with a workflow. path is where they stand, for errors. Its error is Errors.
 func ParseOptions(raw json.RawMessage, path string) (Options, error) {
@@ -51,6 +51,8 @@ func (r *decoder) options(v any, path string) (o Options) {
 			o.OnFailure = &reaction
 		case "keep":
 			o.KeepFacts = r.keep(at, v)
+		case "retain":
+			o.Retain = r.retain(at, v)
 		case "labels":
 			o.Labels = r.labels(at, v)
 		default:

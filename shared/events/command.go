@@ -92,6 +92,13 @@ type SkipRunnable struct {
 	By
 }
 
+// SetPolicies replaces the rules that were given with the workflow. Runnables that exist keep
+// their policy.
+type SetPolicies struct {
+	Policies json.RawMessage `json:"policies"` // a list; an empty one takes them away
+	By
+}
+
 // CheckpointWorkflow makes the workflow's changed rows due now.
 type CheckpointWorkflow struct{ By }
 
@@ -181,6 +188,7 @@ var bodies = map[string]func() CommandBody{
 	"cancel":        func() CommandBody { return &CancelWorkflow{} },
 	"retry":         func() CommandBody { return &RetryRunnables{} },
 	"skip":          func() CommandBody { return &SkipRunnable{} },
+	"set_policies":  func() CommandBody { return &SetPolicies{} },
 	"checkpoint":    func() CommandBody { return &CheckpointWorkflow{} },
 	"delete":        func() CommandBody { return &DeleteWorkflow{} },
 	"complete":      func() CommandBody { return &CompleteAttempt{} },

@@ -126,6 +126,13 @@ func (b *SkipRunnable) check() *CommandError {
 	return nil
 }
 
+func (b *SetPolicies) check() *CommandError {
+	if !given(b.Policies) {
+		return missing("policies")
+	}
+	return wantList("policies", b.Policies)
+}
+
 func (*CheckpointWorkflow) check() *CommandError { return nil }
 func (*DeleteWorkflow) check() *CommandError     { return nil }
 

@@ -82,6 +82,8 @@ var kinds = map[int]struct {
 	73: {"ReplayRequested", func() Event { return &ReplayRequested{} }},
 	74: {"QuarantineEnded", func() Event { return &QuarantineEnded{} }},
 	75: {"JournalLost", func() Event { return &JournalLost{} }},
+	86: {"PoliciesSet", func() Event { return &PoliciesSet{} }},
+	87: {"RetentionArmed", func() Event { return &RetentionArmed{} }},
 	57: {"SignalReceived", func() Event { return &SignalReceived{} }},
 	58: {"SignalTaken", func() Event { return &SignalTaken{} }},
 	59: {"SignalExpired", func() Event { return &SignalExpired{} }},

@@ -31,6 +31,8 @@ func Weight(e Event) int {
 			len(e.Policies) + len(e.Context) + len(e.Labels) + e.By.weight()
 	case *WorkflowResumed:
 		return leastEvent + len(e.Policies) + len(e.Context) + e.By.weight()
+	case *PoliciesSet:
+		return leastEvent + len(e.Policies) + e.By.weight()
 	case *DefinitionPinned:
 		return leastEvent + len(e.Digest) + len(e.Canonical)
 	case *WorkflowFailed:

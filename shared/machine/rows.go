@@ -13,11 +13,13 @@ const (
 	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded
 	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
+
+	TimerRetain = 13 // a workflow at rest is kept no longer; guarded
 )
 
 // Guarded reports whether timers of a kind must not overtake outcomes.
 func Guarded(kind uint64) bool {
-	return kind == TimerTimeout || kind == TimerDrain || kind == TimerGiveUp
+	return kind == TimerTimeout || kind == TimerDrain || kind == TimerGiveUp || kind == TimerRetain
 }
 
 // Timer is the row of a durable timer. The machine writes and deletes it; the

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -29,10 +30,11 @@ type Config struct {
 	TokenKey events.Key // the deployment's secret, at least 16 bytes, equal on all planners
 
 	Partition  loop.Settings
-	Clock      loop.Clock     // of leases and records; nil: the system's
-	CacheBytes int64          // of Pebble's blocks, for all partitions together; 64 MiB
-	MaxActive  int            // attempts of one workflow at a time; planner.DefaultMaxActive
-	Budget     machine.Budget // of one decision
+	Clock      loop.Clock        // of leases and records; nil: the system's
+	CacheBytes int64             // of Pebble's blocks, for all partitions together; 64 MiB
+	Retain     definition.Retain // of workflows that do not say so themselves; planner.DefaultRetain
+	MaxActive  int               // attempts of one workflow at a time; planner.DefaultMaxActive
+	Budget     machine.Budget    // of one decision
 
 	// Durability says what an acknowledgement of the broker survives, for
 	// readiness; nil: asked from the cluster.
@@ -83,7 +85,7 @@ func (c *Config) defaults() error {
 }
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
-	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Budget: c.Budget})
+	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Budget: c.Budget})
 }
 
 // checkBudget refuses a budget in which not even a refusal has room.
