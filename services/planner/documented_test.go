@@ -13,25 +13,35 @@ import (
 
 var (
 	documentedDefinition = regexp.MustCompile("(?s)```yaml\n(.*?)\n```")
-	documentedRun        = regexp.MustCompile("(?s)With the input\\s+`(.+?)`\\s+it\\s+gives\\s+`(.+?)`")
+	documentedRun        = regexp.MustCompile("(?s)With the input\\s+`(.+?)`\\s+it\\s+(gives|fails\\s+with)\\s+`(.+?)`")
 )
 
-// Each page of docs/kinds has a definition, and says what some input gives. Where that
-// takes more than the input, a line here says what happens: lines of a script, in which
-// the workflow is w.
+// Each page of docs/kinds and docs/policies has a definition, and says what some input gives, or
+// with which type of error the workflow fails. Where that takes more than the input, a line here
+// says what happens: lines of a script, in which the workflow is w.
 var documented = map[string]string{
-	"until":    "advance 2599999\nadvance 1",
-	"idle_for": "advance 75000",
-	"signal":   `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
+	"kinds/until":    "advance 2599999\nadvance 1",
+	"kinds/idle_for": "advance 75000",
+	"kinds/signal":   `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
+
+	"policies/timeout": "advance 3600000",
 }
 
-func TestTheExamplesOfKindsGiveWhatTheySay(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/kinds/*.md")
+// documentedTasks are tasks of the pages, and which function of the cases each is.
+var documentedTasks = map[string]string{
+	"reports.render": "slow-1", // too slow at its first attempt
+}
+
+func TestTheExamplesOfKindsGiveWhatTheySay(t *testing.T)    { checkPages(t, "kinds") }
+func TestTheExamplesOfPoliciesGiveWhatTheySay(t *testing.T) { checkPages(t, "policies") }
+
+func checkPages(t *testing.T, folder string) {
+	pages, err := filepath.Glob("../../docs/" + folder + "/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
 	for _, path := range pages {
-		name := strings.TrimSuffix(filepath.Base(path), ".md")
+		name := folder + "/" + strings.TrimSuffix(filepath.Base(path), ".md")
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -61,12 +71,18 @@ func checkPage(t *testing.T, text, script string) {
 		if said.Len() > 0 {
 			t.Errorf("the script says %s", said.String())
 		}
+		if run[2] != "gives" {
+			if s := w.status("w"); s.Failure == nil || s.Failure.Error.Type != run[3] {
+				t.Errorf("with the input %s it is %s: %+v, the page says that it fails with %s", run[1], s.Status, s.Failure, run[3])
+			}
+			continue
+		}
 		var got struct{ Results any }
 		var want any
 		w.must(json.Unmarshal(w.query("results", "w", false), &got))
-		w.must(json.Unmarshal([]byte(run[2]), &want))
+		w.must(json.Unmarshal([]byte(run[3]), &want))
 		if !reflect.DeepEqual(got.Results, want) {
-			t.Errorf("the input %s gives %v, the page says %s", run[1], got.Results, run[2])
+			t.Errorf("the input %s gives %v, the page says %s", run[1], got.Results, run[3])
 		}
 	}
 }

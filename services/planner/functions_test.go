@@ -17,7 +17,11 @@ func (w *world) execute(task events.Task) *events.TaskOutcome {
 	key := token.Workflow + " " + task.Component
 	w.calls[key]++
 	out := &events.TaskOutcome{Token: task.Token, Outcome: events.OutcomeCompleted, Started: w.now, Finished: w.now, Executor: "test"}
-	name, argument, _ := strings.Cut(strings.TrimPrefix(task.Task, "f."), "-")
+	function := strings.TrimPrefix(task.Task, "f.")
+	if of := documentedTasks[task.Task]; of != "" {
+		function = of
+	}
+	name, argument, _ := strings.Cut(function, "-")
 	if name == "slow" { // longer than any timeout
 		if task.Timeout > 0 && (argument == "" || fmt.Sprint(task.Attempt) == argument) {
 			out.Outcome = events.OutcomeTimedOut

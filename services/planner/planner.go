@@ -46,6 +46,7 @@ type Planner struct {
 	graphs   map[string]*definition.Graph // by digest
 	compiled map[string]compiled          // by source, as starts bring it
 	rules    map[string][]policy.Rule     // by source
+	programs map[programOf]*expr.Program  // of policies
 	options  map[optionsOf]options
 	turn     turn
 
@@ -75,6 +76,7 @@ func New(cfg Config) *Planner {
 		graphs:   map[string]*definition.Graph{},
 		compiled: map[string]compiled{},
 		rules:    map[string][]policy.Rule{},
+		programs: map[programOf]*expr.Program{},
 		options:  map[optionsOf]options{},
 	}
 	p.turn.bind(p)
@@ -149,4 +151,27 @@ func (p *Planner) parsedRules(raw []byte) []policy.Rule {
 	}
 	p.rules[string(raw)] = r
 	return r
+}
+
+// programOf is the expression of a policy: its text, and what it sees.
+type programOf struct {
+	sees policy.Sight
+	text string
+}
+
+// program returns the compiled form of an expression of a recorded policy.
+func (p *Planner) program(sees policy.Sight, text string) *expr.Program {
+	of := programOf{sees, text}
+	if program := p.programs[of]; program != nil {
+		return program
+	}
+	program, err := policy.Compile(sees, text)
+	if err != nil {
+		panic(fmt.Sprintf("expression of a recorded policy: %v", err))
+	}
+	if len(p.programs) >= maxGraphs {
+		clear(p.programs)
+	}
+	p.programs[of] = program
+	return program
 }

@@ -116,7 +116,7 @@ func (c *checker) identifier(n *ast.IdentifierNode) (kinds, error) {
 		return stringKind, nil
 	case varWorkflow, varContext:
 		return objectKind, nil
-	case varIndex:
+	case varIndex, varAttempt:
 		return intKind, nil
 	case varInput, varState:
 		if t := c.typeOf(n); t != nil {

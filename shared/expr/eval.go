@@ -150,6 +150,8 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 		return m.env.Fold.Item, nil
 	case varIndex:
 		return m.env.Fold.Index, nil
+	case varAttempt:
+		return int64(m.env.Attempt), nil
 	default: // the checker lets no others through
 		return nil, nil
 	}

@@ -42,6 +42,8 @@ type Env struct {
 
 	Fold *Fold // seen by reducers only
 
+	Attempt int // that failed, from 1; seen by conditions of failures only, whose error is the field of Input
+
 	Account *Account // nil: this evaluation shares nothing with others
 }
 
@@ -71,6 +73,11 @@ func CompileCondition(src string) (*Program, error) { return compile(src, workfl
 
 // CompileMatcher compiles the condition of a policy rule, over name, kind, task and input.
 func CompileMatcher(src string) (*Program, error) { return compile(src, matcherVars, boolKind) }
+
+// CompileFailureCondition compiles a condition over a failure: error and attempt.
+func CompileFailureCondition(src string) (*Program, error) {
+	return compile(src, failureVars, boolKind)
+}
 
 // Source is the expression as it was written.
 func (p *Program) Source() string { return p.source }

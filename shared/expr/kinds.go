@@ -76,7 +76,7 @@ func (k kinds) String() string {
 func describe(v any) string { return kindOf(v).String() }
 
 // vars is a set of variables.
-type vars uint16
+type vars uint32
 
 const (
 	varInput vars = 1 << iota
@@ -92,13 +92,15 @@ const (
 	varIndex
 	varState // of what accumulates, in its own expression
 	varStates
+	varAttempt // the number of the attempt that failed
 
 	workflowVars = varInput | varContext | varWorkflow | varNow | varError | varState | varStates
 	matcherVars  = varInput | varName | varKind | varTask
 	reducerVars  = varAcc | varItem | varIndex | varContext | varWorkflow | varNow | varStates
+	failureVars  = varError | varAttempt
 )
 
-var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index", stateName, statesName}
+var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index", stateName, statesName, "attempt"}
 
 const (
 	errorName  = "error"

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/expr"
 )
 
 // field is one field of a policy: how it is read, where it is, and how it is recorded. What a field is of its sort
@@ -15,6 +17,7 @@ type field struct {
 	name   string
 	timed  bool           // a duration: also as NAME_ms, an integer
 	schema map[string]any // of its value
+	inMs   map[string]any // of its value where it is timed, in milliseconds
 	read   func(r *decoder, to *Policy, at string, v any, ms bool)
 	copy   func(to, from *Policy)
 	same   func(a, b *Policy) bool
@@ -42,11 +45,17 @@ func number[T ~int | ~int64 | ~uint8](name string, most T, of func(*Policy) *T) 
 	}
 }
 
-// count is a field that is a number of attempts.
+// count is a field that is a number of attempts, or Unbounded.
 func count(name string, of func(*Policy) *int) field {
-	f := number(name, math.MaxInt, of)
-	f.schema = reference("count")
-	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) { *of(to) = r.count(at, v) }
+	f := number(name, Unbounded, of)
+	f.schema = map[string]any{"anyOf": []any{reference("count"), map[string]any{"const": infinity}}}
+	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) {
+		if v == infinity {
+			*of(to) = Unbounded
+			return
+		}
+		*of(to) = r.count(at, v)
+	}
 	return f
 }
 
@@ -69,7 +78,7 @@ func choice[T ~uint8](name string, of func(*Policy) *T, names []string) field {
 // duration is a field that is a text or, with the suffix _ms, an integer.
 func duration(name string, least time.Duration, of func(*Policy) *time.Duration) field {
 	f := number(name, math.MaxInt64, of)
-	f.timed, f.schema = true, reference("duration")
+	f.timed, f.schema, f.inMs = true, reference("duration"), reference("milliseconds")
 	f.read = func(r *decoder, to *Policy, at string, v any, ms bool) {
 		d, err := DurationOf(v, ms)
 		if err == nil && (d < least || d > MaxDuration) {
@@ -83,14 +92,12 @@ func duration(name string, least time.Duration, of func(*Policy) *time.Duration)
 	return f
 }
 
-// queueName is a field that names a queue. It is recorded as its length and its bytes.
-func queueName(name string, of func(*Policy) *string) field {
+// text is a field that is recorded as the length and the bytes of a text. It has neither a schema nor a reader.
+func text(name string, of func(*Policy) *string) field {
 	return field{
-		name:   name,
-		schema: reference("queue"),
-		read:   func(r *decoder, to *Policy, at string, v any, _ bool) { *of(to) = r.queue(at, v) },
-		copy:   func(to, from *Policy) { *of(to) = *of(from) },
-		same:   func(a, b *Policy) bool { return *of(a) == *of(b) },
+		name: name,
+		copy: func(to, from *Policy) { *of(to) = *of(from) },
+		same: func(a, b *Policy) bool { return *of(a) == *of(b) },
 		append: func(b []byte, p *Policy) []byte {
 			return append(binary.AppendUvarint(b, uint64(len(*of(p)))), *of(p)...)
 		},
@@ -103,6 +110,55 @@ func queueName(name string, of func(*Policy) *string) field {
 			return b[n+int(size):], true
 		},
 	}
+}
+
+// queueName is a field that names a queue.
+func queueName(name string, of func(*Policy) *string) field {
+	f := text(name, of)
+	f.schema = reference("queue")
+	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) { *of(to) = r.queue(at, v) }
+	return f
+}
+
+// expression is a field that is the text of an expression, which is compiled as one that sees what sees says. Whoever
+// evaluates it compiles the text again (Compile), and keeps the program by its text.
+func expression(name string, sees Sight, of func(*Policy) *string) field {
+	f := text(name, of)
+	f.schema = reference("expression")
+	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) {
+		if p := r.program(at, v, func(src string) (*expr.Program, error) { return Compile(sees, src) }); p != nil {
+			*of(to) = p.Source()
+		}
+	}
+	return f
+}
+
+// optional is a field that may be none, which lifts what a later rule or a preset says: it is then as if nobody had
+// given it.
+func optional(f field) field {
+	read := f.read
+	f.read = func(r *decoder, to *Policy, at string, v any, ms bool) {
+		if v == none || v == infinity {
+			f.copy(to, &defaults)
+			return
+		}
+		read(r, to, at, v, ms)
+	}
+	f.schema = orNone(f.schema)
+	if f.timed {
+		f.inMs = orNone(f.inMs)
+	}
+	return f
+}
+
+// What lifts a limit: the words of Heddle, and of those who say that it lies in infinity.
+const (
+	none     = "none"
+	infinity = "infinity"
+)
+
+func orNone(schema map[string]any) map[string]any {
+	return map[string]any{"anyOf": []any{schema, reference(none)}}
 }
 
 // reference is the JSON Schema that the $defs of the schema of definitions have under a name.

@@ -156,7 +156,7 @@ func (p *decoder) match(r *Rule, v any) {
 		case "kind":
 			r.kinds = p.kinds(at, v)
 		case "expr":
-			r.expr = p.expression(at, v)
+			r.expr = p.program(at, v, expr.CompileMatcher)
 		case "default":
 			if v != true {
 				p.fail(at, "must be true", "remove it or write match: default")
@@ -209,13 +209,14 @@ func (p *decoder) kinds(at string, v any) []Kind {
 	return out
 }
 
-func (p *decoder) expression(at string, v any) *expr.Program {
+// program reads an expression.
+func (p *decoder) program(at string, v any, compile func(string) (*expr.Program, error)) *expr.Program {
 	src, ok := v.(string)
 	if !ok {
 		p.fail(at, "must be an expression", "")
 		return nil
 	}
-	program, err := expr.CompileMatcher(src)
+	program, err := compile(src)
 	if err != nil {
 		p.fail(at, err.Error(), "")
 		return nil

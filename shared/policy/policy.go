@@ -5,7 +5,10 @@
 // rules never alters work in flight.
 package policy
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Backoff is how the wait before the next attempt grows with the number of failed ones.
 type Backoff uint8
@@ -68,10 +71,13 @@ const (
 	DefaultMaxLost   = 10
 )
 
+// Unbounded is a number of attempts that nothing bounds.
+const Unbounded = math.MaxInt
+
 // Policy is the resolved policy of one runnable. It is comparable; make one with Default or Resolve, since its zero
 // value is not the default.
 type Policy struct {
-	MaxRetries   int // attempts = 1 + MaxRetries
+	MaxRetries   int // attempts = 1 + MaxRetries; may be Unbounded
 	MaxLost      int // lost attempts that are replaced before the runnable fails
 	BaseDelay    time.Duration
 	MaxDelay     time.Duration

@@ -7,7 +7,7 @@ import (
 )
 
 // given is a set of fields.
-type given uint16
+type given uint32
 
 // The bits of the fields: 1 << the index in the table.
 const (
@@ -32,8 +32,8 @@ var table = [...]field{
 	count("max_lost", func(p *Policy) *int { return &p.MaxLost }),
 	duration("base_delay", 0, func(p *Policy) *time.Duration { return &p.BaseDelay }),
 	duration("max_delay", 0, func(p *Policy) *time.Duration { return &p.MaxDelay }),
-	duration("timeout", 1, func(p *Policy) *time.Duration { return &p.Timeout }),
-	duration("start_timeout", 1, func(p *Policy) *time.Duration { return &p.StartTimeout }),
+	optional(duration("timeout", 1, func(p *Policy) *time.Duration { return &p.Timeout })),
+	optional(duration("start_timeout", 1, func(p *Policy) *time.Duration { return &p.StartTimeout })),
 	choice("backoff", func(p *Policy) *Backoff { return &p.Backoff },
 		[]string{None: "none", Linear: "linear", Exponential: "exponential", Jitter: "jitter"}),
 	choice("on_failure", func(p *Policy) *OnFailure { return &p.OnFailure }, []string{Halt: "halt", Skip: "skip"}),
@@ -64,7 +64,7 @@ func Properties() map[string]any {
 		f := &table[i]
 		all[f.name] = f.schema
 		if f.timed {
-			all[f.name+"_ms"] = reference("milliseconds")
+			all[f.name+"_ms"] = f.inMs
 		}
 	}
 	return all
