@@ -2,16 +2,29 @@ package main
 
 import (
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/sdk/client"
-	"github.com/heddle-run/heddle/shared/events"
 )
+
+// whereArgs choose workflows.
+type whereArgs struct {
+	Where []string `env:"-" sep:"none" placeholder:"FILTER" help:"Only those that fit: name=value with blanks between, as status=failed error=timeout component=charge label.customer=acme created_after=24h 'q=\"card declined\"'."`
+}
+
+// filter is what is asked for, with conditions of flags of their own.
+func (w *whereArgs) filter(more ...string) (client.Filter, error) {
+	f, err := client.ParseFilter(strings.Join(append(w.Where, more...), " "))
+	if err != nil {
+		return f, usageError("--where: %w", err)
+	}
+	return f, nil
+}
 
 // listCmd lists workflows.
 type listCmd struct {
 	remote
+	whereArgs
 	Status     string   `env:"-" help:"Only those with this status."`
 	Definition string   `env:"-" help:"Only those of this definition: a name or digest."`
 	Label      []string `env:"-" placeholder:"K=V" help:"Only those with this label."`
@@ -20,16 +33,13 @@ type listCmd struct {
 
 // Run implements the command.
 func (c *listCmd) Run(a *app) error {
-	if known := events.Statuses(); c.Status != "" && !slices.Contains(known, c.Status) {
-		return usageError("--status %q is none of %s", c.Status, strings.Join(known, ", "))
+	more, err := c.conditions()
+	if err != nil {
+		return err
 	}
-	filter := client.Filter{Status: client.Status(c.Status), Definition: c.Definition, Labels: map[string]string{}}
-	for _, l := range c.Label {
-		key, value, ok := strings.Cut(l, "=")
-		if !ok {
-			return usageError("--label %q is not of the form name=value", l)
-		}
-		filter.Labels[key] = value
+	filter, err := c.filter(more...)
+	if err != nil {
+		return err
 	}
 	cl, err := c.open(a)
 	if err != nil {
@@ -44,6 +54,24 @@ func (c *listCmd) Run(a *app) error {
 		return err
 	}
 	return a.print(all, func(w io.Writer) { printList(w, all.Items) })
+}
+
+// conditions are those of the flags besides --where.
+func (c *listCmd) conditions() (all []string, err error) {
+	if c.Status != "" {
+		all = append(all, client.Filter{Status: client.Status(c.Status)}.String())
+	}
+	if c.Definition != "" {
+		all = append(all, client.Filter{Definition: c.Definition}.String())
+	}
+	for _, l := range c.Label {
+		key, value, ok := strings.Cut(l, "=")
+		if !ok || key == "" {
+			return nil, usageError("--label %q is not of the form name=value", l)
+		}
+		all = append(all, client.Filter{Labels: map[string]string{key: value}}.String())
+	}
+	return all, nil
 }
 
 // pageSize is asked for while following a cursor.
@@ -81,9 +109,13 @@ func collect[T any](limit int, get func(cursor string, limit int) (*client.Page[
 }
 
 func printList(w io.Writer, all []client.Workflow) {
-	table := [][]string{{"ID", "STATUS", "DEFINITION", "UPDATED", "RUNNABLES"}}
+	table := [][]string{{"ID", "STATUS", "DEFINITION", "UPDATED", "RUNNABLES", "FAILURE"}}
 	for _, wf := range all {
-		table = append(table, []string{wf.ID, string(wf.Status), versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts)})
+		row := []string{wf.ID, string(wf.Status), versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts), ""}
+		if wf.Failure != nil {
+			row[5] = cut(failureText(wf.Failure), maxShown)
+		}
+		table = append(table, row)
 	}
 	rows(w, table)
 }

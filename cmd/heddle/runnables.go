@@ -10,9 +10,10 @@ import (
 // runnablesCmd lists the runnables of a workflow.
 type runnablesCmd struct {
 	remote
-	ID     string `arg:"" help:"The workflow."`
-	Status string `env:"-" help:"Only those with this status, as in active."`
-	Tokens bool   `env:"-" help:"Show the tokens of open attempts, for complete and fail."`
+	ID        string `arg:"" help:"The workflow."`
+	Status    string `env:"-" help:"Only those with this status, as in active."`
+	Component string `env:"-" help:"Only those of this component."`
+	Tokens    bool   `env:"-" help:"Show the tokens of open attempts, for complete and fail."`
 }
 
 // Run implements the command.
@@ -23,7 +24,7 @@ func (c *runnablesCmd) Run(a *app) error {
 	}
 	defer cl.Close()
 	all, err := collect(0, func(cursor string, limit int) (*client.Page[client.Runnable], error) {
-		return cl.Runnables(a, c.ID, client.PageOptions{Cursor: cursor, Limit: limit, Status: client.RunnableStatus(c.Status)})
+		return cl.Runnables(a, c.ID, client.PageOptions{Cursor: cursor, Limit: limit, Status: client.RunnableStatus(c.Status), Component: c.Component})
 	})
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (c *runnablesCmd) Run(a *app) error {
 }
 
 func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
-	heading := []string{"ID", "COMPONENT", "TASK", "STATUS", "ATTEMPT", "ERROR OR WAITS FOR"}
+	heading := []string{"ID", "COMPONENT", "SCOPE", "TASK", "STATUS", "ATTEMPT", "ERROR OR WAITS FOR"}
 	if tokens {
 		heading = append(heading, "TOKEN")
 	}
@@ -42,7 +43,7 @@ func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
 		if r.Error != nil && problem == "" {
 			problem = r.Error.Type + ": " + r.Error.Message
 		}
-		row := []string{r.ID, r.Component, r.Task, string(r.Status), strconv.Itoa(r.Attempt), problem}
+		row := []string{r.ID, r.Component, r.Scope, r.Task, string(r.Status), strconv.Itoa(r.Attempt), problem}
 		if tokens {
 			row = append(row, r.Token)
 		}

@@ -115,6 +115,9 @@ func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, er
 	if q.Status != "" {
 		r.query.Set("status", q.Status)
 	}
+	if q.Component != "" {
+		r.query.Set("component", q.Component)
+	}
 	setPage(r.query, q.Cursor, q.Limit)
 	_, b, err := t.fetch(ctx, r)
 	return b, err
@@ -142,17 +145,8 @@ func (t *httpTransport) Graph(ctx context.Context, workflow, format string) ([]b
 
 func (t *httpTransport) List(ctx context.Context, f Filter) (json.RawMessage, error) {
 	v := url.Values{}
-	if f.Status != "" {
-		v.Set("status", string(f.Status))
-	}
-	if f.Definition != "" {
-		v.Set("definition", f.Definition)
-	}
-	for k, label := range f.Labels {
-		v.Set("label."+k, label)
-	}
-	if !f.CreatedAfter.IsZero() {
-		v.Set("created_after", f.CreatedAfter.UTC().Format(time.RFC3339Nano))
+	for _, t := range f.search().Terms() {
+		v.Set(t.Name, t.Value)
 	}
 	setPage(v, f.Cursor, f.Limit)
 	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: "/v1/workflows", query: v})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 )
 
 // Get is the workflow as of now: a consistent read.
@@ -36,11 +35,13 @@ type PageOptions struct {
 	Cursor string         // Next of the page before; empty: the first
 	Limit  int            // 0: the default
 	Status RunnableStatus // runnables: only those of this status
+
+	Component string // runnables: only those of this component
 }
 
 // Runnables are the runnables of a workflow.
 func (c *Client) Runnables(ctx context.Context, id string, o PageOptions) (*Page[Runnable], error) {
-	return read[*Page[Runnable]](ctx, c, Query{Kind: "runnables", Workflow: id, Cursor: o.Cursor, Limit: o.Limit, Status: string(o.Status)})
+	return read[*Page[Runnable]](ctx, c, Query{Kind: "runnables", Workflow: id, Cursor: o.Cursor, Limit: o.Limit, Status: string(o.Status), Component: o.Component})
 }
 
 func read[T any](ctx context.Context, c *Client, q Query) (T, error) {
@@ -76,26 +77,6 @@ func (c *Client) Graph(ctx context.Context, id, format string) ([]byte, error) {
 		return nil, fmt.Errorf("graph of %s: %w", id, err)
 	}
 	return b, nil
-}
-
-// Filter chooses workflows of a list; newest first.
-type Filter struct {
-	Status       Status
-	Definition   string // name or digest
-	Labels       map[string]string
-	CreatedAfter time.Time
-	Cursor       string
-	Limit        int
-}
-
-// List lists workflows. It is answered from the gateway's view, which follows
-// the planners within moments.
-func (c *Client) List(ctx context.Context, f Filter) (*Page[Workflow], error) {
-	raw, err := c.t.List(ctx, f)
-	if err != nil {
-		return nil, fmt.Errorf("list: %w", err)
-	}
-	return decode[*Page[Workflow]]("list", raw)
 }
 
 // Definitions lists the names under which definitions are registered, with how many

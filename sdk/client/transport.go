@@ -51,5 +51,6 @@ type Query struct {
 	All      bool
 	Cursor   string
 	Limit    int
-	Status   string
+
+	Status, Component string // runnables: only those
 }

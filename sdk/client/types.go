@@ -183,6 +183,10 @@ type Runnable struct {
 	Result    json.RawMessage `json:"result"`
 	Error     *TaskError      `json:"error"`
 	DueAt     *time.Time      `json:"due_at"`
+	Scope     string          `json:"scope"`               // the input, and an index for each map or loop around it, as f12/3/0
+	Element   *uint64         `json:"element"`             // the last of these indexes; nil: it is in none
+	Created   *time.Time      `json:"created_at"`          // nil where that is not kept, as of completed ones
+	Sent      *time.Time      `json:"dispatched_at"`       // of its newest attempt; likewise
 	WaitsFor  string          `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
 	Executor  string          `json:"executor,omitempty"`  // that runs it, once it has said so
 	Attempts  json.RawMessage `json:"attempts"`
@@ -231,6 +235,10 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.Fields, nil }
 type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next_cursor"`
+
+	// LookedAt is how many were looked at, where the page ends because they are enough for
+	// one request, and not because it is full: what is wanted may be behind it.
+	LookedAt int `json:"looked_at,omitempty"`
 }
 
 // DefinitionVersion is one definition of a name.

@@ -111,7 +111,7 @@ func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage,
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
 	body, err := t.requests.Read(ctx, events.Query{
-		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: q.Status,
+		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: q.Status, Component: q.Component,
 	})
 	return body, fault(err)
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/heddle-run/heddle/internal/store"
-	"github.com/heddle-run/heddle/services/gateway/view"
+	"github.com/heddle-run/heddle/shared/search"
 )
 
 // Listed are the ids in a gateway's view.
 func Listed(t *testing.T, g *Gateway) []string {
 	t.Helper()
-	items, _, err := g.view.List(view.Filter{Limit: 100})
+	page, err := g.view.List(search.Filter{}, nil, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
-	for _, item := range items {
+	for _, item := range page.Items {
 		var w struct {
 			ID string `json:"id"`
 		}

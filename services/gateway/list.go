@@ -3,34 +3,41 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/services/gateway/view"
-	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/search"
 )
 
 // listWorkflows answers from the view.
 func (g *Gateway) listWorkflows(w http.ResponseWriter, r *http.Request) error {
-	f, err := g.parseFilter(r)
+	f, err := parseFilter(r)
 	if err != nil {
 		return err
 	}
-	items, next, err := g.view.List(f)
+	limit, err := pageLimit(r)
+	if err != nil {
+		return err
+	}
+	from, err := search.ParseCursor(r.URL.Query().Get("cursor"))
+	if err != nil {
+		return refuseField("invalid_parameter", "cursor", err.Error())
+	}
+	found, err := g.view.List(f, from, limit)
 	if err != nil {
 		return listProblem(err)
 	}
-	page := List[json.RawMessage]{Items: items}
-	for i := range items {
-		if items[i], err = g.withOwner(items[i]); err != nil {
+	page := List[json.RawMessage]{Items: found.Items, LookedAt: found.LookedAt}
+	for i, item := range page.Items {
+		if page.Items[i], err = g.withOwner(item); err != nil {
 			return err
 		}
 	}
-	if next != "" {
-		page.Next = &next
+	if found.Next != "" {
+		page.Next = &found.Next
 	}
 	return writeJSON(w, r, http.StatusOK, page)
 }
@@ -43,38 +50,28 @@ func listProblem(err error) error {
 	return err
 }
 
-func (g *Gateway) parseFilter(r *http.Request) (view.Filter, error) {
-	v := r.URL.Query()
-	f := view.Filter{Status: v.Get("status"), Labels: map[string]string{}}
-	f.Name, f.Version, f.Digest = splitReference(v.Get("definition"))
-	for key, list := range v {
-		if label, ok := strings.CutPrefix(key, "label."); ok {
-			f.Labels[label] = list[0]
-		}
+// filterParams are the parameters of which a filter is made.
+func filterParams() []param {
+	var all []param
+	for _, f := range search.Fields() {
+		all = append(all, param{f.Name, f.About})
 	}
-	if known := events.Statuses(); f.Status != "" && !slices.Contains(known, f.Status) {
-		return f, refuseField("invalid_parameter", "status", fmt.Sprintf("%q is none of %s", f.Status, strings.Join(known, ", ")))
-	}
-	var err error
-	if f.Limit, err = pageLimit(r); err != nil {
-		return f, err
-	}
-	if f.From, err = view.ParseCursor(v.Get("cursor")); err != nil {
-		return f, refuseField("invalid_parameter", "cursor", err.Error())
-	}
-	if text := v.Get("created_after"); text != "" {
-		if f.After, err = time.Parse(time.RFC3339, text); err != nil {
-			return f, refuseField("invalid_parameter", "created_after", "is not a time as 2026-01-02T03:04:05Z")
-		}
-	}
-	return f, nil
+	return all
 }
 
-// splitReference takes a name, name@version or digest apart.
-func splitReference(ref string) (name, version, digest string) {
-	if strings.HasPrefix(ref, "sha256:") {
-		return "", "", ref
+// parseFilter reads all parameters but those of the page; the router has seen that there
+// are no others, and none twice.
+func parseFilter(r *http.Request) (search.Filter, error) {
+	var terms []search.Term
+	given := r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if name != cursorParam.name && name != limitParam.name {
+			terms = append(terms, search.Term{Name: name, Value: given.Get(name)})
+		}
 	}
-	name, version, _ = strings.Cut(ref, "@")
-	return name, version, ""
+	f, err := search.New(terms, time.Now())
+	if bad, ok := errors.AsType[*search.Error](err); ok {
+		return f, refuseField("invalid_parameter", bad.Name, bad.Message)
+	}
+	return f, err
 }

@@ -91,7 +91,7 @@ func (g *Gateway) page(r *http.Request, kind string) (List[json.RawMessage], err
 		return page, err
 	}
 	v := r.URL.Query()
-	body, err := g.query(r, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status")})
+	body, err := g.query(r, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status"), Component: v.Get("component")})
 	if err != nil {
 		return page, err
 	}

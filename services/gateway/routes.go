@@ -152,15 +152,14 @@ func readRoutes() []route {
 	stream := read("/events", "followWorkflow", "Server-sent events: the history so far, then live; goes on after Last-Event-ID. It ends when the workflow is closed, and is empty (204) behind its last event.", nil, nil, (*Gateway).streamEvents)
 	stream.answers = []answer{{200, "events; the data of each is an item of the history", nil, "text/event-stream"}, {204, "the workflow is closed, and nothing is behind Last-Event-ID", nil, "text/event-stream"}}
 	return []route{
-		{method: "GET", path: "/v1/workflows", name: "listWorkflows", role: Read, about: "Lists workflows, newest first.",
-			query: []param{{"status", "only of this status"}, {"definition", "a name, name@version or digest"}, {"label.*", "only with this label"},
-				{"created_after", "RFC 3339"}, cursorParam, limitParam},
+		{method: "GET", path: "/v1/workflows", name: "listWorkflows", role: Read, about: "Finds workflows, newest first: those that fit all that is given. One request looks at 20,000 at most, and then says so (looked_at); the cursor goes on behind them.",
+			query:   append(filterParams(), cursorParam, limitParam),
 			answers: []answer{{200, "one page", List[Workflow]{}, ""}}, handle: (*Gateway).listWorkflows},
 		read("", "getWorkflow", "The summary of a workflow.", Workflow{}, []param{{"wait", "a duration: answer when it has drained, at the latest then"}}, (*Gateway).getWorkflow),
 		read("/results", "getResults", "The latest value of each output; with all=true every one.", Results{}, []param{{"all", "true: lists, in order of production"}}, (*Gateway).getResults),
 		read("/productions", "getProductions", "All values of each component, in order of production.", Productions{}, nil, reading("productions")),
 		read("/facts", "listFacts", "Facts with their parents.", List[Fact]{}, pages, listing("facts")),
-		read("/runnables", "listRunnables", "Runnables with their attempts.", List[Runnable]{}, append([]param{{"status", "only of this status"}}, pages...), (*Gateway).listRunnables),
+		read("/runnables", "listRunnables", "Runnables with their attempts. One request looks at 20,000 at most, and then says so (looked_at); the cursor goes on behind them.", List[Runnable]{}, append([]param{{"status", "only of this status"}, {"component", "only of this component"}}, pages...), (*Gateway).listRunnables),
 		read("/history", "getHistory", "The events, oldest first.", List[HistoryItem]{}, pages, (*Gateway).getHistory),
 		graph, stream,
 	}

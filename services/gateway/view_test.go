@@ -95,6 +95,11 @@ func TestListsAreFilteredNewestFirst(t *testing.T) {
 		"label.size=2":                              {"b"},
 		"created_after=2026-01-02T03:04:02Z":        {"d/1", "c"},
 		"created_after=2027-01-02T03:04:02%2B01:00": nil,
+		"created_before=2026-01-02T03:04:02Z":       {"a"},
+		"updated_after=2026-01-02T03:04:03Z":        {"d/1"},
+		"q=D/%20team=x":                             {"d/1"},
+		"q=orders%20team=y":                         {"b"},
+		"error=timeout":                             nil,
 	} {
 		if got, next := r.listed(t, query); !slices.Equal(got, want) || next != "" {
 			t.Errorf("%s: got %q and %q, want %q", query, got, next, want)
@@ -102,6 +107,14 @@ func TestListsAreFilteredNewestFirst(t *testing.T) {
 	}
 	for _, query := range []string{"limit=0", "limit=1001", "cursor=x", "created_after=now", "state=idle"} {
 		if a := r.ask(t, "GET", "/v1/workflows?"+query, ""); a.status != 400 {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	for query, says := range map[string]string{
+		"status=faild": "did you mean failed?", "error=": "is empty", "q=%20": "is empty", "updated_before=then": "24h or 7d", "label.=x": "label.",
+	} {
+		name, _, _ := strings.Cut(query, "=")
+		if a := r.ask(t, "GET", "/v1/workflows?"+query, ""); a.status != 400 || !strings.Contains(a.body, says) || !strings.Contains(a.body, `"path":"`+name) {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
 		}
 	}

@@ -214,3 +214,11 @@ func (fs *facts) path(s events.ScopeID) string {
 	o := f.Opened
 	return fs.path(o.Outer) + "/" + strconv.FormatUint(o.Index, 10)
 }
+
+// element is the index of a nested scope among those of its runnable; nil: an input's.
+func (fs *facts) element(s events.ScopeID) *uint64 {
+	if f := fs.get(s); f != nil && f.Opened != nil {
+		return &f.Opened.Index
+	}
+	return nil
+}

@@ -37,6 +37,7 @@ const (
 	maxRemembered    = 64 << 10 // bytes of a source that is kept as a key of them
 	BackstopMargin   = 1000     // ms that a worker has to report its own timeout
 	maxQueryItems    = 1000
+	maxQueryLooks    = 20_000 // rows that one query looks at
 )
 
 // Planner is the machine of workflows. It belongs to one goroutine.

@@ -2,10 +2,7 @@ package planner
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -101,11 +98,24 @@ func page(q *events.Query) (from uint64, limit int, refusal *events.Refusal) {
 	return from, limit, nil
 }
 
-// list collects up to limit items and knows where the next page begins.
+// list collects up to limit items and knows where the next page begins. It ends, too,
+// when it has looked at enough.
 type list struct {
-	Items []any  `json:"items"`
-	Next  string `json:"next_cursor,omitempty"`
-	limit int
+	Items    []any  `json:"items"`
+	Next     string `json:"next_cursor,omitempty"`
+	LookedAt int    `json:"looked_at,omitempty"` // where it ended because of that; else 0
+	limit    int
+	looks    int
+}
+
+// look counts what is looked at, and reports whether it may be.
+func (l *list) look(at uint64) bool {
+	if l.looks == maxQueryLooks {
+		l.Next, l.LookedAt = strconv.FormatUint(at, 10), l.looks
+		return false
+	}
+	l.looks++
+	return true
 }
 
 func (l *list) add(at uint64, item any) bool {
@@ -167,6 +177,10 @@ type runnableView struct {
 	Result    json.RawMessage   `json:"result"`
 	Error     *events.TaskError `json:"error"`
 	DueAt     any               `json:"due_at"`
+	Scope     string            `json:"scope"`
+	Element   *uint64           `json:"element"`
+	Created   any               `json:"created_at"`
+	Sent      any               `json:"dispatched_at"`
 	WaitsFor  string            `json:"waits_for,omitempty"`
 	Executor  string            `json:"executor,omitempty"`
 	Attempts  []attemptView     `json:"attempts"`
@@ -190,54 +204,50 @@ const (
 // then the suppressed ones, which never were; each in the order of their making.
 func (vw *view) runnableList(q *events.Query) (any, *events.Refusal) {
 	from, limit, refusal := page(q)
-	if refusal == nil {
-		refusal = knownStatus(q.Filter)
+	if refusal != nil {
+		return nil, refusal
 	}
+	pick, refusal := vw.pick(q)
 	if refusal != nil {
 		return nil, refusal
 	}
 	out := list{Items: []any{}, limit: limit}
-	if from < othersFrom && (q.Filter == "" || q.Filter == "completed") {
-		vw.listCompleted(&out, from)
+	if from < othersFrom && pick.mayBe("completed") {
+		vw.listCompleted(&out, from, pick)
 	}
 	if out.Next == "" && from < suppressedFrom && q.Filter != "completed" {
-		vw.listOthers(&out, max(from, othersFrom)-othersFrom, q.Filter)
+		vw.listOthers(&out, max(from, othersFrom)-othersFrom, pick)
 	}
-	if out.Next == "" && (q.Filter == "" || q.Filter == "suppressed") {
-		vw.listSuppressed(&out, max(from, suppressedFrom)-suppressedFrom)
+	if out.Next == "" && pick.mayBe("suppressed") {
+		vw.listSuppressed(&out, max(from, suppressedFrom)-suppressedFrom, pick)
 	}
 	return out, nil
 }
 
-// knownStatus refuses to look for what no runnable is at.
-func knownStatus(status string) *events.Refusal {
-	known := []string{"ready", "waiting", "active", "completed", "failed", "skipped", "suppressed", "cancelled"}
-	if status == "" || slices.Contains(known, status) {
-		return nil
-	}
-	return &events.Refusal{
-		Code: "invalid_field", Path: "status", Message: fmt.Sprintf("%q is none of %s", status, strings.Join(known, ", ")),
-	}
-}
-
-func (vw *view) listCompleted(out *list, from uint64) {
+func (vw *view) listCompleted(out *list, from uint64, p picking) {
 	vw.facts.each(events.FactID(from), func(id events.FactID, f *fact) bool {
-		return f.Runnable == 0 || out.add(uint64(id), vw.completedView(f))
-	})
-}
-
-func (vw *view) listOthers(out *list, from uint64, status string) {
-	rows.Scan(vw.tx, rows.Key{Table: rows.Runnable, Workflow: vw.id, A: from}, func(k rows.Key, r *runnable) bool {
-		if status != "" && status != r.Status.String() {
-			return true
+		if !out.look(uint64(id)) {
+			return false
 		}
-		return out.add(othersFrom+k.A, vw.openView(events.RunnableID(k.A), r))
+		return f.Runnable == 0 || !p.isOf(f.Component-1) || out.add(uint64(id), vw.completedView(f))
 	})
 }
 
-func (vw *view) listSuppressed(out *list, from uint64) {
+func (vw *view) listOthers(out *list, from uint64, p picking) {
+	rows.Scan(vw.tx, rows.Key{Table: rows.Runnable, Workflow: vw.id, A: from}, func(k rows.Key, r *runnable) bool {
+		if !out.look(othersFrom + k.A) {
+			return false
+		}
+		return !p.mayBe(r.Status.String()) || !p.isOf(r.Component) || out.add(othersFrom+k.A, vw.openView(events.RunnableID(k.A), r))
+	})
+}
+
+func (vw *view) listSuppressed(out *list, from uint64, p picking) {
 	rows.Scan(vw.tx, rows.Key{Table: rows.Suppressed, Workflow: vw.id, A: from}, func(k rows.Key, s *suppression) bool {
-		return out.add(suppressedFrom+k.A, vw.suppressedView(k.A, s))
+		if !out.look(suppressedFrom + k.A) {
+			return false
+		}
+		return !p.isOf(s.Component) || out.add(suppressedFrom+k.A, vw.suppressedView(k.A, s))
 	})
 }
 
@@ -245,7 +255,7 @@ func (vw *view) completedView(f *fact) runnableView {
 	c := vw.component(f.Component - 1)
 	v := runnableView{
 		ID: f.Runnable.String(), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "completed", Attempt: f.Attempt,
-		Result: f.Value, Executor: f.Executor, Attempts: pastViews(f.Past),
+		Result: f.Value, Scope: vw.facts.path(f.Scope), Element: vw.facts.element(f.Scope), Executor: f.Executor, Attempts: pastViews(f.Past),
 	}
 	if !f.Partial { // what a reduce had come to is not kept
 		v.Input = vw.came(c, activation{parents: f.Parents})
@@ -261,7 +271,8 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 	v := runnableView{
 		ID: id.String(), Component: c.Name, Task: c.Task, Queue: queueOf(c, r.policy()), Status: r.Status.String(),
 		Attempt: r.Attempt, Input: vw.came(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
-		DueAt: stampOrNil(r.Due), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
+		DueAt: stampOrNil(r.Due), Scope: vw.facts.path(r.Scope), Element: vw.facts.element(r.Scope),
+		Created: stampOrNil(r.Created), Sent: stampOrNil(r.Since), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
 	}
 	if r.Status == runActive {
 		token := events.TokenText(vw.token(id, r.Attempt, r.Decided))
@@ -287,7 +298,7 @@ func (vw *view) suppressedView(n uint64, s *suppression) runnableView {
 	c := vw.component(s.Component)
 	return runnableView{
 		ID: "s" + strconv.FormatUint(n, 10), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "suppressed",
-		Attempts: []attemptView{},
+		Scope: vw.facts.path(s.Scope), Element: vw.facts.element(s.Scope), Attempts: []attemptView{},
 	}
 }
 

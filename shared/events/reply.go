@@ -61,6 +61,8 @@ type Query struct {
 	Cursor   string
 	Limit    uint32
 	Filter   string // runnables: a status
+
+	Component string // runnables: those of a component
 }
 
 // Fields implements wire.Message.
@@ -73,6 +75,7 @@ func (q *Query) Fields(c *wire.Codec) {
 	wire.String(c, 6, "cursor", &q.Cursor)
 	wire.Int(c, 7, "limit", &q.Limit)
 	wire.String(c, 8, "filter", &q.Filter)
+	wire.String(c, 9, "component", &q.Component)
 }
 
 // DefinitionRef names a definition.

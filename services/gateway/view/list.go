@@ -2,84 +2,83 @@ package view
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/heddle-run/heddle/shared/search"
 )
 
-// Filter chooses workflows of a list; a zero field chooses all.
-type Filter struct {
-	Status  string
-	Name    string // of the definition
-	Version string
-	Digest  string
-	Labels  map[string]string
-	After   time.Time // created
-	From    []byte    // the place behind which the page begins
-	Limit   int
-}
-
-// MaxScanned bounds the rows that one page looks at: a rare label in a large
+// MaxScanned bounds the rows that one request looks at: a rare label in a large
 // deployment gives short pages with a cursor instead of slow ones.
 const MaxScanned = 20_000
 
-// List is one page, newest first, and the cursor of the next; empty at the end.
-// While the view is made again there is none: it would lack workflows.
-func (v *View) List(f Filter) ([]json.RawMessage, string, error) {
+// Page is one page of a list, newest first.
+type Page struct {
+	Items    []json.RawMessage
+	Next     string // the cursor of the next one; empty at the end
+	LookedAt int    // how many rows, where the page ends because they are enough; else 0
+}
+
+// List is the page of the workflows that f chooses, at most limit, behind a place; nil is
+// before all. While the view is made again there is none: it would lack workflows.
+func (v *View) List(f search.Filter, from []byte, limit int) (Page, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.away || v.health.Err() != nil {
-		return nil, "", ErrRemade
+		return Page{}, ErrRemade
 	}
-	items, next, err := v.page(f)
+	p, err := v.page(f, from, limit)
 	if err != nil && v.health.Err() != nil {
 		err = ErrRemade // this page has met it
 	}
-	return items, next, err
+	return p, err
 }
 
 // page is one that is read from the store as it is.
-func (v *View) page(f Filter) ([]json.RawMessage, string, error) {
-	prefix := f.prefix()
+func (v *View) page(f search.Filter, from []byte, limit int) (Page, error) {
+	m := f.Matcher()
+	prefix := narrowest(f.Status, m.Name())
 	it, err := v.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end(prefix)})
 	if err != nil {
-		return nil, "", fmt.Errorf("read the view: %w", err)
+		return Page{}, fmt.Errorf("read the view: %w", err)
 	}
 	defer it.Close()
-	items := []json.RawMessage{}
-	oldest := appendPlace(nil, f.After.UnixMilli(), nil)
-	last, scanned := f.From, 0
-	for ok := it.SeekGE(append(bytes.Clone(prefix), behind(f.From)...)); ok; ok = it.Next() {
+	p := Page{Items: []json.RawMessage{}}
+	oldest := search.AppendPlace(nil, max(0, f.CreatedAfter.UnixMilli()), "")
+	last, scanned := from, 0
+	for ok := it.SeekGE(append(bytes.Clone(prefix), first(f.CreatedBefore, from)...)); ok; ok = it.Next() {
 		at := it.Key()[len(prefix):]
-		if !f.After.IsZero() && bytes.Compare(at, oldest) >= 0 {
+		if !f.CreatedAfter.IsZero() && bytes.Compare(at, oldest) >= 0 {
 			break // newest first: what follows is older
 		}
-		if len(items) == f.Limit || scanned == MaxScanned {
-			return items, base64.RawURLEncoding.EncodeToString(last), nil
+		if len(p.Items) == limit || scanned == v.mostScanned {
+			if p.Next = search.Cursor(last); len(p.Items) < limit {
+				p.LookedAt = scanned
+			}
+			return p, nil
 		}
 		last, scanned = bytes.Clone(at), scanned+1
-		status, fits, err := v.fitting(f, at[createdSize:])
+		status, fits, err := v.fitting(m, search.PlaceID(at))
 		if err != nil {
-			return nil, "", err
+			return Page{}, err
 		}
 		if fits {
-			items = append(items, status)
+			p.Items = append(p.Items, status)
 		}
 	}
-	return items, "", it.Error()
+	return p, it.Error()
 }
 
-// prefix is that of the narrowest index for f.
-func (f Filter) prefix() []byte {
+// narrowest is the prefix of the narrowest index for what a filter wants.
+func narrowest(status, name string) []byte {
 	switch {
-	case f.Status != "":
-		return appendPrefix(nil, byStatus, f.Status)
-	case f.Name != "":
-		return appendPrefix(nil, byDefinition, f.Name)
+	case status != "":
+		return appendPrefix(nil, byStatus, status)
+	case name != "":
+		return appendPrefix(nil, byDefinition, name)
 	}
 	return appendPrefix(nil, byTime, "")
 }
@@ -91,66 +90,34 @@ func end(prefix []byte) []byte {
 	return b
 }
 
-// behind is the first possible place after one; none is before all.
-func behind(place []byte) []byte {
-	if len(place) == 0 {
-		return nil
+// first is the first possible place of what was created before a time, behind another
+// place; neither counts where it is not given.
+func first(before time.Time, behind []byte) []byte {
+	var at []byte
+	if len(behind) > 0 {
+		at = append(bytes.Clone(behind), 0)
 	}
-	return append(bytes.Clone(place), 0)
+	if !before.IsZero() {
+		if newest := search.AppendPlace(nil, before.UnixMilli(), ""); bytes.Compare(newest, at) > 0 {
+			at = newest // whose millisecond has some that are before it, where it is within
+		}
+	}
+	return at
 }
 
-func (v *View) fitting(f Filter, id []byte) (json.RawMessage, bool, error) {
+// fitting is the status of a workflow, and whether the filter chooses it.
+func (v *View) fitting(m *search.Matcher, id []byte) (json.RawMessage, bool, error) {
 	stored, err := v.get(appendRowKey(nil, id))
 	if err != nil || stored == nil {
 		return nil, false, err
 	}
 	r, status, err := storedRow(stored)
-	if err == nil && (f.Version != "" || f.Digest != "") {
-		r, err = parseRow(status)
+	w := search.Workflow{Status: string(r.status), Name: string(r.name), Created: time.UnixMilli(r.created)}
+	if err == nil && !m.Brief() {
+		w, err = workflowOf(id, status)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("the view's own row of %s: %w", id, err)
 	}
-	if !f.fits(r) || len(f.Labels) == 0 {
-		return status, f.fits(r), nil
-	}
-	return status, f.fitsLabels(parseLabels(status)), nil
-}
-
-func (f Filter) fits(r row) bool {
-	return fitsText(f.Status, r.status) && fitsText(f.Name, r.name) &&
-		fitsText(f.Version, r.version) && fitsText(f.Digest, r.digest)
-}
-
-func fitsText(want string, is []byte) bool { return want == "" || string(is) == want }
-
-func (f Filter) fitsLabels(labels map[string]json.RawMessage) bool {
-	for name, want := range f.Labels {
-		if labelText(labels[name]) != want {
-			return false
-		}
-	}
-	return true
-}
-
-// labelText is a label's value as it is written in a query: texts without their
-// quotes, all else as JSON.
-func labelText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// ErrCursor is what a text is that is no cursor of a list.
-var ErrCursor = errors.New("is not a cursor of this list")
-
-// ParseCursor reads a list's cursor: the place behind which the page begins.
-func ParseCursor(cursor string) ([]byte, error) {
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || cursor != "" && len(b) <= createdSize {
-		return nil, ErrCursor
-	}
-	return b, nil
+	return status, m.Fits(&w), nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/search"
 )
 
 // Whatever stands on the status topic, the list has each workflow that is left
@@ -38,17 +40,21 @@ func FuzzView(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, filter := range []Filter{{Status: string(r.status)}, {Name: string(r.name)}} {
+			filters := []search.Filter{{Status: string(r.status)}}
+			if name, _, _ := search.SplitDefinition(string(r.name)); name == string(r.name) {
+				filters = append(filters, search.Filter{Definition: name})
+			}
+			for _, filter := range filters {
 				if n := listed(t, v, filter); n == 0 {
 					t.Errorf("%q is not among those of %+v", key, filter)
 				}
 			}
 		}
-		if n := listed(t, v, Filter{}); n != rows {
+		if n := listed(t, v, search.Filter{}); n != rows {
 			t.Errorf("%d are listed, %d are stored", n, rows)
 		}
-		if from, err := ParseCursor(string(v2)); err == nil {
-			if _, _, err := v.List(Filter{From: from, Limit: 1}); err != nil {
+		if from, err := search.ParseCursor(string(v2)); err == nil {
+			if _, err := v.List(search.Filter{}, from, 1); err != nil {
 				t.Errorf("a list from %q on: %v", v2, err)
 			}
 		}
@@ -60,24 +66,24 @@ func FuzzView(f *testing.F) {
 }
 
 // listed counts the workflows on all pages of a list, each of which has one.
-func listed(t *testing.T, v *View, f Filter) (n int) {
+func listed(t *testing.T, v *View, f search.Filter) (n int) {
 	t.Helper()
-	f.Limit = 1
+	var from []byte
 	for range 10 {
-		items, next, err := v.List(f)
+		page, err := v.List(f, from, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, item := range items {
+		for _, item := range page.Items {
 			if n++; !json.Valid(item) {
 				t.Errorf("the list has %q", item)
 			}
 		}
-		if next == "" {
+		if page.Next == "" {
 			return n
 		}
-		if f.From, err = ParseCursor(next); err != nil {
-			b, _ := base64.RawURLEncoding.DecodeString(next)
+		if from, err = search.ParseCursor(page.Next); err != nil {
+			b, _ := base64.RawURLEncoding.DecodeString(page.Next)
 			t.Fatalf("the cursor %q: %v", b, err)
 		}
 	}

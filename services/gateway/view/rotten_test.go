@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/search"
 )
 
 // spoil changes bytes of every file in dir whose name has the part.
@@ -151,14 +153,14 @@ func TestAFullDiskIsTriedNowAndThen(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-v.health.Gone()
-		if _, _, err := v.List(Filter{Limit: 10}); !errors.Is(err, ErrRemade) {
+		if _, err := v.List(search.Filter{}, nil, 10); !errors.Is(err, ErrRemade) {
 			t.Errorf("a list of a broken view ends with %v", err)
 		}
 		began := time.Now()
 		time.AfterFunc(10*time.Minute, func() { full.Store(false) })
 		for v.health == nil || v.health.Err() != nil {
 			v.remake(t.Context())
-			if _, _, err := v.List(Filter{Limit: 10}); v.health == nil && !errors.Is(err, ErrRemade) {
+			if _, err := v.List(search.Filter{}, nil, 10); v.health == nil && !errors.Is(err, ErrRemade) {
 				t.Errorf("a list without a view ends with %v", err)
 			}
 		}
@@ -169,8 +171,8 @@ func TestAFullDiskIsTriedNowAndThen(t *testing.T) {
 			t.Errorf("of w0 the view has %q, %v", got, err)
 		}
 		v.settled(nil)
-		if items, _, err := v.List(Filter{Limit: 10}); err != nil || len(items) != 1 {
-			t.Errorf("the list is %s, %v", items, err)
+		if page, err := v.List(search.Filter{}, nil, 10); err != nil || len(page.Items) != 1 {
+			t.Errorf("the list is %s, %v", page.Items, err)
 		}
 		closeTestView(t, v)
 	})
@@ -201,18 +203,18 @@ func TestAViewThatRotsIsMadeAgain(t *testing.T) {
 		if err := v.openStore(); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := v.List(Filter{Limit: 10}); err != ErrRemade {
+		if _, err := v.List(search.Filter{}, nil, 10); err != ErrRemade {
 			t.Errorf("a list that meets it: %v", err)
 		}
 		<-v.health.Gone()
 		v.remake(t.Context())
-		if _, _, err := v.List(Filter{Limit: 10}); err != ErrRemade {
+		if _, err := v.List(search.Filter{}, nil, 10); err != ErrRemade {
 			t.Errorf("a list while it is made again: %v", err)
 		}
 		for i, r := range statusRecords(t, 2, "1.1") {
 			takeAll(t, v, []*kgo.Record{r})
 			v.settled(nil)
-			if _, _, err := v.List(Filter{Limit: 10}); (err == nil) != (i == 1) {
+			if _, err := v.List(search.Filter{}, nil, 10); (err == nil) != (i == 1) {
 				t.Errorf("after %d records: %v", i+1, err)
 			}
 		}

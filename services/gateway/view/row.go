@@ -2,7 +2,6 @@ package view
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/search"
 )
 
 // row is what the view knows of a status without showing it.
@@ -46,17 +46,6 @@ func parseRow(status []byte) (row, error) {
 		known: true, position: positionOf(s.Position), created: created.UnixMilli(), status: []byte(s.Status),
 		name: []byte(d.Name), version: []byte(d.Version), digest: []byte(d.Digest),
 	}, err
-}
-
-// parseLabels are the labels of a status; what is no object has none.
-func parseLabels(status []byte) map[string]json.RawMessage {
-	var r struct {
-		Labels map[string]json.RawMessage `json:"labels"`
-	}
-	if json.Unmarshal(status, &r) != nil {
-		return nil
-	}
-	return r.Labels
 }
 
 // positionOf reads a printed position; none for one that cannot be read.
@@ -142,18 +131,9 @@ func (i index) appendKey(b []byte, r row, id []byte) []byte {
 		value = r.name
 	case byTime:
 	}
-	return appendPlace(appendPrefix(b, i, value), r.created, id)
+	return search.AppendPlace(appendPrefix(b, i, value), r.created, id)
 }
 
 func appendPrefix[T string | []byte](b []byte, i index, value T) []byte {
 	return append(append(append(b, byte(i), '/'), value...), 0)
-}
-
-// createdSize is the length of the time in a place.
-const createdSize = 8
-
-// appendPlace appends what orders workflows by creation (Unix ms), newest
-// first, then by id.
-func appendPlace(b []byte, created int64, id []byte) []byte {
-	return append(binary.BigEndian.AppendUint64(b, ^uint64(created)), id...)
 }

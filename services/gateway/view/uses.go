@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/search"
 )
 
 // Uses is how many open workflows the view knows of each definition, by digest. It
@@ -56,7 +57,7 @@ func (v *View) countUses(u *Uses, status string, left *int) error {
 			return nil
 		}
 		*left--
-		id := it.Key()[len(prefix)+createdSize:]
+		id := search.PlaceID(it.Key()[len(prefix):])
 		digest, err := v.digestOf(id)
 		if err != nil {
 			return err

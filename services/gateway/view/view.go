@@ -43,8 +43,10 @@ type View struct {
 	topic  string
 	logger *slog.Logger
 	begin  func(context.Context) error // compares the store with the topic
-	stop   context.CancelFunc
-	done   chan struct{}
+
+	mostScanned int // rows that one page looks at
+	stop        context.CancelFunc
+	done        chan struct{}
 
 	// The follower's own:
 	next     map[int32]int64 // by partition
@@ -64,6 +66,7 @@ type View struct {
 func newView(fs vfs.FS, dir string, logger *slog.Logger) *View {
 	v := &View{
 		fs: fs, dir: dir, logger: logger, done: make(chan struct{}), next: map[int32]int64{}, wait: remakePause,
+		mostScanned: MaxScanned,
 	}
 	v.begin = v.goOn
 	return v
