@@ -66,7 +66,7 @@ func within(t, after, before time.Time) bool {
 }
 
 func (m *Matcher) fitsLabels(labels map[string]string) bool {
-	for name, want := range m.f.Labels {
+	for name, want := range m.f.Labels { // order: all of them must fit
 		if has, ok := labels[name]; !ok || has != want {
 			return false
 		}
