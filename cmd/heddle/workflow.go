@@ -83,7 +83,18 @@ func printWorkflow(out io.Writer, w *client.Workflow) {
 			table = append(table, []string{"", signalText(s)})
 		}
 	}
+	if n := w.Notice; n != nil {
+		table = append(table, []string{"notice", noticeText(n)})
+	}
 	rows(out, table)
+}
+
+func noticeText(n *client.NoticeTrouble) string {
+	how := "is tried again"
+	if n.State == "given_up" {
+		how = "is given up"
+	}
+	return fmt.Sprintf("of drain %d: its receiver does not take it, after %d attempts it %s: %s: %s", n.Drain, n.Attempts, how, n.Error.Type, n.Error.Message)
 }
 
 func signalText(s client.KeptSignal) string {

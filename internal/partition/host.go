@@ -242,7 +242,7 @@ func (h *Host) replaceJournal(failed Producer) error {
 // fillEffect makes the Kafka record of an effect that is no task.
 func (h *Host) fillEffect(o *loop.Outgoing) {
 	o.Fill(h.topicOf(o), kafka.ByKey)
-	if o.Kind == machine.StatusEffect && len(o.Value) == 0 {
+	if (o.Kind == machine.StatusEffect || o.Kind == machine.NoticeEffect) && len(o.Value) == 0 {
 		o.Record.Value = nil // a tombstone
 	}
 	switch o.Kind {
@@ -251,6 +251,9 @@ func (h *Host) fillEffect(o *loop.Outgoing) {
 	case machine.MessageEffect:
 		o.Record.Headers = kafka.InboxFormat
 	case machine.TaskEffect, machine.ReplyEffect, machine.StatusEffect, machine.DLQEffect, machine.ForwardEffect, machine.EmitEffect:
+	case machine.NoticeEffect: // beside the summary of its workflow, and in its partition
+		o.Record.Partition = kafka.PartitionFor(o.Record.Key, h.Partitions)
+		o.Record.Key = append([]byte(events.NoticePrefix), o.Record.Key...)
 	}
 	for _, header := range o.Headers {
 		o.Record.Headers = append(o.Record.Headers, kafka.Header(header.Key, header.Value))
@@ -264,7 +267,7 @@ func (h *Host) topicOf(o *loop.Outgoing) string {
 		return h.names.TaskControl()
 	case machine.ReplyEffect:
 		return h.names.Replies()
-	case machine.StatusEffect:
+	case machine.StatusEffect, machine.NoticeEffect:
 		return h.names.Status()
 	case machine.DLQEffect:
 		return h.names.DLQ()

@@ -58,6 +58,8 @@ type Workflow struct {
 
 	Signals *KeptSignals `json:"signals,omitempty"` // that nobody has taken yet; nil when there are none
 
+	Notice *NoticeTrouble `json:"notice,omitempty"` // on_complete: what its receiver does not take; nil when there is nothing
+
 	Position string `json:"position"` // in its partition's journal, EPOCH.SEQ, as of which all this is so
 }
 
@@ -116,6 +118,15 @@ type ConditionErrors struct {
 type Refusals struct {
 	Count uint64      `json:"count"`
 	Last  LastRefusal `json:"last"`
+}
+
+// NoticeTrouble says that the receiver that a workflow names under on_complete does not take
+// the notice that it has drained.
+type NoticeTrouble struct {
+	Drain    uint64    `json:"drain"` // which notice, from 1
+	State    string    `json:"state"` // failing: it is tried again; given_up
+	Attempts uint32    `json:"attempts"`
+	Error    TaskError `json:"error"` // of the last attempt
 }
 
 // KeptSignals are signals that nobody has taken yet.

@@ -21,7 +21,7 @@ func (fx *effects) reply(list []events.Event) events.Reply {
 	}
 	if fx.exists() && fx.in.ReplyTo.Address != "" {
 		s := fx.view.summary()
-		s.Refusals, s.Signals = nil, nil // the ledger keeps answers: they do not grow with what was there before
+		s.Refusals, s.Signals, s.Notice = nil, nil, nil // the ledger keeps answers: they do not grow with what was there before
 		r.Summary = &s
 		r.Followed = fx.waits(fx.in.ReplyTo)
 	}

@@ -71,7 +71,7 @@ func (t *turn) delete(by events.By) {
 		t.pieces.add(events.Work{Kind: events.WorkCancel})
 		t.pieces.add(events.Work{Kind: events.WorkRemove})
 	case t.head.Status.closed():
-		t.emit(&events.WorkflowDeleted{By: by, Told: t.waiting()})
+		t.emit(&events.WorkflowDeleted{By: by, Told: t.waiting(), Drains: t.notices().Drains})
 	default:
 		t.removeOpen(by)
 	}
@@ -89,7 +89,7 @@ func (t *turn) removeOpen(by events.By) {
 
 // deletion is that of the run with the attempts that are open, whose workers it tells.
 func (t *turn) deletion() *events.WorkflowDeleted {
-	gone := &events.WorkflowDeleted{Open: t.runs.attempts()}
+	gone := &events.WorkflowDeleted{Open: t.runs.attempts(), Drains: t.notices().Drains}
 	if len(gone.Open) > 0 {
 		gone.Run = t.head.Run
 	}

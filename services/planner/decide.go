@@ -64,6 +64,7 @@ func (t *turn) carryOn() {
 		t.proceed()
 	}
 	if len(t.events) > 0 {
+		t.drain()
 		t.retain()
 		t.finish()
 	}
@@ -126,7 +127,8 @@ func (t *turn) inbox(m events.InboxMessage) {
 		t.ends.notified(m)
 	case *events.TaskHeartbeat:
 		t.ends.heartbeat(m.Token, m.Details)
-	case *events.EntityMessage: // no entity has anything to tell a workflow yet
+	case *events.EntityMessage:
+		t.told(m)
 	}
 }
 

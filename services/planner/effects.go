@@ -31,10 +31,13 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
+		case *events.WorkflowDrained:
+			all = fx.notices(all, e)
 		case *events.WorkflowDeleting:
 			all = fx.toldGone(fx.gone(all), e.Told)
 		case *events.WorkflowDeleted:
 			all = fx.toldGone(fx.gone(all), e.Told)
+			all = fx.noticeGone(all, e)
 			all = fx.stopGone(all, e)
 		default:
 			if !published && changesStatus(e) && fx.exists() {
@@ -43,7 +46,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			}
 		}
 	}
-	fx.p.effects = fx.told(all)
+	fx.p.effects = fx.confirm(fx.told(all), list)
 	return fx.p.effects
 }
 
@@ -62,7 +65,7 @@ func changesStatus(e events.Event) bool {
 	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
 		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
 		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.InputAccepted,
-		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired:
+		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported:
 		return true
 	}
 	return false

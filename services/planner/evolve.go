@@ -177,6 +177,10 @@ func (w *workflow) apply(e events.Event) {
 		w.retentionArmed(e)
 	case *events.CommandRefused:
 		w.refused(e)
+	case *events.WorkflowDrained:
+		w.drained(e)
+	case *events.NoticeReported:
+		w.reported(&e.Report)
 	case *events.CheckpointRequested, *events.CommandIgnored:
 		// of the history only
 	default:

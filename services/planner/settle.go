@@ -21,7 +21,7 @@ func (t *turn) settle() {
 	case h.Status == Cancelling:
 		t.emit(&events.WorkflowCancelled{})
 	case h.Status == Deleting:
-		t.emit(&events.WorkflowDeleted{})
+		t.emit(&events.WorkflowDeleted{Drains: t.notices().Drains})
 	case h.Status == Stopping && h.Slots == 0:
 		t.emit(&events.WorkflowStopped{})
 	case h.Status == Running && h.Ready+h.Waiting+h.Active+h.Halted == 0:

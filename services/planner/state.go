@@ -180,6 +180,7 @@ type failure struct {
 	Component uint32
 	Runnable  events.RunnableID
 	Error     events.TaskError
+	Told      bool // a notice has gone out of it
 }
 
 // Fields implements wire.Message.
@@ -187,6 +188,7 @@ func (f *failure) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "component", &f.Component)
 	wire.Int(c, 2, "runnable", &f.Runnable)
 	wire.Nested(c, 3, "error", &f.Error)
+	c.Bool(4, "told", &f.Told)
 }
 
 // setup is what was given with the workflow; it changes by command only.
@@ -199,8 +201,9 @@ type setup struct {
 	Context  json.RawMessage
 	Labels   json.RawMessage
 	Trace    string
-	Created  int64  // Unix ms
-	Contexts uint32 // former ones that attempts have needed, so far
+	Created  int64    // Unix ms
+	Contexts uint32   // former ones that attempts have needed, so far
+	Notices  *notices // nil: it has not drained, or tells nobody
 }
 
 // Fields implements wire.Message.
@@ -215,6 +218,7 @@ func (s *setup) Fields(c *wire.Codec) {
 	wire.String(c, 8, "trace", &s.Trace)
 	wire.Int(c, 9, "created", &s.Created)
 	wire.Int(c, 10, "contexts", &s.Contexts)
+	wire.Optional(c, 21, "notices", &s.Notices)
 }
 
 // definitionRow keeps a pinned definition.

@@ -35,6 +35,7 @@ func (vw *view) summary() events.Summary {
 		}
 	}
 	out.Signals = vw.keptSignals()
+	out.Notice = vw.noticeTrouble()
 	return out
 }
 

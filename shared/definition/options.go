@@ -21,7 +21,8 @@ type Options struct {
 	SignalTTL      *time.Duration // nil = not given
 	KeepFacts      int            // the newest that are kept with what they belong to
 	Retain         Retain
-	Labels         []Label // sorted by name
+	Completion     *Completion // who is told that it has drained; nil = not given
+	Labels         []Label     // sorted by name
 }
 
 // Checkpoint says when a workflow's changed keys are due for the changelog.
@@ -111,6 +112,9 @@ func (o Options) Over(base Options) Options {
 		o.KeepFacts = base.KeepFacts
 	}
 	o.Retain = o.Retain.Over(base.Retain)
+	if o.Completion == nil {
+		o.Completion = base.Completion
+	}
 	for _, l := range base.Labels {
 		if !slices.ContainsFunc(o.Labels, func(own Label) bool { return own.Name == l.Name }) {
 			o.Labels = append(slices.Clip(o.Labels), l)

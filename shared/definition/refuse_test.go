@@ -48,9 +48,6 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 		"rate_limit", "circuit_breaker", "idempotency_key", "executor"} {
 		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
 	}
-	for _, option := range []string{"on_complete"} {
-		cases = append(cases, refusal{"name: t\ncomponents: {}\noptions: {" + option + ": 1}", "options." + option, "not supported by this version"})
-	}
 	checkRefused(t, append(cases,
 		refusal{parts(`a: {step: {"$": "'a' + input"}}`), "components.a.step", "not supported by this version"},
 		refusal{parts("a: {step: x, policy: {on_failure: compensate}}"), "components.a.policy.on_failure", "not supported by this version"},

@@ -9,10 +9,7 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
-const optionFields = "checkpoint, close, drain, keep, labels, max_concurrency, on_failure, retain, signal_ttl"
-
-// laterOptions are options of the workflow model that this version does not have.
-var laterOptions = map[string]bool{"on_complete": true}
+const optionFields = "checkpoint, close, drain, keep, labels, max_concurrency, on_complete, on_failure, retain, signal_ttl"
 
 // ParseOptions reads the options given with a workflow. path is where they stand, for errors. Its error is Errors.
 func ParseOptions(raw json.RawMessage, path string) (Options, error) {
@@ -49,6 +46,8 @@ func (r *decoder) options(v any, path string) (o Options) {
 		case "on_failure":
 			reaction := oneOf(r, at, v, map[string]policy.OnFailure{"halt": policy.Halt, "skip": policy.Skip})
 			o.OnFailure = &reaction
+		case "on_complete":
+			o.Completion = r.completion(at, v)
 		case "keep":
 			o.KeepFacts = r.keep(at, v)
 		case "retain":
@@ -56,7 +55,7 @@ func (r *decoder) options(v any, path string) (o Options) {
 		case "labels":
 			o.Labels = r.labels(at, v)
 		default:
-			r.unknownOption(at, field)
+			r.fail(at, "unknown option", policy.Known(field, optionFields))
 		}
 	}
 	return o
@@ -79,14 +78,6 @@ func (r *decoder) keep(path string, v any) int {
 		return 0
 	}
 	return r.count(join(path, "facts"), n, maxKept)
-}
-
-func (r *decoder) unknownOption(path, field string) {
-	if laterOptions[field] {
-		r.fail(path, notSupported, "remove it")
-		return
-	}
-	r.fail(path, "unknown option", policy.Known(field, optionFields))
 }
 
 func (r *decoder) count(path string, v any, most int64) int {

@@ -100,8 +100,8 @@ func CheckWorkflowID(id string) error {
 		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrWorkflowID, len(id), MaxWorkflowID)
 	case strings.ContainsFunc(id, foreignToIDs):
 		return fmt.Errorf("%w: %q may only have A-Z a-z 0-9 . _ : / -", ErrWorkflowID, id)
-	case strings.HasPrefix(id, "_"), strings.HasPrefix(id, "pool:"), strings.HasPrefix(id, "schedule:"), strings.HasPrefix(id, "key:"):
-		return fmt.Errorf("%w: ids beginning with _, pool:, schedule: or key: are the system's", ErrWorkflowID)
+	case strings.HasPrefix(id, "_"), strings.HasPrefix(id, "pool:"), strings.HasPrefix(id, "schedule:"), strings.HasPrefix(id, "key:"), strings.HasPrefix(id, NoticePrefix):
+		return fmt.Errorf("%w: ids beginning with _, pool:, schedule:, key: or notice: are the system's", ErrWorkflowID)
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ type Summary struct {
 	Refusals        *Refusals        `json:"refusals,omitempty"`         // likewise
 	Signals         *KeptSignals     `json:"signals,omitempty"`          // that nobody has taken; likewise
 
+	Notice *NoticeTrouble `json:"notice,omitempty"` // on_complete: the receiver does not take it; likewise
+
 	Position Position `json:"position"` // of the record it is as of
 }
 
@@ -44,6 +46,7 @@ func (s *Summary) Fields(c *wire.Codec) {
 	wire.Optional(c, 11, "condition_errors", &s.ConditionErrors)
 	wire.Optional(c, 12, "refusals", &s.Refusals)
 	wire.Optional(c, 13, "signals", &s.Signals)
+	wire.Optional(c, 21, "notice", &s.Notice)
 }
 
 // Fields implements wire.Message. A digest takes half its length.

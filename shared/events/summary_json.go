@@ -44,6 +44,9 @@ func (s *Summary) AppendJSON(b []byte) []byte {
 	if s.Signals != nil {
 		b = appendAny(append(b, `,"signals":`...), s.Signals)
 	}
+	if s.Notice != nil {
+		b = appendAny(append(b, `,"notice":`...), s.Notice)
+	}
 	b = s.Position.appendTo(append(b, `,"position":"`...))
 	return append(b, `"}`...)
 }

@@ -41,6 +41,10 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Command) + len(e.Code) + len(e.Message) + len(e.Path)
 	case *WorkflowDeleted:
 		return leastEvent + e.By.weight() + leastEvent*len(e.Open) + told(e.Told)
+	case *NoticeAccepted:
+		return leastEvent + len(e.Notice.ID) + len(e.Notice.URL) + len(e.Notice.Body) + len(e.Notice.Trace)
+	case *NoticeReported:
+		return leastEvent + e.Report.weight()
 	case *RunnableNotified:
 		return leastEvent + len(e.Channel) + len(e.Executor)
 	case *RunnableReturned:
@@ -102,4 +106,11 @@ func told(list []ReplyTo) (n int) {
 		n += len(list[i].Address) + len(list[i].ID) + len(list[i].Command)
 	}
 	return n
+}
+
+func (r *NoticeReport) weight() int {
+	if r.Error == nil {
+		return 0
+	}
+	return r.Error.weight()
 }

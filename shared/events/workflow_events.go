@@ -202,6 +202,8 @@ type WorkflowDeleted struct {
 	Told []ReplyTo // those who waited for the workflow to drain: its rows do not say any more
 	Run  RunID     // of Open; zero when that is empty
 	Open []OpenAttempt
+
+	Drains uint64 // how often the run had told that it drained
 }
 
 func (*WorkflowDeleted) number() int { return 27 }
@@ -212,6 +214,7 @@ func (e *WorkflowDeleted) Fields(c *wire.Codec) {
 	wire.Repeated(c, 2, "told", &e.Told)
 	wire.Nested(c, 3, "run", &e.Run)
 	wire.Repeated(c, 4, "open", &e.Open)
+	wire.Int(c, 5, "drains", &e.Drains)
 }
 
 // OpenAttempt is an attempt that a worker had, or was to get, when its run was

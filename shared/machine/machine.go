@@ -101,6 +101,7 @@ const (
 	DLQEffect     EffectKind = 5 // to dlq
 	ForwardEffect EffectKind = 6 // to commands or inbox of another partition
 	MessageEffect EffectKind = 7 // to the inbox of another entity, Key: what Value tells it
+	NoticeEffect  EffectKind = 9 // to status, beside the summary: the workflow Key has drained; an empty value deletes
 	EmitEffect    EffectKind = 8 // to Topic, which belongs to other systems: a CloudEvent with Value as its data
 )
 

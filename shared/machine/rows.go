@@ -15,6 +15,7 @@ const (
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 
 	TimerRetain = 13 // a workflow at rest is kept no longer; guarded
+	TimerNotice = 14 // an entity notice: has waited long enough
 )
 
 // Guarded reports whether timers of a kind must not overtake outcomes.

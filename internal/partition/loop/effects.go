@@ -236,6 +236,8 @@ func KindName(k machine.EffectKind) string {
 		return "message"
 	case machine.EmitEffect:
 		return "emit"
+	case machine.NoticeEffect:
+		return "notice"
 	}
 	return fmt.Sprintf("effect %d", k)
 }

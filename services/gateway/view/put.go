@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 // change is a batch in the making. Close it.
@@ -43,6 +45,9 @@ func (c *change) put(records []*kgo.Record) error {
 	id := records[0].Key
 	if len(id) == 0 { // no cursor could name its place
 		c.passOver(id, errors.New("it is of no workflow"))
+		return nil
+	}
+	if bytes.HasPrefix(id, []byte(events.NoticePrefix)) { // it says that a workflow has drained: its summary is a record of its own
 		return nil
 	}
 	was, err := c.stored(id)

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/services/planner/notice"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -85,7 +86,10 @@ func (c *Config) defaults() error {
 }
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
-	return planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Budget: c.Budget})
+	return machine.Kinds{
+		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Budget: c.Budget}),
+		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey)},
+	}
 }
 
 // checkBudget refuses a budget in which not even a refusal has room.

@@ -1,0 +1,127 @@
+package notice
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Kind is what the ids of notices begin with, up to the colon.
+const Kind = "notice"
+
+// Machine is the machine of notices. It belongs to one goroutine.
+type Machine struct{ sealer *events.Sealer }
+
+var _ machine.Machine = (*Machine)(nil)
+
+// New makes a machine that seals the tokens of attempts with a key.
+func New(key events.Key) *Machine { return &Machine{sealer: events.NewSealer(key)} }
+
+// turn is the work on one record of one entity: deciding it or applying it.
+type turn struct {
+	m    *Machine
+	tx   *rows.Tx
+	at   events.Position
+	now  int64 // Unix ms, the record's time
+	id   string
+	head *head // nil: there is nothing to deliver
+
+	events []events.Event
+}
+
+func (m *Machine) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
+	return &turn{m: m, tx: tx, at: at, now: now, id: id, head: rows.Get[head](tx, headKey(id))}
+}
+
+// Decide implements machine.Machine.
+func (m *Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	t := m.begin(tx, at, now, in.Workflow)
+	switch {
+	case in.Command != nil:
+		t.emit(&events.CommandRefused{Command: in.Command.Name, Code: "unknown_command", Message: "nothing can be asked of what calls a receiver"})
+	case in.Inbox != nil:
+		t.inbox(in.Inbox, in.Limit)
+	case in.Timer != nil:
+		t.timer(*in.Timer)
+	case in.Lost != nil:
+		t.lost(in.Lost)
+	}
+	if len(t.events) > 0 {
+		t.admit()
+		t.finish()
+	}
+	return t.conclusion(t.events)
+}
+
+// Apply implements machine.Machine.
+func (m *Machine) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
+	t := m.begin(tx, rec.Position, rec.Time, rec.Workflow)
+	if t.head == nil || t.head.Applied.Before(rec.Position) {
+		for _, e := range rec.Events {
+			t.apply(e)
+		}
+		t.finish()
+	}
+	if guarded {
+		return machine.Outcome{}
+	}
+	return t.conclusion(rec.Events)
+}
+
+// Task implements machine.Machine.
+func (m *Machine) Task(tx *rows.Tx, id string, a *machine.Attempt, drain events.RunnableID) (machine.Effect, bool) {
+	t := m.begin(tx, a.Decided, a.Since, id)
+	open, n := t.open(drain), t.notice(uint64(drain))
+	if open == nil || n == nil || open.Decided != a.Decided {
+		return machine.Effect{}, false
+	}
+	return t.task(n, open), true
+}
+
+// Watched implements machine.Machine.
+func (m *Machine) Watched(string) machine.Watched { return &machine.Attempt{} }
+
+// Query implements machine.Machine.
+func (m *Machine) Query(tx *rows.Tx, _ int64, q *events.Query) events.Reply {
+	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
+	h := rows.Get[head](tx, headKey(q.Workflow))
+	if h == nil {
+		r.Result = events.ResultRefused
+		r.Refusal = &events.Refusal{Code: "not_found", Message: fmt.Sprintf("%q has nothing to deliver", q.Workflow)}
+		return r
+	}
+	r.Body = json.RawMessage(fmt.Sprintf(`{"next":%d,"held":%d,"attempts":%d}`, h.Next, h.Held, h.Attempts))
+	return r
+}
+
+// conclusion is what the events of a record come to, right behind it.
+func (t *turn) conclusion(list []events.Event) machine.Outcome {
+	if len(list) == 0 {
+		return machine.Outcome{}
+	}
+	out := machine.Outcome{Events: list, Effects: t.effects(list), Due: true}
+	if refused, is := list[0].(*events.CommandRefused); is {
+		out.Answer = events.Reply{
+			Kind: events.ReplyDecided, Workflow: t.id, Result: events.ResultRefused, Command: refused.Command,
+			Refusal: &events.Refusal{Code: refused.Code, Message: refused.Message},
+		}
+	}
+	return out
+}
+
+// emit records an event and changes the state by it.
+func (t *turn) emit(e events.Event) {
+	t.events = append(t.events, e)
+	t.apply(e)
+}
+
+// said is what a workflow told; false: it can not be read.
+func said(m *events.EntityMessage) (*events.Notice, bool) {
+	n := &events.Notice{}
+	err := wire.Unmarshal(m.Body, n)
+	return n, err == nil
+}
