@@ -147,6 +147,9 @@ func (fx *effects) noticeGone(all []machine.Effect, e *events.WorkflowDeleted) [
 // what fits a record of the inbox, on which the calls of a receiver rest.
 const maxNoticeResults = 256 << 10
 
+// maxNoticeFacts bounds the facts of a run that are looked at for a notice.
+const maxNoticeFacts = 1000
+
 // notice is what receivers get.
 func (fx *effects) notice(id string, drain uint64, to *definition.Completion) []byte {
 	s := fx.view.summary()
@@ -158,7 +161,16 @@ func (fx *effects) notice(id string, drain uint64, to *definition.Completion) []
 		Counts: s.Counts, Failure: s.Failure, Args: to.Args, Time: events.Stamp(fx.now), Position: fx.at,
 	}
 	if n.Results = mustJSON(fx.outputs.results()); len(n.Results) > maxNoticeResults {
-		n.Results, n.ResultsURL = json.RawMessage("null"), events.ResultsURL(fx.id)
+		n.Results = json.RawMessage("null")
+	}
+	if fx.head.NextFact <= maxNoticeFacts {
+		n.All = mustJSON(fx.view.allResults())
+	}
+	if len(n.All) > maxNoticeResults {
+		n.All = nil
+	}
+	if n.All == nil || string(n.Results) == "null" {
+		n.ResultsURL = events.ResultsURL(fx.id)
 	}
 	return mustJSON(n)
 }

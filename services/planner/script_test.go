@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 var settings = []setting{
@@ -39,6 +41,7 @@ var settings = []setting{
 //	advance DURATION-MS  moves the clock; what comes due happens
 //	show ID              status, productions, results, counts that matter; the
 //	                     runnables that are listed are those that are counted
+//	notices ID           the notices of its drains, and to whom else they went
 //	runnables ID STATUS  the runnables of a status, or of all
 //
 // Files in testdata/plain run under the first setting only: they show what
@@ -137,6 +140,8 @@ func (w *world) line(out *bytes.Buffer, line string) {
 			}
 		}
 		fmt.Fprintf(out, "told %d times\n", n)
+	case "notices":
+		w.showNotices(out, rest)
 	case "ancestry":
 		w.ancestry(out, rest)
 	case "peak":
@@ -255,6 +260,41 @@ func (w *world) show(out *bytes.Buffer, id string) {
 		values := p.Productions[name]
 		slices.SortFunc(values, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
 		fmt.Fprintf(out, "  %s %s\n", name, bytes.Join(rawBytes(values), []byte(" ")))
+	}
+}
+
+// showNotices prints what has been told of a workflow's drains.
+func (w *world) showNotices(out *bytes.Buffer, id string) {
+	for _, n := range w.notices {
+		if n.Workflow != id {
+			continue
+		}
+		fmt.Fprintf(out, "%d %s", n.Drain, n.Status)
+		var all map[string][]json.RawMessage
+		w.must(json.Unmarshal(n.All, &all))
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			slices.SortFunc(all[name], func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+			fmt.Fprintf(out, " %s %s", name, all[name])
+		}
+		if n.Failure != nil {
+			fmt.Fprintf(out, " (%s: %s)", n.Failure.Component, n.Failure.Error.Type)
+		}
+		if n.Args != nil {
+			fmt.Fprintf(out, " args %s", n.Args)
+		}
+		for _, e := range w.emitted {
+			if strings.Contains(string(e.Value), fmt.Sprintf("%q", n.ID)) {
+				fmt.Fprintf(out, " topic %s", e.Topic)
+			}
+		}
+		for _, e := range w.told {
+			var call events.Notice
+			w.must(wire.Unmarshal(e.Value, &call))
+			if call.ID == n.ID {
+				fmt.Fprintf(out, " url %s", call.URL)
+			}
+		}
+		fmt.Fprintln(out)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -110,6 +111,10 @@ func (it *intake) accept(g *definition.Graph, b *events.StartWorkflow) (*events.
 			it.refuseAt("invalid_options", "options", err.Error())
 			return nil, false
 		}
+	}
+	if c := o.Over(g.Options).Completion; c != nil && it.p.cfg.Prefix != "" && strings.HasPrefix(c.Topic, it.p.cfg.Prefix) {
+		it.refuseAt("invalid_options", "options.on_complete.topic", fmt.Sprintf("the topic %q belongs to Heddle, as all do that begin with %q", c.Topic, it.p.cfg.Prefix))
+		return nil, false
 	}
 	if e.Labels, ok = it.labels(o.Over(g.Options), b, e.Context); !ok {
 		return nil, false

@@ -58,6 +58,9 @@ type world struct {
 	peak      int
 	replies   []events.Reply
 	statuses  []string
+	notices   []events.Completion // on the status topic
+	emitted   []machine.Effect    // into topics of others
+	told      []machine.Effect    // to other entities
 	defs      map[string]string
 }
 
@@ -245,6 +248,16 @@ func (w *world) effect(e machine.Effect) {
 			w.must(json.Unmarshal(e.Value, &s))
 		}
 		w.statuses = append(w.statuses, s.Status)
+	case machine.NoticeEffect:
+		var n events.Completion
+		if len(e.Value) > 0 {
+			w.must(json.Unmarshal(e.Value, &n))
+		}
+		w.notices = append(w.notices, n)
+	case machine.EmitEffect:
+		w.emitted = append(w.emitted, e)
+	case machine.MessageEffect:
+		w.told = append(w.told, e)
 	default:
 		w.t.Fatalf("unexpected effect %d", e.Kind)
 	}

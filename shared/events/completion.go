@@ -17,8 +17,9 @@ type Completion struct {
 	Labels     json.RawMessage `json:"labels,omitempty"`
 	Counts     Counts          `json:"counts"`
 	Failure    *Failure        `json:"failure"`
-	Results    json.RawMessage `json:"results"`               // by output; null where they are too large
-	ResultsURL string          `json:"results_url,omitempty"` // then: where they are
+	Results    json.RawMessage `json:"results"`               // the newest of each output; null where they are too large
+	All        json.RawMessage `json:"all_results,omitempty"` // every one of each output so far; not there where they are too many
+	ResultsURL string          `json:"results_url,omitempty"` // where one of these is left out: where it is
 	Args       json.RawMessage `json:"args,omitempty"`
 	Time       Stamp           `json:"time"`
 	Position   Position        `json:"position"` // of the record that it follows from

@@ -19,6 +19,11 @@ func FuzzTexts(f *testing.F) {
 				t.Errorf("%q is %v, then %v, %v", s, id, again, err)
 			}
 		}
+		if workflow, run, err := events.ParseNotices(s); err == nil {
+			if again, same, err := events.ParseNotices(events.NoticesOf(workflow, run)); err != nil || again != workflow || same != run {
+				t.Errorf("%q is %q of run %s, and again %q of %s, %v", s, workflow, run, again, same, err)
+			}
+		}
 		if at, err := events.ParsePosition(s); err == nil {
 			if again, err := events.ParsePosition(at.String()); err != nil || again != at {
 				t.Errorf("%q is %v, then %v, %v", s, at, again, err)

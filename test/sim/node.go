@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/test/sim/disk"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 var errDead = errors.New("the process is dead")
@@ -128,7 +129,7 @@ func (w *world) machine(p int32) machine.Machine {
 	if w.o.Flaws.NoBudget {
 		budget.Steps = 1 << 30
 	}
-	return w.flawed(planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget}))
+	return w.flawed(workload.Kinds(secret, planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget})))
 }
 
 // Now implements loop.Clock. A frozen process gets no answer until it wakes.

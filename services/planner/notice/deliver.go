@@ -21,11 +21,14 @@ const (
 // retries space the attempts of a notice.
 var retries = policy.Policy{Backoff: policy.Exponential, BaseDelay: time.Second, MaxDelay: 15 * time.Minute}
 
-func (t *turn) inbox(m events.InboxMessage, limit int) {
-	switch m := m.(type) {
+func (t *turn) inbox(in machine.Input) {
+	switch m := in.Inbox.(type) {
 	case *events.EntityMessage:
+		if m.From != t.workflow {
+			return // nobody else has anything to tell
+		}
 		if n, ok := said(m); ok && n.Drain > 0 {
-			t.take(n, limit)
+			t.take(n, in)
 		} else if ok {
 			t.confirmed(n)
 		}
@@ -39,13 +42,14 @@ func (t *turn) inbox(m events.InboxMessage, limit int) {
 	}
 }
 
-// take takes a notice, unless it is over or has come before.
-func (t *turn) take(n *events.Notice, limit int) {
-	if t.head != nil && (n.Drain < t.head.Next || t.notice(n.Drain) != nil) {
+// take takes a notice. That it comes for the first time its partition knows, for as long as it
+// remembers: one that was passed over while it was on its way is delivered all the same.
+func (t *turn) take(n *events.Notice, in machine.Input) {
+	if t.head != nil && (in.Late && n.Drain < t.head.Next || t.notice(n.Drain) != nil) {
 		return
 	}
-	if limit > 0 {
-		n.Body = lesser(t.id, n)
+	if in.Limit > 0 {
+		n.Body = t.lesser(n)
 	}
 	t.emit(&events.NoticeAccepted{Notice: *n})
 }
@@ -132,7 +136,7 @@ func (t *turn) timer(k rows.Key) {
 	}
 	switch t.head.Wait {
 	case forRetry:
-		t.emit(&events.TimerFired{Runnable: events.RunnableID(t.head.Next)})
+		t.emit(&events.TimerFired{Runnable: events.RunnableID(t.first())})
 	case forGap:
 		t.emit(&events.TimerFired{})
 		t.emit(&events.NoticesOver{Through: t.first() - 1})
@@ -144,14 +148,18 @@ func (t *turn) timer(k rows.Key) {
 // admit begins the next attempt, if nothing else is waited for.
 func (t *turn) admit() {
 	h := t.head
-	if h == nil || h.Open || h.Wait == forRetry || t.notice(h.Next) == nil {
+	if h == nil || h.Open || h.Wait == forRetry {
+		return
+	}
+	first := t.first()
+	if first > h.Next {
 		return
 	}
 	attempt := uint32(1)
-	if h.Current == h.Next {
+	if h.Current == first {
 		attempt = h.Attempts + 1
 	}
-	t.emit(&events.RunnableDispatched{Runnable: events.RunnableID(h.Next), Attempt: attempt, Queue: Queue})
+	t.emit(&events.RunnableDispatched{Runnable: events.RunnableID(first), Attempt: attempt, Queue: Queue})
 }
 
 // waits is what the entity waits for by a timer, and how long if that begins now.
@@ -163,7 +171,7 @@ func (t *turn) waits() (waiting, time.Duration) {
 		return forRetry, 0
 	case h.Held == 0:
 		return forConfirmation, confirmWait
-	case t.notice(h.Next) == nil:
+	case t.first() > h.Next:
 		return forGap, gapWait
 	}
 	return 0, 0

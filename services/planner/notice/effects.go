@@ -52,11 +52,7 @@ func (t *turn) reportFailure(all []machine.Effect, drain events.RunnableID, err 
 // report tells the workflow how it goes. What is over is what was right behind this attempt:
 // the record may go on with the next notice.
 func (t *turn) report(drain events.RunnableID, err *events.TaskError, givenUp bool) machine.Effect {
-	workflow, run, wrong := events.ParseNotices(t.id)
-	if wrong != nil {
-		panic("notices: " + wrong.Error())
-	}
-	r := events.NoticeReport{Run: run, Over: uint64(drain), Drain: uint64(drain), GivenUp: givenUp, Error: err}
+	r := events.NoticeReport{Run: t.run, Over: uint64(drain), Drain: uint64(drain), GivenUp: givenUp, Error: err}
 	if err != nil && !givenUp {
 		r.Over--
 	}
@@ -65,19 +61,15 @@ func (t *turn) report(drain events.RunnableID, err *events.TaskError, givenUp bo
 	} else if h != nil {
 		r.Attempts = h.Took
 	}
-	return machine.Effect{Kind: machine.MessageEffect, Key: workflow, Value: wire.Marshal(&r)}
+	return machine.Effect{Kind: machine.MessageEffect, Key: t.workflow, Value: wire.Marshal(&r)}
 }
 
 // task is the call that an attempt makes.
 func (t *turn) task(n *notice, a *machine.Attempt) machine.Effect {
-	workflow, run, err := events.ParseNotices(t.id)
-	if err != nil {
-		panic("notices: " + err.Error())
-	}
 	drain := events.RunnableID(n.Drain)
 	call := events.Task{
-		Token: t.m.sealer.Seal(events.Token{Workflow: t.id, Run: run, Runnable: drain, Attempt: a.Attempt, Decided: a.Decided}),
-		Task:  task, Component: component, Attempt: a.Attempt, Input: request(workflow, n), IdempotencyKey: n.ID,
+		Token: t.m.sealer.Seal(events.Token{Workflow: t.id, Run: t.run, Runnable: drain, Attempt: a.Attempt, Decided: a.Decided}),
+		Task:  task, Component: component, Attempt: a.Attempt, Input: request(t.workflow, n), IdempotencyKey: n.ID,
 		TraceParent: n.Trace, Timeout: CallTimeout.Milliseconds(),
 	}
 	return machine.Effect{Kind: machine.TaskEffect, Key: t.id, Queue: Queue, Runnable: drain, Value: wire.Marshal(&call)}
@@ -102,11 +94,7 @@ func request(workflow string, n *notice) json.RawMessage {
 }
 
 // lesser is a body that fits any record, in place of one that does not.
-func lesser(id string, n *events.Notice) json.RawMessage {
-	workflow, run, err := events.ParseNotices(id)
-	if err != nil {
-		workflow = id
-	}
+func (t *turn) lesser(n *events.Notice) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"id":%q,"workflow":%q,"run":%q,"drain":%d,"results":null,"results_url":%q}`,
-		n.ID, workflow, run.String(), n.Drain, events.ResultsURL(workflow)))
+		n.ID, t.workflow, t.run.String(), n.Drain, events.ResultsURL(t.workflow)))
 }

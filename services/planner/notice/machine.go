@@ -3,6 +3,7 @@ package notice
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -23,18 +24,24 @@ func New(key events.Key) *Machine { return &Machine{sealer: events.NewSealer(key
 
 // turn is the work on one record of one entity: deciding it or applying it.
 type turn struct {
-	m    *Machine
-	tx   *rows.Tx
-	at   events.Position
-	now  int64 // Unix ms, the record's time
-	id   string
+	m   *Machine
+	tx  *rows.Tx
+	at  events.Position
+	now int64 // Unix ms, the record's time
+	id  string
+
+	workflow string // that has drained
+	run      events.RunID
+
 	head *head // nil: there is nothing to deliver
 
 	events []events.Event
 }
 
 func (m *Machine) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
-	return &turn{m: m, tx: tx, at: at, now: now, id: id, head: rows.Get[head](tx, headKey(id))}
+	t := &turn{m: m, tx: tx, at: at, now: now, id: id, head: rows.Get[head](tx, headKey(id))}
+	t.workflow, t.run, _ = events.ParseNotices(id) // of another id nothing is ever taken
+	return t
 }
 
 // Decide implements machine.Machine.
@@ -44,7 +51,7 @@ func (m *Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 	case in.Command != nil:
 		t.emit(&events.CommandRefused{Command: in.Command.Name, Code: "unknown_command", Message: "nothing can be asked of what calls a receiver"})
 	case in.Inbox != nil:
-		t.inbox(in.Inbox, in.Limit)
+		t.inbox(in)
 	case in.Timer != nil:
 		t.timer(*in.Timer)
 	case in.Lost != nil:
@@ -119,9 +126,9 @@ func (t *turn) emit(e events.Event) {
 	t.apply(e)
 }
 
-// said is what a workflow told; false: it can not be read.
+// said is what a workflow told; false: it can not be read, or makes no call.
 func said(m *events.EntityMessage) (*events.Notice, bool) {
 	n := &events.Notice{}
 	err := wire.Unmarshal(m.Body, n)
-	return n, err == nil
+	return n, err == nil && (n.Drain == 0 || n.Drain < math.MaxUint32 && n.Confirmed < n.Drain && json.Valid(n.Body))
 }

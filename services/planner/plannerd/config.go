@@ -49,6 +49,8 @@ type Config struct {
 	Ready      func()                // called once, when the first partitions are owned
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // of metrics; nil: none
+
+	prefix string // of the deployment's topics
 }
 
 const (
@@ -70,6 +72,11 @@ func (c *Config) defaults() error {
 		}
 		c.Instance = host
 	}
+	names, err := c.Kafka.Names()
+	if err != nil {
+		return err
+	}
+	c.prefix = names.Prefix()
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
 	}
@@ -87,7 +94,7 @@ func (c *Config) defaults() error {
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
 	return machine.Kinds{
-		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Budget: c.Budget}),
+		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Prefix: c.prefix, Budget: c.Budget}),
 		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey)},
 	}
 }

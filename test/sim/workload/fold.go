@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/services/planner/notice"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -73,12 +74,17 @@ func States(key events.Key, p int32, records []*events.Record, see func(i int, a
 	return errors.Join(err, unread)
 }
 
+// Kinds hosts the entities of a partition beside its workflows.
+func Kinds(key events.Key, workflows machine.Machine) machine.Machine {
+	return machine.Kinds{Workflows: workflows, Others: map[string]machine.Machine{notice.Kind: notice.New(key)}}
+}
+
 // fold applies a journal to nothing; each sees every record with the state right
 // after it.
 func fold(key events.Key, p int32, records []*events.Record, each func(machine.Machine, *rows.Tx, *events.Record, *machine.Outcome)) (state *rows.Memory, err error) {
-	m := planner.New(planner.Config{
+	m := Kinds(key, planner.New(planner.Config{
 		Key: key, Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
-	})
+	}))
 	state = &rows.Memory{}
 	var at events.Position
 	defer func() {
