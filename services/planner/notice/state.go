@@ -89,14 +89,12 @@ func (t *turn) h() *head {
 // apply changes the state by one event: one line per event. Where there is no head, what
 // is replayed was removed since, and matters no more.
 func (t *turn) apply(e events.Event) {
-	if accepted, is := e.(*events.NoticeAccepted); is {
-		t.accepted(&accepted.Notice)
-		return
-	}
-	if t.head == nil {
+	if _, begins := e.(*events.NoticeAccepted); t.head == nil && !begins {
 		return
 	}
 	switch e := e.(type) {
+	case *events.NoticeAccepted:
+		t.accepted(&e.Notice)
 	case *events.RunnableDispatched:
 		t.dispatched(e)
 	case *events.RunnableNotified:
