@@ -38,6 +38,8 @@ var settings = []setting{
 //	NAME ID BODY         any other command
 //	run                  delivers outcomes until nothing is active
 //	step N               delivers N outcomes
+//	again                delivers the last outcome once more
+//	rebuild              folds the journal into an empty state, which must be the same
 //	advance DURATION-MS  moves the clock; what comes due happens
 //	show ID              status, productions, results, counts that matter; the
 //	                     runnables that are listed are those that are counted
@@ -125,6 +127,8 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		}
 	case "rebuild":
 		w.restart()
+	case "again": // the last outcome comes once more
+		w.again()
 	case "late": // the clock moves while nobody reports
 		ms, err := strconv.ParseInt(rest, 10, 64)
 		w.must(err)
