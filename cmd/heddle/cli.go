@@ -25,6 +25,7 @@ type cli struct {
 	Definitions definitionsCmd `cmd:"" group:"Workflows" help:"List registered definitions, or the versions of one, and how many open workflows use them."`
 
 	Get       getCmd       `cmd:"" group:"One workflow" help:"Print a workflow."`
+	Explain   explainCmd   `cmd:"" group:"One workflow" help:"Say why a workflow is where it is: what each thing waits for that is not done."`
 	Lookup    lookupCmd    `cmd:"" group:"One workflow" help:"Tell where a workflow lives: its partition and who owns it."`
 	Results   resultsCmd   `cmd:"" group:"One workflow" help:"Print the results."`
 	History   historyCmd   `cmd:"" group:"One workflow" help:"Print the events."`

@@ -39,15 +39,19 @@ func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
 	}
 	table := [][]string{heading}
 	for _, r := range all {
-		problem := waitsFor(&r)
-		if r.Error != nil && problem == "" {
-			problem = r.Error.Type + ": " + r.Error.Message
-		}
-		row := []string{r.ID, r.Component, r.Scope, r.Task, string(r.Status), strconv.Itoa(r.Attempt), problem}
+		row := []string{r.ID, r.Component, r.Scope, r.Task, string(r.Status), strconv.Itoa(r.Attempt), whatIsWrong(&r)}
 		if tokens {
 			row = append(row, r.Token)
 		}
 		table = append(table, row)
 	}
 	rows(w, table)
+}
+
+// whatIsWrong is what a runnable waits for, or how it has failed.
+func whatIsWrong(r *client.Runnable) string {
+	if wait := waitsFor(r); wait != "" || r.Error == nil {
+		return wait
+	}
+	return r.Error.Type + ": " + r.Error.Message
 }

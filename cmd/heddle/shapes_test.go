@@ -92,6 +92,7 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		{[]string{"lookup", "w"}, "/v1/workflows/w"},
 		{[]string{"list"}, "/v1/workflows"},
 		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
+		{[]string{"explain", "w"}, "/v1/workflows/w/explain"},
 		{[]string{"results", "w"}, "/v1/workflows/w/results"},
 		{[]string{"results", "w", "--all"}, "/v1/workflows/w/results?all=true"},
 		{[]string{"results", "w", "--components"}, "/v1/workflows/w/productions"},

@@ -64,6 +64,12 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 		"runnables": {2, func(a *app) {
 			printRunnables(a.out, []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}, true)
 		}},
+		"explain": {4, func(a *app) {
+			printExplanation(a.out, hostile, &explained{
+				Status: "running", Reasons: []string{hostile},
+				listed: listed[client.Runnable]{Items: []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}},
+			})
+		}},
 		"history":  {2, func(a *app) { printHistory(a.out, []client.Event{e}) }},
 		"progress": {1, func(a *app) { newProgress(a.out).event(e) }},
 		"results":  {1, func(a *app) { printValues(a.out, map[string]json.RawMessage{hostile: value}) }},

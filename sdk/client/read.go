@@ -44,6 +44,11 @@ func (c *Client) Runnables(ctx context.Context, id string, o PageOptions) (*Page
 	return read[*Page[Runnable]](ctx, c, Query{Kind: "runnables", Workflow: id, Cursor: o.Cursor, Limit: o.Limit, Status: string(o.Status), Component: o.Component})
 }
 
+// Explain says why a workflow is where it is.
+func (c *Client) Explain(ctx context.Context, id string, o PageOptions) (*Explanation, error) {
+	return read[*Explanation](ctx, c, Query{Kind: "explain", Workflow: id, Cursor: o.Cursor, Limit: o.Limit, Status: string(o.Status), Component: o.Component})
+}
+
 func read[T any](ctx context.Context, c *Client, q Query) (T, error) {
 	var out T
 	raw, err := c.t.Query(ctx, q)

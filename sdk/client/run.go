@@ -55,6 +55,11 @@ func (r *Run) Signal(ctx context.Context, name string, value any, o SignalOption
 	return r.c.Signal(ctx, r.ID, name, value, o)
 }
 
+// Explain says why the workflow is where it is.
+func (r *Run) Explain(ctx context.Context, o PageOptions) (*Explanation, error) {
+	return r.c.Explain(ctx, r.ID, o)
+}
+
 // Results waits as Wait does and returns the latest value of each output.
 func (r *Run) Results(ctx context.Context) (map[string]json.RawMessage, error) {
 	a, err := r.wait(ctx)

@@ -203,6 +203,14 @@ type Runnable struct {
 	Attempts  json.RawMessage `json:"attempts"`
 }
 
+// Explanation says why a workflow is where it is: what holds it as a whole, and the runnables
+// that are open or have failed, each with what it waits for.
+type Explanation struct {
+	Status  Status   `json:"status"`
+	Reasons []string `json:"reasons"`
+	Page[Runnable]
+}
+
 // MarshalJSON writes it as the API does: without a token as null.
 func (r Runnable) MarshalJSON() ([]byte, error) {
 	type plain Runnable

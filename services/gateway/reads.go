@@ -84,21 +84,39 @@ func (g *Gateway) listRunnables(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, r, http.StatusOK, page)
 }
 
+// explainWorkflow answers why a workflow is where it is, and tells likewise.
+func (g *Gateway) explainWorkflow(w http.ResponseWriter, r *http.Request) error {
+	var why Explanation[json.RawMessage]
+	if err := g.readPage(r, "explain", &why); err != nil {
+		return err
+	}
+	if err := g.explain(r.Context(), why.Items); err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, why)
+}
+
 func (g *Gateway) page(r *http.Request, kind string) (List[json.RawMessage], error) {
 	var page List[json.RawMessage]
+	err := g.readPage(r, kind, &page)
+	return page, err
+}
+
+// readPage reads one page of a planner's list into what has its shape.
+func (g *Gateway) readPage(r *http.Request, kind string, into any) error {
 	limit, err := pageLimit(r)
 	if err != nil {
-		return page, err
+		return err
 	}
 	v := r.URL.Query()
 	body, err := g.query(r, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status"), Component: v.Get("component")})
 	if err != nil {
-		return page, err
+		return err
 	}
-	if err := json.Unmarshal(body, &page); err != nil {
-		return page, fmt.Errorf("decode %s: %w", kind, err)
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("decode %s: %w", kind, err)
 	}
-	return page, nil
+	return nil
 }
 
 // getWorkflow answers with the summary, at once or when the workflow has

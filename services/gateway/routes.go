@@ -160,6 +160,7 @@ func readRoutes() []route {
 		read("/productions", "getProductions", "All values of each component, in order of production.", Productions{}, nil, reading("productions")),
 		read("/facts", "listFacts", "Facts with their parents.", List[Fact]{}, pages, listing("facts")),
 		read("/runnables", "listRunnables", "Runnables with their attempts. One request looks at 20,000 at most, and then says so (looked_at); the cursor goes on behind them.", List[Runnable]{}, append([]param{{"status", "only of this status"}, {"component", "only of this component"}}, pages...), (*Gateway).listRunnables),
+		read("/explain", "explainWorkflow", "Why the workflow is where it is: what holds it as a whole, and what each runnable waits for that is open or has failed.", Explanation[Runnable]{}, append([]param{{"status", "only of this status"}, {"component", "only of this component"}}, pages...), (*Gateway).explainWorkflow),
 		read("/history", "getHistory", "The events, oldest first.", List[HistoryItem]{}, pages, (*Gateway).getHistory),
 		graph, stream,
 	}

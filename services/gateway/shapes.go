@@ -58,6 +58,14 @@ type List[T any] struct {
 	LookedAt int `json:"looked_at,omitempty"`
 }
 
+// Explanation says why a workflow is where it is: what holds it as a whole, and the runnables
+// that are open or have failed, each with what it waits for.
+type Explanation[T any] struct {
+	Status  string   `json:"status"`
+	Reasons []string `json:"reasons"`
+	List[T]
+}
+
 // Fact is a fact.
 type Fact struct {
 	ID        string          `json:"id"`

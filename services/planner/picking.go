@@ -13,10 +13,16 @@ import (
 type picking struct {
 	status    string // empty: any
 	component uint32 // its index + 1; 0: any
+	undone    bool   // only those that are open or have failed
 }
 
 // mayBe reports whether it has those of a status.
 func (p picking) mayBe(status string) bool { return p.status == "" || p.status == status }
+
+// wants reports whether a runnable that has a row of its own is among them.
+func (p picking) wants(r *runnable) bool {
+	return p.mayBe(r.Status.String()) && p.isOf(r.Component) && (!p.undone || r.Status.open() || r.Status == runFailed)
+}
 
 // isOf reports whether it has those of a component.
 func (p picking) isOf(component uint32) bool { return p.component == 0 || p.component == component+1 }

@@ -42,6 +42,8 @@ func (vw *view) answer(q *events.Query) (any, *events.Refusal) {
 		return vw.factList(q)
 	case "runnables":
 		return vw.runnableList(q)
+	case "explain":
+		return vw.explain(q)
 	case "graph":
 		return vw.graphStatus(), nil
 	}

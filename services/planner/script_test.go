@@ -44,6 +44,7 @@ var settings = []setting{
 //	show ID              status, productions, results, counts that matter; the
 //	                     runnables that are listed are those that are counted
 //	notices ID           the notices of its drains, and to whom else they went
+//	explain ID           why the workflow is where it is
 //	runnables ID STATUS  the runnables of a status, or of all
 //
 // Files in testdata/plain run under the first setting only: they show what
@@ -148,6 +149,8 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.showNotices(out, rest)
 	case "ancestry":
 		w.ancestry(out, rest)
+	case "explain":
+		w.explain(out, rest)
 	case "peak":
 		fmt.Fprintf(out, "peak %d\n", w.peak)
 	case "history":
@@ -314,6 +317,23 @@ func (w *world) ancestry(out *bytes.Buffer, id string) {
 			name = *f.Component
 		}
 		fmt.Fprintf(out, "%s %s %s parents %v depth %d\n", f.ID, name, f.Value, f.Parents, f.Depth)
+	}
+}
+
+// explain prints why a workflow is where it is.
+func (w *world) explain(out *bytes.Buffer, id string) {
+	var why struct {
+		Status, Code string
+		Reasons      []string
+		Items        []runnableView
+	}
+	w.must(json.Unmarshal(w.query("explain", id, false), &why))
+	fmt.Fprintln(out, why.Status+why.Code)
+	for _, r := range why.Reasons {
+		fmt.Fprintln(out, " ", r)
+	}
+	for _, r := range why.Items {
+		fmt.Fprintf(out, "  %s %s: %s\n", r.Component, r.Status, r.WaitsFor)
 	}
 }
 

@@ -239,7 +239,7 @@ func (vw *view) listOthers(out *list, from uint64, p picking) {
 		if !out.look(othersFrom + k.A) {
 			return false
 		}
-		return !p.mayBe(r.Status.String()) || !p.isOf(r.Component) || out.add(othersFrom+k.A, vw.openView(events.RunnableID(k.A), r))
+		return !p.wants(r) || out.add(othersFrom+k.A, vw.openView(events.RunnableID(k.A), r))
 	})
 }
 

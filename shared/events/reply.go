@@ -53,7 +53,7 @@ type Reply struct {
 // Query asks the owning planner for a consistent read: the value of a record on
 // the queries topic, whose key is the workflow ID.
 type Query struct {
-	Kind     string // workflow, results, productions, facts, runnables, history, graph
+	Kind     string // workflow, results, productions, facts, runnables, explain, history, graph
 	Workflow string
 	ReplyTo  ReplyTo
 	Deadline int64 // Unix ms after which nobody waits for the answer

@@ -1,0 +1,84 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// explanation says why a workflow is where it is: what holds it as a whole, and what
+// each thing waits for that is not done.
+type explanation struct {
+	Status  string   `json:"status"`
+	Reasons []string `json:"reasons"`
+	list             // the runnables that are open or have failed
+}
+
+// explain answers why the workflow is where it is.
+func (vw *view) explain(q *events.Query) (any, *events.Refusal) {
+	from, limit, refusal := page(q)
+	if refusal != nil {
+		return nil, refusal
+	}
+	pick, refusal := vw.pick(q)
+	if refusal != nil {
+		return nil, refusal
+	}
+	out := explanation{Status: vw.head.Status.String(), Reasons: vw.reasons(), list: list{Items: []any{}, limit: limit}}
+	pick.undone = true
+	vw.listOthers(&out.list, max(from, othersFrom)-othersFrom, pick)
+	return out, nil
+}
+
+// reasons are what holds the workflow as a whole, and what is strange about it.
+func (vw *view) reasons() []string {
+	h, all := vw.head, []string{}
+	if r := h.Trouble; r != nil && r.Quarantine != "" {
+		all = append(all, "it is quarantined: "+r.Quarantine+"; look at it, then resume it")
+	}
+	if s := vw.restReason(); s != "" {
+		all = append(all, s)
+	}
+	if h.Until != 0 && h.Status != Stopping {
+		all = append(all, fmt.Sprintf("it is kept until %s, then it is deleted", events.Stamp(h.Until)))
+	}
+	if n := h.inHand(); n > 0 {
+		all = append(all, fmt.Sprintf("%d pieces of earlier decisions are still to be carried on", n))
+	}
+	if k := h.signalled().Kept; k > 0 {
+		all = append(all, fmt.Sprintf("%d signals have come that nobody waits for; they are kept until they expire", k))
+	}
+	return all
+}
+
+// restReason is why a workflow in its state does not go on by itself; empty: it goes on.
+func (vw *view) restReason() string {
+	h := vw.head
+	switch h.Status {
+	case Idle:
+		return "everything has settled: it waits for inputs"
+	case Paused:
+		return "it is paused: resume it"
+	case Failed:
+		return vw.failedReason()
+	case Stopping:
+		return fmt.Sprintf("it is being stopped: %d attempts may end until %s, then they are closed", h.Slots, events.Stamp(h.Until))
+	case Stopped:
+		return "it is stopped: resume it"
+	case Completed, Cancelled:
+		return "it is " + h.Status.String() + " for good"
+	case Cancelling, Deleting:
+		return "it is " + h.Status.String()
+	default:
+		return ""
+	}
+}
+
+func (vw *view) failedReason() string {
+	f := vw.head.Failure
+	if f == nil {
+		return "it has failed: retry or skip what failed"
+	}
+	return fmt.Sprintf("it has failed: %s (%s) with %s: %s; retry or skip it",
+		vw.component(f.Component).Name, f.Runnable, f.Error.Type, f.Error.Message)
+}
