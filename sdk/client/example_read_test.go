@@ -55,6 +55,27 @@ func ExampleClient_Runnables() {
 	// Output: accept human.accept active
 }
 
+func ExampleClient_Explain() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "explained-1")
+	why := must(c.Explain(ctx, "explained-1", client.PageOptions{}))
+	for _, r := range why.Items {
+		fmt.Printf("%s waits for %s\n", r.Component, r.WaitsFor)
+	}
+	// Output: accept waits for completion by its token: it is done from outside
+}
+
+func ExampleRun_Explain() {
+	ctx, c := connect()
+	defer c.Close()
+	run := must(c.Start(ctx, double, 1, client.StartOptions{ID: "explained-2"}))
+	must(run.Wait(ctx))
+	why := must(run.Explain(ctx, client.PageOptions{}))
+	fmt.Println(why.Status, why.Reasons)
+	// Output: idle [everything has settled: it waits for inputs]
+}
+
 func ExampleClient_History() {
 	ctx, c := connect()
 	defer c.Close()
