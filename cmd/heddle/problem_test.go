@@ -29,7 +29,7 @@ func TestErrorsAreProblemsInJSON(t *testing.T) {
 		{[]string{"define", bad}, codeFailed, "invalid_definition", 0, 2},
 		{[]string{"start", "nothing"}, codeFailed, "unknown_definition", 422, 1},
 		{[]string{"get", "x", "--url", "http://127.0.0.1:1"}, codeUnreachable, "unavailable", 0, 0},
-		{[]string{"list", "--status", "bogus"}, codeUsage, "usage", 0, 0},
+		{[]string{"list", "--status", "bogus"}, codeUsage, "invalid_parameter", 0, 1},
 		{[]string{"get"}, codeUsage, "usage", 0, 0},
 		{[]string{"get", "x", "--bogus"}, codeUsage, "usage", 0, 0},
 		{[]string{"bogus"}, codeUsage, "usage", 0, 0},

@@ -64,7 +64,7 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 		"runnables": {2, func(a *app) {
 			printRunnables(a.out, []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}, true)
 		}},
-		"explain": {4, func(a *app) {
+		"explain": {5, func(a *app) {
 			printExplanation(a.out, hostile, &explained{
 				Status: "running", Reasons: []string{hostile},
 				listed: listed[client.Runnable]{Items: []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}},
