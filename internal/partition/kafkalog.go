@@ -85,7 +85,7 @@ var errNoQueue = errors.New("the queue has no topic, or none that is known yet; 
 // Destination implements Log. An attempt goes to its partition of the queue, what
 // else there is where its key belongs.
 func (l *kafkaLog) Destination(o *loop.Outgoing) loop.Destination {
-	at := loop.Destination{Topic: l.host.topicOf(o), Partition: -1}
+	at := loop.Destination{Topic: l.host.topicOf(o), Partition: -1, Latest: o.Kind == machine.StatusEffect}
 	n := l.host.queues.partitions(at.Topic)
 	at.Of = n
 	switch {

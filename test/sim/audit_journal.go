@@ -47,6 +47,7 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 		au.present(p, positions)
 	}
 	au.auditTasks(positions)
+	au.auditNotices(journals)
 }
 
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }

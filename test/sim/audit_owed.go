@@ -62,7 +62,7 @@ func (au *audit) owed() []owed {
 		}
 	}
 	letters := au.letters()
-	var open []owed
+	open := au.owedNotices(all)
 	for p, records := range all {
 		for _, rec := range records {
 			if failed[at(p, rec.Position)] || len(rec.Events) == 0 || rec.Input.Source != events.FromCommands && rec.Input.Source != events.FromInbox {

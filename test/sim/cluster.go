@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // cluster is a Kafka cluster as its clients see it: brokers, the planner group,
@@ -90,6 +91,7 @@ func newCluster(partitions int32, rng *rand.Rand) *cluster {
 	for _, name := range []string{names.Commands(), names.Inbox()} {
 		c.topic(name, partitions, smallRecord).stamped = true
 	}
+	c.topic(workload.NoticesTopic, partitions, smallRecord)
 	c.topic(names.Journal(), partitions, largeRecord)
 	c.topic(names.State(), partitions, largeRecord)
 	c.topic(names.Replies(), repliesPartitions, largeRecord)

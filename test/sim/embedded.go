@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
 // embedded are brokers of the real kind: the embedded broker in memory, asked over
@@ -64,7 +65,7 @@ func (e *embedded) createTopics(names topics.Names) {
 	if err != nil {
 		panic(fmt.Sprintf("sim: %v", err))
 	}
-	e.desired = set.Desired()
+	e.desired = append(set.Desired(), topics.Topic{Name: workload.NoticesTopic})
 	if n := e.create(e.topics); n != len(e.topics) {
 		panic(fmt.Sprintf("sim: topics.yaml has %d of %d topics", n, len(e.topics)))
 	}

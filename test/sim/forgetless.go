@@ -34,6 +34,10 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return &stale{m, map[rows.Key]rows.Row{}}
 	case w.o.Flaws.TwiceFolded.On():
 		return twice{m}
+	case w.o.Flaws.LostNotices.On():
+		return unsaid{m}
+	case w.o.Flaws.RenamedNotices.On():
+		return renaming{m}
 	default:
 		return m
 	}

@@ -65,7 +65,7 @@ func (m *meddler) each(ctx context.Context, names ...string) error {
 }
 
 func (m *meddler) nothingThere(ctx context.Context) error {
-	if err := m.each(ctx, "pause", "resume", "stop", "cancel", "retry", "checkpoint", "delete"); err != nil {
+	if err := m.each(ctx, "pause", "resume", "stop", "cancel", "retry", "checkpoint", "set_policies", "delete"); err != nil {
 		return err
 	}
 	if err := m.each(ctx, "explode"); err != nil {
@@ -128,6 +128,7 @@ func (m *meddler) external(ctx context.Context) error {
 		{"complete", map[string]any{"token": token, "result": 1}},
 		{"pause", map[string]any{}},
 		{"resume", map[string]any{}},
+		{"set_policies", map[string]any{"policies": []any{map[string]any{"match": "default", "inherit": true, "priority": "high"}}, "by": "an operator"}},
 		{"retry", map[string]any{}},
 		{"retry", map[string]any{}},
 		{"skip", map[string]any{"runnable": "r99"}},

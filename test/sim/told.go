@@ -18,6 +18,7 @@ func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
 	w.audit.noteTime(rec, p, offset)
 	w.noteLease(rec, p)
 	w.noteReport(rec, p)
+	w.notices.wrote(w.c.names, rec)
 	if w.history.keep {
 		w.tellOf(rec, p, offset)
 	}

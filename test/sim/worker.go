@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -193,6 +194,10 @@ func (t *worker) begin(e *execution) {
 		return
 	case 1:
 		e.how, e.ends = t.outcome(e, events.OutcomeUnknownTask), e.began
+		return
+	}
+	if strings.HasPrefix(e.workflow, events.NoticePrefix) {
+		t.call(e)
 		return
 	}
 	if t.w.strangers && t.w.plan.Workflow(e.workflow) == nil {

@@ -63,6 +63,7 @@ type world struct {
 	replaced   map[place]bool               // those that have lost their newest, or all
 	losses     map[partition.LossError]bool // that an operator has accepted
 	cursors    cursors                      // of the planners' group
+	notices    notices                      // of drains, as their receivers have had them
 	foreigners int                          // that wrote in transactions
 
 	users   []*user
@@ -136,6 +137,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
 	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, memory: workload.NewTaskMemory(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
 	w.audit.world, w.injector.world, w.members.world = w, w, w
+	w.notices = newNotices(w.fail)
 	if w.logger == nil {
 		w.logger = discard
 	}

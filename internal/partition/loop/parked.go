@@ -16,6 +16,7 @@ type Destination struct {
 	Topic     string
 	Partition int32
 	Of        int32 // partitions of the topic; 0: that is not known
+	Latest    bool  // for summaries, of which the newest of a workflow is enough: nothing else waits among them
 }
 
 func (o Destination) String() string {
@@ -26,7 +27,18 @@ func (o Destination) String() string {
 }
 
 func compareDestinations(a, b Destination) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Of, b.Of))
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Of, b.Of), compareBool(a.Latest, b.Latest))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // parked are the effects whose destinations take nothing for now. Nothing outside may

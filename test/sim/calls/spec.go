@@ -67,14 +67,16 @@ var alone = map[string][]string{
 // the states from which the planner may have gone on in the same record. What is
 // not here is refused or changes nothing.
 var becomes = map[string]map[string][]string{
-	"input":      {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
-	"signal":     {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
-	"pause":      {"running": {"paused"}, "idle": {"paused"}},
-	"resume":     {"paused": {"running"}, "stopped": {"running"}},
-	"stop":       {"running": {"stopping"}, "idle": {"stopping"}, "paused": {"stopping"}, "failed": {"stopping"}},
-	"cancel":     {"running": {"cancelling"}, "idle": {"cancelling"}, "paused": {"cancelling"}, "failed": {"cancelling"}, "stopping": {"cancelling"}, "stopped": {"cancelling"}},
-	"retry":      {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
-	"skip":       {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
+	"input":        {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
+	"signal":       {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed"}},
+	"pause":        {"running": {"paused"}, "idle": {"paused"}},
+	"resume":       {"paused": {"running"}, "stopped": {"running"}},
+	"stop":         {"running": {"stopping"}, "idle": {"stopping"}, "paused": {"stopping"}, "failed": {"stopping"}},
+	"cancel":       {"running": {"cancelling"}, "idle": {"cancelling"}, "paused": {"cancelling"}, "failed": {"cancelling"}, "stopping": {"cancelling"}, "stopped": {"cancelling"}},
+	"retry":        {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
+	"skip":         {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
+	"set_policies": {"running": {"running"}, "idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
+
 	"checkpoint": {"running": {"running"}, "idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
 	"complete":   {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
 	"fail":       {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},

@@ -143,6 +143,12 @@ func NewPlan(seed uint64) *Plan {
 	for i, w := range p.Workflows {
 		NewDice(seed ^ 0x72656d696e64 ^ uint64(i)<<50).remind(w) // of their own, too
 	}
+	for i, w := range p.Workflows {
+		NewDice(seed ^ 0x6e6f74696365 ^ uint64(i)<<50).notify(w) // of their own, too
+	}
+	for i, w := range p.Workflows {
+		NewDice(seed ^ 0x72657461696e ^ uint64(i)<<50).retain(w) // of their own, too
+	}
 	dresser := NewDice(^seed) // of its own: what is told in other ways is the same work
 	for _, w := range p.Workflows {
 		if dresser.One(2) {
