@@ -205,6 +205,8 @@ var unrecorded = map[string]string{
 	"field JournalLost.Commands":    noLoss,
 	"field JournalLost.Reason":      noLoss,
 	"field JournalLost.By":          noLoss,
+	"field Notice.Drains":           noEvent,
+	"field Notice.Trace":            noTrace,
 	"event SignalExpired":           tooShort,
 	"field SignalExpired.Signal":    tooShort,
 	"field RetryWork.By":            oneRetry,
@@ -218,6 +220,8 @@ var unrecorded = map[string]string{
 // What the seeds do not draw, and the scripts of services/planner do.
 const (
 	tooShort = "no seed lasts as long as a signal is kept"
+	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
+	noTrace  = "the clients of the simulation send no traceparent"
 )
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.
