@@ -213,8 +213,6 @@ var unrecorded = map[string]string{
 	"field RetryWork.Component":     oneRetry,
 	"field RetryWork.Input":         oneRetry,
 	"field RetryWork.Runnables":     oneRetry,
-	"rows of table received":        noEntity,
-	"rows of table received by age": noEntity,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.
@@ -226,9 +224,6 @@ const (
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.
 const oneRetry = "the first piece of a retry is all of it in these seeds"
-
-// noEntity: TestE4Equivalence has two kinds.
-const noEntity = "workflows get no messages of entities yet"
 
 // noLoss: TestALossOfTheJournalWaitsForAnOperatorsWord has some.
 const noLoss = "no journal of these seeds is lost"
