@@ -199,20 +199,20 @@ func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + 
 
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
-	"event JournalLost":             noLoss,
-	"field JournalLost.From":        noLoss,
-	"field JournalLost.To":          noLoss,
-	"field JournalLost.Commands":    noLoss,
-	"field JournalLost.Reason":      noLoss,
-	"field JournalLost.By":          noLoss,
-	"field Notice.Drains":           noEvent,
-	"field Notice.Trace":            noTrace,
-	"event SignalExpired":           tooShort,
-	"field SignalExpired.Signal":    tooShort,
-	"field RetryWork.By":            oneRetry,
-	"field RetryWork.Component":     oneRetry,
-	"field RetryWork.Input":         oneRetry,
-	"field RetryWork.Runnables":     oneRetry,
+	"event JournalLost":          noLoss,
+	"field JournalLost.From":     noLoss,
+	"field JournalLost.To":       noLoss,
+	"field JournalLost.Commands": noLoss,
+	"field JournalLost.Reason":   noLoss,
+	"field JournalLost.By":       noLoss,
+	"field Notice.Drains":        noEvent,
+	"field Notice.Trace":         noTrace,
+	"event SignalExpired":        tooShort,
+	"field SignalExpired.Signal": tooShort,
+	"field RetryWork.By":         oneRetry,
+	"field RetryWork.Component":  oneRetry,
+	"field RetryWork.Input":      oneRetry,
+	"field RetryWork.Runnables":  oneRetry,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.
