@@ -57,7 +57,9 @@ func drawFilter(rnd *rand.Rand) (f search.Filter) {
 		func() { f.Labels = map[string]string{"size": pick(rnd, "1", "7")} },
 		func() { f.Error = pick(rnd, "timeout", "declined", "time") },
 		func() { f.Component = pick(rnd, "charge", "ship", "mail") },
-		func() { f.Text = pick(rnd, "CARD declined", "ÉTUDE", "order 7 acme", "size=1", "answer 5s", "nowhere") },
+		func() {
+			f.Text = pick(rnd, "CARD declined", "ÉTUDE", "order 7 acme", "size=1", "answer 5s", "nowhere")
+		},
 		func() { f.CreatedAfter = at() },
 		func() { f.CreatedBefore = at().Add(time.Duration(rnd.IntN(2)) * time.Microsecond) },
 		func() { f.UpdatedAfter = at() },
