@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
 
@@ -15,6 +17,9 @@ var errTemporary = errors.New("it may work the next time")
 // work is the one task: it finds its component and does what that one does.
 func work(p *workload.Plan, l *workload.TaskMemory, executor string) worker.HandlerFunc {
 	return func(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
+		if strings.HasPrefix(a.Workflow, events.NoticePrefix) {
+			return json.RawMessage("204"), nil // the receiver of a drain's notice has taken it
+		}
 		c := p.Component(a.Workflow, a.Spec.Component)
 		before, err := l.Begin(a.Workflow, &a.Spec, executor)
 		if c == nil || err != nil {

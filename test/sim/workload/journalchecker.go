@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/events"
@@ -88,6 +89,9 @@ func CheckJournal(p *Plan, l *TaskMemory, steady bool, told Reports, records []*
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
 		}
 		c.time = rec.Time
+		if strings.HasPrefix(rec.Workflow, events.NoticePrefix) {
+			continue // no workflow: Deliveries follows it
+		}
 		for _, e := range rec.Events {
 			c.contained(rec, e)
 		}
