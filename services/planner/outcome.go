@@ -126,6 +126,9 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	r := &before
 	pol := r.policy()
 	action := reaction(r, pol, err, how)
+	if action == events.ActionRetry && how != lostAttempt && !en.retryable(id, r, pol, &err) {
+		action = givenUp(pol)
+	}
 	var caught catching
 	if action != events.ActionRetry {
 		if caught = en.catch(id, r, &err); len(caught.by) > 0 {
@@ -168,7 +171,13 @@ func reaction(r *runnable, pol policy.Policy, err events.TaskError, how ending) 
 		return events.ActionRetry
 	case how != lostAttempt && !err.NonRetryable && int(r.Failures) < pol.MaxRetries:
 		return events.ActionRetry
-	case pol.OnFailure == policy.Skip:
+	}
+	return givenUp(pol)
+}
+
+// givenUp is what follows from a failure for good.
+func givenUp(pol policy.Policy) events.Action {
+	if pol.OnFailure == policy.Skip {
 		return events.ActionSkip
 	}
 	return events.ActionHalt

@@ -133,6 +133,40 @@ func expression(name string, sees Sight, of func(*Policy) *string) field {
 	return f
 }
 
+// Bounds of a list of types of errors. A type is no longer than an attempt may give.
+const (
+	maxErrorTypes = 100
+	maxErrorType  = 256 // bytes
+	typesApart    = "\n"
+)
+
+// errorTypes is a field that lists types of errors.
+func errorTypes(name string, of func(*Policy) *string) field {
+	f := text(name, of)
+	f.schema = map[string]any{
+		"type": "array", "minItems": 1, "maxItems": maxErrorTypes, "uniqueItems": true,
+		"items": map[string]any{"type": "string", "minLength": 1, "maxLength": maxErrorType, "pattern": "^[^\n]+$"},
+	}
+	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) {
+		list, ok := v.([]any)
+		if !ok || len(list) == 0 || len(list) > maxErrorTypes {
+			r.fail(at, fmt.Sprintf("must be a list of 1 to %d types of errors", maxErrorTypes), "write [card_declined, …]")
+			return
+		}
+		types := make([]string, 0, len(list))
+		for i, item := range list {
+			s, _ := item.(string)
+			if s == "" || len(s) > maxErrorType || strings.Contains(s, typesApart) {
+				r.fail(fmt.Sprintf("%s[%d]", at, i), fmt.Sprintf("must be the type of an error: one line of at most %d bytes", maxErrorType), "")
+				return
+			}
+			types = append(types, s)
+		}
+		*of(to) = strings.Join(types, typesApart)
+	}
+	return f
+}
+
 // optional is a field that may be none, which lifts what a later rule or a preset says: it is then as if nobody had
 // given it.
 func optional(f field) field {

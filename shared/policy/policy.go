@@ -7,6 +7,7 @@ package policy
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -89,6 +90,19 @@ type Policy struct {
 	Mode         Mode
 	Queue        string // overrides the queue of the task; empty = none
 	Priority     Priority
+	RetryIf      string // the expression of a condition, which sees SeesFailure; empty = every failure is tried again
+	NonRetryable string // types of errors that are never tried again, as Final reads them
+}
+
+// Final reports whether a failure of a type is never tried again.
+func (p *Policy) Final(errorType string) bool {
+	for list := p.NonRetryable; list != ""; {
+		var one string
+		if one, list, _ = strings.Cut(list, typesApart); one == errorType {
+			return true
+		}
+	}
+	return false
 }
 
 // Default is the policy of a task that no rule speaks of.

@@ -23,6 +23,8 @@ const (
 	mode
 	queue
 	priority
+	retryIf
+	nonRetryable
 )
 
 // table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
@@ -43,6 +45,8 @@ var table = [...]field{
 	queueName("queue", func(p *Policy) *string { return &p.Queue }),
 	choice("priority", func(p *Policy) *Priority { return &p.Priority },
 		[]string{Normal: "normal", Low: "low", High: "high", Critical: "critical"}),
+	optional(expression("retry_if", SeesFailure, func(p *Policy) *string { return &p.RetryIf })),
+	optional(errorTypes("non_retryable", func(p *Policy) *string { return &p.NonRetryable })),
 }
 
 // Fields are the names of all fields.

@@ -15,6 +15,7 @@ var others = map[string]struct {
 	"base_delay": {baseDelay, `"7s"`}, "max_delay": {maxDelay, `"7s"`}, "timeout": {timeout, `"7s"`},
 	"start_timeout": {startTimeout, `"7s"`}, "on_failure": {onFailure, `"skip"`}, "on_lost": {onLost, `"fail"`},
 	"execution_mode": {mode, `"async"`}, "queue": {queue, `"other"`}, "priority": {priority, `"high"`},
+	"retry_if": {retryIf, `"attempt < 3"`}, "non_retryable": {nonRetryable, `["declined", "gone"]`},
 }
 
 // A field has a line, a bit and a tag: it is read, given to a policy, and recorded.

@@ -185,6 +185,9 @@ func (d Dice) flaky(c *Component) {
 	c.needs["max_retries"] = c.Acts.Fails + d.IntN(3)
 	c.needs["backoff"] = Pick(d, "none", "linear", "exponential", "jitter")
 	c.needs["base_delay_ms"] = d.Between(10, 900)
+	if d.One(4) {
+		c.needs["retry_if"], c.needs["non_retryable"] = "error.type != 'nothing' and attempt < 100", []any{"nothing"}
+	}
 }
 
 // hanging leaves room for timeouts that a killed worker causes.
@@ -198,4 +201,10 @@ func (d Dice) hanging(c *Component) {
 func (d Dice) hopeless(c *Component) {
 	c.Acts.Hopeless = true
 	c.needs["max_retries"], c.needs["on_failure"] = d.IntN(3), "skip"
+	switch d.IntN(4) {
+	case 0:
+		c.needs["non_retryable"] = Pick(d, []any{"temporary"}, []any{"other", "panic"})
+	case 1:
+		c.needs["retry_if"] = fmt.Sprintf("error.retryable && attempt < %d", d.Between(1, 3))
+	}
 }

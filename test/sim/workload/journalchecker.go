@@ -316,6 +316,9 @@ func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID
 	if a.failures++; a.failures > 1+a.policy.MaxRetries {
 		c.fail(rec, "%s fails %d times", id, a.failures)
 	}
+	if action == events.ActionRetry && a.never(err.Type) {
+		c.fail(rec, "%s is tried again behind %s, its %d. failure", id, err.Type, a.failures)
+	}
 	a.least, a.longest = pause(a.policy, a.failures, err.RetryAfterMs)
 	ended := ""
 	if action != events.ActionRetry {

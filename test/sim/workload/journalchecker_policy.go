@@ -2,6 +2,9 @@ package workload
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -106,4 +109,18 @@ func pause(p policy.Policy, failures int, asked int64) (least, most int64) {
 		least, most = 1, max(doubled, 1)
 	}
 	return max(least, asked), max(most, asked)
+}
+
+// never reports whether a failure of a type must not be tried again: of the conditions that
+// plans have, each ends with how many failures are too many.
+func (a *attempts) never(errorType string) bool {
+	if errorType != "" && slices.Contains(strings.Split(a.policy.NonRetryable, "\n"), errorType) {
+		return true
+	}
+	_, bound, ok := strings.Cut(a.policy.RetryIf, "attempt < ")
+	if !ok {
+		return false
+	}
+	most, err := strconv.Atoi(bound)
+	return err != nil || a.failures >= most
 }

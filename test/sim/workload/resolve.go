@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/policy"
@@ -77,6 +78,16 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	choice(f, "on_lost", &p.OnLost, map[string]policy.OnLost{"retry": policy.RetryLost, "fail": policy.FailLost})
 	choice(f, "execution_mode", &p.Mode, map[string]policy.Mode{"durable": policy.Durable, "async": policy.Async, "external": policy.External})
 	choice(f, "priority", &p.Priority, map[string]policy.Priority{"low": policy.Low, "high": policy.High, "critical": policy.Critical})
+	if f["retry_if"] != nil {
+		p.RetryIf = f["retry_if"].(string)
+	}
+	if f["non_retryable"] != nil {
+		var types []string
+		for _, one := range f["non_retryable"].([]any) {
+			types = append(types, one.(string))
+		}
+		p.NonRetryable = strings.Join(types, "\n")
+	}
 	if f["queue"] != nil {
 		p.Queue = f["queue"].(string)
 	}

@@ -1,0 +1,45 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/expr"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// retryable asks a policy whether a failure that may be tried again is. What its condition takes
+// comes out of the budget of one component. One that cannot be evaluated, or takes too much, does
+// not hold, and the failure says so.
+func (en *ends) retryable(id events.RunnableID, r *runnable, pol policy.Policy, err *events.TaskError) (again bool) {
+	if pol.Final(err.Type) {
+		return false
+	}
+	if pol.RetryIf == "" {
+		return true
+	}
+	failed, why := *err, ""
+	over := en.spend.evaluate(en.invoked(id).size(), func() {
+		value := mustJSON(map[string]shownError{
+			"error": {failed.Type, failed.Message, !failed.NonRetryable, orNull(failed.Details)},
+		})
+		en.spend.holds(len(value))
+		holds, wrong := en.p.program(policy.SeesFailure, pol.RetryIf).Holds(expr.Env{
+			Input: value, Attempt: int(r.Failures) + 1, Account: en.account(),
+		})
+		if en.spend.spent() {
+			en.spend.exceeds()
+		}
+		if wrong != nil {
+			why = wrong.Error()
+		}
+		again = holds && wrong == nil
+	})
+	if over != nil {
+		again, why = false, over.Message
+	}
+	if why != "" {
+		err.Message = events.Cut(fmt.Sprintf("%s (it is not tried again: retry_if: %s)", failed.Message, why), events.MaxErrorMessage)
+	}
+	return again
+}
