@@ -205,9 +205,9 @@ func (t *turn) finish() {
 	}
 	t.h().Applied = t.at
 	what, span := t.waits()
-	switch {
-	case what == t.head.Wait:
-	case what == 0:
+	switch what {
+	case t.head.Wait:
+	case 0:
 		t.arm(0, 0)
 	default:
 		t.arm(what, t.now+span.Milliseconds())
