@@ -41,6 +41,7 @@ type cli struct {
 	Retry       retryCmd       `cmd:"" group:"Control" help:"Run again what has failed."`
 	Skip        skipCmd        `cmd:"" group:"Control" help:"Give up a runnable and what depends on it."`
 	SetPolicies setPoliciesCmd `cmd:"" group:"Control" help:"Replace the policies of a workflow; what exists keeps its own."`
+	Migrate     migrateCmd     `cmd:"" group:"Control" help:"Let a workflow at rest go on with another definition."`
 	Checkpoint  checkpointCmd  `cmd:"" group:"Control" help:"Write a workflow's state to the changelog now."`
 	Delete      deleteCmd      `cmd:"" group:"Control" help:"Remove a closed workflow for good; an API key needs the role operate."`
 	Complete    completeCmd    `cmd:"" group:"Control" help:"Give the result of an attempt by its token."`

@@ -86,6 +86,23 @@ func (c *setPoliciesCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.SetPolicies(a, c.ID, rules, c.by()) })
 }
 
+type migrateCmd struct {
+	controlArgs
+	Definition string `arg:"" help:"A registered name, NAME@VERSION, a digest, or a definition file."`
+}
+
+// Run implements the command.
+func (c *migrateCmd) Run(a *app) error {
+	return c.do(a, func(cl *client.Client) (*client.Workflow, error) {
+		def, err := a.definitionArg(cl, c.Definition)
+		if err != nil {
+			return nil, err
+		}
+		w, err := cl.Migrate(a, c.ID, def, c.by())
+		return w, noFile(c.Definition, err)
+	})
+}
+
 type checkpointCmd struct{ controlArgs }
 
 // Run implements the command.

@@ -13,6 +13,7 @@ type Graph struct {
 	Digest     string            `json:"digest"`
 	Definition json.RawMessage   `json:"definition"`
 	States     map[string]string `json:"states"`
+	Numbers    []string          `json:"numbers,omitempty"` // names of components in the order of their numbers, if that is not their own
 
 	graph *definition.Graph
 }
@@ -23,7 +24,7 @@ func ParseGraph(body []byte) (*Graph, error) {
 	if err := json.Unmarshal(body, g); err != nil {
 		return nil, fmt.Errorf("decode the graph: %w", err)
 	}
-	compiled, err := compile(g.Definition)
+	compiled, err := compile(g.Definition, g.Numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -31,12 +32,12 @@ func ParseGraph(body []byte) (*Graph, error) {
 	return g, nil
 }
 
-func compile(canonical []byte) (*definition.Graph, error) {
+func compile(canonical []byte, names []string) (*definition.Graph, error) {
 	d, err := definition.Parse(canonical)
 	if err != nil {
 		return nil, fmt.Errorf("read the run's definition: %w", err)
 	}
-	g, err := definition.Compile(d)
+	g, err := definition.CompileAs(d, definition.Numbering{Components: names})
 	if err != nil {
 		return nil, fmt.Errorf("compile the run's definition: %w", err)
 	}

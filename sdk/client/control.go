@@ -182,6 +182,26 @@ func (c *Client) SetPolicies(ctx context.Context, id string, rules any, by By) (
 	}{rules, by})
 }
 
+// Migrate lets a workflow at rest go on with another definition: def is a registered name, name@version
+// or digest, or an inline definition as a JSON object. What is open or remembered must have its place there; else the
+// error has the code incompatible, and names each component that has none.
+func (c *Client) Migrate(ctx context.Context, id, def string, by By) (*Workflow, error) {
+	a, err := c.defined(ctx, Command{Name: "migrate", Workflow: id, Wait: UntilDecided}, def, func(def string) ([]byte, error) {
+		b, err := appendDefinition(nil, def)
+		if err != nil {
+			return nil, err
+		}
+		return marshal(struct {
+			Definition json.RawMessage `json:"definition"`
+			By
+		}{b, by})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("migrate %s: %w", id, err)
+	}
+	return a.Workflow, nil
+}
+
 // Checkpoint makes the workflow's changes due for the changelog now.
 func (c *Client) Checkpoint(ctx context.Context, id string, by By) (*Workflow, error) {
 	return c.control(ctx, "checkpoint", id, by)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"testing"
 	"time"
 
@@ -297,6 +298,19 @@ func ExampleClient_SetPolicies() {
 	w := must(c.SetPolicies(ctx, "policies-1", rules, client.By{Who: "ann"}))
 	fmt.Println(w.Status)
 	// Output: running
+}
+
+func ExampleClient_Migrate() {
+	ctx, c := connect()
+	defer c.Close()
+	waiting(ctx, c, "migrate-1")
+	must(c.Pause(ctx, "migrate-1", client.By{}))
+	longer := strings.Replace(offer, "name: offer", "name: longer-offer", 1) + "  # a mail follows\n"
+	longer = strings.Replace(longer, "outputs:", "  mail: {expr: \"'we are sorry'\", after: accept, when: \"!input.yes\"}\noutputs:", 1)
+	must(c.Define(ctx, "longer-offer", []byte(longer)))
+	w := must(c.Migrate(ctx, "migrate-1", "longer-offer", client.By{Who: "ann"}))
+	fmt.Println(w.Status, w.Definition.Name)
+	// Output: paused longer-offer
 }
 
 func ExampleClient_Checkpoint() {

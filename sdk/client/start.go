@@ -81,6 +81,12 @@ func (c *Client) Start(ctx context.Context, def string, in any, o StartOptions) 
 // named by its digest, and brought along when the planner has not seen it yet:
 // what was defined can be started at once, and as it was defined.
 func (c *Client) start(ctx context.Context, o *StartOptions, def string, in any) (Answer, error) {
+	cmd := Command{Name: "start", Workflow: o.ID, ID: o.IdempotencyKey, Wait: o.Wait}
+	return c.defined(ctx, cmd, def, func(def string) ([]byte, error) { return o.encode(def, in) })
+}
+
+// defined sends a command that names or brings a definition; encode makes its body.
+func (c *Client) defined(ctx context.Context, cmd Command, def string, encode func(def string) ([]byte, error)) (Answer, error) {
 	def = strings.TrimSpace(def)
 	digest, canonical := c.t.Defined(def)
 	if digest != "" {
@@ -91,17 +97,16 @@ func (c *Client) start(ctx context.Context, o *StartOptions, def string, in any)
 			return Answer{}, err
 		}
 	}
-	body, err := o.encode(def, in)
-	if err != nil {
+	var err error
+	if cmd.Body, err = encode(def); err != nil {
 		return Answer{}, err
 	}
-	cmd := Command{Name: "start", Workflow: o.ID, ID: o.IdempotencyKey, Body: body, Wait: o.Wait}
 	a, err := c.t.Command(ctx, cmd)
 	var refused *Error
 	if canonical == nil || !errors.As(err, &refused) || refused.Code != "unknown_definition" {
 		return a, err
 	}
-	if cmd.Body, err = o.encode(string(canonical), in); err != nil {
+	if cmd.Body, err = encode(string(canonical)); err != nil {
 		return Answer{}, err
 	}
 	if cmd.ID != "" {
@@ -116,14 +121,9 @@ func inline(def string) bool { return strings.HasPrefix(def, "{") }
 // encode makes the command's object. Most starts have a name and an input.
 func (o *StartOptions) encode(def string, in any) ([]byte, error) {
 	b := append(make([]byte, 0, usualStart), `{"definition":`...)
-	if inline(def) {
-		compact, err := marshal(json.RawMessage(def))
-		if err != nil {
-			return nil, fmt.Errorf("encode the definition: %w", err)
-		}
-		b = append(b, compact...)
-	} else {
-		b = events.AppendText(b, def)
+	b, err := appendDefinition(b, def)
+	if err != nil {
+		return nil, err
 	}
 	for _, field := range [...]struct {
 		name  string
@@ -142,6 +142,18 @@ func (o *StartOptions) encode(def string, in any) ([]byte, error) {
 		b = append(append(append(append(b, `,"`...), field.name...), `":`...), value...)
 	}
 	return append(b, '}'), nil
+}
+
+// appendDefinition appends what names a definition, or the definition itself.
+func appendDefinition(b []byte, def string) ([]byte, error) {
+	if !inline(def) {
+		return events.AppendText(b, def), nil
+	}
+	compact, err := marshal(json.RawMessage(def))
+	if err != nil {
+		return nil, fmt.Errorf("encode the definition: %w", err)
+	}
+	return append(b, compact...), nil
 }
 
 // usualStart is room for most starts.

@@ -78,6 +78,13 @@ components:
   out:    {expr: "input.n + 1", after: ask}
 `
 
+// calcMore is the same with one component more, in front of the others by its name.
+const calcMore = `{"name":"calc","components":{
+	"again":  {"expr": "input * 3", "after": "out"},
+	"ask":    {"step": "human.approve", "after": "double", "policy": {"execution_mode": "external"}},
+	"double": {"expr": "input * 2"},
+	"out":    {"expr": "input.n + 1", "after": "ask"}}}`
+
 func TestBothWaysGiveTheSameAnswers(t *testing.T) {
 	d := deploy(t)
 	for name, cl := range map[string]*client.Client{"kafka": d.kafka, "http": d.http} {
@@ -188,6 +195,11 @@ func controls(t *testing.T, ctx context.Context, cl *client.Client, id string) {
 	status("pause", w, err, "paused")
 	w, err = cl.Input(ctx, id, 1, client.InputOptions{By: by})
 	status("input", w, err, "paused")
+	w, err = cl.Migrate(ctx, id, calcMore, by)
+	status("migrate", w, err, "paused")
+	if _, err := cl.Migrate(ctx, id, `{"name":"calc","components":{"double":{"expr":"input"}}}`, by); err == nil || !strings.Contains(err.Error(), "incompatible") || !strings.Contains(err.Error(), "ask: it is gone") {
+		t.Errorf("migrate to what lacks a component: %v", err)
+	}
 	w, err = cl.Resume(ctx, id, client.ResumeOptions{By: by})
 	status("resume", w, err, "running")
 	w, err = cl.SetPolicies(ctx, id, []any{}, by)

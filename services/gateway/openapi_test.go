@@ -65,6 +65,7 @@ func calls(token string) map[string][]string {
 		"POST /v1/workflows/{id}/retry":       {"/v1/workflows/w/retry", ""},
 		"POST /v1/workflows/{id}/skip":        {"/v1/workflows/w/skip", `{"runnable":"r1"}`},
 		"PUT /v1/workflows/{id}/policies":     {"/v1/workflows/w/policies", `{"policies":[],"by":"ann"}`, "/v1/workflows/w/policies", "{}"},
+		"POST /v1/workflows/{id}/migrate":     {"/v1/workflows/w/migrate", `{"definition":"double","by":"ann"}`, "/v1/workflows/w/migrate", "{}", "/v1/workflows/w/migrate", `{"definition":"nobody"}`},
 		"POST /v1/workflows/{id}/checkpoint":  {"/v1/workflows/w/checkpoint", ""},
 		"POST /v1/workflows/{id}/signals/{name}": {
 			"/v1/workflows/w/signals/approved", `{"key":"k","input":{"by":"ann"},"by":"ann"}`, "/v1/workflows/w/signals/approved", "",

@@ -117,6 +117,8 @@ func control[Body any](name, about string, required ...string) route {
 func controlRoutes() []route {
 	setPolicies := control[events.SetPolicies]("set_policies", "Replaces the policies that were given with the workflow; what exists keeps the policy that it was made with.", "policies")
 	setPolicies.method, setPolicies.path, setPolicies.name = "PUT", "/v1/workflows/{id}/policies", "setPolicies"
+	migrate := control[events.MigrateWorkflow]("migrate", "Lets a workflow at rest go on with another definition, if all that is open or remembered has its place there.", "definition")
+	migrate.handle = (*Gateway).migrate
 	return []route{
 		control[events.PauseWorkflow]("pause", "Admits no new attempt; active ones finish and count."),
 		control[events.ResumeWorkflow]("resume", "Admits again after pause or stop."),
@@ -124,7 +126,7 @@ func controlRoutes() []route {
 		control[events.CancelWorkflow]("cancel", "Ends the run; open attempts are told."),
 		control[events.RetryRunnables]("retry", "Makes failed runnables ready again: all, named ones, or those of a component."),
 		control[events.SkipRunnable]("skip", "Gives up a runnable; what depends on it is suppressed.", "runnable"),
-		setPolicies,
+		setPolicies, migrate,
 		control[events.CheckpointWorkflow]("checkpoint", "Makes the workflow's changes due for the changelog now."),
 		{method: "POST", path: "/v1/workflows/{id}/signals/{name}", name: "signalWorkflow", role: Write,
 			about: "Gives a component that waits for a signal of this name the value `input`. While nobody waits for it, it is kept.",

@@ -69,7 +69,7 @@ func (g *Gateway) start(w http.ResponseWriter, r *http.Request, id string) error
 		return err
 	}
 	body := startBody{given.Definition, given.Input, given.Policies, given.Options, given.Context, given.By}
-	known, err := g.resolve(r.Context(), &body, raw)
+	known, err := g.resolve(r.Context(), &body.Definition, raw)
 	if err != nil {
 		return err
 	}
@@ -89,13 +89,13 @@ type resolved struct {
 // read yet.
 const youth = 30 * time.Second
 
-// resolve pins what a start names: the definition as registered here and now
-// starts, whatever a planner has read so far. An inline one is checked; sent is the
+// resolve pins what a command names: the definition is what is registered here and now
+// under that name, whatever a planner has read so far. An inline one is checked; sent is the
 // body that has it.
-func (g *Gateway) resolve(ctx context.Context, body *startBody, sent []byte) (resolved, error) {
+func (g *Gateway) resolve(ctx context.Context, named *json.RawMessage, sent []byte) (resolved, error) {
 	var ref string
-	if err := json.Unmarshal(body.Definition, &ref); err != nil { // no text, so an object
-		d, err := definition.Parse(body.Definition)
+	if err := json.Unmarshal(*named, &ref); err != nil { // no text, so an object
+		d, err := definition.Parse(*named)
 		if err != nil {
 			return resolved{}, definitionProblem(within(sent, err, "definition"))
 		}
@@ -113,7 +113,7 @@ func (g *Gateway) resolve(ctx context.Context, body *startBody, sent []byte) (re
 		}
 	}
 	var err error
-	body.Definition, err = json.Marshal(e.Digest)
+	*named, err = json.Marshal(e.Digest)
 	return resolved{e.Canonical, time.Since(e.Registered) < youth}, err
 }
 

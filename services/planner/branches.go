@@ -48,7 +48,7 @@ func (vw *view) addBranches(states map[string]string) {
 	n := len(vw.graph().Components)
 	b := branches{vw, states, make([]bool, n), make([]bool, n), make(memo, n), make(memo, n)}
 	for _, c := range vw.graph().Components {
-		b.silent[c.Index] = traitsOf(c).transient && vw.facts.isFact(c)
+		b.silent[c.Index] = !c.Gone && traitsOf(c).transient && vw.facts.isFact(c)
 	}
 	for _, o := range vw.graph().Outputs {
 		b.silent[o.Component] = false
@@ -56,7 +56,7 @@ func (vw *view) addBranches(states map[string]string) {
 	b.follow()
 	found := map[string]string{}
 	for _, c := range vw.graph().Components {
-		if b.left(c) || b.coming[c.Index] {
+		if c.Gone || b.left(c) || b.coming[c.Index] {
 			continue
 		}
 		if s := b.verdict(c); s != "" {

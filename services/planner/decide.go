@@ -104,6 +104,8 @@ func (t *turn) command(c *events.Command) {
 		t.skip(b)
 	case *events.SetPolicies:
 		t.setPolicies(b)
+	case *events.MigrateWorkflow:
+		t.migrate(b)
 	case *events.CheckpointWorkflow:
 		t.checkpoint(b)
 	case *events.DeleteWorkflow:

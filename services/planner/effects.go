@@ -64,7 +64,7 @@ func changesStatus(e events.Event) bool {
 	switch e.(type) {
 	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
 		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
-		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.InputAccepted,
+		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.WorkflowMigrated, *events.InputAccepted,
 		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported:
 		return true
 	}

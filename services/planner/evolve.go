@@ -173,6 +173,8 @@ func (w *workflow) apply(e events.Event) {
 		w.deleted()
 	case *events.PoliciesSet:
 		w.policiesSet(e)
+	case *events.WorkflowMigrated:
+		w.migrated(e)
 	case *events.RetentionArmed:
 		w.retentionArmed(e)
 	case *events.CommandRefused:

@@ -146,7 +146,7 @@ func (w *workflow) closeOpen() {
 // deleted removes every row of the run. Where another one begins in its place, what is
 // still open is closed before, and its timers go with it.
 func (w *workflow) deleted() {
-	digest := w.setup().Digest
+	digests := w.setup().digests()
 	if h := w.head; h.Ready+h.Waiting+h.Active > 0 {
 		w.closeOpen()
 	}
@@ -157,7 +157,9 @@ func (w *workflow) deleted() {
 		keys, _ := w.firstRows(table, math.MaxInt, math.MaxInt)
 		w.deleteRows(keys)
 	}
-	w.unpin(digest)
+	for _, digest := range digests {
+		w.unpin(digest)
+	}
 	w.queue.queued, w.scopes.openings = w.queue.queued[:0], w.scopes.openings[:0]
 	w.head, w.owned, w.set, w.g = nil, false, nil, nil
 }

@@ -55,7 +55,7 @@ func (ss *scopes) old() *settled {
 		return nil
 	}
 	s := rows.Get[settled](ss.tx, settledKey(ss.id, h.SettledFirst))
-	if s.Facts+uint64(ss.options().KeepFacts) > h.NextFact {
+	if ss.options().KeepFacts == 0 || s.Facts+uint64(ss.options().KeepFacts) > h.NextFact {
 		return nil
 	}
 	return s

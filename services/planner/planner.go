@@ -105,11 +105,41 @@ func (p *Planner) graph(tx *rows.Tx, digest string) *definition.Graph {
 	if err != nil {
 		panic(fmt.Sprintf("pinned definition %s: %v", digest, err))
 	}
+	p.keep(digest, c.graph)
+	return c.graph
+}
+
+// graphOf returns the compiled form of the definition that a run is pinned to.
+func (p *Planner) graphOf(tx *rows.Tx, set *setup) *definition.Graph {
+	n := set.Numbering
+	if n == nil {
+		return p.graph(tx, set.Digest)
+	}
+	if g := p.graphs[n.Graph]; g != nil {
+		return g
+	}
+	row := rows.Get[definitionRow](tx, definitionKey(set.Digest))
+	if row == nil {
+		panic(fmt.Sprintf("definition %s is not pinned", set.Digest))
+	}
+	d, err := definition.Parse(row.Canonical)
+	if err != nil {
+		panic(fmt.Sprintf("pinned definition %s: %v", set.Digest, err))
+	}
+	g, err := definition.CompileAs(d, n.names())
+	if err != nil {
+		panic(fmt.Sprintf("pinned definition %s: %v", set.Digest, err))
+	}
+	p.keep(n.Graph, g)
+	return g
+}
+
+// keep keeps a compiled definition at hand.
+func (p *Planner) keep(key string, g *definition.Graph) {
 	if len(p.graphs) >= maxGraphs {
 		clear(p.graphs)
 	}
-	p.graphs[digest] = c.graph
-	return c.graph
+	p.graphs[key] = g
 }
 
 // compile parses and compiles a definition, or remembers that it did.

@@ -84,6 +84,9 @@ func (vw *view) productions() map[string][]json.RawMessage {
 
 // produces reports whether productions show a component.
 func produces(c *definition.Component) bool {
+	if c.Gone {
+		return true
+	}
 	t := traitsOf(c)
 	return !t.transient && !t.hidden
 }
@@ -106,7 +109,11 @@ func (vw *view) graphStatus() map[string]any {
 		return true
 	})
 	vw.addBranches(states)
-	return map[string]any{"digest": vw.graph().Digest, "definition": vw.definitionRow(), "states": states}
+	all := map[string]any{"digest": vw.graph().Digest, "definition": vw.definitionRow(), "states": states}
+	if n := vw.setup().Numbering; n != nil {
+		all["numbers"] = vw.graph().Numbering().Components
+	}
+	return all
 }
 
 func (vw *view) definitionRow() json.RawMessage {

@@ -45,6 +45,7 @@ var settings = []setting{
 //	                     runnables that are listed are those that are counted
 //	notices ID           the notices of its drains, and to whom else they went
 //	explain ID           why the workflow is where it is
+//	refusal              what the last command was refused with
 //	runnables ID STATUS  the runnables of a status, or of all
 //
 // Files in testdata/plain run under the first setting only: they show what
@@ -126,6 +127,9 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		for _, r := range w.listed(id, status, maxQueryItems) {
 			fmt.Fprintf(out, "%s %s %s\n", r.ID, r.Component, r.Status)
 		}
+	case "refusal": // of the last command, in whole
+		r := w.replies[len(w.replies)-1].Refusal
+		fmt.Fprintln(out, strings.ReplaceAll(r.Message, "; ", "\n  "))
 	case "rebuild":
 		w.restart()
 	case "again": // the last outcome comes once more

@@ -204,6 +204,9 @@ type setup struct {
 	Created  int64    // Unix ms
 	Contexts uint32   // former ones that attempts have needed, so far
 	Notices  *notices // nil: it has not drained, or tells nobody
+
+	Numbering *numbering // of a run that was migrated; nil: as its definition says
+	Former    []string   // digests of the definitions that it has had before, which stay pinned for it
 }
 
 // Fields implements wire.Message.
@@ -218,6 +221,8 @@ func (s *setup) Fields(c *wire.Codec) {
 	wire.String(c, 8, "trace", &s.Trace)
 	wire.Int(c, 9, "created", &s.Created)
 	wire.Int(c, 10, "contexts", &s.Contexts)
+	wire.Optional(c, 11, "numbering", &s.Numbering)
+	c.Strings(12, "former", &s.Former)
 	wire.Optional(c, 21, "notices", &s.Notices)
 }
 

@@ -42,6 +42,7 @@ var table = []struct {
 	{"retry", `{}`, [8]string{"nothing_to_retry", "nothing_to_retry", "nothing_to_retry", "done", "stopped", "closed", "closed", "not_found"}},
 	{"skip", `{"runnable":"r1"}`, [8]string{"done", "nothing_to_skip", "done", "done", "stopped", "closed", "closed", "not_found"}},
 	{"set_policies", `{"policies":[]}`, [8]string{"done", "done", "done", "done", "done", "closed", "closed", "not_found"}},
+	{"migrate", `{"definition":"e"}`, [8]string{"busy", "done", "done", "done", "done", "closed", "closed", "not_found"}},
 	{"checkpoint", `{}`, [8]string{"done", "done", "done", "done", "done", "closed", "closed", "not_found"}},
 	{"delete", `{}`, [8]string{"not_closed", "not_closed", "not_closed", "not_closed", "not_closed", "done", "done", "no change"}},
 	{"delete", `{"force":true}`, [8]string{"done", "done", "done", "done", "done", "done", "done", "no change"}},
@@ -84,8 +85,10 @@ func TestEveryCommandInEveryState(t *testing.T) {
 		for i, column := range columns {
 			t.Run(row.command+row.body+"/"+column.name, func(t *testing.T) {
 				w := newWorld(t, setting{duplicate: true})
-				if refused := w.define("d", tableDefinition); refused != "" {
-					t.Fatal(refused)
+				for name, text := range map[string]string{"d": tableDefinition, "e": tableDefinition + "  z: {expr: input, after: h}\n"} {
+					if refused := w.define(name, text); refused != "" {
+						t.Fatal(refused)
+					}
 				}
 				column.make(w)
 				if column.name != "unknown" && w.status("w").Status != column.name {

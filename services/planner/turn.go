@@ -158,7 +158,7 @@ func (w *workflow) setup() *setup {
 
 func (w *workflow) graph() *definition.Graph {
 	if w.g == nil {
-		w.g = w.p.graph(w.tx, w.setup().Digest)
+		w.g = w.p.graphOf(w.tx, w.setup())
 	}
 	return w.g
 }

@@ -285,6 +285,9 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 
 // came is what arrived at a component; null where that is forgotten.
 func (vw *view) came(c *definition.Component, a activation) json.RawMessage {
+	if c.Gone { // nobody knows any more how it was put together
+		return json.RawMessage("null")
+	}
 	for _, id := range a.parents {
 		if id != 0 && vw.facts.get(id) == nil {
 			return json.RawMessage("null")

@@ -11,9 +11,11 @@ import (
 
 // builder connects the parts of a spec to a graph.
 type builder struct {
-	spec  *spec
-	graph *Graph
-	errs  Errors
+	spec        *spec
+	graph       *Graph
+	errs        Errors
+	signalNames []string // in the order of their numbers, as far as they have one
+
 	order []int // components with parents before children; shorter than the components if there is a cycle
 
 	catching bool                  // the expressions that are checked see an error
@@ -29,9 +31,13 @@ func (b *builder) fail(path, message, fix string) {
 func (b *builder) build() {
 	g := b.graph
 	g.Components = make([]*Component, len(b.spec.components))
+	g.byName = make(map[string]int, len(g.Components))
 	for i, p := range b.spec.components {
 		p.Index = i
 		g.Components[i] = &p.Component
+		if !p.Gone {
+			g.byName[p.Name] = i
+		}
 	}
 	b.bodies()
 	known := b.connect()

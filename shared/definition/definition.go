@@ -59,7 +59,7 @@ func parse(src []byte) (*Definition, Errors) {
 	d.canonical = canonical
 	sum := sha256.Sum256(canonical)
 	d.Digest = "sha256:" + hex.EncodeToString(sum[:])
-	g, errs := compile(d)
+	g, errs := compile(d, Numbering{})
 	if errs = withSchema(errs, root); errs != nil {
 		return nil, errs
 	}
@@ -69,18 +69,22 @@ func parse(src []byte) (*Definition, Errors) {
 }
 
 // Compile builds the graph of a definition.
-func Compile(d *Definition) (*Graph, error) {
-	g, errs := compile(d)
+func Compile(d *Definition) (*Graph, error) { return CompileAs(d, Numbering{}) }
+
+// CompileAs is Compile where names have numbers already; names without one get those behind.
+func CompileAs(d *Definition, n Numbering) (*Graph, error) {
+	g, errs := compile(d, n)
 	if errs != nil {
 		return nil, errs
 	}
 	return g, nil
 }
 
-func compile(d *Definition) (*Graph, Errors) {
+func compile(d *Definition, n Numbering) (*Graph, Errors) {
 	r := decoder{}
 	spec := r.definition(d.tree)
-	b := builder{spec: spec, errs: r.errs, graph: &Graph{
+	spec.number(n.Components)
+	b := builder{spec: spec, errs: r.errs, signalNames: n.Signals, graph: &Graph{
 		Digest: d.Digest, Name: spec.name, Version: spec.version, Options: spec.options, Rules: spec.rules, input: spec.input,
 	}}
 	b.build()

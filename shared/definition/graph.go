@@ -13,7 +13,8 @@ import (
 // Graph is a compiled definition. It is immutable and safe for concurrent use.
 //
 // Components are sorted by name, and Component.Index is the position in that order: it depends on the definition alone,
-// so an index together with the digest identifies a component for ever.
+// so an index together with the digest identifies a component for ever. The graph of a run that was migrated keeps the
+// positions that names have had before.
 type Graph struct {
 	Digest  string // "sha256:" + hex
 	Name    string
@@ -27,7 +28,8 @@ type Graph struct {
 	Signals    []SignalName  // that components wait for, sorted
 	Watched    []int         // the accumulating components whose states expressions look at, ascending
 
-	input *inputSchema // nil = any input
+	input  *inputSchema   // nil = any input
+	byName map[string]int // the components that are there, by name
 }
 
 // Output is one named result of a workflow.
@@ -91,6 +93,7 @@ type Component struct {
 	Children []Edge // sorted by (component, arm)
 	Single   bool   // activated at most once per scope
 	Leaf     bool   // no component consumes its value
+	Gone     bool   // the definition has it no more; it stands for its number
 	Silences []int  // the idle_for components that wait for its silence
 
 	Conditions int  // named conditions of a rule: so many of the last arms
@@ -99,6 +102,7 @@ type Component struct {
 	Rules []policy.Rule // the component's own policy; at most one
 
 	context  []field // Context by field
+	form     form
 	resolved resolved
 }
 

@@ -44,7 +44,7 @@ func Mermaid(g *Graph, status func(i int) string) string {
 // mermaidNodes draws the components of a body, or those in none, with the bodies in it.
 func (g *Graph) mermaidNodes(b *strings.Builder, within int, indent string, status func(i int) string) {
 	for _, c := range g.Components {
-		if c.Within != within {
+		if c.Within != within || c.Gone {
 			continue
 		}
 		untaken := status != nil && status(c.Index) == NotTaken
@@ -130,6 +130,9 @@ func mermaidStatus(b *strings.Builder, g *Graph, status func(i int) string) {
 		fmt.Fprintf(b, "  classDef %s fill:%s\n", colour[0], colour[1])
 	}
 	for _, c := range g.Components {
+		if c.Gone {
+			continue
+		}
 		s := status(c.Index)
 		for _, colour := range statusColours {
 			if colour[0] == s {
@@ -183,6 +186,9 @@ func (g *Graph) Render(status func(i int) string) Rendering {
 	r := Rendering{Digest: g.Digest, Name: g.Name, Version: g.Version,
 		Components: []RenderedNode{}, Edges: []RenderedEdge{}, Outputs: map[string]string{}}
 	for _, c := range g.Components {
+		if c.Gone {
+			continue
+		}
 		n := RenderedNode{Name: c.Name, Kind: c.Kind.String(), Task: c.Task, Queue: c.Queue, Join: c.Join.String()}
 		if c.Within >= 0 {
 			n.Within = g.Components[c.Within].Name

@@ -98,7 +98,7 @@ func (g *Graph) checkRules(rules []policy.Rule) (errs Errors) {
 			errs = append(errs, Error{Path: r.Path + ".match.name", Message: fmt.Sprintf("no component is called %q", name), Fix: nearestOf(name, g.matched())})
 		}
 		for _, c := range g.Components {
-			if e, ok := r.Check(c.subject(nil)); !ok {
+			if e, ok := r.Check(c.subject(nil)); !c.Gone && !ok {
 				errs = append(errs, e)
 				break
 			}
@@ -117,6 +117,9 @@ func (g *Graph) has(name string) bool {
 // matched are the names that a rule may give.
 func (g *Graph) matched() (names []string) {
 	for _, c := range g.Components {
+		if c.Gone {
+			continue
+		}
 		names = append(names, c.Name)
 		if kinds[c.Kind].parted {
 			names = append(names, c.Name+thenPart)
@@ -127,16 +130,8 @@ func (g *Graph) matched() (names []string) {
 
 // Lookup finds a component by name; nil if there is none.
 func (g *Graph) Lookup(name string) *Component {
-	lo, hi := 0, len(g.Components)
-	for lo < hi {
-		if mid := (lo + hi) / 2; g.Components[mid].Name < name {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(g.Components) && g.Components[lo].Name == name {
-		return g.Components[lo]
+	if i, ok := g.byName[name]; ok {
+		return g.Components[i]
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/heddle-run/heddle/shared/expr"
 	"github.com/heddle-run/heddle/shared/spelling"
@@ -29,6 +28,9 @@ type SignalName struct {
 
 	schemas []*inputSchema
 }
+
+// awaited reports whether a component waits for it.
+func (n *SignalName) awaited() bool { return n.Keyed || n.Single }
 
 // MaxSignalKey is the longest key of a signal, in bytes.
 const MaxSignalKey = 256
@@ -73,8 +75,12 @@ func (b *builder) signals() {
 			n.schemas = append(n.schemas, c.Signal.schema)
 		}
 	}
-	for _, name := range sortedKeys(byName) {
-		b.graph.Signals = append(b.graph.Signals, *byName[name])
+	for _, name := range slices.Concat(b.signalNames, without(sortedKeys(byName), b.signalNames)) {
+		n := byName[name]
+		if n == nil { // nobody waits for it any more
+			n = &SignalName{Name: name}
+		}
+		b.graph.Signals = append(b.graph.Signals, *n)
 	}
 	for _, c := range b.graph.Components {
 		if c.Signal != nil {
@@ -85,14 +91,17 @@ func (b *builder) signals() {
 
 // SignalNamed finds a name among those of the signals.
 func (g *Graph) SignalNamed(name string) (number int, ok bool) {
-	return slices.BinarySearchFunc(g.Signals, name, func(n SignalName, name string) int { return strings.Compare(n.Name, name) })
+	number = slices.IndexFunc(g.Signals, func(n SignalName) bool { return n.Name == name && n.awaited() })
+	return number, number >= 0
 }
 
 // NearestSignal says which signals the components wait for, and which of them was probably meant.
 func (g *Graph) NearestSignal(name string) string {
-	names := make([]string, len(g.Signals))
+	var names []string
 	for i := range g.Signals {
-		names[i] = g.Signals[i].Name
+		if g.Signals[i].awaited() {
+			names = append(names, g.Signals[i].Name)
+		}
 	}
 	switch best := spelling.Nearest(name, names); {
 	case len(names) == 0:

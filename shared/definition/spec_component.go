@@ -61,6 +61,7 @@ func (r *decoder) component(p *part, object map[string]any) {
 	if object == nil {
 		return
 	}
+	p.form = formOf(object)
 	r.kind(p, object)
 	oneWiring := r.oneWiring(p, object)
 	for _, field := range sortedKeys(object) {

@@ -99,6 +99,13 @@ type SetPolicies struct {
 	By
 }
 
+// MigrateWorkflow lets a run go on with another definition: a JSON string (a name, name@version
+// or digest) or an inline definition.
+type MigrateWorkflow struct {
+	Definition json.RawMessage `json:"definition"`
+	By
+}
+
 // CheckpointWorkflow makes the workflow's changed rows due now.
 type CheckpointWorkflow struct{ By }
 
@@ -189,6 +196,7 @@ var bodies = map[string]func() CommandBody{
 	"retry":         func() CommandBody { return &RetryRunnables{} },
 	"skip":          func() CommandBody { return &SkipRunnable{} },
 	"set_policies":  func() CommandBody { return &SetPolicies{} },
+	"migrate":       func() CommandBody { return &MigrateWorkflow{} },
 	"checkpoint":    func() CommandBody { return &CheckpointWorkflow{} },
 	"delete":        func() CommandBody { return &DeleteWorkflow{} },
 	"complete":      func() CommandBody { return &CompleteAttempt{} },

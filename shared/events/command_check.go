@@ -56,14 +56,20 @@ func first(errs ...*CommandError) *CommandError {
 }
 
 func (b *StartWorkflow) check() *CommandError {
-	if !given(b.Definition) {
+	return first(checkDefinition(b.Definition), wantList("policies", b.Policies), wantObject("options", b.Options), wantObject("context", b.Context))
+}
+
+func checkDefinition(raw json.RawMessage) *CommandError {
+	if !given(raw) {
 		return missing("definition")
 	}
-	if b.Definition[0] != '"' && b.Definition[0] != '{' {
+	if raw[0] != '"' && raw[0] != '{' {
 		return &CommandError{"invalid_field", "definition", "must be a name, name@version, a digest or an inline definition"}
 	}
-	return first(wantList("policies", b.Policies), wantObject("options", b.Options), wantObject("context", b.Context))
+	return nil
 }
+
+func (b *MigrateWorkflow) check() *CommandError { return checkDefinition(b.Definition) }
 
 func (b *FeedInput) check() *CommandError {
 	if len(b.Input) == 0 {

@@ -84,6 +84,7 @@ var kinds = map[int]struct {
 	75: {"JournalLost", func() Event { return &JournalLost{} }},
 	86: {"PoliciesSet", func() Event { return &PoliciesSet{} }},
 	87: {"RetentionArmed", func() Event { return &RetentionArmed{} }},
+	88: {"WorkflowMigrated", func() Event { return &WorkflowMigrated{} }},
 	92: {"WorkflowDrained", func() Event { return &WorkflowDrained{} }},
 	93: {"NoticeReported", func() Event { return &NoticeReported{} }},
 	94: {"NoticeAccepted", func() Event { return &NoticeAccepted{} }},

@@ -33,3 +33,54 @@ func (*RetentionArmed) number() int { return 87 }
 func (e *RetentionArmed) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "until", &e.Until)
 }
+
+// WorkflowMigrated says that a run goes on with another definition. Numbers of components and
+// signals that its rows and events have stay what they are; names that are new get those behind.
+type WorkflowMigrated struct {
+	From       string // digest
+	To         string // likewise, of a pinned definition
+	Name       string
+	Version    string
+	Components []string // that had no number, in the order of theirs
+	Signals    []string // likewise, names of signals
+	Outputs    uint32   // how many outputs the definition has
+	Newest     []NewestFact
+	By         By
+}
+
+func (*WorkflowMigrated) number() int { return 88 }
+
+// Fields implements wire.Message.
+func (e *WorkflowMigrated) Fields(c *wire.Codec) {
+	wire.String(c, 1, "from", &e.From)
+	wire.String(c, 2, "to", &e.To)
+	wire.String(c, 3, "name", &e.Name)
+	wire.String(c, 4, "version", &e.Version)
+	c.Strings(5, "components", &e.Components)
+	c.Strings(6, "signals", &e.Signals)
+	wire.Int(c, 7, "outputs", &e.Outputs)
+	wire.Repeated(c, 8, "newest", &e.Newest)
+	wire.Nested(c, 9, "by", &e.By)
+}
+
+func (e *WorkflowMigrated) weight() int {
+	n := leastEvent + len(e.From) + len(e.To) + len(e.Name) + len(e.Version) + e.By.weight() + leastEvent*len(e.Newest)
+	for _, names := range [][]string{e.Components, e.Signals} {
+		for _, name := range names {
+			n += len(name)
+		}
+	}
+	return n
+}
+
+// NewestFact is the newest fact of a component that results show.
+type NewestFact struct {
+	Component uint32
+	Fact      FactID
+}
+
+// Fields implements wire.Message.
+func (f *NewestFact) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "component", &f.Component)
+	wire.Int(c, 2, "fact", &f.Fact)
+}

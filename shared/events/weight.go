@@ -33,6 +33,8 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Policies) + len(e.Context) + e.By.weight()
 	case *PoliciesSet:
 		return leastEvent + len(e.Policies) + e.By.weight()
+	case *WorkflowMigrated:
+		return e.weight()
 	case *DefinitionPinned:
 		return leastEvent + len(e.Digest) + len(e.Canonical)
 	case *WorkflowFailed:

@@ -75,6 +75,7 @@ var becomes = map[string]map[string][]string{
 	"cancel":       {"running": {"cancelling"}, "idle": {"cancelling"}, "paused": {"cancelling"}, "failed": {"cancelling"}, "stopping": {"cancelling"}, "stopped": {"cancelling"}},
 	"retry":        {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
 	"skip":         {"running": {"running"}, "idle": {"running"}, "paused": {"paused"}, "failed": {"failed", "running"}},
+	"migrate":      {"idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopped": {"stopped"}},
 	"set_policies": {"running": {"running"}, "idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
 
 	"checkpoint": {"running": {"running"}, "idle": {"idle"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
@@ -87,6 +88,7 @@ var becomes = map[string]map[string][]string{
 var idles = map[string][]string{
 	"pause": {"paused"}, "resume": {"running", "idle"}, "stop": {"stopping", "stopped"}, "cancel": {"cancelling", "cancelled"},
 	"heartbeat": {"running", "paused", "failed", "stopping", "stopped"},
+	"migrate":   {"idle", "paused", "failed", "stopped"},
 }
 
 // refuses are the states in which a refusal is lawful.
@@ -103,9 +105,13 @@ var refuses = map[string]func(what, status string) bool{
 	},
 	"nothing_to_retry": func(_, status string) bool { return slices.Contains(open, status) && status != "failed" },
 	"nothing_to_skip":  func(_, status string) bool { return slices.Contains(open, status) },
-	"already_started":  func(what, _ string) bool { return what == "start" },
-	"attempt_closed":   func(string, string) bool { return true },
-	"unknown_signal":   func(_, status string) bool { return slices.Contains(open, status) },
+	"incompatible": func(what, status string) bool {
+		return what == "migrate" && status != "running" && status != "stopping"
+	},
+	"busy":            func(what, _ string) bool { return what == "migrate" }, // it may be at work in every state
+	"already_started": func(what, _ string) bool { return what == "start" },
+	"attempt_closed":  func(string, string) bool { return true },
+	"unknown_signal":  func(_, status string) bool { return slices.Contains(open, status) },
 }
 
 // open are the states that take commands to go on.
