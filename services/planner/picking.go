@@ -54,7 +54,9 @@ func runnableStatuses() []string {
 func (vw *view) noComponent(name string) string {
 	var names []string
 	for _, c := range vw.graph().Components {
-		names = append(names, c.Name)
+		if !c.Gone {
+			names = append(names, c.Name)
+		}
 	}
 	text := fmt.Sprintf("the workflow has no component %q", name)
 	if best := spelling.Nearest(name, names); best != "" {
