@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/partition/loop"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // without deletes a topic.
@@ -106,5 +108,16 @@ func TestATopicThatIsGoneStopsNothingElse(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Of what waits for summaries' log only the newest summary of a workflow counts. Notices go
+// there, too, and each of them counts: they wait in a list of their own.
+func TestNoticesWaitApartFromSummaries(t *testing.T) {
+	d := newDesk(t)
+	summary := d.log.Destination(&loop.Outgoing{Kind: machine.StatusEffect, Key: "w"})
+	notice := d.log.Destination(&loop.Outgoing{Kind: machine.NoticeEffect, Key: "w"})
+	if summary.String() != notice.String() || summary == notice || !summary.Latest || notice.Latest {
+		t.Errorf("a summary waits for %+v, a notice for %+v", summary, notice)
 	}
 }
