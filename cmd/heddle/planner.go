@@ -91,7 +91,6 @@ func (c *plannerCmd) Run(a *app) error {
 	})
 }
 
-// saying is ready, told to the process that started this one.
 // retain is how long workflows are kept that do not say so themselves.
 func (c *plannerCmd) retain() (definition.Retain, error) {
 	said, err := json.Marshal(map[string]any{"retain": map[string]string{
@@ -107,6 +106,7 @@ func (c *plannerCmd) retain() (definition.Retain, error) {
 	return o.Retain, nil
 }
 
+// saying is ready, told to the process that started this one.
 func (c *plannerCmd) saying(a *app, ready func()) func() {
 	return func() {
 		ready()

@@ -31,10 +31,8 @@ func (g *Gateway) migrate(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = g.sendMigrate(w, r, c, body)
 	if p, ok := errors.AsType[*Problem](err); ok && p.code() == "unknown_definition" && known.canonical != nil {
-		if body.Definition = known.canonical; c.ID != "" {
-			c.ID += "/inline" // other content, so another command
-		}
-		return g.sendMigrate(w, r, c, body)
+		body.Definition = known.canonical
+		return g.sendMigrate(w, r, inline(c), body)
 	}
 	return err
 }

@@ -153,16 +153,20 @@ func (d resolved) lacking(r events.Reply) bool {
 	return d.canonical != nil && r.Refusal != nil && r.Refusal.Code == "unknown_definition"
 }
 
-// startInline brings the definition along. It is another command, since its
-// content is another.
+// startInline brings the definition along.
 func (g *Gateway) startInline(w http.ResponseWriter, r *http.Request, c request.Command, body startBody, canonical []byte, wait waiting) error {
 	body.Definition = canonical
 	var err error
 	if c.Body, err = json.Marshal(body); err != nil {
 		return fmt.Errorf("encode the start: %w", err)
 	}
+	return g.command(w, r, inline(c), wait, started)
+}
+
+// inline is a command that brings its definition along: another one than that which names it.
+func inline(c request.Command) request.Command {
 	if c.ID != "" {
 		c.ID += "/inline"
 	}
-	return g.command(w, r, c, wait, started)
+	return c
 }

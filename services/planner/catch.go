@@ -29,6 +29,11 @@ type shownError struct {
 	Details   json.RawMessage `json:"details"`
 }
 
+// asShown is a failure as expressions see it.
+func asShown(err events.TaskError) shownError {
+	return shownError{err.Type, err.Message, !err.NonRetryable, orNull(err.Details)}
+}
+
 // catch asks the components that catch the failures of a runnable's whether they do. What
 // their filters take comes out of the budget of one component. A filter that cannot be
 // evaluated does not hold, and the failure says so.
@@ -41,7 +46,7 @@ func (en *ends) catch(id events.RunnableID, r *runnable, err *events.TaskError) 
 	i := en.invoked(id)
 	over := en.spend.evaluate(i.size(), func() {
 		c.value = mustJSON(caughtFailure{
-			shownError{failed.Type, failed.Message, !failed.NonRetryable, orNull(failed.Details)}, orNull(i.value()),
+			asShown(failed), orNull(i.value()),
 		})
 		en.spend.holds(len(c.value))
 		for _, e := range of.Children {

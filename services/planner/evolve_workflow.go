@@ -73,14 +73,13 @@ func (w *workflow) resumed(e *events.WorkflowResumed) {
 	if len(e.Policies) == 0 && len(e.Context) == 0 {
 		return
 	}
-	set := rows.Change[setup](w.tx, setupKey(w.id))
+	set := w.changeSetup()
 	if len(e.Policies) > 0 {
 		set.Policies = e.Policies
 	}
 	if len(e.Context) > 0 {
 		w.contexts.set(set, e.Context)
 	}
-	w.set = set
 }
 
 func (w *workflow) stopping(e *events.WorkflowStopping) {

@@ -16,18 +16,13 @@ type explanation struct {
 
 // explain answers why the workflow is where it is.
 func (vw *view) explain(q *events.Query) (any, *events.Refusal) {
-	from, limit, refusal := page(q)
+	undone, from, pick, refusal := vw.asked(q)
 	if refusal != nil {
 		return nil, refusal
 	}
-	pick, refusal := vw.pick(q)
-	if refusal != nil {
-		return nil, refusal
-	}
-	out := explanation{Status: vw.head.Status.String(), Reasons: vw.reasons(), list: list{Items: []any{}, limit: limit}}
 	pick.undone = true
-	vw.listOthers(&out.list, max(from, othersFrom)-othersFrom, pick)
-	return out, nil
+	vw.listOthers(&undone, max(from, othersFrom)-othersFrom, pick)
+	return explanation{Status: vw.head.Status.String(), Reasons: vw.reasons(), list: undone}, nil
 }
 
 // reasons are what holds the workflow as a whole, and what is strange about it.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -25,7 +24,7 @@ func (t *turn) migrate(b *events.MigrateWorkflow) {
 	}
 	old := t.graph().Numbering()
 	more := old.Missing(g)
-	g = t.numbered(canonical, g, old.With(more))
+	g = numbered(canonical, old.With(more))
 	newest, why := t.fitsInto(g)
 	if len(why) > 0 {
 		t.refuseAt("incompatible", "definition", why.text())
@@ -51,18 +50,6 @@ func (t *turn) busy() bool {
 		return false
 	}
 	return true
-}
-
-// numbered is a definition's graph with the numbers that names have in this run.
-func (t *turn) numbered(canonical []byte, g *definition.Graph, names definition.Numbering) *definition.Graph {
-	d, err := definition.Parse(canonical)
-	if err == nil {
-		g, err = definition.CompileAs(d, names)
-	}
-	if err != nil {
-		panic("a definition that was compiled: " + err.Error())
-	}
-	return g
 }
 
 // reasons say why a run cannot go on with a definition.

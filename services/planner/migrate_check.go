@@ -113,23 +113,14 @@ func (m *migration) traces() {
 		}
 		return m.look()
 	})
-	for _, table := range []rows.Table{rows.Join, rows.Fold} {
-		m.atComponents(table)
-	}
-}
-
-// atComponents finds the components that wait for arms, or fold.
-func (m *migration) atComponents(table rows.Table) {
-	see := func(k rows.Key, middle bool) bool {
+	rows.Scan(m.tx, rows.Key{Table: rows.Join, Workflow: m.id}, func(k rows.Key, _ *join) bool {
 		m.reached[k.B] = true
-		m.work[k.B] = m.work[k.B] || middle
 		return m.look()
-	}
-	if table == rows.Join {
-		rows.Scan(m.tx, rows.Key{Table: table, Workflow: m.id}, func(k rows.Key, _ *join) bool { return see(k, false) })
-		return
-	}
-	rows.Scan(m.tx, rows.Key{Table: table, Workflow: m.id}, func(k rows.Key, _ *fold) bool { return see(k, true) })
+	})
+	rows.Scan(m.tx, rows.Key{Table: rows.Fold, Workflow: m.id}, func(k rows.Key, _ *fold) bool {
+		m.reached[k.B], m.work[k.B] = true, true
+		return m.look()
+	})
 }
 
 // runnable notes what a runnable that has not completed wants of its component.

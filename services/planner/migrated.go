@@ -33,7 +33,7 @@ func (n *numbering) names() definition.Numbering {
 // numbers mean what they have meant.
 func (w *workflow) migrated(e *events.WorkflowMigrated) {
 	names := w.graph().Numbering().With(definition.Numbering{Components: e.Components, Signals: e.Signals})
-	set := rows.Change[setup](w.tx, setupKey(w.id))
+	set := w.changeSetup()
 	if !slices.Contains(set.Former, set.Digest) {
 		set.Former = append(slices.Clone(set.Former), set.Digest)
 	}
@@ -46,7 +46,7 @@ func (w *workflow) migrated(e *events.WorkflowMigrated) {
 		w.disarm() // it is kept for as long as the new definition says
 	}
 	w.outputs.shift(e)
-	w.set, w.g = set, nil
+	w.g = nil
 }
 
 // shift replaces what results show.

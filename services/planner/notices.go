@@ -7,7 +7,6 @@ import (
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -35,8 +34,7 @@ func (w *workflow) notices() notices {
 }
 
 func (w *workflow) setNotices(n notices) {
-	w.set = rows.Change[setup](w.tx, setupKey(w.id))
-	w.set.Notices = &n
+	w.changeSetup().Notices = &n
 }
 
 // drain says that the run has come to rest with this record, where somebody is to be told.

@@ -97,11 +97,7 @@ func (p *Planner) graph(tx *rows.Tx, digest string) *definition.Graph {
 	if g := p.graphs[digest]; g != nil {
 		return g
 	}
-	row := rows.Get[definitionRow](tx, definitionKey(digest))
-	if row == nil {
-		panic(fmt.Sprintf("definition %s is not pinned", digest))
-	}
-	c, err := p.compile(row.Canonical)
+	c, err := p.compile(pinnedSource(tx, digest))
 	if err != nil {
 		panic(fmt.Sprintf("pinned definition %s: %v", digest, err))
 	}
@@ -118,19 +114,30 @@ func (p *Planner) graphOf(tx *rows.Tx, set *setup) *definition.Graph {
 	if g := p.graphs[n.Graph]; g != nil {
 		return g
 	}
-	row := rows.Get[definitionRow](tx, definitionKey(set.Digest))
-	if row == nil {
-		panic(fmt.Sprintf("definition %s is not pinned", set.Digest))
-	}
-	d, err := definition.Parse(row.Canonical)
-	if err != nil {
-		panic(fmt.Sprintf("pinned definition %s: %v", set.Digest, err))
-	}
-	g, err := definition.CompileAs(d, n.names())
-	if err != nil {
-		panic(fmt.Sprintf("pinned definition %s: %v", set.Digest, err))
-	}
+	g := numbered(pinnedSource(tx, set.Digest), n.names())
 	p.keep(n.Graph, g)
+	return g
+}
+
+// pinnedSource is the canonical form of a pinned definition.
+func pinnedSource(tx *rows.Tx, digest string) []byte {
+	row := rows.Get[definitionRow](tx, definitionKey(digest))
+	if row == nil {
+		panic(fmt.Sprintf("definition %s is not pinned", digest))
+	}
+	return row.Canonical
+}
+
+// numbered compiles a definition that was compiled before, with the numbers that names have in a run.
+func numbered(canonical []byte, names definition.Numbering) *definition.Graph {
+	d, err := definition.Parse(canonical)
+	if err != nil {
+		panic(fmt.Sprintf("a definition that was compiled: %v", err))
+	}
+	g, err := definition.CompileAs(d, names)
+	if err != nil {
+		panic(fmt.Sprintf("a definition that was compiled: %v", err))
+	}
 	return g
 }
 

@@ -20,9 +20,7 @@ func (en *ends) retryable(id events.RunnableID, r *runnable, pol policy.Policy, 
 	}
 	failed, why := *err, ""
 	over := en.spend.evaluate(en.invoked(id).size(), func() {
-		value := mustJSON(map[string]shownError{
-			"error": {failed.Type, failed.Message, !failed.NonRetryable, orNull(failed.Details)},
-		})
+		value := mustJSON(map[string]shownError{"error": asShown(failed)})
 		en.spend.holds(len(value))
 		holds, wrong := en.p.program(policy.SeesFailure, pol.RetryIf).Holds(expr.Env{
 			Input: value, Attempt: int(r.Failures) + 1, Account: en.account(),

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"github.com/heddle-run/heddle/shared/events"
-	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // setPolicies replaces the rules that were given with the workflow. A runnable keeps the
@@ -19,7 +18,5 @@ func (t *turn) setPolicies(b *events.SetPolicies) {
 }
 
 func (w *workflow) policiesSet(e *events.PoliciesSet) {
-	set := rows.Change[setup](w.tx, setupKey(w.id))
-	set.Policies = e.Policies
-	w.set = set
+	w.changeSetup().Policies = e.Policies
 }

@@ -156,6 +156,12 @@ func (w *workflow) setup() *setup {
 	return w.set
 }
 
+// changeSetup is what was given with the workflow, for changing.
+func (w *workflow) changeSetup() *setup {
+	w.set = rows.Change[setup](w.tx, setupKey(w.id))
+	return w.set
+}
+
 func (w *workflow) graph() *definition.Graph {
 	if w.g == nil {
 		w.g = w.p.graphOf(w.tx, w.setup())

@@ -201,18 +201,22 @@ const (
 	suppressedFrom = 1 << 63
 )
 
+// asked reads what a query of runnables wants: an empty list, where it begins, and what it has.
+func (vw *view) asked(q *events.Query) (out list, from uint64, pick picking, refusal *events.Refusal) {
+	from, limit, refusal := page(q)
+	if refusal == nil {
+		pick, refusal = vw.pick(q)
+	}
+	return list{Items: []any{}, limit: limit}, from, pick, refusal
+}
+
 // runnableList lists completed ones (from their facts), then those that are not,
 // then the suppressed ones, which never were; each in the order of their making.
 func (vw *view) runnableList(q *events.Query) (any, *events.Refusal) {
-	from, limit, refusal := page(q)
+	out, from, pick, refusal := vw.asked(q)
 	if refusal != nil {
 		return nil, refusal
 	}
-	pick, refusal := vw.pick(q)
-	if refusal != nil {
-		return nil, refusal
-	}
-	out := list{Items: []any{}, limit: limit}
 	if from < othersFrom && pick.mayBe("completed") {
 		vw.listCompleted(&out, from, pick)
 	}

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/rows/rowstest"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -170,7 +170,7 @@ func (w *world) replayEqual(raw []byte, live []rows.Write, want machine.Outcome)
 	tx := rows.Begin(&w.state)
 	want.Effects = slices.Clone(want.Effects) // the machine is called again
 	out := w.p.Apply(tx, rec, false)
-	if got, want := dump(tx.Writes()), dump(live); got != want {
+	if got, want := rowstest.Writes(tx.Writes()), rowstest.Writes(live); got != want {
 		w.t.Fatalf("replaying %s gives other rows:\n--- live\n%s--- replayed\n%s", rec.Position, want, got)
 	}
 	if len(out.Effects)+len(want.Effects) > 0 && !reflect.DeepEqual(out.Effects, want.Effects) {
@@ -179,20 +179,6 @@ func (w *world) replayEqual(raw []byte, live []rows.Write, want machine.Outcome)
 	if !reflect.DeepEqual(out.Answer, want.Answer) || out.Due != want.Due || out.InHand != want.InHand {
 		w.t.Fatalf("replaying %s gives another answer, or is due otherwise:\n--- live\n%+v %t\n--- replayed\n%+v %t", rec.Position, want.Answer, want.Due, out.Answer, out.Due)
 	}
-}
-
-func dump(writes []rows.Write) string {
-	writes = slices.Clone(writes)
-	slices.SortFunc(writes, func(a, b rows.Write) int { return rows.Compare(a.Key, b.Key) })
-	var b bytes.Buffer
-	for _, x := range writes {
-		if x.Row == nil {
-			fmt.Fprintf(&b, "%v deleted\n", x.Key)
-		} else {
-			fmt.Fprintf(&b, "%v %x\n", x.Key, wire.Marshal(x.Row))
-		}
-	}
-	return b.String()
 }
 
 // restart forgets all state and folds the journal from its beginning.
@@ -216,11 +202,7 @@ func (w *world) restart() {
 }
 
 func (w *world) fingerprint() string {
-	var all []rows.Write
-	for _, k := range w.state.Keys() {
-		all = append(all, rows.Write{Key: k, Row: w.state.Get(k, nil)})
-	}
-	return dump(all)
+	return rowstest.Memory(&w.state)
 }
 
 func (w *world) effect(e machine.Effect) {

@@ -124,9 +124,10 @@ func (n *notices) lacks(d workload.Drain) string {
 // owedNotices are the drains that somebody has not been told of. What an input log has lost
 // may have been the message that would have.
 func (au *audit) owedNotices(journals [][]*events.Record) (all []owed) {
-	gaveUp := map[string]bool{}
-	for _, records := range journals {
-		_, some := workload.Deliveries(records)
+	gaveUp, left := map[string]bool{}, make([][]string, len(journals))
+	for p, records := range journals {
+		var some map[string]bool
+		left[p], some = workload.Deliveries(records)
 		maps.Copy(gaveUp, some)
 	}
 	for p, records := range journals {
@@ -136,8 +137,8 @@ func (au *audit) owedNotices(journals [][]*events.Record) (all []owed) {
 				all = append(all, owed{int32(p), d.At, "the workflow drains, and " + what})
 			}
 		}
-		if left, _ := workload.Deliveries(records); len(left) > 0 && !au.thinned[place{au.c.names.Inbox(), int32(p)}] {
-			all = append(all, owed{int32(p), records[len(records)-1].Position, fmt.Sprintf("notices are not over: %q", left)})
+		if len(left[p]) > 0 && !au.thinned[place{au.c.names.Inbox(), int32(p)}] {
+			all = append(all, owed{int32(p), records[len(records)-1].Position, fmt.Sprintf("notices are not over: %q", left[p])})
 		}
 	}
 	return all

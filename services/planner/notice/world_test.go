@@ -1,7 +1,6 @@
 package notice_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +14,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/rows/rowstest"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -91,7 +91,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 	back, err := events.DecodeRecord(raw)
 	w.must(err)
 	replayed := w.m.Apply(again, back, false)
-	if got, want := dump(again.Writes()), dump(tx.Writes()); got != want {
+	if got, want := rowstest.Writes(again.Writes()), rowstest.Writes(tx.Writes()); got != want {
 		w.t.Fatalf("replaying %s gives other rows:\n%s\nlive:\n%s", at, got, want)
 	}
 	if len(effects)+len(replayed.Effects) > 0 && !reflect.DeepEqual(replayed.Effects, effects) {
@@ -149,7 +149,7 @@ func (w *world) fold() {
 		w.m.Apply(tx, rec, true)
 		state.Commit(tx.Writes())
 	}
-	if got, want := contents(&state), contents(&w.state); got != want {
+	if got, want := rowstest.Memory(&state), rowstest.Memory(&w.state); got != want {
 		w.t.Fatalf("the folded journal gives\n%s\nlive:\n%s", got, want)
 	}
 	from := w.rnd.IntN(len(w.journal) + 1)
@@ -160,31 +160,9 @@ func (w *world) fold() {
 		w.m.Apply(tx, rec, true)
 		w.state.Commit(tx.Writes())
 	}
-	if got, want := contents(&w.state), contents(&state); got != want {
+	if got, want := rowstest.Memory(&w.state), rowstest.Memory(&state); got != want {
 		w.t.Fatalf("replaying from record %d over the state gives\n%s\nwant:\n%s", from, got, want)
 	}
-}
-
-func contents(m *rows.Memory) string {
-	var all []rows.Write
-	for _, k := range m.Keys() {
-		all = append(all, rows.Write{Key: k, Row: m.Get(k, nil)})
-	}
-	return dump(all)
-}
-
-func dump(writes []rows.Write) string {
-	writes = slices.Clone(writes)
-	slices.SortFunc(writes, func(a, b rows.Write) int { return rows.Compare(a.Key, b.Key) })
-	var b bytes.Buffer
-	for _, x := range writes {
-		if x.Row == nil {
-			fmt.Fprintf(&b, "%v deleted\n", x.Key)
-		} else {
-			fmt.Fprintf(&b, "%v %x\n", x.Key, wire.Marshal(x.Row))
-		}
-	}
-	return b.String()
 }
 
 func (w *world) command(id, name, body string) {
