@@ -199,40 +199,32 @@ func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + 
 
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
-	"event JournalLost":                 noLoss,
-	"field JournalLost.From":            noLoss,
-	"field JournalLost.To":              noLoss,
-	"field JournalLost.Commands":        noLoss,
-	"field JournalLost.Reason":          noLoss,
-	"field JournalLost.By":              noLoss,
-	"field Notice.Drains":               noEvent,
-	"field Notice.Trace":                noTrace,
-	"event WorkflowMigrated":            noMigration,
-	"field WorkflowMigrated.From":       noMigration,
-	"field WorkflowMigrated.To":         noMigration,
-	"field WorkflowMigrated.Name":       noMigration,
-	"field WorkflowMigrated.Version":    noMigration,
-	"field WorkflowMigrated.Components": noMigration,
-	"field WorkflowMigrated.Signals":    noMigration,
-	"field WorkflowMigrated.Outputs":    noMigration,
-	"field WorkflowMigrated.Newest":     noMigration,
-	"field WorkflowMigrated.By":         noMigration,
-	"field NewestFact.Component":        noMigration,
-	"field NewestFact.Fact":             noMigration,
-	"event SignalExpired":               tooShort,
-	"field SignalExpired.Signal":        tooShort,
-	"field RetryWork.By":                oneRetry,
-	"field RetryWork.Component":         oneRetry,
-	"field RetryWork.Input":             oneRetry,
-	"field RetryWork.Runnables":         oneRetry,
+	"event JournalLost":              noLoss,
+	"field JournalLost.From":         noLoss,
+	"field JournalLost.To":           noLoss,
+	"field JournalLost.Commands":     noLoss,
+	"field JournalLost.Reason":       noLoss,
+	"field JournalLost.By":           noLoss,
+	"field Notice.Drains":            noEvent,
+	"field Notice.Trace":             noTrace,
+	"field WorkflowMigrated.Signals": noLegacy,
+	"field WorkflowMigrated.Newest":  noLegacy,
+	"field NewestFact.Component":     noLegacy,
+	"field NewestFact.Fact":          noLegacy,
+	"event SignalExpired":            tooShort,
+	"field SignalExpired.Signal":     tooShort,
+	"field RetryWork.By":             oneRetry,
+	"field RetryWork.Component":      oneRetry,
+	"field RetryWork.Input":          oneRetry,
+	"field RetryWork.Runnables":      oneRetry,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.
 const (
-	tooShort    = "no seed lasts as long as a signal is kept"
-	noEvent     = "it is in a message, of which an event of its own is recorded (NoticesOver)"
-	noTrace     = "the clients of the simulation send no traceparent"
-	noMigration = "not drawn by the simulation yet: scripts of services/planner migrate"
+	tooShort = "no seed lasts as long as a signal is kept"
+	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
+	noTrace  = "the clients of the simulation send no traceparent"
+	noLegacy = "what the simulation migrates has no signals, and no results yet: scripts of services/planner have"
 )
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.

@@ -42,6 +42,7 @@ func (w *world) meddle(ctx context.Context) {
 
 const (
 	oddOne = `{"name":"odd","components":{"a":{"step":"never","policy":{"execution_mode":"external","on_failure":"halt"}},"b":{"expr":"input + 1","after":"a"}}}`
+	oddTwo = `{"name":"odd","version":"2","components":{"a":{"step":"never","policy":{"execution_mode":"external","on_failure":"halt"}},"b":{"expr":"input + 1","after":"a"},"c":{"expr":"input","after":"b"}}}`
 	anyOne = `{"name":"any","components":{"a":{"expr":"input"}}}`
 )
 
@@ -129,8 +130,12 @@ func (m *meddler) external(ctx context.Context) error {
 		{"pause", map[string]any{}},
 		{"resume", map[string]any{}},
 		{"set_policies", map[string]any{"policies": []any{map[string]any{"match": "default", "inherit": true, "priority": "high"}}, "by": "an operator"}},
+		{"migrate", map[string]any{"definition": json.RawMessage(anyOne)}},
+		{"migrate", map[string]any{"definition": json.RawMessage(oddTwo), "by": "an operator"}},
+		{"migrate", map[string]any{"definition": json.RawMessage(oddTwo)}},
 		{"retry", map[string]any{}},
 		{"retry", map[string]any{}},
+		{"migrate", map[string]any{"definition": json.RawMessage(oddOne)}},
 		{"skip", map[string]any{"runnable": "r99"}},
 	}
 	for _, s := range steps {
