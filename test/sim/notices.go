@@ -25,12 +25,12 @@ type notices struct {
 	emitted map[string]bool            // into a topic
 	stated  map[string]bool            // on status
 	bodies  map[string]json.RawMessage // of the first
-	changed []string                   // that said something else later: only a journal that has lost records lets them
+	changed map[string]string          // that said something else later: only a journal that has lost records lets them
 	fail    func(format string, args ...any)
 }
 
 func newNotices(fail func(string, ...any)) notices {
-	return notices{emitted: map[string]bool{}, stated: map[string]bool{}, bodies: map[string]json.RawMessage{}, fail: fail}
+	return notices{emitted: map[string]bool{}, stated: map[string]bool{}, bodies: map[string]json.RawMessage{}, changed: map[string]string{}, fail: fail}
 }
 
 // call is how a model of an executor calls the receiver of a notice: it may have had a call
@@ -76,7 +76,7 @@ func (n *notices) same(id string, body json.RawMessage) {
 		return
 	}
 	if first := n.bodies[id]; first != nil && !equalJSON(first, body) {
-		n.changed = append(n.changed, fmt.Sprintf("the notice %s is %s, and again %s", id, first, body))
+		n.changed[id] = fmt.Sprintf("the notice %s is %s, and again %s", id, first, body)
 		return
 	}
 	n.bodies[id] = slices.Clone(body)
@@ -165,8 +165,10 @@ func (au *audit) auditNotices(journals [][]*events.Record) {
 			known[d.ID] = true
 		}
 	}
-	if len(au.notices.changed) > 0 && !doubtful {
-		au.fail("%s", au.notices.changed[0])
+	for _, id := range sortedKeys(au.notices.changed) {
+		if !au.lostWith(id) {
+			au.fail("%s", au.notices.changed[id])
+		}
 	}
 	last := map[string]int{}
 	for _, id := range au.notices.called {
@@ -177,17 +179,23 @@ func (au *audit) auditNotices(journals [][]*events.Record) {
 			au.fail("the receiver had drain %d of %s behind drain %d", n, run, last[run])
 		}
 		last[run] = n
-		if !known[id] && !doubtful {
+		if !known[id] && !au.lostWith(id) {
 			au.fail("the receiver was called for %s, which no journal has", id)
 		}
 	}
 	for _, told := range []map[string]bool{au.notices.emitted, au.notices.stated} {
 		for _, id := range sortedKeys(told) {
-			if !known[id] && !doubtful {
+			if !known[id] && !au.lostWith(id) {
 				au.fail("somebody was told of %s, which no journal has", id)
 			}
 		}
 	}
+}
+
+// lostWith reports whether the journal that has the drain of a notice may have lost records.
+func (au *audit) lostWith(id string) bool {
+	run := id[:max(0, strings.LastIndexByte(id, '/'))]
+	return au.inDoubt(run[:max(0, strings.LastIndexByte(run, '/'))])
 }
 
 // unsaid is a machine with a flaw: what is told of a drain is lost at a crash.

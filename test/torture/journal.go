@@ -100,11 +100,11 @@ func (f *journalFacts) record(e journal.Entry) error {
 	return nil
 }
 
-// event counts one event. Only refusals and what changes nothing may follow a
-// terminal event.
+// event counts one event. Only refusals, the timer by which a run is deleted some day, and what
+// changes nothing may follow a terminal event.
 func (r *story) event(e events.Event) {
 	switch e := e.(type) {
-	case *events.CommandRefused, *events.CommandIgnored, *events.DefinitionPinned:
+	case *events.CommandRefused, *events.CommandIgnored, *events.DefinitionPinned, *events.RetentionArmed:
 		return
 	case *events.WorkflowStarted:
 		r.started++
