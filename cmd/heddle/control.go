@@ -65,10 +65,13 @@ func (c *resumeCmd) Run(a *app) error {
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Resume(a, c.ID, o) })
 }
 
-type cancelCmd struct{ controlArgs }
+type cancelCmd struct{ manyArgs }
 
 // Run implements the command.
 func (c *cancelCmd) Run(a *app) error {
+	if c.many() {
+		return c.bulk(a, bulkOrder{Command: "cancel"})
+	}
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Cancel(a, c.ID, c.by()) })
 }
 
@@ -123,7 +126,7 @@ func (c *stopCmd) Run(a *app) error {
 }
 
 type retryCmd struct {
-	controlArgs
+	manyArgs
 	Runnable  []string `env:"-" short:"r" help:"Only these failed runnables; without it all."`
 	Component string   `env:"-" help:"Only those of this component."`
 	Input     string   `env:"-" placeholder:"JSON" help:"Edited input for what is retried: JSON, @FILE or -."`
@@ -136,6 +139,12 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.many() {
+		if len(c.Runnable) > 0 {
+			return usageError("--runnable is of one workflow; with --where, --component says which runnables are meant")
+		}
+		return c.bulk(a, bulkOrder{Command: "retry", Component: c.Component, Input: input})
+	}
 	if input != nil {
 		o.Input = input
 	}
@@ -143,12 +152,22 @@ func (c *retryCmd) Run(a *app) error {
 }
 
 type skipCmd struct {
-	controlArgs
-	Runnable string `arg:"" help:"The runnable to give up, as in r7."`
+	manyArgs
+	Runnable  string `arg:"" optional:"" help:"The runnable to give up, as in r7."`
+	Component string `env:"-" group:"Many workflows" help:"With --where: give up what has failed of this component; without it all that has failed."`
 }
 
 // Run implements the command.
 func (c *skipCmd) Run(a *app) error {
+	if c.many() {
+		return c.bulk(a, bulkOrder{Command: "skip", Component: c.Component})
+	}
+	switch {
+	case c.Component != "":
+		return usageError("--component goes with --where; of one workflow, name the runnable")
+	case c.ID != "" && c.Runnable == "":
+		return usageError("name the runnable to give up, as in r7; heddle runnables %s --status failed lists them", c.ID)
+	}
 	return c.do(a, func(cl *client.Client) (*client.Workflow, error) { return cl.Skip(a, c.ID, c.Runnable, c.by()) })
 }
 
@@ -177,12 +196,18 @@ type deleted struct {
 }
 
 type deleteCmd struct {
-	controlArgs
+	manyArgs
 	Force bool `env:"-" help:"Cancel it first if it is not closed."`
 }
 
 // Run implements the command.
 func (c *deleteCmd) Run(a *app) error {
+	if c.many() {
+		return c.bulk(a, bulkOrder{Command: "delete", Force: c.Force})
+	}
+	if _, err := c.one(); err != nil {
+		return err
+	}
 	cl, err := c.open(a)
 	if err != nil {
 		return err

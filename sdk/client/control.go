@@ -167,10 +167,7 @@ func (c *Client) Retry(ctx context.Context, id string, o RetryOptions) (*Workflo
 
 // Skip gives up a runnable; what depends on it is suppressed.
 func (c *Client) Skip(ctx context.Context, id, runnable string, by By) (*Workflow, error) {
-	return c.control(ctx, "skip", id, struct {
-		Runnable string `json:"runnable"`
-		By
-	}{runnable, by})
+	return c.control(ctx, "skip", id, skipping{runnable, by})
 }
 
 // SetPolicies replaces the rules that were given with the workflow by rules, what marshals to a
@@ -209,10 +206,7 @@ func (c *Client) Checkpoint(ctx context.Context, id string, by By) (*Workflow, e
 
 // Delete removes a closed workflow; force cancels an open one first.
 func (c *Client) Delete(ctx context.Context, id string, force bool, by By) error {
-	_, err := c.control(ctx, "delete", id, struct {
-		Force bool `json:"force,omitempty"`
-		By
-	}{force, by})
+	_, err := c.control(ctx, "delete", id, deletion{force, by})
 	return err
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heddle-run/heddle/sdk/task"
 )
@@ -15,6 +16,8 @@ type Error struct {
 	Path     string       // of the field at fault, or empty
 	Errors   []FieldError // all fields at fault, where several are
 	Workflow *Workflow    // already_started: the run that exists
+
+	RetryAfter time.Duration // when the same request may be answered, where the answer says so; else 0
 }
 
 // FieldError is one field at fault.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -157,6 +158,9 @@ func problem(resp *http.Response) error {
 	e := &Error{
 		Code: strings.TrimPrefix(p.Type, "urn:heddle:problem:"), Status: resp.StatusCode,
 		Message: p.Detail, Errors: p.Errors, Workflow: p.Workflow,
+	}
+	if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 16); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	if e.Message == "" {
 		e.Message = p.Title

@@ -61,13 +61,14 @@ func (t *httpTransport) Command(ctx context.Context, c Command) (Answer, error) 
 		return Answer{}, nil
 	}
 	var body struct {
+		Result   string                     `json:"result"`
 		Workflow *Workflow                  `json:"workflow"`
 		Results  map[string]json.RawMessage `json:"results"`
 	}
 	if err := json.Unmarshal(b, &body); err != nil {
 		return Answer{}, fmt.Errorf("decode the answer to %s: %w", c.Name, err)
 	}
-	a := Answer{Workflow: body.Workflow, Results: body.Results, Written: status == http.StatusAccepted}
+	a := Answer{Workflow: body.Workflow, Results: body.Results, Written: status == http.StatusAccepted, Unchanged: body.Result == events.ResultNoChange}
 	a.Drained = c.Wait == UntilDrained && status == http.StatusOK
 	if c.Wait == UntilDrained && !a.Drained {
 		return t.Await(ctx, c.Workflow)

@@ -42,6 +42,8 @@ type Answer struct {
 	Results  map[string]json.RawMessage
 	Drained  bool
 	Written  bool // Kafka has the command, and no planner has answered in time
+
+	Unchanged bool // a command has changed nothing: it was so already
 }
 
 // Query is a read.

@@ -147,7 +147,7 @@ func decided(r events.Reply) (client.Answer, error) {
 	if r.Refusal != nil {
 		return client.Answer{Workflow: w}, &client.Error{Code: r.Refusal.Code, Message: r.Refusal.Message, Path: r.Refusal.Path, Workflow: w}
 	}
-	return client.Answer{Workflow: w}, nil
+	return client.Answer{Workflow: w, Unchanged: r.Result == events.ResultNoChange}, nil
 }
 
 func drained(d request.Drained) (client.Answer, error) {
