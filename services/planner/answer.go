@@ -45,10 +45,11 @@ func (fx *effects) due(list []events.Event) bool {
 		return asked || fx.head.Persist
 	}
 	switch o := fx.options().Checkpoint; o.Strategy {
-	case definition.EveryN:
-		return fx.head.Outcomes > 0 && fx.head.Outcomes%uint64(max(o.N, 1)) == 0 && hasOutcome(list)
+	case definition.EveryN: // more than one outcome of a record may pass a multiple of N, and end behind it
+		n, before := uint64(max(o.N, 1)), fx.head.Outcomes-outcomes(list)
+		return fx.head.Outcomes/n > before/n
 	case definition.OnComplete:
-		return rested
+		return rested || fx.head.Status == Failed && fx.head.drained() && outcomes(list) > 0 // what was active as it failed
 	case definition.Manual:
 		return false
 	default:
@@ -71,12 +72,13 @@ func restsOrAsks(list []events.Event) (asked, rested bool) {
 	return asked, rested
 }
 
-func hasOutcome(list []events.Event) bool {
+// outcomes is how many attempts a record ends, by its events.
+func outcomes(list []events.Event) (n uint64) {
 	for _, e := range list {
 		switch e.(type) {
 		case *events.RunnableCompleted, *events.RunnableFailed, *events.RunnableTimedOut, *events.RunnableLost:
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }

@@ -68,7 +68,7 @@ type header struct {
 	Slots      uint64 // active attempts that count for max_concurrency
 	Halted     uint64 // failed runnables that halt the workflow
 	Until      int64  // Unix ms when its state ends by itself: the drain limit, or the end of retention; 0: never
-	Outcomes   uint64 // applied since the last due checkpoint
+	Outcomes   uint64 // that were applied
 	Ready      uint64
 	Waiting    uint64
 	Active     uint64
