@@ -3,8 +3,6 @@ package dev_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,30 +173,6 @@ func TestAPlannerThatCannotStartIsNamed(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "starting the planner") || !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("got %v", err)
-	}
-}
-
-func TestTheGatewayShowsTheMetricsOfAllServices(t *testing.T) {
-	ctx := within(t)
-	d := start(t, ctx, dev.Options{Partitions: 1, Memory: true})
-	defer stop(t, d)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"heddle_planner_", "heddle_executor_", "heddle_gateway_", "heddle_readiness_", "go_goroutines"} {
-		if !strings.Contains(string(body), "\n"+name) {
-			t.Errorf("/metrics has nothing named %s…", name)
-		}
 	}
 }
 

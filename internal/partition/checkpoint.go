@@ -294,6 +294,7 @@ func (c *checkpointer) finished(p *loop.Processor, j *job) {
 	st.Checkpoints.Add(1)
 	st.CheckBytes.Add(uint64(j.bytes))
 	st.CheckNanos.Add(uint64(c.lasted))
+	c.r.host.stores.checkpointed(c.r.store, p.Landed().Offset, j.marker.ReplayFrom.Offset)
 	c.r.trim.consider(c.r)
 }
 

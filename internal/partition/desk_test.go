@@ -77,7 +77,7 @@ func (d *desk) own(settings loop.Settings) {
 	d.t.Cleanup(func() { s.Close() })
 	d.now = time.UnixMilli(1)
 	d.p = loop.NewProcessor(loop.Config{
-		Settings: settings, Log: d.log, State: newStoreState(s, store.NewBudget(1<<10)), Stored: s, Clock: d,
+		Settings: settings, Log: d.log, State: newStoreState(s, store.NewBudget(1<<10), &loop.Stats{}), Stored: s, Clock: d,
 		Stats: &loop.Stats{}, Logger: slog.New(slog.DiscardHandler),
 	})
 	acquired := &events.AuthorityAcquired{Owner: "me", LeaseID: "l", LeasedUntil: 1 + settings.Lease.Milliseconds()}

@@ -149,7 +149,7 @@ func (r *rig) fold(p int32, upTo events.Position) (folded map[rows.Key]string, o
 	r.must(err)
 	proc := loop.NewProcessor(loop.Config{
 		Partition: p, Partitions: r.n, Names: r.names, Settings: r.settings.Complete(), Machine: r.hosted(nil),
-		State: newStoreState(s, store.NewBudget(1<<20)), Stored: s, Clock: dawn{}, Stats: &loop.Stats{}, Logger: r.logger,
+		State: newStoreState(s, store.NewBudget(1<<20), &loop.Stats{}), Stored: s, Clock: dawn{}, Stats: &loop.Stats{}, Logger: r.logger,
 	})
 	r.must(proc.Recall())
 	var at journal.Mark

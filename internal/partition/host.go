@@ -53,6 +53,7 @@ type HostConfig struct {
 	Durability *runtime.Durability
 	Logger     *slog.Logger
 	Stats      *loop.Stats
+	Observer   loop.Observer // of what records say; nil: nobody
 }
 
 // Host owns the clients that the partitions of a process share: one for
@@ -74,6 +75,7 @@ type Host struct {
 	hot     *store.Budget
 	began   time.Time
 	pace    *pace
+	stores  stores
 
 	recovering chan struct{} // bounds the recoveries at a time
 	learning   chan struct{} // one limit at a time

@@ -287,6 +287,7 @@ func (r *tenure) close() {
 		r.state.Release()
 	}
 	if r.store != nil {
+		r.host.stores.remove(r.store)
 		end := r.store.Close
 		if r.host.Killed.Now() {
 			end = r.store.Abandon

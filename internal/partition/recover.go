@@ -100,11 +100,12 @@ func (r *tenure) load(ctx context.Context) error {
 func (r *tenure) newProcessor() {
 	h := r.host
 	m := r.store.Metadata()
-	r.state = newStoreState(r.store, h.hot)
+	r.state = newStoreState(r.store, h.hot, h.Stats)
+	h.stores.add(r.o.p, r.store, r.span.Start)
 	r.proc = loop.NewProcessor(loop.Config{
 		Partition: r.o.p, Partitions: h.Partitions, Applied: m.Applied, Names: h.names, Settings: h.Settings,
 		Machine: h.Machine(r.o.p), State: r.state, Workflows: storedWorkflows{r.store}, Stored: r.store, Log: r.log, Clock: h.Clock, Flaws: h.Flaws,
-		Stats: h.Stats, Logger: r.o.logger,
+		Stats: h.Stats, Observer: h.Observer, Logger: r.o.logger,
 	})
 	r.place = journal.Behind(m.Applied)
 	r.place.Offset = max(r.place.Offset, r.covered)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -119,7 +120,9 @@ func (r *tenure) kept() (*marker, error) {
 func (r *tenure) restore(ctx context.Context) error {
 	restorer := r.store.Restorer()
 	var chunks chunkCounts
+	began, stats := time.Now(), r.host.Stats
 	m, err := r.changelog(ctx, func(key, value []byte) error {
+		stats.LoadBytes.Add(uint64(len(key) + len(value)))
 		chunks.note(key, value)
 		return r.skipStrays(restorer.Put(key, value))
 	})
@@ -140,6 +143,8 @@ func (r *tenure) restore(ctx context.Context) error {
 	if err := restorer.Finish(metadata, m.Redos...); err != nil {
 		return err
 	}
+	stats.Loads.Add(1)
+	stats.LoadNanos.Add(uint64(time.Since(began)))
 	r.check.redos = chunks.logs(m.Redos)
 	return r.adopt()
 }

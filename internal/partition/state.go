@@ -1,7 +1,10 @@
 package partition
 
 import (
+	"time"
+
 	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -10,11 +13,12 @@ import (
 type storeState struct {
 	*store.Cache
 	store *store.Store
+	stats *loop.Stats
 	more  []store.Change
 }
 
-func newStoreState(s *store.Store, hot *store.Budget) *storeState {
-	return &storeState{Cache: store.NewCacheWithin(hot, s), store: s}
+func newStoreState(s *store.Store, hot *store.Budget, stats *loop.Stats) *storeState {
+	return &storeState{Cache: store.NewCacheWithin(hot, s), store: s, stats: stats}
 }
 
 // Commit implements loop.State.
@@ -23,9 +27,13 @@ func (s *storeState) Commit(n uint64, at journal.Mark, more []rows.Write) error 
 	for _, w := range more {
 		s.more = append(s.more, store.Change{Key: w.Key, Row: w.Row, New: w.Created})
 	}
+	began := time.Now()
 	if err := s.store.Commit(at, s.Unwritten(n), s.more...); err != nil {
 		return err
 	}
+	s.stats.Saves.Add(1)
+	s.stats.SaveBytes.Add(uint64(s.store.Saved()))
+	s.stats.SaveNanos.Add(uint64(time.Since(began)))
 	s.Written(n)
 	clear(s.more)
 	return nil

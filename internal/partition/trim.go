@@ -122,6 +122,7 @@ func (t *trimmer) cut(r *tenure, found []trim, failed error) {
 		r.box.Do(func(*loop.Processor) {
 			if o, ok := at.Lookup(r.host.names.Journal(), r.o.p); ok && err == nil {
 				r.epochs = since(r.epochs, o.At)
+				r.host.stores.trimmed(r.store, o.At)
 			}
 			t.end(r, err)
 		})

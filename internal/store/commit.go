@@ -50,8 +50,12 @@ func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) e
 	if err := s.setApplied(b, applied); err != nil {
 		return err
 	}
+	s.saved = b.Len()
 	return s.apply(b, "writing a batch")
 }
+
+// Saved is how many bytes the batch of the last Commit has.
+func (s *Store) Saved() int { return s.saved }
 
 // logDirty ends what a batch makes dirty, and puts it into the dirty log.
 func (s *Store) logDirty(b *pebble.Batch) error {

@@ -20,6 +20,7 @@ type Store struct {
 	health *Health
 
 	key, value []byte // reused by every write
+	saved      int    // bytes of the last batch
 }
 
 // Open opens the store in a directory, making it when there is none, and

@@ -116,6 +116,12 @@ func Names() []string {
 	return all
 }
 
+// Number is the event's number in the journal.
+func Number(e Event) int { return e.number() }
+
+// New makes an empty event of a number of Numbers.
+func New(number int) Event { return kinds[number].make() }
+
 // Name is the event's name in the journal and the history.
 func Name(e Event) string { return kinds[e.number()].name }
 

@@ -14,7 +14,10 @@ type Kinds struct {
 	Others    map[string]Machine
 }
 
-var _ Machine = Kinds{}
+var (
+	_ Machine = Kinds{}
+	_ Teller  = Kinds{}
+)
 
 // of is the machine of an entity.
 func (k Kinds) of(id string) Machine {
@@ -47,4 +50,12 @@ func (k Kinds) Watched(id string) Watched { return k.of(id).Watched(id) }
 // Query implements Machine.
 func (k Kinds) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	return k.of(q.Workflow).Query(tx, now, q)
+}
+
+// Tell implements Teller: of what the id's machine tells, if it is one that does.
+func (k Kinds) Tell(before, after *rows.Tx, rec *events.Record, detail bool, told []Told) []Told {
+	if teller, ok := k.of(rec.Workflow).(Teller); ok {
+		return teller.Tell(before, after, rec, detail, told)
+	}
+	return told
 }

@@ -189,6 +189,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	for _, s := range Inputs {
 		f.read[s] = p.inputs[s].Reached()
 	}
+	p.tell(f)
 	p.State.Apply(writes, p.n)
 	if rec.ID != "" { // what brings a workflow its first rows has an entry in the ledger
 		p.names.note(rec.Workflow)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 // flight is a record from its decision to its acknowledgement.
@@ -15,7 +16,8 @@ type flight struct {
 	mark   journal.Mark // the offset once acknowledged
 	tries  []try        // what it changes of attempts, for the watch
 	outs   []*Outgoing
-	read   [Logs]Reached // of the input logs once it is acknowledged (J3)
+	told   []machine.Told // what there is to tell the observer
+	read   [Logs]Reached  // of the input logs once it is acknowledged (J3)
 	size   int
 	ran    time.Duration // of the owner's monotonic clock, when it was appended
 	acked  bool
@@ -38,7 +40,8 @@ func (q *queue) new() *flight { return q.spare.take() }
 func (q *queue) done(f *flight) {
 	clear(f.tries)
 	clear(f.outs)
-	q.spare.keep(f, flight{tries: f.tries[:0], outs: f.outs[:0]})
+	clear(f.told)
+	q.spare.keep(f, flight{tries: f.tries[:0], outs: f.outs[:0], told: f.told[:0]})
 }
 
 func (q *queue) len() int { return len(q.all) }
@@ -172,6 +175,9 @@ func (p *Processor) settle() {
 func (p *Processor) land(f *flight) {
 	for _, s := range Inputs {
 		p.inputs[s].Durable = f.read[s]
+	}
+	if len(f.told) > 0 {
+		p.Observer.Observe(&f.rec, f.told)
 	}
 	for i := range f.tries {
 		p.watch.note(&f.tries[i], p.clock.now)

@@ -27,6 +27,7 @@ type Config struct {
 	Clock      Clock
 	Flaws      Flaws
 	Stats      *Stats
+	Observer   Observer // nil: nobody asks what happens
 	Logger     *slog.Logger
 }
 
@@ -36,6 +37,7 @@ type Config struct {
 type Processor struct {
 	Config
 	tx    *rows.Tx
+	told  telling
 	fault error // ends the tenure
 
 	clock   clockState

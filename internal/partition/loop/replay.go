@@ -20,6 +20,7 @@ const replyAge = 10 * 60 * 1000 // ms
 // NewProcessor makes the processor of a partition whose state is in c.State.
 func NewProcessor(c Config) *Processor {
 	p := &Processor{Config: c, tx: rows.Begin(c.State), watch: newWatch(), due: map[string]struct{}{}}
+	p.told.begin(&p.Config)
 	p.intake.Processor = p
 	p.ledger.Processor, p.outside.Processor, p.parked.Processor, p.watch.Processor, p.reads.Processor = p, p, p, p, p
 	p.stored, p.landed, p.tail = c.Applied, c.Applied, c.Applied

@@ -24,6 +24,12 @@ type Stats struct {
 	Checkpoints atomic.Uint64
 	CheckBytes  atomic.Uint64
 	CheckNanos  atomic.Uint64
+	Saves       atomic.Uint64 // batches written to stores
+	SaveBytes   atomic.Uint64
+	SaveNanos   atomic.Uint64
+	Loads       atomic.Uint64 // stores filled from the changelog
+	LoadBytes   atomic.Uint64
+	LoadNanos   atomic.Uint64
 	Recoveries  atomic.Uint64
 	Replayed    atomic.Uint64
 	RecoverNs   atomic.Uint64

@@ -29,6 +29,7 @@ type Planner struct {
 	shared *store.Shared
 	host   *partition.Host
 	claims *claims
+	seen   *observer
 	member *membership
 	attend *partition.Attendance
 }
@@ -40,6 +41,7 @@ func New(cfg Config) (*Planner, error) {
 	}
 	s := &Planner{cfg: cfg, ready: make(chan struct{})}
 	s.claims = newClaims(s.cfg.Logger)
+	s.seen = newObserver(s.cfg.Logger)
 	s.member = &membership{s: s}
 	s.attend = &partition.Attendance{Group: s.member}
 	return s, nil
@@ -131,7 +133,7 @@ func (s *Planner) open(ctx context.Context) error {
 	s.host, err = partition.NewHost(ctx, partition.HostConfig{
 		Kafka: s.cfg.Kafka, Partitions: s.set.Partitions(),
 		Instance: s.cfg.Instance, Owner: s.cfg.Instance + "/" + rand.Text()[:10],
-		Settings: s.cfg.Partition, Clock: s.cfg.Clock, Stats: &s.stats, Logger: s.cfg.Logger, Durability: s.cfg.Durability,
+		Settings: s.cfg.Partition, Clock: s.cfg.Clock, Stats: &s.stats, Observer: s.seen, Logger: s.cfg.Logger, Durability: s.cfg.Durability,
 		Machine: func(p int32) machine.Machine { return s.cfg.Machine(p, s.lookup().canonical) },
 		Store: func(p int32) store.Options {
 			return store.Options{Dir: s.cfg.dir(p), FS: s.cfg.FS, Shared: s.shared, Logger: s.cfg.Logger}
