@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,10 +30,18 @@ func manyBroken(t *testing.T, n int) {
 	t.Setenv("XDG_STATE_HOME", elsewhere(t))
 	write(t, "broken.yaml", broken)
 	running(t, "broken.yaml")
-	for i := range n {
-		succeed(t, "start", "broken", "--id", fmt.Sprintf("w%02d", i), "--input", "1")
+	for _, id := range ids(n) {
+		succeed(t, "start", "broken", "--id", id, "--input", "1")
 	}
 	failedAgain(t, n)
+}
+
+// ids are the names of those workflows.
+func ids(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("w%02d", i))
+	}
+	return all
 }
 
 func failedAgain(t *testing.T, n int) {
@@ -57,17 +66,24 @@ func TestAnOperationGoesOnAfterCtrlC(t *testing.T) {
 	manyBroken(t, n)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	time.AfterFunc(400*time.Millisecond, stop)
 	var out, told output
-	code := run(ctx, []string{"retry", "--where", "status=failed error=test_failure", "--rate", "20/s", "--yes"},
-		streams{in: strings.NewReader(""), out: &out, err: &told})
+	ended := make(chan int)
+	go func() {
+		ended <- run(ctx, []string{"retry", "--where", "status=failed error=test_failure", "--rate", "10/s", "--yes"},
+			streams{in: strings.NewReader(""), out: &out, err: &told})
+	}()
+	eventually(t, "one was retried", func() bool {
+		return slices.ContainsFunc(ids(n), func(id string) bool { return retries(t, id) > 0 })
+	})
+	stop()
+	code := <-ended
 	op := operationName.FindString(out.String())
 	if code != codeInterrupted || !strings.Contains(out.String(), "Go on with: heddle retry --resume "+op) {
 		t.Fatalf("exit %d, %s%s", code, &out.buf, &told.buf)
 	}
 	first := 0
-	for i := range n {
-		first += retries(t, fmt.Sprintf("w%02d", i))
+	for _, id := range ids(n) {
+		first += retries(t, id)
 	}
 	if first == 0 || first >= n {
 		t.Fatalf("%d were retried before Ctrl-C", first)
@@ -81,9 +97,9 @@ func TestAnOperationGoesOnAfterCtrlC(t *testing.T) {
 		t.Errorf("with other options: exit %d, %s", code, err)
 	}
 	contains(t, succeed(t, "retry", "--resume", op, "--rate", "none"), fmt.Sprintf("retry: %d done\n", n))
-	for i := range n {
-		if got := retries(t, fmt.Sprintf("w%02d", i)); got != 1 {
-			t.Errorf("w%02d was retried %d times", i, got)
+	for _, id := range ids(n) {
+		if got := retries(t, id); got != 1 {
+			t.Errorf("%s was retried %d times", id, got)
 		}
 	}
 	if code, _, err := heddle(t, "", "retry", "--resume", op); code != codeUsage || !strings.Contains(err, "it is done") {
