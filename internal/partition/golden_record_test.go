@@ -211,6 +211,7 @@ var unrecorded = map[string]string{
 	"field WorkflowMigrated.Newest":  noLegacy,
 	"field NewestFact.Component":     noLegacy,
 	"field NewestFact.Fact":          noLegacy,
+	"field TimerFired.Edited":        noEdit,
 	"event SignalExpired":            tooShort,
 	"field SignalExpired.Signal":     tooShort,
 	"field RetryWork.By":             oneRetry,
@@ -223,6 +224,7 @@ var unrecorded = map[string]string{
 const (
 	tooShort = "no seed lasts as long as a signal is kept"
 	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
+	noEdit   = "what these seeds retry waits for no time"
 	noTrace  = "the clients of the simulation send no traceparent"
 	noLegacy = "what the simulation migrates has no signals, and no results yet: scripts of services/planner have"
 )

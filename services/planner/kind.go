@@ -227,11 +227,12 @@ func (i invocation) waitUntil(due int64) {
 // endWait makes a fact of what arrived, when the time that the runnable waited for has come.
 func (i invocation) endWait() {
 	t := i.t
-	if !t.facts.isFact(i.c) {
+	edited := len(i.input) > 0
+	if !edited && !t.facts.isFact(i.c) {
 		i.value() // it is put together again when the event is applied, whatever it takes
 	}
 	f := t.nextFact()
-	t.emit(&events.TimerFired{Runnable: i.id, Fact: f})
+	t.emit(&events.TimerFired{Runnable: i.id, Fact: f, Edited: edited})
 	t.flow.yield(i.c, i.scope, f)
 }
 

@@ -239,6 +239,10 @@ func (rs *runnables) fired(e *events.TimerFired) {
 		rs.enqueue(e.Runnable, r)
 		return
 	}
+	if e.Edited { // older records do not say so, and what they fold to stays
+		rs.becomes(e.Fact, e.Runnable, r, r.Input)
+		return
+	}
 	rs.becomes(e.Fact, e.Runnable, r, rs.facts.arrived(rs.component(r.Component), r.Parents))
 }
 

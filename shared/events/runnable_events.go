@@ -348,6 +348,7 @@ func (e *TimerArmed) Fields(c *wire.Codec) {
 type TimerFired struct {
 	Runnable RunnableID
 	Fact     FactID
+	Edited   bool // its value is what a retry gave the runnable in place of what arrived
 }
 
 func (*TimerFired) number() int { return 17 }
@@ -356,4 +357,5 @@ func (*TimerFired) number() int { return 17 }
 func (e *TimerFired) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Int(c, 2, "fact", &e.Fact)
+	c.Bool(3, "edited", &e.Edited)
 }
