@@ -119,13 +119,11 @@ func Names() []string {
 // Number is the event's number in the journal.
 func Number(e Event) int { return e.number() }
 
-// New makes an empty event of a number of Numbers.
-func New(number int) Event { return kinds[number].make() }
-
 // Name is the event's name in the journal and the history.
 func Name(e Event) string { return kinds[e.number()].name }
 
-func newEvent(n int) (Event, bool) {
+// New makes an empty event of a number, if there is such an event.
+func New(n int) (Event, bool) {
 	k, ok := kinds[n]
 	if !ok {
 		return nil, false
@@ -138,7 +136,7 @@ type Envelope struct{ Event Event }
 
 // Fields implements wire.Message.
 func (v *Envelope) Fields(c *wire.Codec) {
-	wire.OneOf(c, &v.Event, Event.number, func(n int) string { return kinds[n].name }, newEvent, numbers)
+	wire.OneOf(c, &v.Event, Event.number, func(n int) string { return kinds[n].name }, New, numbers)
 }
 
 var numbers = Numbers()

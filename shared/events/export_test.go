@@ -8,6 +8,3 @@ func CommandBodies() map[string]CommandBody {
 	}
 	return all
 }
-
-// New makes an empty event of a kind.
-var New = newEvent

@@ -47,7 +47,7 @@ func collected(t *testing.T, c *prometheus.CounterVec) map[string]float64 {
 // TestEveryEventIsObservedOrQuiet: who adds an event decides what telemetry makes of it.
 func TestEveryEventIsObservedOrQuiet(t *testing.T) {
 	for _, n := range events.Numbers() {
-		e := events.New(n)
+		e, _ := events.New(n)
 		name := events.Name(e)
 		line, quiet := byNumber[n], quiet[name] != ""
 		switch {
