@@ -55,6 +55,7 @@ func TestTheExamplesOfCommandsGiveWhatTheySay(t *testing.T) {
 	write(t, "broken.yaml", broken)
 	running(t, "order.yaml", "broken.yaml")
 	routes := routesOf(t)
+	token := events.TokenText(events.Key("0123456789abcdef").Seal(events.Token{Workflow: "w", Runnable: 1, Attempt: 1}))
 	for _, name := range events.CommandNames() {
 		section, ok := of[name]
 		if slices.Contains(ofPartitions, name) {
@@ -71,7 +72,8 @@ func TestTheExamplesOfCommandsGiveWhatTheySay(t *testing.T) {
 		if _, ok := reflect.TypeFor[*client.Client]().MethodByName(method); !ok {
 			t.Errorf("%s: the SDK has no method %q", name, method)
 		}
-		if c, bad := events.ParseCommand([]byte("w"), nil, []byte(form(section, "Kafka")), "0/0"); bad != nil || c.Name != name {
+		record := strings.Replace(form(section, "Kafka"), "…", token, 1)
+		if c, bad := events.ParseCommand([]byte("w"), nil, []byte(record), "0/0"); bad != nil || c.Name != name {
 			t.Errorf("%s: its record is read as %+v, %v", name, c, bad)
 		}
 		if line := form(section, "CLI"); line != "" {
@@ -106,7 +108,7 @@ func words(line string) []string {
 // routesOf are the routes that the running gateway describes, as METHOD PATH.
 func routesOf(t *testing.T) map[string]bool {
 	t.Helper()
-	at, err := devfile.Read(".")
+	at, err := devfile.Running()
 	if err != nil {
 		t.Fatal(err)
 	}
