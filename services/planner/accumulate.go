@@ -35,12 +35,17 @@ func (i invocation) turn() bool {
 // reactors see the new one.
 func (i invocation) fold() {
 	i.initial()
-	before := i.t.states.value(i.c)
 	value, err := i.c.Expr.Eval(i.env())
 	if err != nil {
 		i.fail(err)
 		return
 	}
+	i.becomes(value)
+}
+
+// becomes makes a value the state, and lets the component's reactors see it.
+func (i invocation) becomes(value json.RawMessage) {
+	before := i.t.states.value(i.c)
 	f := i.t.nextFact()
 	i.produce(value)
 	for _, reactor := range i.c.Accumulate.Reactors {

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"cmp"
+
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -34,26 +36,27 @@ func (t *turn) dispatch(id events.RunnableID) {
 	r := t.runs.get(id)
 	c := t.component(r.Component)
 	pol := r.policy()
-	input, failure := t.shape(c, r)
+	input, failure := t.shape(c, id, r)
 	if failure != nil {
 		t.ends.failFor(id, *failure, "", failedAttempt)
 		return
 	}
-	if pol.Mode == policy.External {
-		t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1})
+	other := r.other(pol)
+	if pol.Mode == policy.External && other.Task == "" {
+		t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, For: r.For})
 		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
 		return
 	}
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context)
-	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol)})
+	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For})
 }
 
 // shape is the input of the next attempt, or why there is none.
-func (t *turn) shape(c *definition.Component, r *runnable) (input []byte, failure *events.TaskError) {
+func (t *turn) shape(c *definition.Component, id events.RunnableID, r *runnable) (input []byte, failure *events.TaskError) {
 	var err error
 	a := activation{parents: r.Parents, input: r.Input}
 	over := t.spend.evaluate(invocation{t, c, 0, a}.size(), func() {
-		input, err = t.contexts.shape(c, r, t.now)
+		input, err = t.contexts.shape(c, id, r, t.now)
 		if t.spend.spent() {
 			t.spend.exceeds()
 		}

@@ -28,7 +28,7 @@ func (t *turn) cancel(b *events.CancelWorkflow) {
 // muchOpen reports whether closing the run may be more than one record's work.
 func (t *turn) muchOpen() bool {
 	h := t.head
-	seen := h.Ready + h.Waiting + h.Active + h.Failed + h.Skipped + h.Cancelled + h.inHand()
+	seen := h.open() + h.Failed + h.Skipped + h.Cancelled + h.inHand()
 	return seen > uint64(t.spend.events/2)
 }
 

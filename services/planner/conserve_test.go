@@ -10,7 +10,7 @@ import (
 )
 
 // everyStatus is what a runnable can be listed as.
-var everyStatus = []string{"ready", "waiting", "active", "completed", "failed", "skipped", "suppressed", "cancelled"}
+var everyStatus = []string{"ready", "waiting", "active", "completed", "failed", "skipped", "suppressed", "cancelled", "uncertain"}
 
 // listed are the runnables of a status, or all, read in pages of so many.
 func (w *world) listed(id, status string, limit uint32) []runnableView {
@@ -46,6 +46,7 @@ func (w *world) conserved(id string) {
 	counted := map[string]uint64{
 		"ready": c.Ready, "waiting": c.Waiting, "active": c.Active, "completed": c.Completed, "failed": c.Failed,
 		"skipped": c.Skipped, "suppressed": c.Suppressed, "cancelled": c.Cancelled,
+		"uncertain": c.Uncertain,
 	}
 	w.awaited(id)
 	whole := w.listed(id, "", maxQueryItems)

@@ -93,14 +93,24 @@ func (cs *contexts) foldEnv(c *definition.Component, a activation, f expr.Fold) 
 	return env
 }
 
-// shape is the input that a step's task gets, as of the record that dispatched it.
-func (cs *contexts) shape(c *definition.Component, r *runnable, dispatched int64) ([]byte, error) {
+// shape is the input that the task of an attempt gets, as of the record that dispatched it.
+func (cs *contexts) shape(c *definition.Component, id events.RunnableID, r *runnable, dispatched int64) ([]byte, error) {
+	input, err := cs.shapeOwn(c, r, dispatched)
+	if err == nil && r.For == events.ForProbe {
+		return cs.question(c, id, r, input), nil
+	}
+	return input, err
+}
+
+// shapeOwn is the input that the component's own task gets.
+func (cs *contexts) shapeOwn(c *definition.Component, r *runnable, dispatched int64) ([]byte, error) {
 	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}
 	if c.Accumulate == nil && (c.Input == nil && c.Params == nil || len(r.Input) > 0) {
 		return cs.facts.value(c, a), nil // an edited input is what the task gets
 	}
 	env := cs.envOver(c, a, cs.given(r))
 	env.Now = unixMilli(dispatched)
+	env.Context = cs.fallen(r, env.Context)
 	if c.Accumulate != nil {
 		return c.ShapeFold(env)
 	}

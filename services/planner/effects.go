@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,12 +62,19 @@ func (fx *effects) gone(all []machine.Effect) []machine.Effect {
 // changesStatus reports whether the summary of a workflow is published anew: it is
 // as of the whole record.
 func changesStatus(e events.Event) bool {
-	switch e.(type) {
+	switch e := e.(type) {
 	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
 		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
 		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.WorkflowMigrated, *events.InputAccepted,
-		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported:
+		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported, *events.OutcomeArrived,
+		*events.RunnableRetried, *events.RunnableSkipped:
 		return true
+	case *events.RunnableLost: // the summary counts what is uncertain
+		return e.Action == events.ActionHold
+	case *events.RunnableFailed:
+		return e.Action == events.ActionHold
+	case *events.RunnableTimedOut:
+		return e.Action == events.ActionHold
 	}
 	return false
 }
@@ -140,23 +148,27 @@ func (fx *effects) taskOf(id events.RunnableID) (machine.Effect, bool) {
 
 func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) machine.Effect {
 	c := fx.component(r.Component)
-	input, err := fx.contexts.shape(c, r, dispatched)
+	input, err := fx.contexts.shape(c, id, r, dispatched)
 	if err != nil {
 		panic(fmt.Sprintf("shaping %s again: %v", id, err))
 	}
 	pol := r.policy()
+	other := r.other(pol)
 	fx.p.task = events.Task{
 		Token:          fx.token(id, r.Attempt, r.Decided),
-		Task:           c.Task,
+		Task:           cmp.Or(other.Task, c.Task),
 		Component:      c.Name,
 		Attempt:        r.Attempt,
 		Input:          input,
-		Context:        fx.contexts.of(c, r.Scope, fx.contexts.given(r)),
+		Context:        fx.contexts.attempt(c, r),
 		IdempotencyKey: fx.idempotencyKey(id),
 		TraceParent:    fx.setup().Trace,
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
-		Laid:           c.Params != nil,
+		Laid:           c.Params != nil && r.For != events.ForProbe,
+	}
+	if other.Task != "" {
+		fx.p.task.Heartbeat = nil // which the component's own task has sent
 	}
 	return machine.Effect{
 		Kind: machine.TaskEffect, Key: fx.id, Queue: r.Queue, Runnable: id, Spread: r.spread(id),

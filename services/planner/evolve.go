@@ -112,6 +112,12 @@ func (w *workflow) apply(e events.Event) {
 		w.runs.wait(e.Runnable, e.Due)
 	case *events.TimerArmed:
 		w.runs.wait(e.Runnable, e.Due)
+	case *events.FallbackApplied:
+		w.runs.fellBack(e)
+	case *events.ProbeAnswered:
+		w.runs.answered(e)
+	case *events.OutcomeArrived:
+		w.runs.arrived(e)
 	case *events.TimerFired:
 		w.runs.fired(e)
 	case *events.SilenceAwaited:

@@ -124,7 +124,7 @@ func (w *workflow) cancelled() {
 	w.turnTo(Cancelled)
 	h := w.h()
 	w.hand.drop(h.inHand())
-	if h.Ready+h.Waiting+h.Active > 0 {
+	if h.open() > 0 {
 		w.closeOpen()
 	}
 }
@@ -146,7 +146,7 @@ func (w *workflow) closeOpen() {
 // still open is closed before, and its timers go with it.
 func (w *workflow) deleted() {
 	digests := w.setup().digests()
-	if h := w.head; h.Ready+h.Waiting+h.Active > 0 {
+	if h := w.head; h.open() > 0 {
 		w.closeOpen()
 	}
 	w.disarm()

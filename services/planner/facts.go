@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -23,9 +24,10 @@ type fact struct {
 	Executor  string
 	Started   int64
 	Finished  int64
-	Opened    *opened // the nested scope that it opened; nil: none
-	Failure   bool    // a failure of its component, for what catches it: no value of the component
-	Partial   bool    // of a reduce that has more to fold: it is no production
+	Opened    *opened     // the nested scope that it opened; nil: none
+	Failure   bool        // a failure of its component, for what catches it: no value of the component
+	Partial   bool        // of a reduce that has more to fold: it is no production
+	Fell      policy.Form // of the fallback that it came of; 0: of none
 }
 
 // Fields implements wire.Message.
@@ -45,6 +47,7 @@ func (f *fact) Fields(c *wire.Codec) {
 	wire.Optional(c, 13, "opened", &f.Opened)
 	c.Bool(14, "failure", &f.Failure)
 	c.Bool(15, "partial", &f.Partial)
+	wire.Int(c, 45, "fell", &f.Fell)
 }
 
 // runnable is one activation that has not completed.
@@ -63,8 +66,10 @@ type runnable struct {
 	External  bool
 	Notified  bool
 	Detached  bool
-	Beside    bool   // other attempts of the workflow were open when it was dispatched
-	Returned  string // what the last of them said that handed it back; empty: nothing
+	Beside    bool           // other attempts of the workflow were open when it was dispatched
+	For       events.Purpose // of the open attempt, or of the next one
+	Fell      policy.Form    // of the fallback that was applied; 0: none was
+	Returned  string         // what the last of them said that handed it back; empty: nothing
 	Decided   events.Position
 	Created   int64
 	Due       int64 // of the timer it waits for; 0 = of none
@@ -79,6 +84,7 @@ type runnable struct {
 	Fanned    *fanned          // its own scopes; nil: it has none
 	Racing    []events.ScopeID // of races that may make it pointless: it has a row for each
 	Wait      *wait            // what it waits for besides a time; nil: for nothing
+	Doubt     *doubt           // the attempt that was lost and of which nobody knows what became; nil: there is none
 }
 
 // Fields implements wire.Message.
@@ -113,6 +119,9 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 28, "fanned", &r.Fanned)
 	wire.Ints(c, 29, "racing", &r.Racing)
 	wire.Optional(c, 40, "wait", &r.Wait)
+	wire.Int(c, 45, "for", &r.For)
+	wire.Int(c, 46, "fell", &r.Fell)
+	wire.Optional(c, 47, "doubt", &r.Doubt)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome
@@ -141,9 +150,10 @@ func (r *runnable) OpenAttempt() (machine.Attempt, bool) {
 // pastAttempt is a closed attempt that did not complete.
 type pastAttempt struct {
 	Attempt uint32
-	Outcome string // failed, timed_out, lost, cancelled
+	Outcome string // failed, timed_out, lost, cancelled; answered: of a probe
 	Error   events.TaskError
 	Time    int64 // Unix ms
+	For     events.Purpose
 }
 
 // Fields implements wire.Message.
@@ -152,6 +162,7 @@ func (a *pastAttempt) Fields(c *wire.Codec) {
 	wire.String(c, 2, "outcome", &a.Outcome)
 	wire.Nested(c, 3, "error", &a.Error)
 	wire.Int(c, 4, "time", &a.Time)
+	wire.Int(c, 5, "for", &a.For)
 }
 
 // join counts what has come and what cannot come any more to the arms of a

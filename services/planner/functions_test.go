@@ -109,6 +109,11 @@ func call(name, argument string, in any, task events.Task) (any, error) {
 			return nil, fmt.Errorf("zero")
 		}
 		return in, nil
+	case "unless": // tenfold, and fails where it is the argument
+		if n == k {
+			return nil, fmt.Errorf("it is %s", argument)
+		}
+		return n * 10, nil
 	case "flaky": // fails its first k attempts
 		if float64(task.Attempt) <= k {
 			return nil, fmt.Errorf("not yet")
@@ -149,6 +154,26 @@ func call(name, argument string, in any, task events.Task) (any, error) {
 		return list[len(list)-1], nil
 	case "attempt":
 		return task.Attempt, nil
+	case "kept": // what the context has for it
+		var c struct{ Keep *float64 }
+		if json.Unmarshal(task.Context, &c) != nil || c.Keep == nil {
+			return nil, fmt.Errorf("nothing kept")
+		}
+		return n + *c.Keep, nil
+	case "probed": // a probe: what became of the attempt is the argument
+		asked := in.(map[string]any)
+		switch argument {
+		case "completed":
+			return map[string]any{"outcome": "completed", "result": asked["input"].(float64) * 10}, nil
+		case "failed":
+			return map[string]any{"outcome": "failed", "error": map[string]any{"type": "declined", "message": "no money"}}, nil
+		case "not_done":
+			return map[string]any{"outcome": "not_done"}, nil
+		case "key":
+			return map[string]any{"outcome": "completed", "result": []any{asked["attempt"], strings.HasSuffix(asked["idempotency_key"].(string), "/r1"), asked["error"].(map[string]any)["type"]}}, nil
+		default:
+			return map[string]any{"outcome": "perhaps"}, nil
+		}
 	}
 	return nil, errUnknown
 }

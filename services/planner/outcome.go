@@ -27,12 +27,20 @@ func (en *ends) open(sealed []byte) (events.RunnableID, *runnable) {
 func (en *ends) outcome(m *events.TaskOutcome) {
 	id, r := en.open(m.Token)
 	if r == nil {
+		if id, r = en.doubted(m.Token); r != nil {
+			en.late(id, m)
+		}
 		return
 	}
 	if en.head.Status.winding() { // its worker need not be told any more
 		en.emit(&events.RunnableCancelled{Runnable: id, Idle: true})
 		return
 	}
+	en.end(id, r, m)
+}
+
+// end applies the end of an attempt of a run that goes on.
+func (en *ends) end(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
 	switch m.Outcome {
 	case events.OutcomeCompleted:
 		en.complete(id, r, m)
@@ -98,6 +106,15 @@ func (en *ends) complete(id events.RunnableID, r *runnable, m *events.TaskOutcom
 		en.failFor(id, events.TaskError{Type: events.ErrorInvalidResult, Message: "the result is not JSON" + why, NonRetryable: true}, m.Executor, failedAttempt)
 		return
 	}
+	if r.For == events.ForProbe {
+		en.answer(id, value, m)
+		return
+	}
+	en.completeWith(id, r, value, m)
+}
+
+// completeWith closes a runnable with its result.
+func (en *ends) completeWith(id events.RunnableID, r *runnable, value json.RawMessage, m *events.TaskOutcome) {
 	c, s := en.component(r.Component), r.Scope
 	if c.Fold != nil {
 		en.completeFold(id, value, m)
@@ -119,21 +136,38 @@ const (
 	lostAttempt
 )
 
-// failFor closes an attempt that did not complete: another one by policy, else
-// the policy's reaction.
+// failFor closes an attempt that did not complete: another one by policy, else its fallback, else
+// the policy's reaction. What a fallback was to save fails as it has failed before that.
 func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor string, how ending) {
 	before := *en.runs.get(id) // the row itself changes with the event
 	r := &before
 	pol := r.policy()
 	action := reaction(r, pol, err, how)
-	if action == events.ActionRetry && how != lostAttempt && !en.retryable(id, r, pol, &err) {
-		action = givenUp(pol)
+	wrong := false // nobody knows whether it would have been tried again
+	if action == events.ActionRetry && how != lostAttempt {
+		var again bool
+		if again, wrong = en.retryable(id, r, pol, &err); !again {
+			action = givenUp(pol)
+		}
 	}
+	told := err // of the attempt
+	if r.Fell != 0 {
+		err = *r.Error
+	}
+	var fall falling
 	var caught catching
-	if action != events.ActionRetry {
-		if caught = en.catch(id, r, &err); len(caught.by) > 0 {
+	if action == events.ActionSkip || action == events.ActionHalt {
+		if !wrong {
+			fall = en.falls(id, r, pol, &err)
+		}
+		if fall.form != 0 {
+			action = events.ActionFallback
+		} else if caught = en.catch(id, r, &err); len(caught.by) > 0 {
 			action = events.ActionCatch
 		}
+	}
+	if r.Fell == 0 {
+		told = err
 	}
 	tolerated := events.ScopeID(0)
 	if action == events.ActionHalt {
@@ -144,15 +178,19 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	owner := en.foldOwner(id)
 	switch how {
 	case timedOutAttempt:
-		en.emit(&events.RunnableTimedOut{Runnable: id, Error: err, Action: action})
+		en.emit(&events.RunnableTimedOut{Runnable: id, Error: told, Action: action})
 	case lostAttempt:
-		en.emit(&events.RunnableLost{Runnable: id, Error: err, Action: action})
+		en.emit(&events.RunnableLost{Runnable: id, Error: told, Action: action})
 	default:
-		en.emit(&events.RunnableFailed{Runnable: id, Error: err, Action: action, Executor: executor})
+		en.emit(&events.RunnableFailed{Runnable: id, Error: told, Action: action, Executor: executor})
 	}
 	switch action {
 	case events.ActionRetry:
 		en.retryLater(id, r, pol, err, how)
+	case events.ActionFallback:
+		en.fallBack(id, fall, err)
+	case events.ActionProbe:
+		en.queue.fresh = append(en.queue.fresh, r.place(id))
 	case events.ActionSkip:
 		en.markFailed(r.Scope, tolerated, err)
 		en.foldGivenUp(r, owner)
@@ -166,10 +204,17 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 }
 
 func reaction(r *runnable, pol policy.Policy, err events.TaskError, how ending) events.Action {
+	again := r.For == events.ForResult && r.Fell == 0 // it is the component's own work that has failed
 	switch {
-	case how == lostAttempt && pol.OnLost == policy.RetryLost && int(r.Losses) < pol.MaxLost:
+	case r.For == events.ForProbe:
+		return events.ActionHold
+	case again && how == lostAttempt && pol.OnLost == policy.HoldLost:
+		return events.ActionHold
+	case again && how == lostAttempt && pol.OnLost == policy.ProbeLost:
+		return events.ActionProbe
+	case again && how == lostAttempt && pol.OnLost == policy.RetryLost && int(r.Losses) < pol.MaxLost:
 		return events.ActionRetry
-	case how != lostAttempt && !err.NonRetryable && int(r.Failures) < pol.MaxRetries:
+	case again && how != lostAttempt && !err.NonRetryable && int(r.Failures) < pol.MaxRetries:
 		return events.ActionRetry
 	}
 	return givenUp(pol)
@@ -243,9 +288,10 @@ func (en *ends) unknownTask(id events.RunnableID, r *runnable, m *events.TaskOut
 	due := en.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
 	limit := r.Created + pol.StartTimeout.Milliseconds()
 	if pol.StartTimeout > 0 && en.now >= limit {
+		task, _ := r.work(en.component(r.Component))
 		en.failFor(id, events.TaskError{
 			Type:         events.ErrorUnknownTask,
-			Message:      fmt.Sprintf("no worker knew %s within %s: %s", en.component(r.Component).Task, pol.StartTimeout, reason),
+			Message:      fmt.Sprintf("no worker knew %s within %s: %s", task, pol.StartTimeout, reason),
 			NonRetryable: true,
 		}, "", failedAttempt)
 		return

@@ -47,7 +47,7 @@ func (vw *view) pick(q *events.Query) (picking, *events.Refusal) {
 }
 
 func runnableStatuses() []string {
-	return []string{"ready", "waiting", "active", "completed", "failed", "skipped", "suppressed", "cancelled"}
+	return []string{"ready", "waiting", "active", "completed", "failed", "skipped", "suppressed", "cancelled", "uncertain"}
 }
 
 // noComponent says that the workflow has no such component, and which it may be.

@@ -28,7 +28,7 @@ func (t *turn) retry(b *events.RetryRunnables) {
 
 // means says in work what a retry names, and reports whether that may have failed.
 func (t *turn) means(b *events.RetryRunnables, work *events.RetryWork) bool {
-	if t.head.Failed == 0 {
+	if t.head.Failed == 0 && (t.head.uncertain() == 0 || len(b.Runnables) == 0) {
 		return false
 	}
 	if b.Component != "" {
@@ -44,7 +44,7 @@ func (t *turn) means(b *events.RetryRunnables, work *events.RetryWork) bool {
 	if work.Component == 0 {
 		return true
 	}
-	some, _, more := t.runs.behind(0, meant(work), &t.spend)
+	some, _, more := t.runs.behind(0, meant(work, false), &t.spend)
 	return len(some) > 0 || more
 }
 
@@ -59,7 +59,7 @@ func (t *turn) named(names []string, work *events.RetryWork) bool {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	pick := meant(work)
+	pick := meant(work, true)
 	for i, id := range ids {
 		if t.spend.full() {
 			work.Runnables = append(work.Runnables, ids[i:]...)
@@ -73,16 +73,17 @@ func (t *turn) named(names []string, work *events.RetryWork) bool {
 	return len(work.Runnables) > 0
 }
 
-// meant picks the runnables that a retry means.
-func meant(w *events.RetryWork) func(events.RunnableID, *runnable) bool {
+// meant picks the runnables that a retry means: those that have failed, and uncertain ones that are named.
+func meant(w *events.RetryWork, named bool) func(events.RunnableID, *runnable) bool {
 	return func(id events.RunnableID, r *runnable) bool {
-		return r.Status == runFailed && id <= w.Through && (w.Component == 0 || r.Component+1 == w.Component)
+		again := r.Status == runFailed || named && r.Status == runUncertain
+		return again && id <= w.Through && (w.Component == 0 || r.Component+1 == w.Component)
 	}
 }
 
 // retrySome makes some of the runnables that a retry means ready again.
 func (t *turn) retrySome(w events.Work) {
-	pick := meant(w.Retry)
+	pick := meant(w.Retry, len(w.Retry.Runnables) > 0)
 	again := func(id events.RunnableID) {
 		t.emit(&events.RunnableRetried{Runnable: id, Input: w.Retry.Input, By: w.Retry.By})
 		t.invoked(id).do(invocation.arrive)

@@ -61,6 +61,9 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	r.Since, r.Notified, r.Detached = rs.now, false, false
 	r.External, r.Context = e.Queue == "", rs.setup().Contexts
 	r.Beside = h.Slots > 0
+	if r.For = e.For; r.For == events.ForResult {
+		r.Doubt = nil // what became of one before does not matter any more
+	}
 	rs.states.showAll(rs.component(r.Component), r.Scope)
 	if !r.External {
 		h.Slots++
@@ -108,6 +111,8 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		}
 	case runCancelled:
 		h.Cancelled--
+	case runUncertain:
+		h.troubled().Uncertain--
 	case runSkipped: // for good
 	}
 }
@@ -142,8 +147,8 @@ func (rs *runnables) completed(e *events.RunnableCompleted) {
 	partial := rs.foldsOne(r)
 	rs.facts.keep(e.Fact, &fact{
 		Component: r.Component + 1, Scope: r.Scope, Parents: r.Parents, Depth: r.Depth, Time: rs.now, Value: e.Value,
-		Runnable: e.Runnable, Attempt: r.Attempt, Past: r.Past, Executor: e.Executor, Started: e.Started, Finished: e.Finished,
-		Partial: partial,
+		Runnable: e.Runnable, Attempt: r.number(), Past: r.Past, Executor: e.Executor, Started: e.Started, Finished: e.Finished,
+		Partial: partial, Fell: r.Fell,
 	})
 	rs.tx.Delete(runnableKey(rs.id, e.Runnable))
 	if !partial {
@@ -163,24 +168,23 @@ func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action e
 	h, r := rs.h(), rs.change(id)
 	rs.leave(id, r)
 	h.Outcomes++
-	r.Error = &err
 	r.Past = remember(r.Past, pastAttempt{
-		Attempt: r.Attempt, Outcome: [...]string{"failed", "timed_out", "lost"}[how], Error: err, Time: rs.now,
+		Attempt: r.number(), Outcome: [...]string{"failed", "timed_out", "lost"}[how], Error: err, Time: rs.now, For: r.For,
 	})
-	if how == lostAttempt {
-		r.Losses++
-	} else {
-		r.Failures++
-	}
+	r.count(err, how)
 	switch action {
-	case events.ActionRetry:
-		r.Status = 0 // RetryScheduled follows
+	case events.ActionRetry, events.ActionFallback:
+		r.Status = 0 // RetryScheduled or FallbackApplied follows
+	case events.ActionHold:
+		rs.hold(r)
+	case events.ActionProbe:
+		rs.probe(id, r)
 	case events.ActionHalt:
 		r.Status = runFailed
 		h.Failed++
 		h.Halted++
 		if h.Failure == nil { // also while it drains: it has failed when it is resumed
-			h.Failure = &failure{Component: r.Component, Runnable: id, Error: err}
+			h.Failure = &failure{Component: r.Component, Runnable: id, Error: *r.Error}
 		}
 	case events.ActionSkip, events.ActionCatch:
 		r.Status = runSkipped
@@ -191,6 +195,24 @@ func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action e
 			h.badCondition(id)
 		}
 	}
+}
+
+// count takes note of an attempt that did not complete. One that was for something else than the
+// component's own work leaves the failure that it was for.
+func (r *runnable) count(err events.TaskError, how ending) {
+	switch {
+	case r.For != events.ForResult:
+		r.For = events.ForResult
+		return
+	case r.Fell != 0: // what it fell back to could not be used
+		return
+	case how == lostAttempt:
+		r.Losses++
+	default:
+		r.Failures++
+		r.Doubt = nil
+	}
+	r.Error = &err
 }
 
 // badCondition counts a condition that could not be evaluated: nothing else of
@@ -264,6 +286,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
 	r.Failures, r.Losses, r.Returns, r.Returned = 0, 0, 0, ""
+	r.For, r.Fell, r.Doubt = events.ForResult, 0, nil
 	if len(e.Input) > 0 {
 		rs.dropList(e.Runnable, r)
 		r.edited(e.Input)
@@ -292,7 +315,7 @@ func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
 	r.Past = remember(r.Past, pastAttempt{
-		Attempt: r.Attempt, Outcome: "cancelled", Time: rs.now,
+		Attempt: r.Attempt, Outcome: "cancelled", Time: rs.now, For: r.For,
 		Error: events.TaskError{Type: events.ErrorCancelled, Message: "open at the drain limit"},
 	})
 	rs.enqueue(e.Runnable, r)

@@ -47,6 +47,9 @@ var settings = []setting{
 //	explain ID           why the workflow is where it is
 //	refusal              what the last command was refused with
 //	runnables ID STATUS  the runnables of a status, or of all
+//	attempts ID          what became of each attempt
+//	lose ID COMPONENT    the worker of its open attempt vanishes
+//	arrive ID COMPONENT  what lost workers made of its attempts comes after all
 //
 // Files in testdata/plain run under the first setting only: they show what
 // settings may change.
@@ -165,6 +168,14 @@ func (w *world) line(out *bytes.Buffer, line string) {
 	case "calls":
 		id, component, _ := strings.Cut(rest, " ")
 		fmt.Fprintf(out, "calls of %s: %d\n", component, w.calls[id+" "+component])
+	case "lose": // the worker of a component's open attempt vanishes
+		id, component, _ := strings.Cut(rest, " ")
+		w.lose(id, component)
+	case "arrive": // what a lost worker has made comes after all
+		id, component, _ := strings.Cut(rest, " ")
+		w.arrive(id, component)
+	case "attempts":
+		w.attempts(out, rest)
 	case "complete-external", "fail-external":
 		w.external(out, word, rest)
 	default:
@@ -237,7 +248,7 @@ func (w *world) show(out *bytes.Buffer, id string) {
 	for _, n := range []struct {
 		name string
 		n    uint64
-	}{{"ready", c.Ready}, {"waiting", c.Waiting}, {"active", c.Active}, {"failed", c.Failed}, {"skipped", c.Skipped}, {"suppressed", c.Suppressed}, {"cancelled", c.Cancelled}} {
+	}{{"ready", c.Ready}, {"waiting", c.Waiting}, {"active", c.Active}, {"failed", c.Failed}, {"skipped", c.Skipped}, {"suppressed", c.Suppressed}, {"cancelled", c.Cancelled}, {"uncertain", c.Uncertain}} {
 		if n.n > 0 {
 			fmt.Fprintf(out, " %s=%d", n.name, n.n)
 		}

@@ -24,7 +24,7 @@ func (t *turn) settle() {
 		t.emit(&events.WorkflowDeleted{Drains: t.notices().Drains})
 	case h.Status == Stopping && h.Slots == 0:
 		t.emit(&events.WorkflowStopped{})
-	case h.Status == Running && h.Ready+h.Waiting+h.Active+h.Halted == 0:
+	case h.Status == Running && h.open()+h.Halted == 0:
 		t.emit(&events.WorkflowIdle{})
 		if t.options().Close == definition.OnIdle && t.head.NextFact > 0 {
 			t.emit(&events.WorkflowCompleted{})

@@ -48,13 +48,14 @@ const (
 	runFailed    RunnableStatus = 4 // halts the workflow until retried or skipped
 	runSkipped   RunnableStatus = 5
 	runCancelled RunnableStatus = 6
+	runUncertain RunnableStatus = 7 // its attempt was lost: somebody has to say what became of it
 )
 
 func (s RunnableStatus) String() string {
-	return [...]string{"", "ready", "waiting", "active", "failed", "skipped", "cancelled"}[s]
+	return [...]string{"", "ready", "waiting", "active", "failed", "skipped", "cancelled", "uncertain"}[s]
 }
 
-func (s RunnableStatus) open() bool { return s <= runActive }
+func (s RunnableStatus) open() bool { return s <= runActive || s == runUncertain }
 
 // header is the part of a workflow that changes with every record.
 type header struct {
@@ -145,6 +146,7 @@ type trouble struct {
 	Refused       uint64              // commands to the run
 	LastRefusal   events.LastRefusal
 	Quarantine    string // what is gone that may have concerned it; empty: nothing holds it for that
+	Uncertain     uint64 // runnables that are
 }
 
 // Fields implements wire.Message.
@@ -154,7 +156,19 @@ func (r *trouble) Fields(c *wire.Codec) {
 	wire.Int(c, 3, "refused", &r.Refused)
 	wire.Nested(c, 4, "last_refusal", &r.LastRefusal)
 	wire.String(c, 5, "quarantine", &r.Quarantine)
+	wire.Int(c, 6, "uncertain", &r.Uncertain)
 }
+
+// uncertain is how many runnables are.
+func (h *header) uncertain() uint64 {
+	if h.Trouble == nil {
+		return 0
+	}
+	return h.Trouble.Uncertain
+}
+
+// open is how many runnables may still come to something by themselves, or by what others say of them.
+func (h *header) open() uint64 { return h.Ready + h.Waiting + h.Active + h.uncertain() }
 
 // troubled is the trouble of a header that may be changed.
 func (h *header) troubled() *trouble {

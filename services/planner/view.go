@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -20,6 +21,7 @@ func (vw *view) summary() events.Summary {
 		Counts: events.Counts{
 			Ready: h.Ready, Waiting: h.Waiting, Active: h.Active, Completed: h.Completed, Failed: h.Failed,
 			Skipped: h.Skipped, Suppressed: h.Suppressed, Cancelled: h.Cancelled,
+			Uncertain: h.uncertain(),
 		},
 	}
 	if f := h.Failure; f != nil {
@@ -184,6 +186,7 @@ type runnableView struct {
 	Sent      any               `json:"dispatched_at"`
 	WaitsFor  string            `json:"waits_for,omitempty"`
 	Executor  string            `json:"executor,omitempty"`
+	Fallback  string            `json:"fallback,omitempty"` // the form of the one that was applied
 	Attempts  []attemptView     `json:"attempts"`
 }
 
@@ -192,6 +195,7 @@ type attemptView struct {
 	Outcome  string            `json:"outcome"`
 	Error    *events.TaskError `json:"error"`
 	ClosedAt any               `json:"closed_at"`
+	For      string            `json:"for,omitempty"` // fallback or probe; empty: the component's own task
 }
 
 // Cursors from here on are in the second and in the third part of the list of
@@ -260,31 +264,57 @@ func (vw *view) completedView(f *fact) runnableView {
 	c := vw.component(f.Component - 1)
 	v := runnableView{
 		ID: f.Runnable.String(), Component: c.Name, Task: c.Task, Queue: c.Queue, Status: "completed", Attempt: f.Attempt,
-		Result: f.Value, Scope: vw.facts.path(f.Scope), Element: vw.facts.element(f.Scope), Executor: f.Executor, Attempts: pastViews(f.Past),
+		Result: f.Value, Scope: vw.facts.path(f.Scope), Element: vw.facts.element(f.Scope), Executor: f.Executor, Fallback: fallbackName(f.Fell), Attempts: pastViews(f.Past),
 	}
 	if !f.Partial { // what a reduce had come to is not kept
 		v.Input = vw.came(c, activation{parents: f.Parents})
 	}
-	if f.Attempt > 0 {
-		v.Attempts = append(v.Attempts, attemptView{Attempt: f.Attempt, Outcome: "completed", ClosedAt: stampOrNil(f.Time)})
+	if f.Attempt > 0 && (f.Fell == 0 || f.Fell.Attempts()) {
+		last := attemptView{Attempt: f.Attempt, Outcome: "completed", ClosedAt: stampOrNil(f.Time)}
+		if f.Fell != 0 {
+			last.For = events.ForFallback.String()
+		}
+		v.Attempts = append(v.Attempts, last)
 	}
 	return v
 }
 
 func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 	c := vw.component(r.Component)
+	task, queue := r.work(c)
 	v := runnableView{
-		ID: id.String(), Component: c.Name, Task: c.Task, Queue: queueOf(c, r.policy()), Status: r.Status.String(),
+		ID: id.String(), Component: c.Name, Task: task, Queue: queue, Status: r.Status.String(), Fallback: fallbackName(r.Fell),
 		Attempt: r.Attempt, Input: vw.came(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
 		DueAt: stampOrNil(r.Due), Scope: vw.facts.path(r.Scope), Element: vw.facts.element(r.Scope),
 		Created: stampOrNil(r.Created), Sent: stampOrNil(r.Since), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
 	}
-	if r.Status == runActive {
-		token := events.TokenText(vw.token(id, r.Attempt, r.Decided))
+	if attempt, decided, any := r.decidable(); any {
+		token := events.TokenText(vw.token(id, attempt, decided))
 		v.Token = &token
-		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open"})
+	}
+	if r.Status == runActive {
+		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open", For: r.For.String()})
 	}
 	return v
+}
+
+// decidable is the attempt that a token may complete or fail: the one in doubt, else the open one.
+func (r *runnable) decidable() (attempt uint32, decided events.Position, any bool) {
+	switch {
+	case r.Doubt != nil && r.Status.open():
+		return r.Doubt.Attempt, r.Doubt.Decided, true
+	case r.Status == runActive:
+		return r.Attempt, r.Decided, true
+	}
+	return 0, events.Position{}, false
+}
+
+// fallbackName is the name of the form that was fallen back to; empty: there was none.
+func fallbackName(f policy.Form) string {
+	if f == 0 {
+		return ""
+	}
+	return f.String()
 }
 
 // came is what arrived at a component; null where that is forgotten.
@@ -314,7 +344,11 @@ func pastViews(past []pastAttempt) []attemptView {
 	all := make([]attemptView, 0, len(past)+1)
 	for i := range past {
 		a := &past[i]
-		all = append(all, attemptView{Attempt: a.Attempt, Outcome: a.Outcome, Error: &a.Error, ClosedAt: stampOrNil(a.Time)})
+		v := attemptView{Attempt: a.Attempt, Outcome: a.Outcome, Error: &a.Error, ClosedAt: stampOrNil(a.Time), For: a.For.String()}
+		if a.Outcome == outcomeAnswered {
+			v.Error = nil
+		}
+		all = append(all, v)
 	}
 	return all
 }

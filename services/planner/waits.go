@@ -18,6 +18,8 @@ func (vw *view) waitsFor(c *definition.Component, r *runnable) string {
 		return kinds[c.Kind].waitsForTime(c, r)
 	case runActive:
 		return waitsForOutcome(c, r)
+	case runUncertain:
+		return fmt.Sprintf("a decision: its worker vanished, and nobody knows what became of attempt %d; complete or fail it by its token, retry or skip it", r.Doubt.Attempt)
 	default:
 		return ""
 	}
@@ -44,7 +46,8 @@ func closedAttempt(r *runnable) bool {
 
 // unknownYet is what an attempt waits for that workers have handed back.
 func unknownYet(c *definition.Component, r *runnable) string {
-	s := fmt.Sprintf("a worker of the queue %q that knows %s", queueOf(c, r.policy()), c.Task)
+	task, queue := r.work(c)
+	s := fmt.Sprintf("a worker of the queue %q that knows %s", queue, task)
 	if r.Returned != "" {
 		return s + ": " + r.Returned
 	}
@@ -63,5 +66,6 @@ func waitsForOutcome(c *definition.Component, r *runnable) string {
 	case r.Returns > 0:
 		return unknownYet(c, r)
 	}
-	return events.AwaitsWorker(queueOf(c, r.policy()))
+	_, queue := r.work(c)
+	return events.AwaitsWorker(queue)
 }

@@ -55,6 +55,7 @@ type world struct {
 	cancelled map[string]bool
 	calls     map[string]int      // by task and workflow: how often it ran
 	last      *events.TaskOutcome // that was delivered
+	vanished  []events.Task       // whose workers have vanished
 	active    int
 	peak      int
 	replies   []events.Reply

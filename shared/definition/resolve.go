@@ -145,14 +145,25 @@ func (g *Graph) Queues() []string {
 		}
 		if c.resolved.ready {
 			all[cmp.Or(c.resolved.policy.Queue, c.Queue)] = true
+			addQueues(all, c.resolved.policy.Others())
 			continue
 		}
 		all[c.Queue] = true
 		for i := range c.resolved.rules {
 			all[cmp.Or(c.resolved.rules[i].Queue(), c.Queue)] = true
+			addQueues(all, c.resolved.rules[i].Others())
 		}
 	}
 	return sortedKeys(all)
+}
+
+// addQueues adds the queues that tasks name; the others go to that of their component.
+func addQueues(all map[string]bool, tasks []policy.Other) {
+	for _, o := range tasks {
+		if o.Queue != "" {
+			all[o.Queue] = true
+		}
+	}
 }
 
 // NeedsInput reports whether PolicyFor has to be given the arriving value.

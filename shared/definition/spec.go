@@ -61,7 +61,7 @@ const (
 	maxTask         = 255
 	nameRule        = "letters, digits, '_' and '-', beginning with a letter or '_', at most 128"
 	definitionRule  = "letters, digits, '.', '_', '-' and '/', at most 128"
-	taskRule        = "letters, digits, '.', '_', '-', ':' and '/', at most 255"
+	taskRule        = policy.TaskRule
 	labelRule       = "letters, digits, '.', '_', '-' and '/', at most 128"
 	maxLabels       = 64
 	maxConcurrency  = 1_000_000
@@ -73,7 +73,7 @@ const (
 var (
 	nameShape       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,127}$`)
 	definitionShape = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,127}$`)
-	taskShape       = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._:/-]{0,254}$`)
+	taskShape       = policy.TaskShape
 )
 
 func (r *decoder) definition(root map[string]any) *spec {

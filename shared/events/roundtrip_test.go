@@ -45,6 +45,7 @@ func samples() map[string]wire.Message {
 	for _, m := range append(roots(&fixed{}), filled(&fixed{}, &events.ReplyTo{})) { // it got a field after Record had its bytes
 		all[reflect.TypeOf(m).Elem().Name()] = m
 	}
+	all["RunnableDispatchedFor"] = all["RunnableDispatched"]   // the event had its bytes before it got this field
 	for _, field := range []string{"Told", "Open", "Drains"} { // the event had its bytes before it got this field
 		all["WorkflowDeleted"+field] = all["WorkflowDeleted"]
 	}

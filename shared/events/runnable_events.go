@@ -54,6 +54,7 @@ type RunnableDispatched struct {
 	Runnable RunnableID
 	Attempt  uint32
 	Queue    string // empty when external
+	For      Purpose
 }
 
 func (*RunnableDispatched) number() int { return 5 }
@@ -63,6 +64,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Int(c, 2, "attempt", &e.Attempt)
 	wire.String(c, 3, "queue", &e.Queue)
+	wire.Int(c, 4, "for", &e.For)
 }
 
 // RunnableNotified says that a worker has the attempt.
@@ -135,6 +137,54 @@ func (e *RunnableFailed) Fields(c *wire.Codec) {
 	wire.Nested(c, 2, "error", &e.Error)
 	wire.Int(c, 3, "action", &e.Action)
 	wire.String(c, 4, "executor", &e.Executor)
+}
+
+// FallbackApplied says that a runnable with no attempt left falls back: RunnableCompleted follows for a value or an
+// expression, another attempt for a task or a retry.
+type FallbackApplied struct {
+	Runnable RunnableID
+	Form     uint8     // as package policy numbers them
+	Error    TaskError // the original one, with which the runnable fails if the fallback does
+}
+
+func (*FallbackApplied) number() int { return 48 }
+
+// Fields implements wire.Message.
+func (e *FallbackApplied) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "form", &e.Form)
+	wire.Nested(c, 3, "error", &e.Error)
+}
+
+// ProbeAnswered closes an attempt of a probe that knows what became of the attempt that was lost.
+type ProbeAnswered struct {
+	Runnable RunnableID
+	Answer   Answer
+	Executor string
+}
+
+func (*ProbeAnswered) number() int { return 49 }
+
+// Fields implements wire.Message.
+func (e *ProbeAnswered) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "answer", &e.Answer)
+	wire.String(c, 3, "executor", &e.Executor)
+}
+
+// OutcomeArrived says that an attempt that was lost has an outcome after all, which follows: of its worker, or of
+// somebody who has its token. A probe that is open is closed.
+type OutcomeArrived struct {
+	Runnable RunnableID
+	Executor string
+}
+
+func (*OutcomeArrived) number() int { return 56 }
+
+// Fields implements wire.Message.
+func (e *OutcomeArrived) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.String(c, 2, "executor", &e.Executor)
 }
 
 // FailureCaught is the fact that a failure becomes for the components that catch it.

@@ -88,6 +88,7 @@ func (n *Counts) Fields(c *wire.Codec) {
 	wire.Int(c, 6, "skipped", &n.Skipped)
 	wire.Int(c, 7, "suppressed", &n.Suppressed)
 	wire.Int(c, 8, "cancelled", &n.Cancelled)
+	wire.Int(c, 9, "uncertain", &n.Uncertain)
 }
 
 // Fields implements wire.Message.

@@ -67,5 +67,6 @@ func (n *Counts) appendJSON(b []byte) []byte {
 	b = strconv.AppendUint(append(b, `,"skipped":`...), n.Skipped, 10)
 	b = strconv.AppendUint(append(b, `,"suppressed":`...), n.Suppressed, 10)
 	b = strconv.AppendUint(append(b, `,"cancelled":`...), n.Cancelled, 10)
+	b = strconv.AppendUint(append(b, `,"uncertain":`...), n.Uncertain, 10)
 	return append(b, '}')
 }

@@ -14,6 +14,12 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Queue)
 	case *RunnableFailed:
 		return leastEvent + e.Error.weight() + len(e.Executor)
+	case *FallbackApplied:
+		return leastEvent + e.Error.weight()
+	case *ProbeAnswered:
+		return leastEvent + len(e.Executor)
+	case *OutcomeArrived:
+		return leastEvent + len(e.Executor)
 	case *FailureCaught:
 		return leastEvent + len(e.Value)
 	case *RunnableTimedOut:

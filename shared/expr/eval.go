@@ -18,6 +18,8 @@ type machine struct {
 	haveIn, haveCtx bool
 	own             any // state
 	haveOwn         bool
+	err             any // error, where it is no field of input
+	haveErr         bool
 	states          map[string]any // those that were looked at
 	lets            []slot
 	item, acc       any // of the innermost predicate
@@ -157,8 +159,11 @@ func (m *machine) identifier(n *ast.IdentifierNode) (any, error) {
 	}
 }
 
-// failure is the error of what a component catches.
+// failure is the error of what a component catches, or that a fallback is for.
 func (m *machine) failure(n *ast.IdentifierNode) (any, error) {
+	if len(m.env.Error) > 0 {
+		return m.decoded(n, m.env.Error, &m.err, &m.haveErr, nil, m.readContext)
+	}
 	caught, err := m.decoded(n, m.env.Input, &m.input, &m.haveIn, nil, m.readInput)
 	if err != nil {
 		return nil, err

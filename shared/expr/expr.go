@@ -42,7 +42,8 @@ type Env struct {
 
 	Fold *Fold // seen by reducers only
 
-	Attempt int // that failed, from 1; seen by conditions of failures only, whose error is the field of Input
+	Attempt int             // that failed, from 1; seen by conditions of failures, whose error is the field of Input, and by fallbacks
+	Error   json.RawMessage // of a fallback; empty: it is the field of Input
 
 	Account *Account // nil: this evaluation shares nothing with others
 }
@@ -78,6 +79,10 @@ func CompileMatcher(src string) (*Program, error) { return compile(src, matcherV
 func CompileFailureCondition(src string) (*Program, error) {
 	return compile(src, failureVars, boolKind)
 }
+
+// CompileFallback compiles what takes the place of a result, over the arriving value, error, attempt, context, workflow
+// and now().
+func CompileFallback(src string) (*Program, error) { return compile(src, fallbackVars, anyKind) }
 
 // Source is the expression as it was written.
 func (p *Program) Source() string { return p.source }

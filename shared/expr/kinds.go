@@ -98,6 +98,7 @@ const (
 	matcherVars  = varInput | varName | varKind | varTask
 	reducerVars  = varAcc | varItem | varIndex | varContext | varWorkflow | varNow | varStates
 	failureVars  = varError | varAttempt
+	fallbackVars = varInput | varContext | varWorkflow | varNow | varError | varAttempt
 )
 
 var varNames = [...]string{"input", "context", "workflow", "name", "kind", "task", "now()", errorName, "acc", "item", "index", stateName, statesName, "attempt"}

@@ -102,14 +102,22 @@ func text(name string, of func(*Policy) *string) field {
 			return append(binary.AppendUvarint(b, uint64(len(*of(p)))), *of(p)...)
 		},
 		parse: func(p *Policy, b []byte) ([]byte, bool) {
-			size, n := binary.Uvarint(b)
-			if n <= 0 || size > uint64(len(b)-n) {
-				return nil, false
+			s, rest, whole := parseText(b)
+			if whole {
+				*of(p) = s
 			}
-			*of(p) = string(b[n : n+int(size)])
-			return b[n+int(size):], true
+			return rest, whole
 		},
 	}
+}
+
+// parseText reads the length and the bytes of a text.
+func parseText(b []byte) (s string, rest []byte, whole bool) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > uint64(len(b)-n) {
+		return "", nil, false
+	}
+	return string(b[n : n+int(size)]), b[n+int(size):], true
 }
 
 // queueName is a field that names a queue.

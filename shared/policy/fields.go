@@ -20,7 +20,7 @@ const (
 
 // later are fields of the design that this version does not enforce.
 var later = map[string]bool{
-	"heartbeat_timeout": true, "deadline": true, "fallback": true,
+	"heartbeat_timeout": true, "deadline": true,
 	"concurrency": true, "rate_limit": true, "circuit_breaker": true, "idempotency_key": true, "executor": true,
 }
 

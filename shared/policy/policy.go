@@ -38,6 +38,8 @@ type OnLost uint8
 const (
 	RetryLost OnLost = 0 // a new attempt, outside MaxRetries, at most MaxLost times
 	FailLost  OnLost = 1 // the runnable fails
+	HoldLost  OnLost = 2 // the runnable is uncertain until somebody says what became of the attempt
+	ProbeLost OnLost = 3 // a task, Probe, is asked what became of it
 )
 
 // Mode is where and when an attempt runs.
@@ -92,6 +94,8 @@ type Policy struct {
 	Priority     Priority
 	RetryIf      string // the expression of a condition, which sees SeesFailure; empty = every failure is tried again
 	NonRetryable string // types of errors that are never tried again, as Final reads them
+	Probe        Other  // with ProbeLost
+	Fallback     string // as ParseFallback reads it; empty = none
 }
 
 // Final reports whether a failure of a type is never tried again.

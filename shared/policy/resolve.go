@@ -21,9 +21,12 @@ func ResolveOver(defaults Policy, rules []Rule, s Subject, more ...[]Rule) (Poli
 		return Policy{}, fmt.Errorf("resolve policy of component %s: sync is not possible for a step", s.Name)
 	}
 	if s.Evaluated { // such kinds honour nothing else; wider rules may speak of tasks
-		reaction := p.OnFailure
+		honoured := p
 		p = defaults
-		p.OnFailure = reaction
+		p.OnFailure = honoured.OnFailure
+		if valueFallback(honoured.Fallback) {
+			p.Fallback = honoured.Fallback
+		}
 	}
 	return p, nil
 }
@@ -72,7 +75,7 @@ func AnyDynamic(rules []Rule) bool {
 }
 
 // Check refuses a rule that could give a subject what its kind cannot honour: for a kind that the planner evaluates,
-// any field but on_failure in a rule that names the component; for a step, execution_mode sync in any rule that fits it.
+// any field but on_failure and a fallback to a value or an expression in a rule that names the component; for a step, execution_mode sync in any rule that fits it.
 func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 	if !r.Fits(s) {
 		return Error{}, true
@@ -83,7 +86,7 @@ func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 		return Error{Path: r.Path + ".execution_mode", Message: fmt.Sprintf("sync is not possible for the step %q", s.Name),
 			Fix: "use async, or match only kinds that the planner evaluates"}, false
 	case s.Evaluated && (r.name.exact == s.Name || s.Part != "" && r.name.exact == s.Part) && !r.honoured(sync):
-		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only", s.Name),
+		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only, besides a fallback to a value or an expression", s.Name),
 			Fix: "remove the other fields"}, false
 	}
 	return Error{}, true
@@ -92,6 +95,9 @@ func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 // honoured reports whether a kind that the planner evaluates honours every given field.
 func (r *Rule) honoured(sync bool) bool {
 	other := r.fields.given &^ onFailure
+	if r.fields.values.Fallback == "" || valueFallback(r.fields.values.Fallback) {
+		other &^= fallback
+	}
 	return other == 0 || other == mode && sync
 }
 

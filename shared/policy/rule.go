@@ -26,7 +26,7 @@ type Subject struct {
 	Kind      Kind
 	Part      string // the name of the part that does its work, which rules may name too; empty: it has none
 	PartKind  Kind   // of that part
-	Evaluated bool   // by the planner itself: such kinds honour on_failure only
+	Evaluated bool   // by the planner itself: such kinds honour on_failure and some fallbacks only
 	Task      string // empty but for a step
 	Queue     string
 	Input     []byte // JSON; looked at only by rules with an expression

@@ -25,6 +25,7 @@ const (
 	priority
 	retryIf
 	nonRetryable
+	fallback
 )
 
 // table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
@@ -39,7 +40,7 @@ var table = [...]field{
 	choice("backoff", func(p *Policy) *Backoff { return &p.Backoff },
 		[]string{None: "none", Linear: "linear", Exponential: "exponential", Jitter: "jitter"}),
 	choice("on_failure", func(p *Policy) *OnFailure { return &p.OnFailure }, []string{Halt: "halt", Skip: "skip"}),
-	choice("on_lost", func(p *Policy) *OnLost { return &p.OnLost }, []string{RetryLost: "retry", FailLost: "fail"}),
+	onLostField(),
 	choice("execution_mode", func(p *Policy) *Mode { return &p.Mode },
 		[]string{Durable: "durable", Async: "async", External: "external", Sync: "sync"}),
 	queueName("queue", func(p *Policy) *string { return &p.Queue }),
@@ -47,6 +48,7 @@ var table = [...]field{
 		[]string{Normal: "normal", Low: "low", High: "high", Critical: "critical"}),
 	optional(expression("retry_if", SeesFailure, func(p *Policy) *string { return &p.RetryIf })),
 	optional(errorTypes("non_retryable", func(p *Policy) *string { return &p.NonRetryable })),
+	optional(fallbackField()),
 }
 
 // Fields are the names of all fields.

@@ -1,0 +1,65 @@
+package planner
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+)
+
+// lose lets the worker of a component's open attempt vanish.
+func (w *world) lose(id, component string) {
+	w.t.Helper()
+	for i, task := range w.tasks {
+		token, err := events.PeekToken(task.Token)
+		w.must(err)
+		if token.Workflow != id || task.Component != component {
+			continue
+		}
+		w.tasks = append(w.tasks[:i:i], w.tasks[i+1:]...)
+		w.active--
+		w.vanished = append(w.vanished, task)
+		in := machine.Input{Workflow: id, Source: events.FromEngine, Lost: &machine.Lost{Runnable: token.Runnable, Attempt: token.Attempt, Reason: "its worker is gone"}}
+		if len(w.decide(in)) == 0 {
+			w.t.Fatalf("the loss of %s changed nothing", task.Task)
+		}
+		if again := w.decide(in); len(again) > 0 {
+			w.t.Fatalf("a repeated loss made %s", events.Name(again[0]))
+		}
+		return
+	}
+	w.t.Fatalf("%s has no attempt open of %s", id, component)
+}
+
+// arrive delivers what lost workers have made of a component's attempts.
+func (w *world) arrive(id, component string) {
+	w.t.Helper()
+	for _, task := range w.vanished {
+		token, err := events.PeekToken(task.Token)
+		w.must(err)
+		if token.Workflow == id && task.Component == component {
+			w.deliver(w.execute(task))
+		}
+	}
+}
+
+// attempts prints what became of each attempt of each runnable.
+func (w *world) attempts(out io.Writer, id string) {
+	for _, r := range w.openRunnables(id) {
+		fmt.Fprintf(out, "%s %s", r.Component, r.Status)
+		if r.Fallback != "" {
+			fmt.Fprintf(out, " fallback=%s", r.Fallback)
+		}
+		for _, a := range r.Attempts {
+			fmt.Fprintf(out, " %d:%s", a.Attempt, a.Outcome)
+			if a.For != "" {
+				fmt.Fprintf(out, "(%s)", a.For)
+			}
+		}
+		if r.Error != nil {
+			fmt.Fprintf(out, " %s: %s", r.Error.Type, r.Error.Message)
+		}
+		fmt.Fprintln(out)
+	}
+}
