@@ -40,6 +40,9 @@ type eventFields struct {
 	Until     time.Time       `json:"until"` // when a signal is awaited no longer
 	Key       string          `json:"key"`   // of a signal that is awaited
 	Action    string          `json:"action"`
+	For       string          `json:"for"`
+	Form      string          `json:"form"`   // of a fallback
+	Answer    string          `json:"answer"` // of a probe
 	Parents   json.RawMessage `json:"parents"`
 	Reason    string          `json:"reason"`
 	Error     *struct {
@@ -111,7 +114,10 @@ func say(event string, f eventFields) string {
 		if f.Queue == "" {
 			return "is to be completed from outside, by its token: heddle runnables ID --tokens"
 		}
-		if f.Attempt > 1 {
+		switch {
+		case f.For != "":
+			return fmt.Sprintf("attempt %d, of its %s", f.Attempt, f.For)
+		case f.Attempt > 1:
 			return fmt.Sprintf("attempt %d", f.Attempt)
 		}
 	case "StateChanged":
@@ -124,9 +130,16 @@ func say(event string, f eventFields) string {
 	case "RunnableFailed":
 		return failed(f.Action) + failure
 	case "RunnableTimedOut":
+		if f.Action == "fallback" {
+			return "timed out, and falls back"
+		}
 		return "timed out"
 	case "RunnableLost":
-		return "its worker vanished"
+		return vanished(f.Action)
+	case "ProbeAnswered":
+		return "its probe says: " + strings.ReplaceAll(f.Answer, "_", " ")
+	case "OutcomeArrived":
+		return "its outcome has come after all"
 	case "RunnableReturned":
 		return f.Reason + "; it is offered again until a worker of its queue takes it"
 	case "RetryScheduled":
@@ -158,8 +171,25 @@ func failed(action string) string {
 		return "failed, and is skipped: "
 	case "catch":
 		return "failed, and is caught: "
+	case "fallback":
+		return "failed, and falls back: "
+	case "hold":
+		return "its probe failed, so somebody has to say what became of it: "
 	}
 	return "failed: "
+}
+
+// vanished says what follows from the loss of a worker.
+func vanished(action string) string {
+	switch action {
+	case "hold":
+		return "its worker vanished, so somebody has to say what became of it: heddle runnables ID --status uncertain --tokens"
+	case "probe":
+		return "its worker vanished, so its probe is asked what became of it"
+	case "fallback":
+		return "its worker vanished, and it falls back"
+	}
+	return "its worker vanished"
 }
 
 // awaitsSignal says which signal a component waits for, and how long.

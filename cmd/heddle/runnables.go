@@ -13,7 +13,7 @@ type runnablesCmd struct {
 	ID        string `arg:"" help:"The workflow."`
 	Status    string `env:"-" help:"Only those with this status, as in active."`
 	Component string `env:"-" help:"Only those of this component."`
-	Tokens    bool   `env:"-" help:"Show the tokens of open attempts, for complete and fail."`
+	Tokens    bool   `env:"-" help:"Show the tokens of open and of uncertain attempts, for complete and fail."`
 }
 
 // Run implements the command.

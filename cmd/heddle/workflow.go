@@ -130,6 +130,7 @@ func counts(c client.Counts) string {
 	}{
 		{c.Ready, "ready"}, {c.Waiting, "waiting"}, {c.Active, "active"}, {c.Completed, "completed"},
 		{c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Suppressed, "suppressed"}, {c.Cancelled, "cancelled"},
+		{c.Uncertain, "uncertain"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))

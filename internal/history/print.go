@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // Names resolves the component indexes of one run's events.
@@ -79,6 +80,10 @@ func (n *Names) field(o *object, name string, v reflect.Value) {
 	if v.IsZero() || name == "Policy" { // a resolved policy is encoded for machines
 		return
 	}
+	if name == "Form" {
+		o.add(key, policy.Form(v.Uint()).String())
+		return
+	}
 	switch x := v.Interface().(type) {
 	case events.RunnableID:
 		o.add(key, x.String())
@@ -88,6 +93,10 @@ func (n *Names) field(o *object, name string, v reflect.Value) {
 		o.add(key, facts(x))
 	case []events.ReplyTo: // addresses of callers, which mean something to planners only
 	case events.Action:
+		o.add(key, x.String())
+	case events.Purpose:
+		o.add(key, x.String())
+	case events.Answer:
 		o.add(key, x.String())
 	case events.Source:
 		o.add(key, x.String())

@@ -218,6 +218,18 @@ var unrecorded = map[string]string{
 	"field RetryWork.Component":      oneRetry,
 	"field RetryWork.Input":          oneRetry,
 	"field RetryWork.Runnables":      oneRetry,
+	"event FallbackApplied":          noPolicy,
+	"field FallbackApplied.Runnable": noPolicy,
+	"field FallbackApplied.Form":     noPolicy,
+	"field FallbackApplied.Error":    noPolicy,
+	"event ProbeAnswered":            noPolicy,
+	"field ProbeAnswered.Runnable":   noPolicy,
+	"field ProbeAnswered.Answer":     noPolicy,
+	"field ProbeAnswered.Executor":   noPolicy,
+	"event OutcomeArrived":           noPolicy,
+	"field OutcomeArrived.Runnable":  noPolicy,
+	"field OutcomeArrived.Executor":  noPolicy,
+	"field RunnableDispatched.For":   noPolicy,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.
@@ -225,6 +237,7 @@ const (
 	tooShort = "no seed lasts as long as a signal is kept"
 	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
 	noEdit   = "what these seeds retry waits for no time"
+	noPolicy = "the simulation draws no such policies: scripts of services/planner do, under all settings"
 	noTrace  = "the clients of the simulation send no traceparent"
 	noLegacy = "what the simulation migrates has no signals, and no results yet: scripts of services/planner have"
 )

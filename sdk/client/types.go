@@ -34,6 +34,7 @@ const (
 	RunnableSkipped    RunnableStatus = "skipped"
 	RunnableSuppressed RunnableStatus = "suppressed" // something that it needs failed or was skipped
 	RunnableCancelled  RunnableStatus = "cancelled"
+	RunnableUncertain  RunnableStatus = "uncertain" // its worker vanished, and somebody has to say what became of its attempt
 )
 
 // Workflow is the summary of a workflow.
@@ -99,6 +100,7 @@ type Counts struct {
 	Skipped    uint64 `json:"skipped"`
 	Suppressed uint64 `json:"suppressed"`
 	Cancelled  uint64 `json:"cancelled"`
+	Uncertain  uint64 `json:"uncertain"`
 }
 
 // Failure is the failure that halted a workflow.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -20,16 +21,19 @@ var (
 // with which type of error the workflow fails. Where that takes more than the input, a line here
 // says what happens: lines of a script, in which the workflow is w.
 var documented = map[string]string{
-	"kinds/until":    "advance 2599999\nadvance 1",
-	"kinds/idle_for": "advance 75000",
-	"kinds/signal":   `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
+	"kinds/until":    "run\nadvance 2599999\nadvance 1",
+	"kinds/idle_for": "run\nadvance 75000",
+	"kinds/signal":   "run\n" + `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
 
-	"policies/timeout": "advance 3600000",
+	"policies/timeout": "run\nadvance 3600000",
+	"policies/on_lost": "lose w paid\nrun",
 }
 
 // documentedTasks are tasks of the pages, and which function of the cases each is.
 var documentedTasks = map[string]string{
 	"bank.charge":    "boom",
+	"bank.lookup":    "probed-completed",
+	"bank.pay":       "inc",
 	"reports.render": "slow-1", // too slow at its first attempt
 }
 
@@ -66,7 +70,7 @@ func checkPage(t *testing.T, text, script string) {
 			t.Fatal(wrong)
 		}
 		var said bytes.Buffer
-		for _, line := range append([]string{"start w d " + run[1], "run"}, strings.Split(script, "\n")...) {
+		for _, line := range strings.Split("start w d "+run[1]+"\n"+cmp.Or(script, "run"), "\n") {
 			w.line(&said, line)
 		}
 		if said.Len() > 0 {

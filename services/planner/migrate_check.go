@@ -130,6 +130,8 @@ func (m *migration) runnable(r *runnable) {
 	switch {
 	case r.Status == runSkipped || r.Status == runCancelled:
 		m.yielded[c] = true
+	case r.Doubt != nil || r.Fell != 0 || r.For != events.ForResult: // its outcome may still come, or something else takes its place
+		m.work[c] = true
 	case r.Status == runActive, r.Fanned != nil, r.Wait != nil, m.component(c).Fold != nil:
 		m.work[c] = true
 	case r.Status == runWaiting && r.Attempt == 0 && m.component(c).Accumulate == nil: // for its own time

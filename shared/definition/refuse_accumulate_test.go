@@ -41,7 +41,7 @@ func TestBadStatesAreRefused(t *testing.T) {
 			"components.b.after", `it is a part of "a", which no other can name`},
 		{parts("a: {state_machine: {step: x}, init: 0}"), "components.a.state_machine", "a task folds in accumulate: {step: task}"},
 		{parts("a: {step: x, keep: {facts: 3}}"), "components.a.keep", "options: {keep: {facts: 1000}}"},
-		{machine("{when: state > 1, then: {expr: state}}") + "policies: [{match: {name: a/reactor/0}, max_retries: 1}]", "policies[0]", "honours on_failure only"},
+		{machine("{when: state > 1, then: {expr: state}}") + "policies: [{match: {name: a/reactor/0}, max_retries: 1}]", "policies[0]", "honours on_failure and a fallback to a value or an expression only"},
 		{parts("a: {step: x}") + "options: {keep: 5}", "options.keep", "must be an object"},
 		{parts("a: {step: x}") + "options: {keep: {}}", "options.keep.facts", "missing"},
 		{parts("a: {step: x}") + "options: {keep: {facts: 0}}", "options.keep.facts", "must be an integer from 1"},

@@ -44,7 +44,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 	for _, field := range []string{"compensate", "allow"} {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
-	for _, field := range []string{"deadline", "heartbeat_timeout", "fallback", "concurrency",
+	for _, field := range []string{"deadline", "heartbeat_timeout", "concurrency",
 		"rate_limit", "circuit_breaker", "idempotency_key", "executor"} {
 		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
 	}
@@ -231,8 +231,8 @@ func TestBadPoliciesAreRefused(t *testing.T) {
 		{parts("a: {step: x}") + "policies: [{match: {name: b}, max_retries: 1}]", "policies[0].match.name", `no component is called "b"`},
 		{parts("a: {step: x}") + "policies: [{match: default, execution_mode: sync}]", "policies[0].execution_mode", "sync is not possible for a step"},
 		{parts("a: {step: x}") + "policies: [{match: {name: /a/}, execution_mode: sync}]", "policies[0].execution_mode", `sync is not possible for the step "a"`},
-		{parts("a: {expr: input}") + "policies: [{match: {name: a}, max_retries: 1}]", "policies[0]", "honours on_failure only"},
-		{parts("a: {expr: input, policy: {max_retries: 1}}"), "components.a.policy", "honours on_failure only"},
+		{parts("a: {expr: input}") + "policies: [{match: {name: a}, max_retries: 1}]", "policies[0]", "honours on_failure and a fallback to a value or an expression only"},
+		{parts("a: {expr: input, policy: {max_retries: 1}}"), "components.a.policy", "honours on_failure and a fallback to a value or an expression only"},
 		{parts("a: {step: x, policy: {execution_mode: sync}}"), "components.a.policy.execution_mode", "sync is not possible"},
 		{parts("a: {step: x, policy: {match: default, max_retries: 1}}"), "components.a.policy.match", "matches that component"},
 		{parts("a: {step: x, policy: slow}"), "components.a.policy.preset", "unknown preset"},

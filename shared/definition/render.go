@@ -122,7 +122,8 @@ func mermaidText(s string) string {
 // statusColours are the fills of the statuses that a component can have; others are drawn without.
 var statusColours = [...][2]string{
 	{"active", "#1d76db"}, {"cancelled", "#8b949e"}, {"completed", "#1a7f37"}, {"failed", "#cf222e"},
-	{NotTaken, "#d0d7de"}, {"ready", "#54aeff"}, {"skipped", "#bf8700"}, {"suppressed", "#d0d7de"}, {"waiting", "#d4a72c"},
+	{NotTaken, "#d0d7de"}, {"ready", "#54aeff"}, {"skipped", "#bf8700"}, {"suppressed", "#d0d7de"},
+	{"uncertain", "#8250df"}, {"waiting", "#d4a72c"},
 }
 
 func mermaidStatus(b *strings.Builder, g *Graph, status func(i int) string) {

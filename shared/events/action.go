@@ -43,6 +43,8 @@ const (
 	AnswerNotDone   Answer = 3 // it had no effects: RetryScheduled follows, or RunnableFailed where no more losses are replaced
 )
 
+func (a Answer) String() string { return [...]string{"", "completed", "failed", "not_done"}[a&3] }
+
 // By says who asked and why; kept in the history.
 type By struct {
 	Who string `json:"by,omitempty"`

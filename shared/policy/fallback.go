@@ -24,8 +24,8 @@ const (
 // forms are the names of the forms in rules.
 var forms = [...]string{FallbackValue: "value", FallbackExpr: "expr", FallbackTask: "task", FallbackRetry: "retry_with"}
 
-// String is the name of a form in rules.
-func (f Form) String() string { return forms[f] }
+// String is the name of a form in rules; empty: there is none.
+func (f Form) String() string { return forms[min(f, FallbackRetry)] }
 
 // Attempts reports whether a form takes an attempt, which workers run.
 func (f Form) Attempts() bool { return f == FallbackTask || f == FallbackRetry }

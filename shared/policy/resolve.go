@@ -75,7 +75,8 @@ func AnyDynamic(rules []Rule) bool {
 }
 
 // Check refuses a rule that could give a subject what its kind cannot honour: for a kind that the planner evaluates,
-// any field but on_failure and a fallback to a value or an expression in a rule that names the component; for a step, execution_mode sync in any rule that fits it.
+// any field but on_failure and a fallback to a value or an expression in a rule that names the component; for a step,
+// execution_mode sync in any rule that fits it.
 func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 	if !r.Fits(s) {
 		return Error{}, true
@@ -86,7 +87,7 @@ func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 		return Error{Path: r.Path + ".execution_mode", Message: fmt.Sprintf("sync is not possible for the step %q", s.Name),
 			Fix: "use async, or match only kinds that the planner evaluates"}, false
 	case s.Evaluated && (r.name.exact == s.Name || s.Part != "" && r.name.exact == s.Part) && !r.honoured(sync):
-		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure only, besides a fallback to a value or an expression", s.Name),
+		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure and a fallback to a value or an expression only", s.Name),
 			Fix: "remove the other fields"}, false
 	}
 	return Error{}, true

@@ -16,6 +16,7 @@ var others = map[string]struct {
 	"start_timeout": {startTimeout, `"7s"`}, "on_failure": {onFailure, `"skip"`}, "on_lost": {onLost, `"fail"`},
 	"execution_mode": {mode, `"async"`}, "queue": {queue, `"other"`}, "priority": {priority, `"high"`},
 	"retry_if": {retryIf, `"attempt < 3"`}, "non_retryable": {nonRetryable, `["declined", "gone"]`},
+	"fallback": {fallback, `{"task": "orders.guess", "queue": "other"}`},
 }
 
 // A field has a line, a bit and a tag: it is read, given to a policy, and recorded.
