@@ -100,7 +100,7 @@ type Counts struct {
 	Skipped    uint64 `json:"skipped"`
 	Suppressed uint64 `json:"suppressed"`
 	Cancelled  uint64 `json:"cancelled"`
-	Uncertain  uint64 `json:"uncertain"`
+	Uncertain  uint64 `json:"uncertain,omitempty"`
 }
 
 // Failure is the failure that halted a workflow.

@@ -95,7 +95,7 @@ type Counts struct {
 	Skipped    uint64 `json:"skipped"`
 	Suppressed uint64 `json:"suppressed"`
 	Cancelled  uint64 `json:"cancelled"`
-	Uncertain  uint64 `json:"uncertain"` // somebody has to say what became of them
+	Uncertain  uint64 `json:"uncertain,omitempty"` // somebody has to say what became of them
 }
 
 // Failure is the failure that halted a workflow.

@@ -135,20 +135,20 @@ func TestASummaryAsItIsOnTheTopic(t *testing.T) {
 	const plain = `{"id":"wf-bench-000000042","run":"3.48211","status":"idle",` +
 		`"definition":{"name":"chain10","version":"1","digest":"sha256:9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b1f6a2f0c1f4bd2a1c3c9b"},` +
 		`"partition":0,"created_at":"2026-01-01T00:00:00.000Z","updated_at":"2026-01-01T00:00:00.123Z",` +
-		`"counts":{"ready":0,"waiting":0,"active":0,"completed":10,"failed":0,"skipped":0,"suppressed":0,"cancelled":0,"uncertain":0},` +
+		`"counts":{"ready":0,"waiting":0,"active":0,"completed":10,"failed":0,"skipped":0,"suppressed":0,"cancelled":0},` +
 		`"failure":null,"position":"3.48222"}`
 	if got := string(events.EncodeSummary(&s)); got != plain {
 		t.Errorf("got  %s\nwant %s", got, plain)
 	}
 	failure := events.Failure{Component: "a", Runnable: "r7", Error: events.TaskError{Type: "<boom>", Message: "no"}}
 	s = events.Summary{
-		ID: "w", Status: "failed", Labels: json.RawMessage(`{"team":"\u003ca\u003e"}`), Partition: 7, Failure: &failure,
+		ID: "w", Status: "failed", Counts: events.Counts{Uncertain: 3}, Labels: json.RawMessage(`{"team":"\u003ca\u003e"}`), Partition: 7, Failure: &failure,
 		ConditionErrors: &events.ConditionErrors{Count: 1, First: []events.Failure{failure}},
 		Refusals:        &events.Refusals{Count: 2, Last: events.LastRefusal{Time: "t", Command: "input", Code: "closed", Message: "m"}},
 	}
 	const all = `{"id":"w","run":"0.0","status":"failed","definition":{"name":"","version":"","digest":""},` +
 		`"labels":{"team":"\u003ca\u003e"},"partition":7,"created_at":"1970-01-01T00:00:00.000Z","updated_at":"1970-01-01T00:00:00.000Z",` +
-		`"counts":{"ready":0,"waiting":0,"active":0,"completed":0,"failed":0,"skipped":0,"suppressed":0,"cancelled":0,"uncertain":0},` +
+		`"counts":{"ready":0,"waiting":0,"active":0,"completed":0,"failed":0,"skipped":0,"suppressed":0,"cancelled":0,"uncertain":3},` +
 		`"failure":{"component":"a","runnable":"r7","error":{"type":"\u003cboom\u003e","message":"no"}},` +
 		`"condition_errors":{"count":1,"first":[{"component":"a","runnable":"r7","error":{"type":"\u003cboom\u003e","message":"no"}}]},` +
 		`"refusals":{"count":2,"last":{"time":"t","command":"input","code":"closed","message":"m"}},"position":"0.0"}`

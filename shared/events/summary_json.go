@@ -67,6 +67,8 @@ func (n *Counts) appendJSON(b []byte) []byte {
 	b = strconv.AppendUint(append(b, `,"skipped":`...), n.Skipped, 10)
 	b = strconv.AppendUint(append(b, `,"suppressed":`...), n.Suppressed, 10)
 	b = strconv.AppendUint(append(b, `,"cancelled":`...), n.Cancelled, 10)
-	b = strconv.AppendUint(append(b, `,"uncertain":`...), n.Uncertain, 10)
+	if n.Uncertain > 0 { // summaries of journals that know of none stay as they were
+		b = strconv.AppendUint(append(b, `,"uncertain":`...), n.Uncertain, 10)
+	}
 	return append(b, '}')
 }
