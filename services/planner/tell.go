@@ -32,6 +32,12 @@ func subjectOf(e events.Event) (s subject, told bool) {
 		return subject{runnable: e.Runnable, ends: true}, true
 	case *events.RunnableReturned:
 		return subject{runnable: e.Runnable, ends: true}, true
+	case *events.ProbeAnswered:
+		return subject{runnable: e.Runnable, ends: true}, true
+	case *events.OutcomeArrived:
+		return subject{runnable: e.Runnable}, true
+	case *events.FallbackApplied:
+		return subject{runnable: e.Runnable}, true
 	case *events.RetryScheduled:
 		return subject{runnable: e.Runnable}, true
 	case *events.RunnableCancelled:

@@ -44,6 +44,9 @@ var observations = []observed{
 	{&events.RunnableReturned{}, ofAttempt, "returned", slog.LevelDebug, true},
 	{&events.RunnableCancelled{}, ofAttempt, "cancelled", slog.LevelDebug, true},
 	{&events.RunnableSkipped{}, ofAttempt, "skipped", slog.LevelDebug, true},
+	{&events.ProbeAnswered{}, ofAttempt, "probe_answered", slog.LevelDebug, true},
+	{&events.OutcomeArrived{}, ofAttempt, "late_outcome", slog.LevelDebug, false},
+	{&events.FallbackApplied{}, ofAttempt, "fallback", slog.LevelInfo, false},
 	{&events.RetryScheduled{}, ofAttempt, "retried", slog.LevelDebug, false},
 }
 
