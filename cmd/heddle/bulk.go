@@ -226,6 +226,10 @@ func dryRun(a *app, cl *client.Client, op *operation) error {
 	return a.print(all, func(w io.Writer) { all.say(w, "Nothing was sent. It would "+op.Order.Command) })
 }
 
+func nobodyAnswers(verb string) error {
+	return usageError("give --yes to %s all that --where means, or --dry-run to see which; it asks on a terminal only", verb)
+}
+
 // errNotConfirmed is what an operation ends with that nobody wanted after all.
 var errNotConfirmed = errors.New("nothing was sent")
 
@@ -233,7 +237,7 @@ var errNotConfirmed = errors.New("nothing was sent")
 func (c *manyArgs) confirm(a *app, cl *client.Client, op *operation) error {
 	asks := isTerminal(a.in) && !c.Yes
 	if !asks && !c.Yes {
-		return usageError("give --yes to %s all that --where means, or --dry-run to see which; it asks on a terminal only", op.Order.Command)
+		return nobodyAnswers(op.Order.Command)
 	}
 	if !asks && !isTerminal(a.err) {
 		return nil // nobody looks on
@@ -256,7 +260,10 @@ func ask(in io.Reader, out io.Writer, all found, verb string) error {
 	all.say(out, "This will "+verb)
 	fmt.Fprint(out, "Go on? [y/N] ")
 	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF) && line == "": // /dev/null looks like a terminal
+		return nobodyAnswers(verb)
+	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("reading the answer: %w", err)
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {

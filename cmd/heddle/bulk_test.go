@@ -198,12 +198,15 @@ func TestAKilledOperationGoesOnForADay(t *testing.T) {
 
 func TestAPersonIsAsked(t *testing.T) {
 	all := found{Count: 3, First: []client.Workflow{{ID: "a\x1b"}, {ID: "b"}}}
-	for answer, want := range map[string]error{"y\n": nil, "Yes\n": nil, "yes": nil, "n\n": errNotConfirmed, "\n": errNotConfirmed, "": errNotConfirmed} {
+	for answer, want := range map[string]error{"y\n": nil, "Yes\n": nil, "yes": nil, "n\n": errNotConfirmed, "\n": errNotConfirmed, "no": errNotConfirmed} {
 		var out bytes.Buffer
 		if err := ask(strings.NewReader(answer), &out, all, "cancel"); !errors.Is(err, want) || want == nil && err != nil {
 			t.Errorf("%q: %v, want %v", answer, err, want)
 		}
 		contains(t, out.String(), `a\x1b`, "and 1 more", "This will cancel 3 workflows", "[y/N]")
+	}
+	if err := ask(strings.NewReader(""), io.Discard, all, "cancel"); codeOf(err) != codeUsage || !strings.Contains(err.Error(), "--yes") {
+		t.Errorf("where nobody answers: %v", err)
 	}
 }
 

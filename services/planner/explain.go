@@ -64,9 +64,10 @@ func (vw *view) restReason() string {
 		return "it is " + h.Status.String() + " for good"
 	case Cancelling, Deleting:
 		return "it is " + h.Status.String()
-	}
-	if n := h.uncertain(); n > 0 && h.open() == n {
-		return fmt.Sprintf("%d attempts are uncertain: their workers vanished; complete or fail them by their tokens, retry or skip them", n)
+	case Running:
+		if n := h.uncertain(); n > 0 && h.open() == n {
+			return fmt.Sprintf("%d attempts are uncertain: their workers vanished; complete or fail them by their tokens, retry or skip them", n)
+		}
 	}
 	return ""
 }

@@ -200,6 +200,7 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 		en.flow.caught(id, r, caught)
 	case events.ActionHalt:
 		en.halt(id, r.Component, err)
+	case events.ActionHold: // it is uncertain, and nothing follows until somebody decides
 	}
 }
 
