@@ -307,6 +307,11 @@ func ExampleBulkDelete() {
 	// Output: delete
 }
 
+func ExampleBulkCommand_String() {
+	fmt.Println(client.BulkCancel(client.By{}).String())
+	// Output: cancel
+}
+
 func ExampleNewOperation() {
 	fmt.Println(strings.HasPrefix(client.NewOperation(), "op-"))
 	// Output: true

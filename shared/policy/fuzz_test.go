@@ -69,3 +69,18 @@ func TestRegularExpressionsOfRulesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A recorded fallback has one form, or is refused.
+func FuzzParseFallback(f *testing.F) {
+	for _, s := range []string{``, `{"value":null}`, `{"expr":"input + 1"}`, `{"task":"bank.lookup","queue":"books"}`, `{"retry_with":{"a":1}}`, `{`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var fall policy.Fallback
+		var err error
+		wiretest.Bounded(t, len(text), 4<<10, 4<<20, func() { fall, err = policy.ParseFallback(text) })
+		if err == nil && (fall.Form == 0) != (text == "") {
+			t.Errorf("%q has the form %d", text, fall.Form)
+		}
+	})
+}
