@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 // showNotices prints what has been told of a workflow's drains.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
-	"github.com/heddle-run/heddle/shared/wire"
 )
 
 var settings = []setting{
