@@ -179,6 +179,10 @@ func (w *workflow) apply(e events.Event) {
 		w.retentionArmed(e)
 	case *events.CommandRefused:
 		w.refused(e)
+	case *events.PermitAsked:
+		w.runs.asked(e)
+	case *events.PermitsReturned:
+		w.runs.askAgain(e.Again)
 	case *events.WorkflowDrained:
 		w.drained(e)
 	case *events.NoticeReported:

@@ -54,7 +54,9 @@ func (rs *runnables) ready(e *events.RunnableReady) {
 
 func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	h, r := rs.h(), rs.change(e.Runnable)
+	held := rs.take(r)
 	rs.leave(e.Runnable, r)
+	r.Permit = held
 	h.Active++
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
@@ -110,6 +112,7 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		h.Cancelled--
 	case runSkipped: // for good
 	}
+	rs.giveBack(id, r)
 }
 
 func (rs *runnables) disarm(id events.RunnableID, r *runnable) {

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -62,6 +64,8 @@ type world struct {
 	notices   []events.Completion // on the status topic
 	emitted   []machine.Effect    // into topics of others
 	told      []machine.Effect    // to other entities
+	keys      rows.Memory         // of the entities that grant permits
+	granted   []message           // by them, and not delivered yet
 	defs      map[string]string
 }
 
@@ -92,6 +96,11 @@ func (w *world) decide(in machine.Input) []events.Event {
 		var more []events.Event
 		more, inHand = w.goesOn(in.Workflow)
 		evs = append(slices.Clone(evs), more...)
+	}
+	for len(w.granted) > 0 {
+		m := w.granted[0]
+		w.granted = w.granted[1:]
+		w.decide(machine.Input{Workflow: m.to, Source: events.FromInbox, Inbox: m.said})
 	}
 	return evs
 }
@@ -141,7 +150,7 @@ func (w *world) piece(in machine.Input) ([]events.Event, bool) {
 		w.restart()
 	}
 	for _, e := range effects {
-		w.effect(e)
+		w.effect(in.Workflow, e)
 	}
 	if h, _ := w.state.Get(headerKey(in.Workflow), nil).(*header); (h != nil && h.inHand() > 0) != out.InHand {
 		w.t.Fatalf("the outcome says that something is in hand: %t; the header: %+v", out.InHand, h)
@@ -205,7 +214,26 @@ func (w *world) fingerprint() string {
 	return rowstest.Memory(&w.state)
 }
 
-func (w *world) effect(e machine.Effect) {
+// message is what an entity tells another.
+type message struct {
+	to   string
+	said *events.EntityMessage
+}
+
+// tellKey lets a key decide what a workflow tells it. What it grants is delivered behind the decision.
+func (w *world) tellKey(from string, e machine.Effect) {
+	tx := rows.Begin(&w.keys)
+	at := events.Position{Epoch: 1, Seq: uint64(len(w.told))}
+	out := limits.Machine{}.Decide(tx, at, w.now, machine.Input{
+		Workflow: e.Key, Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: e.Value},
+	})
+	w.keys.Commit(tx.Writes())
+	for _, said := range out.Effects {
+		w.granted = append(w.granted, message{said.Key, &events.EntityMessage{From: e.Key, Body: said.Value}})
+	}
+}
+
+func (w *world) effect(from string, e machine.Effect) {
 	w.t.Helper()
 	switch e.Kind {
 	case machine.TaskEffect:
@@ -241,6 +269,9 @@ func (w *world) effect(e machine.Effect) {
 		w.emitted = append(w.emitted, e)
 	case machine.MessageEffect:
 		w.told = append(w.told, e)
+		if strings.HasPrefix(e.Key, events.KeyPrefix) {
+			w.tellKey(from, e)
+		}
 	default:
 		w.t.Fatalf("unexpected effect %d", e.Kind)
 	}

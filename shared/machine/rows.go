@@ -14,6 +14,8 @@ const (
 	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 
+	TimerKey = 10 // a key has permits to grant, or holders to ask
+
 	TimerRetain = 13 // a workflow at rest is kept no longer; guarded
 	TimerNotice = 14 // an entity notice: has waited long enough
 )

@@ -90,8 +90,9 @@ type Policy struct {
 	Mode         Mode
 	Queue        string // overrides the queue of the task; empty = none
 	Priority     Priority
-	RetryIf      string // the expression of a condition, which sees SeesFailure; empty = every failure is tried again
-	NonRetryable string // types of errors that are never tried again, as Final reads them
+	RetryIf      string   // the expression of a condition, which sees SeesFailure; empty = every failure is tried again
+	Concurrency  KeyLimit // attempts at a time, of all workflows whose key is the same
+	NonRetryable string   // types of errors that are never tried again, as Final reads them
 }
 
 // Final reports whether a failure of a type is never tried again.
