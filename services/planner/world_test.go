@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 
-	"github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -97,11 +95,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 		more, inHand = w.goesOn(in.Workflow)
 		evs = append(slices.Clone(evs), more...)
 	}
-	for len(w.granted) > 0 {
-		m := w.granted[0]
-		w.granted = w.granted[1:]
-		w.decide(machine.Input{Workflow: m.to, Source: events.FromInbox, Inbox: m.said})
-	}
+	w.deliverGrants()
 	return evs
 }
 
@@ -214,25 +208,6 @@ func (w *world) fingerprint() string {
 	return rowstest.Memory(&w.state)
 }
 
-// message is what an entity tells another.
-type message struct {
-	to   string
-	said *events.EntityMessage
-}
-
-// tellKey lets a key decide what a workflow tells it. What it grants is delivered behind the decision.
-func (w *world) tellKey(from string, e machine.Effect) {
-	tx := rows.Begin(&w.keys)
-	at := events.Position{Epoch: 1, Seq: uint64(len(w.told))}
-	out := limits.Machine{}.Decide(tx, at, w.now, machine.Input{
-		Workflow: e.Key, Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: e.Value},
-	})
-	w.keys.Commit(tx.Writes())
-	for _, said := range out.Effects {
-		w.granted = append(w.granted, message{said.Key, &events.EntityMessage{From: e.Key, Body: said.Value}})
-	}
-}
-
 func (w *world) effect(from string, e machine.Effect) {
 	w.t.Helper()
 	switch e.Kind {
@@ -269,9 +244,7 @@ func (w *world) effect(from string, e machine.Effect) {
 		w.emitted = append(w.emitted, e)
 	case machine.MessageEffect:
 		w.told = append(w.told, e)
-		if strings.HasPrefix(e.Key, events.KeyPrefix) {
-			w.tellKey(from, e)
-		}
+		w.tellKey(from, e)
 	default:
 		w.t.Fatalf("unexpected effect %d", e.Kind)
 	}

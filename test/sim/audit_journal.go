@@ -48,6 +48,7 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 	}
 	au.auditTasks(positions)
 	au.auditNotices(journals)
+	au.auditKeys(journals)
 }
 
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }

@@ -65,6 +65,8 @@ var flaws = []flaw{
 	{"two values are folded into one state", 20, loop.Flaws{TwoFolds: true}, nil, [2]uint64{9, 9}},
 	{"a state machine's step is made twice", 20, loop.Flaws{TwiceFolded: true}, nil, [2]uint64{16, 16}},
 	{"what is told of a drain is lost at a crash", 120, loop.Flaws{LostNotices: true}, []string{"move", "kill"}, [2]uint64{17, 81}},
+	{"a permit is granted twice", 100, loop.Flaws{TwicePermits: true}, []string{"move", "kill"}, [2]uint64{1, 1}},
+	{"a permit is never returned", 60, loop.Flaws{KeptPermits: true}, nil, [2]uint64{1, 1}},
 	{"a notice comes again under another id", 40, loop.Flaws{RenamedNotices: true}, nil, [2]uint64{3, 17}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{4, 1}},

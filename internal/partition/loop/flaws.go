@@ -52,6 +52,8 @@ type Flaws struct {
 	TwoFolds           Flaw // two values are folded into one state: the maker of the machine obeys
 	TwiceFolded        Flaw // a state machine's step is made twice: the maker of the machine obeys
 	LostNotices        Flaw // what is told of a drain is lost at a crash: the maker of the machine obeys
+	TwicePermits       Flaw // a key forgets at a recovery that it has granted a permit: the maker of the machine obeys
+	KeptPermits        Flaw // permits of attempts that did not complete are not given back: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word

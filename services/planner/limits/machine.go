@@ -51,13 +51,17 @@ func (Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Inp
 		if m, is := in.Inbox.(*events.EntityMessage); is {
 			t.told(m)
 		}
-	case in.Timer != nil:
-		t.timer(*in.Timer)
+	case in.Timer != nil && !t.due(*in.Timer):
+		return machine.Outcome{} // it was overtaken
+	case in.Timer != nil && t.head.Sweep != 0 && t.head.Sweep <= now:
+		t.sweep()
 	}
-	if len(t.events) > 0 {
+	if len(t.events) > 0 || in.Timer != nil {
 		t.grant()
 		t.rest()
-		t.finish()
+		if len(t.events) > 0 {
+			t.finish()
+		}
 	}
 	return t.conclusion(t.events)
 }
@@ -110,16 +114,9 @@ func (t *turn) told(m *events.EntityMessage) {
 	}
 }
 
-// timer does what is due: an overtaken timer finds nothing to do.
-func (t *turn) timer(k rows.Key) {
-	switch {
-	case t.head == nil || t.head.Due != int64(k.A):
-	case t.head.Sweep != 0 && t.head.Sweep <= t.now:
-		t.sweep()
-	default: // what did not fit into the record before
-		t.grant()
-	}
-}
+// due reports whether a timer is the one that the key has: it sweeps, or grants what did not fit
+// into the record before.
+func (t *turn) due(k rows.Key) bool { return t.head != nil && t.head.Due == int64(k.A) }
 
 // sweep asks the holders that have had their permits for a lease.
 func (t *turn) sweep() {
