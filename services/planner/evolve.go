@@ -182,7 +182,7 @@ func (w *workflow) apply(e events.Event) {
 	case *events.PermitAsked:
 		w.runs.asked(e)
 	case *events.PermitsReturned:
-		w.runs.askAgain(e.Again)
+		w.runs.lineUpAgain(e.Again)
 	case *events.WorkflowDrained:
 		w.drained(e)
 	case *events.NoticeReported:

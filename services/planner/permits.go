@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -10,6 +11,9 @@ import (
 	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/wire"
 )
+
+// repeatAfter is how long a runnable waits for a permit before it asks again, in ms.
+const repeatAfter = int64(time.Minute / time.Millisecond)
 
 // permit is what a runnable has asked a key for: it waits for it until its attempt begins, which
 // holds it then. It is replaced as a whole: versions of a row share it.
@@ -51,6 +55,16 @@ func (t *turn) ask(id events.RunnableID, c *definition.Component, r *runnable, p
 	})
 }
 
+// askAgain repeats a request that is not granted yet: it may be lost with a log that has lost records. The
+// key knows it by its first record. The wait before the next one is as long as the one so far.
+func (t *turn) askAgain(id events.RunnableID, r *runnable) {
+	pol := r.policy()
+	t.emit(&events.PermitAsked{
+		Runnable: id, Key: r.Permit.Key, Rank: pol.Priority.Rank(), First: r.Permit.Asked,
+		Limit: events.KeyLimit{Limit: uint64(pol.Concurrency.Limit)},
+	})
+}
+
 // keyOf evaluates the expression of a key for the next attempt of a runnable.
 func (t *turn) keyOf(c *definition.Component, r *runnable, text string) (key string, failure *events.TaskError) {
 	var err error
@@ -79,6 +93,11 @@ func (t *turn) keyOf(c *definition.Component, r *runnable, text string) (key str
 // asked makes a runnable wait for a permit.
 func (rs *runnables) asked(e *events.PermitAsked) {
 	h, r := rs.h(), rs.change(e.Runnable)
+	if !e.First.IsZero() {
+		rs.disarmWake(e.Runnable, r)
+		rs.arm(e.Runnable, r, rs.now+max(repeatAfter, rs.now-r.Permit.Since))
+		return
+	}
 	rs.leave(e.Runnable, r)
 	r.Status = runWaiting
 	h.Waiting++
@@ -86,6 +105,7 @@ func (rs *runnables) asked(e *events.PermitAsked) {
 	if r.Permit.Room {
 		h.Asking++
 	}
+	rs.arm(e.Runnable, r, rs.now+repeatAfter)
 }
 
 // take takes the permit of a runnable that leaves the state it is in, with the room that it had
@@ -110,8 +130,8 @@ func (rs *runnables) giveBack(id events.RunnableID, r *runnable) {
 	}
 }
 
-// askAgain lines a runnable up that asks for its permit again when its workflow goes on.
-func (rs *runnables) askAgain(id events.RunnableID) {
+// lineUpAgain lines a runnable up that asks for its permit again when its workflow goes on.
+func (rs *runnables) lineUpAgain(id events.RunnableID) {
 	if id == 0 || rs.head == nil {
 		return
 	}
@@ -155,7 +175,11 @@ func (t *turn) toldByKey(m *events.EntityMessage) {
 }
 
 func (fx *effects) askKey(e *events.PermitAsked) machine.Effect {
-	m := events.KeyMessage{Verb: events.KeyAsk, Runnable: e.Runnable, Asked: fx.at, Rank: e.Rank, Limit: e.Limit}
+	asked := fx.at
+	if !e.First.IsZero() {
+		asked = e.First
+	}
+	m := events.KeyMessage{Verb: events.KeyAsk, Runnable: e.Runnable, Asked: asked, Rank: e.Rank, Limit: e.Limit}
 	return machine.Effect{Kind: machine.MessageEffect, Key: e.Key, Value: wire.Marshal(&m)}
 }
 

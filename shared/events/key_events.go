@@ -56,6 +56,7 @@ type PermitAsked struct {
 	Key      string // id of the entity
 	Rank     uint8  // of the runnable's priority: the lowest goes first
 	Limit    KeyLimit
+	First    Position // the record that asked first, where this one only asks again; zero: this one does
 }
 
 func (*PermitAsked) number() int { return 80 }
@@ -66,6 +67,7 @@ func (e *PermitAsked) Fields(c *wire.Codec) {
 	wire.String(c, 2, "key", &e.Key)
 	wire.Int(c, 3, "rank", &e.Rank)
 	wire.Nested(c, 4, "limit", &e.Limit)
+	wire.Nested(c, 5, "first", &e.First)
 }
 
 // PermitsReturned gives permits back that a workflow needs no more, or wants no more.

@@ -71,6 +71,9 @@ func (p *Permits) workflows(records []*events.Record) error {
 					}
 				}
 			case *events.PermitAsked:
+				if !e.First.IsZero() {
+					continue // it only asks again
+				}
 				id := events.PermitID{Workflow: rec.Workflow, Runnable: e.Runnable, Asked: rec.Position}
 				p.asked[id], waits[runnable{rec.Workflow, e.Runnable}] = e.Key, id
 			case *events.RunnableDispatched:
