@@ -45,7 +45,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 		return
 	}
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context)
-	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol)})
+	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: queueOf(c, pol), StartBy: t.startBy(r, pol)})
 }
 
 // shape is the input of the next attempt, or why there is none.

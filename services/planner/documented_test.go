@@ -24,12 +24,14 @@ var documented = map[string]string{
 	"kinds/idle_for": "advance 75000",
 	"kinds/signal":   `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
 
-	"policies/timeout": "advance 3600000",
+	"policies/start_timeout": "advance 3600000",
+	"policies/timeout":       "advance 3600000",
 }
 
 // documentedTasks are tasks of the pages, and which function of the cases each is.
 var documentedTasks = map[string]string{
 	"bank.charge":    "boom",
+	"gpu.train":      "nobody", // no worker knows it
 	"reports.render": "slow-1", // too slow at its first attempt
 }
 

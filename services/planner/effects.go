@@ -28,7 +28,9 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 				all = append(all, fx.cancelOf(e.Runnable)...)
 			}
 		case *events.RunnableTimedOut:
-			all = append(all, fx.cancelOf(e.Runnable)...)
+			if !e.Idle {
+				all = append(all, fx.cancelOf(e.Runnable)...)
+			}
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.WorkflowDrained:
@@ -157,6 +159,7 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
 		Laid:           c.Params != nil,
+		Announce:       r.limit().Start != 0,
 	}
 	return machine.Effect{
 		Kind: machine.TaskEffect, Key: fx.id, Queue: r.Queue, Runnable: id, Spread: r.spread(id),

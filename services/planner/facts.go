@@ -79,6 +79,7 @@ type runnable struct {
 	Fanned    *fanned          // its own scopes; nil: it has none
 	Racing    []events.ScopeID // of races that may make it pointless: it has a row for each
 	Wait      *wait            // what it waits for besides a time; nil: for nothing
+	Limits    *limits          // of time, besides that of its open attempt; nil: there are none
 }
 
 // Fields implements wire.Message.
@@ -113,6 +114,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 28, "fanned", &r.Fanned)
 	wire.Ints(c, 29, "racing", &r.Racing)
 	wire.Optional(c, 40, "wait", &r.Wait)
+	wire.Optional(c, 41, "limits", &r.Limits)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome

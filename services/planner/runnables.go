@@ -65,6 +65,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	if !r.External {
 		h.Slots++
 	}
+	rs.limitStart(e.Runnable, r, e.StartBy)
 }
 
 // notified arms the planner's own timer of the attempt: the backstop when
@@ -72,6 +73,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 func (rs *runnables) notified(e *events.RunnableNotified) {
 	r := rs.change(e.Runnable)
 	rs.disarm(e.Runnable, r)
+	rs.begun(e.Runnable, r)
 	r.Executor = e.Executor
 	if timeout := r.policy().Timeout.Milliseconds(); timeout > 0 {
 		r.Deadline = rs.now + timeout
@@ -136,6 +138,7 @@ func (rs *runnables) completed(e *events.RunnableCompleted) {
 	h, row := rs.h(), *rs.get(e.Runnable) // it goes away: no copy in the Tx
 	r := &row
 	rs.leave(e.Runnable, r)
+	rs.unlimited(e.Runnable, r)
 	h.Completed++
 	h.Outcomes++
 	h.NextFact = uint64(e.Fact)
@@ -161,12 +164,20 @@ func (rs *runnables) foldsOne(r *runnable) bool {
 
 func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action events.Action, how ending) {
 	h, r := rs.h(), rs.change(id)
+	between := how == timedOutAttempt && r.Status != runActive && (r.Attempt == 0 || closedAttempt(r)) // two attempts
 	rs.leave(id, r)
 	h.Outcomes++
 	r.Error = &err
-	r.Past = remember(r.Past, pastAttempt{
-		Attempt: r.Attempt, Outcome: [...]string{"failed", "timed_out", "lost"}[how], Error: err, Time: rs.now,
-	})
+	if !between {
+		r.Past = remember(r.Past, pastAttempt{
+			Attempt: r.Attempt, Outcome: [...]string{"failed", "timed_out", "lost"}[how], Error: err, Time: rs.now,
+		})
+	}
+	if action == events.ActionRetry {
+		rs.attemptOver(id, r)
+	} else {
+		rs.unlimited(id, r)
+	}
 	if how == lostAttempt {
 		r.Losses++
 	} else {
@@ -213,6 +224,7 @@ func remember(past []pastAttempt, a pastAttempt) []pastAttempt {
 func (rs *runnables) returned(e *events.RunnableReturned) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.handedBack(e.Runnable, r, e.Reason != neverBegan)
 	r.Returns++
 	r.Returned = said(e)
 	r.Status = 0
@@ -270,6 +282,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 func (rs *runnables) skipped(e *events.RunnableSkipped) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.unlimited(e.Runnable, r)
 	r.Status = runSkipped
 	rs.h().Skipped++
 	rs.folds.leave(e.Runnable, r, false)
@@ -287,6 +300,7 @@ func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 	}
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.attemptOver(e.Runnable, r)
 	r.Past = remember(r.Past, pastAttempt{
 		Attempt: r.Attempt, Outcome: "cancelled", Time: rs.now,
 		Error: events.TaskError{Type: events.ErrorCancelled, Message: "open at the drain limit"},
@@ -297,6 +311,7 @@ func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	r := rs.change(id)
 	rs.leave(id, r)
+	rs.unlimited(id, r)
 	r.Status = s
 	rs.ended(id, r)
 }
@@ -305,6 +320,7 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 func (rs *runnables) closeWithAll(id events.RunnableID) {
 	r := rs.change(id)
 	rs.leave(id, r)
+	rs.unlimited(id, r)
 	r.Status = runCancelled
 	rs.h().Cancelled++
 	rs.scopes.closed(r.Scope)

@@ -54,6 +54,7 @@ type RunnableDispatched struct {
 	Runnable RunnableID
 	Attempt  uint32
 	Queue    string // empty when external
+	StartBy  int64  // Unix ms until which a worker must have begun it; 0: there is no limit
 }
 
 func (*RunnableDispatched) number() int { return 5 }
@@ -63,6 +64,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Int(c, 2, "attempt", &e.Attempt)
 	wire.String(c, 3, "queue", &e.Queue)
+	wire.Int(c, 4, "start_by", &e.StartBy)
 }
 
 // RunnableNotified says that a worker has the attempt.
@@ -153,12 +155,13 @@ func (e *FailureCaught) Fields(c *wire.Codec) {
 	c.JSON(3, "value", &e.Value)
 }
 
-// RunnableTimedOut closes an attempt whose time was over; whether it had
-// effects is unknown.
+// RunnableTimedOut closes an attempt whose time was over, or that of its runnable;
+// whether an attempt that had begun had effects is unknown.
 type RunnableTimedOut struct {
 	Runnable RunnableID
 	Error    TaskError
 	Action   Action
+	Idle     bool // no attempt was open: no worker is told
 }
 
 func (*RunnableTimedOut) number() int { return 9 }
@@ -168,6 +171,7 @@ func (e *RunnableTimedOut) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Nested(c, 2, "error", &e.Error)
 	wire.Int(c, 3, "action", &e.Action)
+	c.Bool(4, "idle", &e.Idle)
 }
 
 // RunnableLost closes an attempt whose worker vanished; whether it had effects

@@ -83,6 +83,7 @@ func (c *journalChecker) lost(rec *events.Record, r *run, e *events.RunnableLost
 	a := r.runnables[e.Runnable]
 	a.most++
 	a.losses++
+	a.waits = 0
 	a.least, a.longest = 0, 0
 	want, ended := events.ActionRetry, ""
 	if a.policy.OnLost == policy.FailLost || a.losses > a.policy.MaxLost {
