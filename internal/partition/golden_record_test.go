@@ -213,6 +213,7 @@ var unrecorded = map[string]string{
 	"field NewestFact.Fact":          noLegacy,
 	"event SignalExpired":            tooShort,
 	"field SignalExpired.Signal":     tooShort,
+	"field RunnableTimedOut.Idle":    seldom,
 	"field RetryWork.By":             oneRetry,
 	"field RetryWork.Component":      oneRetry,
 	"field RetryWork.Input":          oneRetry,
@@ -222,6 +223,7 @@ var unrecorded = map[string]string{
 // What the seeds do not draw, and the scripts of services/planner do.
 const (
 	tooShort = "no seed lasts as long as a signal is kept"
+	seldom   = "the wait for a worker is seldom over within the moments between two attempts"
 	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
 	noTrace  = "the clients of the simulation send no traceparent"
 	noLegacy = "what the simulation migrates has no signals, and no results yet: scripts of services/planner have"
