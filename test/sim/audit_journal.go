@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -16,11 +17,13 @@ import (
 func (au *audit) auditJournals(journals [][]*events.Record) {
 	decided := map[string][]*events.Record{}
 	positions := map[string]bool{}
+	written := map[string]int64{}
 	for p, records := range journals {
 		var planned []*events.Record
 		for _, rec := range records {
 			au.coverage.Record(rec)
 			positions[at(p, rec.Position)] = true
+			written[at(p, rec.Position)] = rec.Time
 			if rec.ID != "" {
 				key := rec.Workflow + "\x00" + rec.ID
 				decided[key] = append(decided[key], rec)
@@ -38,7 +41,7 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 	if err := au.memory.Complaints(); err != nil {
 		au.fail("tasks: %w", err)
 	}
-	au.auditDecisions(decided)
+	au.auditDecisions(decided, written)
 	au.auditCommands(journals, decided)
 	au.auditCalls(decided)
 	au.auditHistories(journals)
@@ -53,14 +56,27 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }
 
 // auditDecisions holds that no input is decided twice, also those of which no
-// caller knows the id, as they have none.
-func (au *audit) auditDecisions(decided map[string][]*events.Record) {
+// caller knows the id, as they have none. A message that its sender made again when
+// it was older than the window may be, as its receiver had forgotten it.
+func (au *audit) auditDecisions(decided map[string][]*events.Record, written map[string]int64) {
+	window := au.settings().Complete().Window.Milliseconds()
 	for _, key := range sortedKeys(decided) {
-		if records := once(decided[key]); len(records) > 1 {
+		records := once(decided[key])
+		if len(records) == 2 && records[1].Input.Source == events.FromInbox {
+			sender, known := written[senderOf(records[1].ID)]
+			if known && records[1].Time-sender > window {
+				continue
+			}
+		}
+		if len(records) > 1 {
 			au.failAbout(au.workflow(records[0].Workflow), "the input %q is decided by %d records, %s and %s first", key, len(records), records[0].Position, records[1].Position)
 		}
 	}
 }
+
+// senderOf is the partition and the position of the record that sent a message, of the id
+// by which its receiver knows it.
+func senderOf(id string) string { return id[:max(0, strings.LastIndexByte(id, '/'))] }
 
 // auditCalls holds that every command that was answered is decided by exactly
 // one lawful record, and that repetitions got the first answer.
