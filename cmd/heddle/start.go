@@ -28,6 +28,7 @@ type startArgs struct {
 	Policies string `env:"-" placeholder:"JSON" help:"Policy rules of this workflow: JSON or @FILE."`
 	Options  string `env:"-" placeholder:"JSON" help:"Options of this workflow: JSON or @FILE."`
 	Context  string `env:"-" placeholder:"JSON" help:"Values given with the run: JSON or @FILE."`
+	Own      string `env:"-" name:"component-context" placeholder:"JSON" help:"Values given to components alone, by name: JSON or @FILE."`
 	Key      string `env:"-" placeholder:"KEY" help:"Idempotency key: the same start twice under one key is one start."`
 	By       string `env:"-" help:"Who asks; kept in the history."`
 	Why      string `env:"-" help:"Why; kept in the history."`
@@ -113,6 +114,7 @@ func (c *startArgs) start(ctx context.Context, a *app, cl *client.Client, def st
 		{"--policies", c.Policies, &o.Policies},
 		{"--options", c.Options, &o.Options},
 		{"--context", c.Context, &o.Context},
+		{"--component-context", c.Own, &o.ComponentContext},
 	} {
 		raw, err := a.jsonArg(given.name, given.arg)
 		if err != nil {

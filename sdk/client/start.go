@@ -24,6 +24,8 @@ type StartOptions struct {
 	Options  any // options of this run: what marshals to an object
 	Context  any // values for the run: what marshals to an object
 	By
+
+	ComponentContext any // values for components alone: what marshals to an object of objects by component
 }
 
 // Exists says what Start does when the ID is taken.
@@ -130,7 +132,7 @@ func (o *StartOptions) encode(def string, in any) ([]byte, error) {
 		value any
 	}{
 		{"input", in}, {"policies", o.Policies}, {"options", o.Options},
-		{"context", o.Context}, {"by", given(o.By.Who)}, {"why", given(o.By.Why)},
+		{"context", o.Context}, {"component_context", o.ComponentContext}, {"by", given(o.By.Who)}, {"why", given(o.By.Why)},
 	} {
 		if field.value == nil {
 			continue

@@ -91,6 +91,7 @@ var statuses = map[string]int{
 	"internal":             http.StatusInternalServerError,
 	"internal_error":       http.StatusInternalServerError, // a query that met a defect
 	"quarantined":          http.StatusInternalServerError, // a command that met a defect
+	"missing_context":      http.StatusUnprocessableEntity,
 	"missing_field":        http.StatusUnprocessableEntity,
 	"unknown_definition":   http.StatusUnprocessableEntity,
 	"unknown_queue":        http.StatusUnprocessableEntity,

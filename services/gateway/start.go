@@ -48,6 +48,7 @@ type startBody struct {
 	Policies   json.RawMessage `json:"policies,omitempty"`
 	Options    json.RawMessage `json:"options,omitempty"`
 	Context    json.RawMessage `json:"context,omitempty"`
+	Own        json.RawMessage `json:"component_context,omitempty"`
 	events.By
 }
 
@@ -68,7 +69,7 @@ func (g *Gateway) start(w http.ResponseWriter, r *http.Request, id string) error
 	if err != nil {
 		return err
 	}
-	body := startBody{given.Definition, given.Input, given.Policies, given.Options, given.Context, given.By}
+	body := startBody{given.Definition, given.Input, given.Policies, given.Options, given.Context, given.Own, given.By}
 	known, err := g.resolve(r.Context(), &body.Definition, raw)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
 		return
 	}
-	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context)
+	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context) + len(t.setup().own(c))
 	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For})
 }
 

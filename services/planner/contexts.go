@@ -117,8 +117,8 @@ func (cs *contexts) shapeOwn(c *definition.Component, r *runnable, dispatched in
 	return c.Shape(env)
 }
 
-// of is the JSON object of values that a component sees: its own over the
-// input's over the workflow's.
+// of is the JSON object of values that a component sees: what the start gave it alone, over
+// its own, over the input's, over the workflow's.
 func (cs *contexts) of(c *definition.Component, s events.ScopeID, run json.RawMessage) json.RawMessage {
 	if over := cs.scopes.given(s).Context; len(over) > 0 {
 		run = cs.merged(run, over)
@@ -129,6 +129,10 @@ func (cs *contexts) of(c *definition.Component, s events.ScopeID, run json.RawMe
 	over, err := c.ContextOver(run)
 	if err != nil {
 		panic("context that was checked: " + err.Error())
+	}
+	if own := cs.setup().own(c); own != nil {
+		cs.spend.reads(len(over) + len(own))
+		over = mergeObjects(over, own)
 	}
 	return over
 }

@@ -11,7 +11,7 @@ import (
 func (w *workflow) started(e *events.WorkflowStarted) {
 	w.tx.Create(setupKey(w.id), &setup{
 		Digest: e.Digest, Name: e.Name, Version: e.Version, Options: e.Options, Policies: e.Policies,
-		Context: e.Context, Labels: e.Labels, Trace: w.in.Trace, Created: w.now,
+		Context: e.Context, Own: ownContexts(e.Own), Labels: e.Labels, Trace: w.in.Trace, Created: w.now,
 	})
 	w.head = &header{Run: w.at, Status: Running}
 	w.owned, w.set, w.g = true, nil, nil

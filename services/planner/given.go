@@ -36,5 +36,5 @@ func (it *intake) givenSize(g given) int {
 	if len(g.context) > 0 {
 		context = mergeObjects(context, g.context)
 	}
-	return len(s.Options) + len(policies) + len(context) + len(s.Labels)
+	return len(s.Options) + len(policies) + len(context) + len(s.Labels) + ownSize(s.Own)
 }

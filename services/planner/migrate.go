@@ -25,9 +25,12 @@ func (t *turn) migrate(b *events.MigrateWorkflow) {
 	old := t.graph().Numbering()
 	more := old.Missing(g)
 	g = numbered(canonical, old.With(more))
-	newest, why := t.fitsInto(g)
+	newest, defaults, why := t.fitsInto(g)
 	if len(why) > 0 {
 		t.refuseAt("incompatible", "definition", why.text())
+		return
+	}
+	if !t.intake.fits("definition", given{context: defaults}) {
 		return
 	}
 	if rows.Get[definitionRow](t.tx, definitionKey(g.Digest)) == nil {
@@ -35,7 +38,7 @@ func (t *turn) migrate(b *events.MigrateWorkflow) {
 	}
 	t.emit(&events.WorkflowMigrated{
 		From: t.setup().Digest, To: g.Digest, Name: g.Name, Version: g.Version, Components: more.Components, Signals: more.Signals,
-		Outputs: uint32(len(g.Outputs)), Newest: newest, By: b.By,
+		Outputs: uint32(len(g.Outputs)), Newest: newest, Context: defaults, By: b.By,
 	})
 }
 

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -28,17 +29,18 @@ type migration struct {
 }
 
 // fitsInto says why the run cannot go on with a graph, which has the numbers of its own; and
-// which facts results show then.
-func (t *turn) fitsInto(to *definition.Graph) (newest []events.NewestFact, why reasons) {
+// which facts results show then, and what its context gets.
+func (t *turn) fitsInto(to *definition.Graph) (newest []events.NewestFact, defaults json.RawMessage, why reasons) {
 	n := len(t.graph().Components)
 	m := migration{turn: t, to: to, reached: make([]bool, n), yielded: make([]bool, n), work: make([]bool, n), newest: map[uint32]events.FactID{}}
 	m.traces()
 	m.results()
 	if m.looked > mostLooked {
-		return nil, reasons{fmt.Sprintf("more than %d facts and runnables would have to be looked at; it can be migrated when inputs have settled", mostLooked)}
+		return nil, nil, reasons{fmt.Sprintf("more than %d facts and runnables would have to be looked at; it can be migrated when inputs have settled", mostLooked)}
 	}
 	m.remembered()
 	m.given()
+	defaults = m.lacking()
 	if m.inputsOpen() {
 		m.spread()
 		m.compare()
@@ -52,7 +54,7 @@ func (t *turn) fitsInto(to *definition.Graph) (newest []events.NewestFact, why r
 		}
 	}
 	slices.Sort(m.why)
-	return newest, slices.Compact(m.why)
+	return newest, defaults, slices.Compact(m.why)
 }
 
 // inputsOpen reports whether an input has not settled.

@@ -42,6 +42,9 @@ func (w *workflow) migrated(e *events.WorkflowMigrated) {
 	}
 	set.Digest, set.Name, set.Version = e.To, e.Name, e.Version
 	set.Numbering = &numbering{Graph: e.To + "/" + names.Key(), Components: names.Components, Signals: names.Signals}
+	if len(e.Context) > 0 {
+		w.contexts.set(set, e.Context)
+	}
 	if w.head.Status != Stopping {
 		w.disarm() // it is kept for as long as the new definition says
 	}

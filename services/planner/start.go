@@ -17,7 +17,7 @@ import (
 
 // start begins a run. An existing run refuses it in every state.
 func (t *turn) start(b *events.StartWorkflow) {
-	t.spend.brings(b.Input, b.Context)
+	t.spend.brings(b.Input, b.Context, b.Own)
 	if t.exists() {
 		t.refuse("already_started", fmt.Sprintf("the workflow %q exists and is %s", t.id, t.head.Status))
 		return
@@ -100,7 +100,7 @@ func (it *intake) accept(g *definition.Graph, b *events.StartWorkflow) (*events.
 	if e.Policies, ok = it.policies(g, b.Policies); !ok {
 		return nil, false
 	}
-	if e.Context, ok = it.context(b.Context); !ok {
+	if e.Context, e.Own, ok = it.given(g, b.Context, b.Own); !ok {
 		return nil, false
 	}
 	e.Options = slices.Clone(optional(b.Options)) // the command's fields alias its record

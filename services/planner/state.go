@@ -219,8 +219,9 @@ type setup struct {
 	Contexts uint32   // former ones that attempts have needed, so far
 	Notices  *notices // nil: it has not drained, or tells nobody
 
-	Numbering *numbering // of a run that was migrated; nil: as its definition says
-	Former    []string   // digests of the definitions that it has had before, which stay pinned for it
+	Numbering *numbering   // of a run that was migrated; nil: as its definition says
+	Own       []ownContext // sorted by component
+	Former    []string     // digests of the definitions that it has had before, which stay pinned for it
 }
 
 // Fields implements wire.Message.
@@ -238,6 +239,7 @@ func (s *setup) Fields(c *wire.Codec) {
 	wire.Optional(c, 11, "numbering", &s.Numbering)
 	c.Strings(12, "former", &s.Former)
 	wire.Optional(c, 21, "notices", &s.Notices)
+	wire.Repeated(c, 22, "own", &s.Own)
 }
 
 // definitionRow keeps a pinned definition.

@@ -13,7 +13,7 @@ import (
 type form [sha256.Size]byte
 
 // besides are the fields that are not of the form.
-var besides = []string{"after", "catch", "do", "else", "in", "policy"}
+var besides = []string{"after", "catch", "do", "else", "in", "policy", "requires"}
 
 func formOf(object map[string]any) (f form) {
 	own := make(map[string]any, len(object))

@@ -85,7 +85,7 @@ func compile(d *Definition, n Numbering) (*Graph, Errors) {
 	spec := r.definition(d.tree)
 	spec.number(n.Components)
 	b := builder{spec: spec, errs: r.errs, signalNames: n.Signals, graph: &Graph{
-		Digest: d.Digest, Name: spec.name, Version: spec.version, Options: spec.options, Rules: spec.rules, input: spec.input,
+		Digest: d.Digest, Name: spec.name, Version: spec.version, Options: spec.options, Rules: spec.rules, input: spec.input, context: spec.context,
 	}}
 	b.build()
 	slices.SortStableFunc(b.errs, func(a, b Error) int { return strings.Compare(a.Path, b.Path) })

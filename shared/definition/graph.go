@@ -28,8 +28,9 @@ type Graph struct {
 	Signals    []SignalName  // that components wait for, sorted
 	Watched    []int         // the accumulating components whose states expressions look at, ascending
 
-	input  *inputSchema   // nil = any input
-	byName map[string]int // the components that are there, by name
+	input   *inputSchema // nil = any input
+	context runContext
+	byName  map[string]int // the components that are there, by name
 }
 
 // Output is one named result of a workflow.
@@ -82,7 +83,8 @@ type Component struct {
 	Reactor    *Reactor    // of a part that reacts to a state; nil: it is no such part
 	States     []int       // the accumulating components whose states its expressions look at, ascending
 
-	Context []byte // values given with the component: a canonical JSON object; nil = none
+	Context  []byte   // values given with the component: a canonical JSON object; nil = none
+	Requires []string // keys that the context it sees must have, sorted
 
 	Within   int // the map in whose body the component is; -1: in none
 	Join     Join

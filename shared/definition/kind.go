@@ -65,7 +65,7 @@ func Example(k policy.Kind) string { return kinds[k].example }
 func Fields(k policy.Kind) (one, own []string) { return kinds[k].fields.names(), kinds[k].own.names() }
 
 // shared are the fields of components of any kind.
-var shared = []string{"after", "catch", "context", "else", "in", "policy", "when"}
+var shared = []string{"after", "catch", "context", "else", "in", "policy", "requires", "when"}
 
 // componentFields are all fields of a component, for errors. Forms in milliseconds go without saying.
 var componentFields = func() string {

@@ -17,6 +17,7 @@ type spec struct {
 	options       Options
 	rules         []policy.Rule
 	input         *inputSchema
+	context       runContext
 }
 
 // part is a component with its wiring by name.
@@ -54,7 +55,7 @@ func (r *decoder) fail(path, message, fix string) {
 }
 
 const (
-	topFields       = "components, input, name, options, outputs, policies, version"
+	topFields       = "components, context, input, name, options, outputs, policies, version"
 	notSupported    = "not supported by this version"
 	maxName         = 128
 	maxVersion      = 64
@@ -87,6 +88,8 @@ func (r *decoder) definition(root map[string]any) *spec {
 			s.version = r.version(v)
 		case "input":
 			s.input = r.input(v)
+		case "context":
+			s.context = r.runContext(v)
 		case "components":
 			s.components = r.components(v)
 		case "outputs":
@@ -104,6 +107,8 @@ func (r *decoder) definition(root map[string]any) *spec {
 			r.fail(field, "missing", "every definition has a name and components (which may be empty)")
 		}
 	}
+	r.neverMissing(s)
+	shareContexts(s.components)
 	return s
 }
 

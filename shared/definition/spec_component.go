@@ -73,6 +73,8 @@ func (r *decoder) component(p *part, object map[string]any) {
 			r.ownPolicy(p, path, v)
 		case "context":
 			r.context(p, path, v)
+		case "requires":
+			p.Requires = r.keys(path, v)
 		case "after", "in", "else", "catch":
 			if kinds[p.Kind].fed {
 				r.fail(path, "a "+p.Kind.String()+" names itself what feeds it", "remove it")
@@ -136,21 +138,12 @@ func (r *decoder) ownPolicy(p *part, path string, v any) {
 }
 
 func (r *decoder) context(p *part, path string, v any) {
-	object := r.object(path, v, "write context: {factor: 2}")
-	for _, name := range sortedKeys(object) {
-		b, err := expr.Append(nil, object[name])
-		if err != nil {
-			r.fail(join(path, name), err.Error(), "")
-			return
+	p.context = r.values(path, v, "write context: {factor: 2}")
+	if object, ok := v.(map[string]any); ok {
+		b, err := expr.Append(nil, object)
+		if err != nil { // it is part of a definition that was written whole
+			r.fail(path, err.Error(), "")
 		}
-		p.context = append(p.context, field{name, b})
+		p.Context = b
 	}
-	if object == nil {
-		return
-	}
-	b, err := expr.Append(nil, object)
-	if err != nil {
-		r.fail(path, err.Error(), "")
-	}
-	p.Context = b
 }

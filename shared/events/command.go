@@ -35,6 +35,7 @@ type StartWorkflow struct {
 	Policies   json.RawMessage `json:"policies"`
 	Options    json.RawMessage `json:"options"`
 	Context    json.RawMessage `json:"context"`
+	Own        json.RawMessage `json:"component_context"` // by component, what it alone is given
 	By
 }
 

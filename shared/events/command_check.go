@@ -56,7 +56,8 @@ func first(errs ...*CommandError) *CommandError {
 }
 
 func (b *StartWorkflow) check() *CommandError {
-	return first(checkDefinition(b.Definition), wantList("policies", b.Policies), wantObject("options", b.Options), wantObject("context", b.Context))
+	return first(checkDefinition(b.Definition), wantList("policies", b.Policies), wantObject("options", b.Options),
+		wantObject("context", b.Context), wantObject("component_context", b.Own))
 }
 
 func checkDefinition(raw json.RawMessage) *CommandError {

@@ -46,6 +46,7 @@ type WorkflowMigrated struct {
 	Outputs    uint32   // how many outputs the definition has
 	Newest     []NewestFact
 	By         By
+	Context    json.RawMessage // defaults of the definition that the run's context lacked
 }
 
 func (*WorkflowMigrated) number() int { return 88 }
@@ -61,10 +62,11 @@ func (e *WorkflowMigrated) Fields(c *wire.Codec) {
 	wire.Int(c, 7, "outputs", &e.Outputs)
 	wire.Repeated(c, 8, "newest", &e.Newest)
 	wire.Nested(c, 9, "by", &e.By)
+	c.JSON(10, "context", &e.Context)
 }
 
 func (e *WorkflowMigrated) weight() int {
-	n := leastEvent + len(e.From) + len(e.To) + len(e.Name) + len(e.Version) + e.By.weight() + leastEvent*len(e.Newest)
+	n := leastEvent + len(e.From) + len(e.To) + len(e.Name) + len(e.Version) + e.By.weight() + leastEvent*len(e.Newest) + len(e.Context)
 	for _, names := range [][]string{e.Components, e.Signals} {
 		for _, name := range names {
 			n += len(name)

@@ -34,7 +34,7 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Value) + len(e.Policies) + len(e.Context) + e.By.weight()
 	case *WorkflowStarted:
 		return leastEvent + len(e.Digest) + len(e.Name) + len(e.Version) + len(e.Options) +
-			len(e.Policies) + len(e.Context) + len(e.Labels) + e.By.weight()
+			len(e.Policies) + len(e.Context) + len(e.Own) + len(e.Labels) + e.By.weight()
 	case *WorkflowResumed:
 		return leastEvent + len(e.Policies) + len(e.Context) + e.By.weight()
 	case *PoliciesSet:

@@ -28,9 +28,10 @@ type WorkflowStarted struct {
 	Version  string
 	Options  json.RawMessage // given with the workflow
 	Policies json.RawMessage // rules given with the workflow
-	Context  json.RawMessage
+	Context  json.RawMessage // with the definition's defaults
 	Labels   json.RawMessage // evaluated
 	By       By
+	Own      json.RawMessage // contexts of components, an object by name
 }
 
 func (*WorkflowStarted) number() int { return 1 }
@@ -45,6 +46,7 @@ func (e *WorkflowStarted) Fields(c *wire.Codec) {
 	c.JSON(6, "context", &e.Context)
 	c.JSON(7, "labels", &e.Labels)
 	wire.Nested(c, 8, "by", &e.By)
+	c.JSON(9, "component_context", &e.Own)
 }
 
 // InputAccepted adds an input. A held one waits for the workflow to be resumed

@@ -78,6 +78,7 @@ var unreached = func() map[string]string {
 			"InputRejected", "malformed", "not_json", "too_deep", "invalid_command", "unknown_command", "unknown_query", "missing_field",
 			"invalid_field", "invalid_cursor", "invalid_workflow_id", "invalid_definition", "invalid_options", "invalid_policy", "invalid_input", "unknown_field",
 		},
+		"its clients give what is required":               {"missing_context"},
 		"its clients know the state of what they ask for": {"already_started", "invalid_state", "not_closed", "not_found", "nothing_to_retry", "stopped"},
 		"no id is used for two commands":                  {"conflict"},
 		"definitions are there before they are started":   {"unknown_definition"},

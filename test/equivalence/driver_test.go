@@ -72,7 +72,7 @@ func (w *world) startWorkflow(ctx context.Context, wf *workload.Workflow, id, ke
 		definition = wf.Graph.Name
 	}
 	start := func() (*client.Run, error) {
-		o := client.StartOptions{ID: id, IdempotencyKey: id + "-" + key, Policies: wf.Rules.Said()}
+		o := client.StartOptions{ID: id, IdempotencyKey: id + "-" + key, Policies: wf.Rules.Said(), ComponentContext: wf.Graph.Lent()}
 		if wf.Run != nil {
 			o.Options = wf.Run
 		}

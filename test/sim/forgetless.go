@@ -34,6 +34,8 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return &stale{m, map[rows.Key]rows.Row{}}
 	case w.o.Flaws.TwiceFolded.On():
 		return twice{m}
+	case w.o.Flaws.LostContexts.On():
+		return contextless{m}
 	case w.o.Flaws.LostNotices.On():
 		return unsaid{m}
 	case w.o.Flaws.RenamedNotices.On():

@@ -41,9 +41,10 @@ func (w *world) meddle(ctx context.Context) {
 }
 
 const (
-	oddOne = `{"name":"odd","components":{"a":{"step":"never","policy":{"execution_mode":"external","on_failure":"halt"}},"b":{"expr":"input + 1","after":"a"}}}`
-	oddTwo = `{"name":"odd","version":"2","components":{"a":{"step":"never","policy":{"execution_mode":"external","on_failure":"halt"}},"b":{"expr":"input + 1","after":"a"},"c":{"expr":"input","after":"b"}}}`
-	anyOne = `{"name":"any","components":{"a":{"expr":"input"}}}`
+	oddOne     = `{"name":"odd","components":{"a":{"step":"never","policy":{"execution_mode":"external","on_failure":"halt"}},"b":{"expr":"input + 1","after":"a"}}}`
+	oddTwo     = `{"name":"odd","version":"2","context":{"defaults":{"more":1}},"components":{"a":{"step":"never","policy":{"execution_mode":"external","on_failure":"halt"}},"b":{"expr":"input + 1","after":"a"},"c":{"expr":"input","after":"b"}}}`
+	wantingOne = `{"name":"wanting","context":{"required":["tenant"]},"components":{"a":{"expr":"context.tenant"}}}`
+	anyOne     = `{"name":"any","components":{"a":{"expr":"input"}}}`
 )
 
 // do gives a command under an id of its own. What becomes of it depends on what
@@ -80,7 +81,7 @@ func (m *meddler) nothingThere(ctx context.Context) error {
 }
 
 func (m *meddler) badStarts(ctx context.Context) error {
-	for _, definition := range []string{`"nobody-knows-it"`, `{"name":"x","components":{"a":{"expr":"input","after":"b"}}}`} {
+	for _, definition := range []string{`"nobody-knows-it"`, `{"name":"x","components":{"a":{"expr":"input","after":"b"}}}`, wantingOne} {
 		if _, err := m.do(ctx, "start", map[string]any{"definition": json.RawMessage(definition)}); err != nil {
 			return err
 		}

@@ -71,6 +71,9 @@ func (u *user) start(ctx context.Context, key string) error {
 	if u.wf.Run != nil {
 		body["options"] = u.wf.Run
 	}
+	if lent := u.wf.Graph.Lent(); lent != nil {
+		body["component_context"] = lent
+	}
 	give(body, u.wf.Rules)
 	_, err := u.must(ctx, "start", key, body)
 	if err != nil {

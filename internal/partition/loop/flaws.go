@@ -51,6 +51,7 @@ type Flaws struct {
 	UnorderedFolds     Flaw // results that wait for their turn change places: the maker of the machine obeys
 	TwoFolds           Flaw // two values are folded into one state: the maker of the machine obeys
 	TwiceFolded        Flaw // a state machine's step is made twice: the maker of the machine obeys
+	LostContexts       Flaw // what a start gives components alone is lost when it is replayed: the maker of the machine obeys
 	LostNotices        Flaw // what is told of a drain is lost at a crash: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever

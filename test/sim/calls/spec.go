@@ -15,7 +15,7 @@ var understood = map[string]bool{
 
 // unacceptable are the refusals of what a command brings along.
 var unacceptable = map[string]bool{
-	"invalid_definition": true, "unknown_definition": true, "invalid_options": true, "invalid_policy": true, "invalid_input": true,
+	"invalid_definition": true, "unknown_definition": true, "invalid_options": true, "invalid_policy": true, "invalid_input": true, "missing_context": true,
 }
 
 // account is what callers know of a workflow: the last answer that told of it.

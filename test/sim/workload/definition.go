@@ -41,6 +41,9 @@ func (g *Graph) Source() string {
 	if len(g.rules) > 0 {
 		d["policies"] = g.rules
 	}
+	if context := g.contextSpec(); context != nil {
+		d["context"] = context
+	}
 	if g.schema != nil {
 		d["input"] = map[string]any{"schema": g.schema}
 	}
@@ -79,9 +82,16 @@ func (g *Graph) spec(c *Component) map[string]any {
 			out["params"] = map[string]any{"add": c.given()}
 		}
 	case pure:
-		out["expr"] = fmt.Sprintf("(%s * %d + %d) %% %d", weight, c.mul, c.add, prime)
+		add := fmt.Sprint(c.add)
+		if c.lent() != itsOwn {
+			add = "context." + c.lentKey()
+		}
+		if c.lent() == byRun {
+			out["requires"] = []string{c.lentKey()}
+		}
+		out["expr"] = fmt.Sprintf("(%s * %d + %s) %% %d", weight, c.mul, add, prime)
 		if c.breaks > 0 {
-			out["expr"] = fmt.Sprintf("(%s * %d + %d + 0 * (1 %% (%s %% %d))) %% %d", weight, c.mul, c.add, weight, c.breaks, prime)
+			out["expr"] = fmt.Sprintf("(%s * %d + %s + 0 * (1 %% (%s %% %d))) %% %d", weight, c.mul, add, weight, c.breaks, prime)
 		}
 	case condition:
 		out["condition"] = c.guard.expr(weight)
