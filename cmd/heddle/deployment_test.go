@@ -170,6 +170,31 @@ func TestResumeBringsValuesAndRules(t *testing.T) {
 	contains(t, succeed(t, "results", "w", "--components"), "15")
 }
 
+const fee = `
+name: fee
+context: {required: [tenant], defaults: {rate: 2}}
+components:
+  total: {expr: "input * context.rate + context.fee", requires: [fee]}
+`
+
+// A start brings what its definition requires, for the run or for a component alone.
+func TestAStartGivesTheContextThatIsRequired(t *testing.T) {
+	elsewhere(t)
+	write(t, "fee.yaml", fee)
+	running(t, "fee.yaml")
+	code, _, err := heddle(t, "", "run", "fee", "--input", "5", "--context", `{"tenant":"acme"}`)
+	if code != codeFailed || !strings.Contains(err, "context.fee") || !strings.Contains(err, "the component total requires it") {
+		t.Errorf("without what a component requires: exit %d, %s", code, err)
+	}
+	code, _, err = heddle(t, "", "run", "fee", "--input", "5", "--component-context", `{"tota":{}}`)
+	if code != codeFailed || !strings.Contains(err, "nearest: total") {
+		t.Errorf("for an unknown component: exit %d, %s", code, err)
+	}
+	out := succeed(t, "run", "fee", "--input", "5", "--id", "w", "--context", `{"tenant":"acme"}`, "--component-context", `{"total":{"fee":3}}`)
+	contains(t, out, "13")
+	contains(t, succeed(t, "history", "w", "-o", "json"), `"rate"`)
+}
+
 const twice = `
 name: twice
 components:

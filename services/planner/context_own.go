@@ -58,7 +58,7 @@ func ownContexts(raw json.RawMessage) (own []ownContext) {
 	if err != nil {
 		panic("contexts of components that were checked: " + err.Error())
 	}
-	for name, context := range all {
+	for name, context := range all { // order: sorted below
 		own = append(own, ownContext{name, context})
 	}
 	slices.SortFunc(own, func(a, b ownContext) int { return strings.Compare(a.Component, b.Component) })

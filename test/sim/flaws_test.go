@@ -64,7 +64,7 @@ var flaws = []flaw{
 	{"a reduce folds out of order", 40, loop.Flaws{UnorderedFolds: true}, nil, [2]uint64{8, 8}},
 	{"two values are folded into one state", 20, loop.Flaws{TwoFolds: true}, nil, [2]uint64{9, 9}},
 	{"a state machine's step is made twice", 20, loop.Flaws{TwiceFolded: true}, nil, [2]uint64{16, 16}},
-	{"what components are given alone is lost at a crash", 40, loop.Flaws{LostContexts: true}, []string{"move", "kill"}, [2]uint64{1, 1}},
+	{"what components are given alone is lost at a crash", 40, loop.Flaws{LostContexts: true}, []string{"move", "kill"}, [2]uint64{5, 5}},
 	{"what is told of a drain is lost at a crash", 120, loop.Flaws{LostNotices: true}, []string{"move", "kill"}, [2]uint64{17, 81}},
 	{"a notice comes again under another id", 40, loop.Flaws{RenamedNotices: true}, nil, [2]uint64{33, 17}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
