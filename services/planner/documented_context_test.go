@@ -12,7 +12,7 @@ import (
 var (
 	documentedStart   = regexp.MustCompile("\\| Kafka \\| `(\\{.+\\})` \\|")
 	documentedGives   = regexp.MustCompile("That start gives `(.+?)`")
-	documentedRefusal = regexp.MustCompile("(?m)^missing_context at (\\S+): (.+)$")
+	documentedRefusal = regexp.MustCompile(`(?m)^missing_context at (\S+): (.+)$`)
 )
 
 // docs/context.md has a definition, a start and what it gives; and what that start is refused with
