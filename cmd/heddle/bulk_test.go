@@ -69,7 +69,7 @@ func TestAnOperationGoesOnAfterCtrlC(t *testing.T) {
 	var out, told output
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, []string{"retry", "--where", "status=failed error=test_failure", "--rate", "10/s", "--yes"},
+		ended <- run(ctx, []string{"retry", "--where", "status=failed error=test_failure", "--rate", "1/s", "--yes"},
 			streams{in: strings.NewReader(""), out: &out, err: &told})
 	}()
 	eventually(t, "one was retried", func() bool {

@@ -14,17 +14,17 @@ import (
 )
 
 // completing completes, until it is stopped, what waits for its client. The
-// first attempt of each third runnable fails.
+// first attempt of each third runnable fails. It also decides what is uncertain.
 func (w *world) completing(ctx context.Context, wf *workload.Workflow, id string) (stop func()) {
-	external := func(c *workload.Component) bool { return c.Acts.External }
-	if !slices.ContainsFunc(wf.Graph.Components, external) {
+	waits := func(c *workload.Component) bool { return c.Acts.External || c.Acts.Doubt != 0 }
+	if !slices.ContainsFunc(wf.Graph.Components, waits) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
 		for workload.Pause(ctx, 300*time.Millisecond) == nil {
-			if err := w.completeAll(ctx, id); err != nil && ctx.Err() == nil {
+			if err := errors.Join(w.completeAll(ctx, id), w.decideAll(ctx, id)); err != nil && ctx.Err() == nil {
 				w.t.Errorf("completing %s: %v", id, err)
 				return
 			}
@@ -34,11 +34,7 @@ func (w *world) completing(ctx context.Context, wf *workload.Workflow, id string
 }
 
 func (w *world) completeAll(ctx context.Context, id string) error {
-	var open *client.Page[client.Runnable]
-	err := persist(ctx, func(ctx context.Context) (err error) {
-		open, err = w.client.Runnables(ctx, id, client.PageOptions{Status: "active"})
-		return err
-	})
+	open, err := w.runnables(ctx, id, "active")
 	if err != nil {
 		return err
 	}
@@ -53,6 +49,36 @@ func (w *world) completeAll(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+// decideAll says what became of attempts whose workers have vanished.
+func (w *world) decideAll(ctx context.Context, id string) error {
+	open, err := w.runnables(ctx, id, "uncertain")
+	if err != nil {
+		return err
+	}
+	for i, r := range open.Items {
+		c := w.plan.Component(id, r.Component)
+		if (i+r.Attempt)%2 == 0 {
+			_, err = w.client.Retry(ctx, id, client.RetryOptions{Runnables: []string{r.ID}})
+		} else if result, wrong := c.ResultOf(r.Input); wrong == nil {
+			_, err = w.client.Complete(ctx, r.Token, result)
+		} else {
+			return wrong
+		}
+		if err != nil && !errors.Is(err, client.ErrAttemptClosed) && !errors.Is(err, &client.Error{Code: "nothing_to_retry"}) {
+			return fmt.Errorf("%s: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+func (w *world) runnables(ctx context.Context, id string, status client.RunnableStatus) (open *client.Page[client.Runnable], err error) {
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		open, err = w.client.Runnables(ctx, id, client.PageOptions{Status: status})
+		return err
+	})
+	return open, err
 }
 
 func (w *world) complete(ctx context.Context, c *workload.Component, r client.Runnable, fail bool) error {

@@ -27,7 +27,7 @@ func work(p *workload.Plan, l *workload.TaskMemory, executor string) worker.Hand
 			l.Complain(err)
 			return nil, err
 		}
-		result, err := perform(ctx, c, a.Spec.Input, before)
+		result, err := perform(ctx, c, &a.Spec, before)
 		if err != nil && !errors.Is(err, errTemporary) && ctx.Err() == nil {
 			l.Complain(fmt.Errorf("%s of %s: %w", c.Name, a.Workflow, err))
 		}
@@ -36,12 +36,19 @@ func work(p *workload.Plan, l *workload.TaskMemory, executor string) worker.Hand
 }
 
 // perform executes a task that was executed so many times before.
-func perform(ctx context.Context, c *workload.Component, input json.RawMessage, before int) (json.RawMessage, error) {
-	result, err := c.Result(input)
+func perform(ctx context.Context, c *workload.Component, task *events.Task, before int) (json.RawMessage, error) {
+	what, err := c.Purpose(task)
 	if err != nil {
 		return nil, err
 	}
-	how := c.Ends(input, before)
+	if what == events.ForProbe {
+		return c.Look(task.Input, before)
+	}
+	result, err := c.Result(task.Input)
+	if err != nil {
+		return nil, err
+	}
+	how := c.Ends(task.Input, before, what)
 	if how == workload.Hangs {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)

@@ -33,9 +33,6 @@ func excused(embedded bool) map[string]string {
 	}
 	all["SignalExpired"] = "no seed lasts as long as a signal is kept: testdata/any/signal.txt of services/planner has some that expire"
 	all["too_many_signals"] = "no seed sends a thousand signals that nobody wants: TestSignalsThatNobodyTakesAreBounded does"
-	for _, name := range []string{"FallbackApplied", "ProbeAnswered", "OutcomeArrived"} {
-		all[name] = "no seed has a fallback, or a lost attempt that is held or asked after: fallback.txt and uncertain.txt of services/planner have"
-	}
 	if embedded {
 		all["unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"
 		all["InputLogTruncated"] = "a cluster of one broker has no election in which a log loses its newest records"

@@ -59,6 +59,8 @@ var flaws = []flaw{
 	{"what is in hand is forgotten at recovery", 100, loop.Flaws{NoWork: true}, []string{"move", "kill"}, [2]uint64{10, 10}},
 	{"a signal is taken by two", 20, loop.Flaws{SharedSignals: true}, nil, [2]uint64{1, 1}},
 	{"a timer fires twice", 20, loop.Flaws{TwiceFired: true}, nil, [2]uint64{1, 1}},
+	{"what has fallen back does so again", 20, loop.Flaws{TwiceFallen: true}, nil, [2]uint64{2, 2}},
+	{"the outcome of an attempt in doubt arrives again", 100, loop.Flaws{TwiceArrived: true}, []string{"worker", "repeat"}, [2]uint64{44, 66}},
 	{"an element is lost at a crash", 40, loop.Flaws{LostElements: true}, []string{"move", "kill"}, [2]uint64{2, 2}},
 	{"an element is run twice", 40, loop.Flaws{TwiceElements: true}, nil, [2]uint64{4, 4}},
 	{"a reduce folds out of order", 40, loop.Flaws{UnorderedFolds: true}, nil, [2]uint64{8, 8}},

@@ -24,6 +24,12 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 	case w.o.Flaws.TwiceFired.On():
 		f.keeps = func(e events.Event) bool { fired, is := e.(*events.TimerFired); return is && fired.Fact != 0 }
 		f.tables = map[rows.Table]bool{rows.Timer: true, rows.Runnable: true}
+	case w.o.Flaws.TwiceFallen.On():
+		f.keeps = func(e events.Event) bool { _, fell := e.(*events.FallbackApplied); return fell }
+		f.tables = map[rows.Table]bool{rows.Runnable: true}
+	case w.o.Flaws.TwiceArrived.On():
+		f.keeps = func(e events.Event) bool { _, arrived := e.(*events.OutcomeArrived); return arrived }
+		f.tables = map[rows.Table]bool{rows.Runnable: true}
 	case w.o.Flaws.LostElements.On():
 		return losing{m}
 	case w.o.Flaws.TwiceElements.On():

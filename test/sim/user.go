@@ -222,6 +222,9 @@ func (u *user) rest(ctx context.Context) error {
 		if err := u.complete(ctx, n); err != nil {
 			return err
 		}
+		if err := u.decide(ctx, n); err != nil {
+			return err
+		}
 		if err := workload.Pause(ctx, 300*time.Millisecond); err != nil {
 			return err
 		}
@@ -256,31 +259,12 @@ func (u *user) look(ctx context.Context, s summary) error {
 // complete completes, by their tokens, the attempts that wait for their client.
 // The first attempt of each third runnable fails.
 func (u *user) complete(ctx context.Context, round int) error {
-	external := func(c *workload.Component) bool { return c.Acts.External }
-	if !slices.ContainsFunc(u.wf.Graph.Components, external) {
-		return nil
-	}
-	r, err := u.query(ctx, events.Query{Kind: "runnables", Workflow: u.wf.ID, Filter: "active", Limit: 100})
+	list, err := u.runnables(ctx, "active", func(c *workload.Component) bool { return c.Acts.External })
 	if err != nil {
 		return err
 	}
-	var page struct {
-		Items []struct {
-			ID        string          `json:"id"`
-			Component string          `json:"component"`
-			Attempt   int             `json:"attempt"`
-			Token     string          `json:"token"`
-			Input     json.RawMessage `json:"input"`
-		} `json:"items"`
-	}
-	if err := json.Unmarshal(r.Body, &page); err != nil {
-		return fmt.Errorf("the runnables of %s: %w", u.wf.ID, err)
-	}
-	for i, open := range page.Items {
+	for i, open := range list {
 		c := u.w.plan.Component(u.wf.ID, open.Component)
-		if c == nil || !c.Acts.External {
-			continue
-		}
 		name, body := "complete", map[string]any{"token": open.Token}
 		key := fmt.Sprintf("%s-%d-%d", open.ID, open.Attempt, round)
 		if i%3 == 0 && open.Attempt == 1 {

@@ -207,6 +207,10 @@ func (t *worker) begin(e *execution) {
 	}
 	c := t.w.plan.Component(e.workflow, e.task.Component)
 	before, err := t.w.memory.Begin(e.workflow, e.task, t.name)
+	what := events.ForResult
+	if c != nil && err == nil {
+		what, err = c.Purpose(e.task)
+	}
 	if c == nil || err != nil {
 		t.w.failAbout(t.w.workflow(e.workflow), "attempt of %q, component %q: %v", e.workflow, e.task.Component, err)
 		return
@@ -214,9 +218,14 @@ func (t *worker) begin(e *execution) {
 	o := t.outcome(e, events.OutcomeCompleted)
 	o.Started = e.began.UnixMilli()
 	e.how, e.ends = o, e.began.Add(c.Acts.Takes)
-	switch c.Ends(e.task.Input, before) {
+	switch c.Ends(e.task.Input, before, what) {
 	case workload.Succeeds:
-		if o.Result, err = c.Result(e.task.Input); err != nil {
+		if what == events.ForProbe {
+			o.Result, err = c.Look(e.task.Input, t.w.rng.IntN(1<<10))
+		} else {
+			o.Result, err = c.Result(e.task.Input)
+		}
+		if err != nil {
 			t.w.failAbout(t.w.workflow(e.workflow), "%s of %s: %v", e.task.Component, e.workflow, err)
 		}
 	case workload.Errs:

@@ -46,6 +46,8 @@ type Flaws struct {
 	NoBudget           Flaw // decisions may cost what they will: the maker of the machine obeys
 	SharedSignals      Flaw // a signal that was kept can be taken again: the maker of the machine obeys
 	TwiceFired         Flaw // a timer that has fired fires again: the maker of the machine obeys
+	TwiceFallen        Flaw // what has fallen back can do so again: the maker of the machine obeys
+	TwiceArrived       Flaw // the outcome of an attempt in doubt can arrive again: the maker of the machine obeys
 	LostElements       Flaw // of a list that is replayed the last element is lost: the maker of the machine obeys
 	TwiceElements      Flaw // an element is opened twice: the maker of the machine obeys
 	UnorderedFolds     Flaw // results that wait for their turn change places: the maker of the machine obeys

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -91,6 +92,17 @@ var idles = map[string][]string{
 	"migrate":   {"idle", "paused", "failed", "stopped"},
 }
 
+// retryNamed is a retry of runnables that it names: others may have failed.
+const retryNamed = "retry of some"
+
+// refused is what a refusal is of.
+func (c *Call) refused() string {
+	if c.What == "retry" && bytes.Contains(c.Body, []byte(`"runnables"`)) {
+		return retryNamed
+	}
+	return c.What
+}
+
 // refuses are the states in which a refusal is lawful.
 var refuses = map[string]func(what, status string) bool{
 	"stopped": func(what, status string) bool {
@@ -103,8 +115,10 @@ var refuses = map[string]func(what, status string) bool{
 	"not_closed": func(_, status string) bool {
 		return status != "completed" && status != "cancelling" && status != "cancelled"
 	},
-	"nothing_to_retry": func(_, status string) bool { return slices.Contains(open, status) && status != "failed" },
-	"nothing_to_skip":  func(_, status string) bool { return slices.Contains(open, status) },
+	"nothing_to_retry": func(what, status string) bool {
+		return slices.Contains(open, status) && (status != "failed" || what == retryNamed)
+	},
+	"nothing_to_skip": func(_, status string) bool { return slices.Contains(open, status) },
 	"incompatible": func(what, status string) bool {
 		return what == "migrate" && status != "running" && status != "stopping"
 	},
@@ -182,7 +196,7 @@ func (a account) commanded(c *Call, code string) (account, bool) {
 		next := []string{before}
 		switch {
 		case code != "":
-			if lawful := refuses[code]; lawful == nil || !lawful(c.What, before) {
+			if lawful := refuses[code]; lawful == nil || !lawful(c.refused(), before) {
 				return false
 			}
 		case c.Reply.Result == events.ResultNoChange:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 // behaviour is how the task of a step goes about its work. What it counts are
@@ -21,6 +22,9 @@ type behaviour struct {
 	Hopeless bool          // no execution succeeds
 	Halts    bool          // the policy gives up: it takes a retry by command
 	External bool          // nobody runs it: the client completes it by its token
+	Falls    policy.Form   // its own attempts fail, and this fallback saves it; 0: they need not
+	Doubt    policy.OnLost // what follows when its worker has vanished, if it is hold or a probe
+	Troubled bool          // whoever says what became of a lost attempt may say that it failed
 	Queue    string
 }
 
@@ -111,9 +115,13 @@ const (
 	Hangs        // never, by itself
 )
 
-// Ends says how an execution ends that follows so many others.
-func (c *Component) Ends(input json.RawMessage, before int) End {
+// Ends says how an execution ends that follows so many others, by what it is for. A probe always answers.
+func (c *Component) Ends(input json.RawMessage, before int, what events.Purpose) End {
 	switch b := &c.Acts; {
+	case what != events.ForResult:
+		return Succeeds
+	case b.Falls != 0:
+		return Errs
 	case before < b.Hangs:
 		return Hangs
 	case !b.Hopeless && !c.failsOn(input) && before >= b.Hangs+b.Fails:
@@ -140,8 +148,11 @@ func (c *Component) work() time.Duration {
 	needs := c.needs.whole()
 	milliseconds(needs, "timeout_ms", &limit)
 	fails := c.Acts.Fails
-	if c.Acts.Hopeless || c.breaks > 0 {
+	if c.Acts.Hopeless || c.breaks > 0 || c.Acts.Falls != 0 {
 		integer(needs, "max_retries", &fails)
+	}
+	if c.Acts.Falls.Attempts() {
+		fails++
 	}
 	return time.Duration(c.Acts.Hangs)*limit + time.Duration(fails+1)*c.Acts.Takes
 }

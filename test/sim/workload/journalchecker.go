@@ -61,6 +61,7 @@ type attempts struct {
 	longest   int64
 	reminders uint64 // of the signal that it waits for
 	awaits    int64  // record time (Unix ms) since when it does
+	rescue
 }
 
 // Reports are when (Unix ms) the outcome of an attempt was to be read in the inbox,
@@ -202,8 +203,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 			c.mapped(rec, r, a, e)
 			return
 		}
-		c.Executed(rec, r, e.Runnable, e.Executor)
-		c.close(rec, r, e.Runnable, "completed")
+		c.completed(rec, r, e)
 	case *events.RunnableFailed:
 		c.failed(rec, r, e.Runnable, e.Action, e.Error, e.Executor)
 	case *events.RunnableTimedOut:
@@ -228,8 +228,11 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		c.close(rec, r, e.Runnable, "")
 	case *events.RunnableCancelled:
 		c.cancelled(rec, r, e)
+	case *events.FallbackApplied, *events.ProbeAnswered, *events.OutcomeArrived:
+		c.saved(rec, r, e)
 	case *events.RunnableRetried:
 		a := r.runnables[e.Runnable]
+		a.rescue = rescue{}
 		a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
 	case *events.TimerFired:
 		if e.Fact != 0 {
@@ -291,6 +294,9 @@ func (c *journalChecker) dispatched(rec *events.Record, r *run, e *events.Runnab
 	if want := a.queue(); e.Queue != want {
 		c.fail(rec, "attempt %d of %s goes to the queue %q, want %q", e.Attempt, e.Runnable, e.Queue, want)
 	}
+	if !a.asks {
+		a.doubt = 0
+	}
 	a.last, a.open = e.Attempt, true
 	if !a.Component.Acts.External {
 		r.active++
@@ -310,8 +316,11 @@ func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID
 		c.impatient(rec, id, a, err)
 		return
 	}
-	if err.Type != events.ErrorUnknownTask {
+	if err.Type != events.ErrorUnknownTask && !a.settles && !a.undone {
 		c.Executed(rec, r, id, executor)
+	}
+	if c.unsaved(rec, r, id, action) {
+		return
 	}
 	if a.failures++; a.failures > 1+a.policy.MaxRetries {
 		c.fail(rec, "%s fails %d times", id, a.failures)
@@ -320,33 +329,51 @@ func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID
 		c.fail(rec, "%s is tried again behind %s, its %d. failure", id, err.Type, a.failures)
 	}
 	a.least, a.longest = pause(a.policy, a.failures, err.RetryAfterMs)
-	ended := ""
-	if action != events.ActionRetry {
-		ended = action.String()
+	final := a.failures > a.policy.MaxRetries || a.never(err.Type) || err.NonRetryable
+	c.close(rec, r, id, c.gives(rec, id, a, action, final))
+}
+
+// completed follows the result of an attempt, of the one that was in doubt, or of a fallback that takes none.
+func (c *journalChecker) completed(rec *events.Record, r *run, e *events.RunnableCompleted) {
+	a := r.runnables[e.Runnable]
+	if a.fell != 0 && !a.fell.Attempts() {
+		if a.open || a.ended != "" || e.Executor != "" {
+			c.fail(rec, "%s falls back to a value: open %v, ended %q, by %q", e.Runnable, a.open, a.ended, e.Executor)
+		}
+		a.ended = "completed"
+		return
 	}
-	c.close(rec, r, id, ended)
+	if a.asks {
+		c.fail(rec, "%s completes by its probe, which has not answered", e.Runnable)
+	}
+	if !a.settles {
+		c.Executed(rec, r, e.Runnable, e.Executor)
+	}
+	c.close(rec, r, e.Runnable, "completed")
 }
 
 // close ends the open attempt, and with ended the runnable.
 func (c *journalChecker) close(rec *events.Record, r *run, id events.RunnableID, ended string) {
 	a := r.runnables[id]
-	if !a.open || a.ended != "" {
-		c.fail(rec, "%s ends %q without an open attempt (open %v, ended %q)", id, ended, a.open, a.ended)
+	if known := a.settles || a.undone; a.open == known || a.ended != "" {
+		c.fail(rec, "%s ends %q without an open attempt (open %v, known %v, ended %q)", id, ended, a.open, known, a.ended)
 	}
-	a.open, a.ended = false, ended
-	if !a.Component.Acts.External {
+	if a.open && !a.Component.Acts.External {
 		r.active--
 	}
+	a.open, a.settles, a.undone, a.ended = false, false, false, ended
 }
 
 // Executed holds that the very attempt that an outcome closes has run, where the
 // outcome says.
 func (c *journalChecker) Executed(rec *events.Record, r *run, id events.RunnableID, executor string) {
-	a := r.runnables[id]
-	if a.Component.Acts.External {
-		return
+	if a := r.runnables[id]; !a.Component.Acts.External {
+		c.ran(rec, r, id, a.last, executor)
 	}
-	if !c.memory.Executed(attemptID{rec.Workflow, r.ID, id, a.last}, executor) {
-		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", a.last, id, executor)
+}
+
+func (c *journalChecker) ran(rec *events.Record, r *run, id events.RunnableID, attempt uint32, executor string) {
+	if !c.memory.Executed(attemptID{rec.Workflow, r.ID, id, attempt}, executor) {
+		c.fail(rec, "attempt %d of %s has an outcome of %q and did not run there", attempt, id, executor)
 	}
 }

@@ -67,9 +67,11 @@ func (w *Workflow) reaction() string {
 
 // queue is where attempts go; nowhere if a client completes them.
 func (a *attempts) queue() string {
-	switch of := a.Component; {
+	switch of, other := a.Component, a.other(); {
 	case of.Acts.External:
 		return ""
+	case other != "":
+		return other
 	case a.policy.Queue != "":
 		return a.policy.Queue
 	case of.Acts.Queue != "":
@@ -81,12 +83,26 @@ func (a *attempts) queue() string {
 // lost follows the loss of an attempt: outside the retries, so many times.
 func (c *journalChecker) lost(rec *events.Record, r *run, e *events.RunnableLost) {
 	a := r.runnables[e.Runnable]
+	if c.unsaved(rec, r, e.Runnable, e.Action) {
+		return
+	}
 	a.most++
 	a.losses++
 	a.least, a.longest = 0, 0
-	want, ended := events.ActionRetry, ""
-	if a.policy.OnLost == policy.FailLost || a.losses > a.policy.MaxLost {
-		want, ended = events.ActionHalt, events.ActionHalt.String()
+	want := events.ActionRetry
+	switch over := a.policy.OnLost == policy.FailLost || a.losses > a.policy.MaxLost; {
+	case a.policy.OnLost == policy.HoldLost:
+		want, a.doubt = events.ActionHold, a.last
+	case a.policy.OnLost == policy.ProbeLost:
+		want, a.doubt, a.asks = events.ActionProbe, a.last, true
+	case over && a.policy.Fallback != "":
+		want, a.falling = events.ActionFallback, true
+	case over:
+		want = events.ActionHalt
+	}
+	ended := ""
+	if want == events.ActionHalt {
+		ended = want.String()
 	}
 	c.close(rec, r, e.Runnable, ended)
 	if e.Action != want || c.steady {

@@ -109,6 +109,10 @@ func (r *resting) follow(e events.Event) (rests bool) {
 		}
 	case *events.RunnableCompleted:
 		delete(r.open, e.Runnable)
+	case *events.OutcomeArrived: // its probe need not answer any more
+		delete(r.open, e.Runnable)
+	case *events.ProbeAnswered:
+		delete(r.open, e.Runnable)
 	case *events.RunnableFailed:
 		delete(r.open, e.Runnable)
 	case *events.RunnableTimedOut:

@@ -138,6 +138,11 @@ func NewPlan(seed uint64) *Plan {
 		}
 	}
 	for i, w := range p.Workflows {
+		saved := NewDice(seed ^ 0x66616c6c ^ uint64(i)<<50) // of their own, too
+		saved.fall(w)
+		saved.doubt(w)
+	}
+	for i, w := range p.Workflows {
 		NewDice(seed ^ 0x77616974 ^ uint64(i)<<40).wait(w) // of their own: what arrives is the same
 	}
 	for i, w := range p.Workflows {

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	choice(f, "backoff", &p.Backoff, map[string]policy.Backoff{
 		"none": policy.None, "linear": policy.Linear, "exponential": policy.Exponential, "jitter": policy.Jitter,
 	})
-	choice(f, "on_lost", &p.OnLost, map[string]policy.OnLost{"retry": policy.RetryLost, "fail": policy.FailLost})
+	lost(f, &p)
 	choice(f, "execution_mode", &p.Mode, map[string]policy.Mode{"durable": policy.Durable, "async": policy.Async, "external": policy.External})
 	choice(f, "priority", &p.Priority, map[string]policy.Priority{"low": policy.Low, "high": policy.High, "critical": policy.Critical})
 	if f["retry_if"] != nil {
@@ -91,7 +92,26 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	if f["queue"] != nil {
 		p.Queue = f["queue"].(string)
 	}
+	if f["fallback"] != nil {
+		text, err := json.Marshal(f["fallback"])
+		if err != nil {
+			panic(err)
+		}
+		p.Fallback = string(text)
+	}
 	return p
+}
+
+// lost are the fields about an attempt whose worker has vanished.
+func lost(f fields, p *policy.Policy) {
+	probe, probes := f["on_lost"].(map[string]any)
+	if !probes {
+		choice(f, "on_lost", &p.OnLost, map[string]policy.OnLost{"retry": policy.RetryLost, "fail": policy.FailLost, "hold": policy.HoldLost})
+		return
+	}
+	p.OnLost = policy.ProbeLost
+	p.Probe.Task = probe["probe"].(string)
+	p.Probe.Queue, _ = probe["queue"].(string)
 }
 
 var onFailure = map[string]policy.OnFailure{"": policy.Halt, "halt": policy.Halt, "skip": policy.Skip}
