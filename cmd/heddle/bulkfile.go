@@ -95,7 +95,7 @@ func (o *operation) save() error {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(file+".new", b, 0o600)
+		err = writeSynced(file+".new", b)
 	}
 	if err == nil {
 		err = os.Rename(file+".new", file)
@@ -104,6 +104,16 @@ func (o *operation) save() error {
 		return fmt.Errorf("keeping operation %s: %w", o.ID, err)
 	}
 	return nil
+}
+
+// writeSynced writes a file that is whole also behind a power cut that follows its renaming.
+func writeSynced(file string, b []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // remove forgets an operation that is done.

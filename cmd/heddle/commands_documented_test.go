@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -49,11 +50,14 @@ var ofPartitions = []string{"accept_loss", "force_release", "mark_stale", "reque
 func TestTheExamplesOfCommandsGiveWhatTheySay(t *testing.T) {
 	page, of := sections(t)
 	elsewhere(t)
-	_, rest, _ := strings.Cut(page, "```yaml\n")
-	order, _, _ := strings.Cut(rest, "```")
-	write(t, "order.yaml", order)
 	write(t, "broken.yaml", broken)
-	running(t, "order.yaml", "broken.yaml")
+	files := []string{"broken.yaml"}
+	for i, block := range strings.Split(page, "```yaml\n")[1:] {
+		definition, _, _ := strings.Cut(block, "```")
+		files = append(files, fmt.Sprintf("%d.yaml", i))
+		write(t, files[i+1], definition)
+	}
+	running(t, files...)
 	routes := routesOf(t)
 	token := events.TokenText(events.Key("0123456789abcdef").Seal(events.Token{Workflow: "w", Runnable: 1, Attempt: 1}))
 	for _, name := range events.CommandNames() {
@@ -80,11 +84,15 @@ func TestTheExamplesOfCommandsGiveWhatTheySay(t *testing.T) {
 			succeed(t, strings.Fields(line)[1], "--help")
 		}
 	}
+	shown := "" // the token that an example showed last
 	for _, block := range strings.Split(page, "```console\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		for _, example := range strings.Split("\n"+block, "\n$ heddle ")[1:] {
 			line, says, _ := strings.Cut(strings.TrimSuffix(example, "\n"), "\n")
-			code, out, err := heddle(t, "", words(line)...)
+			code, out, err := heddle(t, "", words(strings.Replace(line, "TOKEN", shown, 1))...)
+			if fields := strings.Fields(out); strings.HasSuffix(line, "--tokens") && len(fields) > 0 {
+				shown = fields[len(fields)-1]
+			}
 			if !strings.Contains(out+err, says) || says == "" && code != codeDone && code != codeFailed {
 				t.Errorf("heddle %s: exit %d\n%s%swant %s", line, code, out, err, says)
 			}
