@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/heddle-run/heddle/sdk/client"
 )
@@ -48,10 +49,16 @@ func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
 	rows(w, table)
 }
 
-// whatIsWrong is what a runnable waits for, or how it has failed.
+// whatIsWrong is what a runnable waits for, or how it has failed, and what it fell back to.
 func whatIsWrong(r *client.Runnable) string {
-	if wait := waitsFor(r); wait != "" || r.Error == nil {
-		return wait
+	var all []string
+	if wait := waitsFor(r); wait != "" {
+		all = append(all, wait)
+	} else if r.Error != nil {
+		all = append(all, r.Error.Type+": "+r.Error.Message)
 	}
-	return r.Error.Type + ": " + r.Error.Message
+	if r.Fallback != "" {
+		all = append(all, "fallback: "+r.Fallback)
+	}
+	return strings.Join(all, "; ")
 }

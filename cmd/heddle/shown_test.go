@@ -62,7 +62,7 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 			printPlace(a.out, w)
 		}},
 		"runnables": {2, func(a *app) {
-			printRunnables(a.out, []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}, true)
+			printRunnables(a.out, []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble, Fallback: hostile}}, true)
 		}},
 		"explain": {5, func(a *app) {
 			printExplanation(a.out, hostile, &explained{

@@ -202,6 +202,7 @@ type Runnable struct {
 	Sent      *time.Time      `json:"dispatched_at"`       // of its newest attempt; likewise
 	WaitsFor  string          `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
 	Executor  string          `json:"executor,omitempty"`  // that runs it, once it has said so
+	Fallback  string          `json:"fallback,omitempty"`  // the form of the fallback that was applied, as in value; empty: none was
 	Attempts  json.RawMessage `json:"attempts"`
 }
 
