@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/heddle-run/heddle/services/executor"
@@ -55,11 +56,11 @@ func (c *executorCmd) Run(a *app) error {
 	if _, err := c.checkTopics(a); err != nil {
 		return err
 	}
-	return c.runService(a, "executor", func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
+	return c.runTraced(a, "executor", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
 			Kafka: c.kafka(), Name: c.Name, Slots: c.Slots, DrainLimit: c.Drain,
 			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Test: c.Test,
-			Ready: ready, Logger: c.logger(a), Registerer: reg,
+			Ready: ready, Logger: c.logger(a), Registerer: reg, Tracer: tracer,
 		})
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/partition/loop"
@@ -75,13 +76,13 @@ func (c *plannerCmd) Run(a *app) error {
 	if c.Child {
 		go endWith(a.in)
 	}
-	return c.runService(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
+	return c.runTraced(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
 			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive, Retain: retain,
 			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes, Value: c.ValueBytes},
 			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
-			Ready:     c.saying(a, ready), Logger: c.logger(a), Registerer: reg,
+			Ready:     c.saying(a, ready), Logger: c.logger(a), Registerer: reg, Tracer: tracer,
 		})
 		if err != nil {
 			return err

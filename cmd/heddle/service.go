@@ -10,9 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/service"
+	"github.com/heddle-run/heddle/internal/tracing/otlp"
 )
 
 // logging are the settings of a service's log, which goes to the standard error.
@@ -96,6 +98,13 @@ func (s *serviceSettings) runService(a *app, name string, run body) error {
 		return fmt.Errorf("running the %s: %w", name, err)
 	}
 	return nil
+}
+
+// runTraced is runService of a service that makes spans, where the environment says whom to tell.
+func (s *serviceSettings) runTraced(a *app, name string, run func(context.Context, func(), *prometheus.Registry, trace.Tracer) error) error {
+	return s.runService(a, name, func(ctx context.Context, ready func(), reg *prometheus.Registry) error {
+		return otlp.With(ctx, "heddle-"+name, s.logger(a), func(tracer trace.Tracer) error { return run(ctx, ready, reg, tracer) })
+	})
 }
 
 // newRegistry has what every process tells of itself.

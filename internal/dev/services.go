@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/runtime"
+	"github.com/heddle-run/heddle/internal/tracing/otlp"
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
@@ -44,16 +46,18 @@ func (d *Dev) compose() {
 }
 
 func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
-	return plannerd.Run(ctx, plannerd.Config{
-		Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
-		CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Ready: ready,
-		Partition: loop.Settings{
-			HotBytes: hotBytes, History: d.options.History,
-			// The lock on the data directory sees to it.
-			NeverRunsTwice: true,
-			// What wrote to this broker before it was started is dead.
-			BrokerIsOurs: d.started.Add(1) == 1,
-		},
+	return otlp.With(ctx, "heddle-planner", d.logger, func(tracer trace.Tracer) error {
+		return plannerd.Run(ctx, plannerd.Config{
+			Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
+			CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Tracer: tracer, Ready: ready,
+			Partition: loop.Settings{
+				HotBytes: hotBytes, History: d.options.History,
+				// The lock on the data directory sees to it.
+				NeverRunsTwice: true,
+				// What wrote to this broker before it was started is dead.
+				BrokerIsOurs: d.started.Add(1) == 1,
+			},
+		})
 	})
 }
 
@@ -84,9 +88,11 @@ func (d *Dev) RestartPlanner(ctx context.Context, anew bool) (time.Duration, err
 func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	rules := d.options.Rules
 	rules.AllowLoopback = !d.options.NoLoopback
-	return executor.Run(ctx, executor.Config{
-		Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Test: true,
-		Ready: ready, Logger: d.logger, Registerer: d.registry,
+	return otlp.With(ctx, "heddle-executor", d.logger, func(tracer trace.Tracer) error {
+		return executor.Run(ctx, executor.Config{
+			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Test: true,
+			Ready: ready, Logger: d.logger, Registerer: d.registry, Tracer: tracer,
+		})
 	})
 }
 

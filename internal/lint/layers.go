@@ -54,6 +54,7 @@ var table = []entry{
 	{"internal/service", shell, "start and stop, health and metrics"},
 	{"internal/store", shell, "typed tables over Pebble"},
 	{"internal/worker", shell, "consumers of task queues"},
+	{"internal/tracing", shell, "spans, and who is told of them"},
 
 	{"sdk", shell, "what programs outside import"},
 
@@ -83,6 +84,8 @@ var gates = []struct {
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},
 	{"google.golang.org/protobuf", []string{"shared/wire"}},
+	{"go.opentelemetry.io/otel/sdk", []string{"internal/tracing/otlp"}},
+	{"go.opentelemetry.io/otel/exporters", []string{"internal/tracing/otlp"}},
 }
 
 // pureModules are the modules that pure packages may import, with the reason
@@ -106,6 +109,7 @@ var never = []struct {
 }{
 	{"sdk", []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"programs outside link neither our stores nor our services"},
+	{"sdk/worker", []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"}, "a program brings its exporter, or package sdk/tracing"},
 	{"cmd/heddle", []string{module + "/test"}, "users who run workflows need no simulation"},
 	{"sdk/client", heavy, "a program that speaks HTTP links no Kafka client and no language"},
 	{"sdk/task", heavy, "a task is a name and two types"},

@@ -72,7 +72,7 @@ func (t *Worker) invoke(h Handler, a *Attempt) (result json.RawMessage, err erro
 			result, err = nil, panicError(r, stack)
 		}
 	}()
-	return h.Run(&a.life, a)
+	return t.traced(h, a)
 }
 
 func panicError(r any, stack []byte) error {

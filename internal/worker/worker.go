@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
@@ -32,6 +33,7 @@ type Config struct {
 	Ready    func()       // called once, when the Worker has joined; nil: nobody asks
 	Logger   *slog.Logger // nil: silent
 	Observer Observer     // nil: nobody
+	Tracer   trace.Tracer // of spans; nil: none are made
 }
 
 // Pool is a number of slots for the attempts of some queues.

@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/sasl"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/tracing"
 	core "github.com/heddle-run/heddle/internal/worker"
 )
 
@@ -42,6 +44,11 @@ type Options struct {
 	Logger     *slog.Logger  // nil: slog.Default
 
 	Interceptors []Interceptor // around each attempt; the first is the outermost
+
+	// TracerProvider makes a span of each attempt of a workflow that was started with a traceparent;
+	// nil: none. The context of the task's function has the span. Package tracing makes a provider
+	// out of the usual OTEL_ variables.
+	TracerProvider trace.TracerProvider
 
 	Security Security // TLS and login, of files and values; TLS and SASL below win
 
@@ -138,12 +145,16 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	o := w.options
+	var tracer trace.Tracer
+	if o.TracerProvider != nil {
+		tracer = o.TracerProvider.Tracer(tracing.Scope)
+	}
 	t, err := core.New(core.Config{
 		Kafka: kafka.Config{
 			Brokers: o.Brokers, Prefix: o.Prefix, ClientID: "heddle-worker",
 			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Security: o.Security, Logger: o.Logger,
 		},
-		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger,
+		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger, Tracer: tracer,
 		Pools: []core.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup, Known: w.known}},
 	})
 	if err != nil {

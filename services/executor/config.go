@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
@@ -33,6 +34,7 @@ type Config struct {
 	Ready      func()                // called once, when attempts can be taken
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // of metrics; nil: none
+	Tracer     trace.Tracer          // of spans; nil: none are made
 }
 
 // HTTPRules say where http.request may go.
@@ -91,7 +93,7 @@ func Run(ctx context.Context, c Config) error {
 	m := newMetrics(pools)
 	t, err := worker.New(worker.Config{
 		Kafka: c.Kafka, Name: c.Name, Channel: "executor", Pools: pools, DrainLimit: c.DrainLimit,
-		Ready: c.Ready, Logger: c.Logger, Observer: m,
+		Ready: c.Ready, Logger: c.Logger, Observer: m, Tracer: c.Tracer,
 	})
 	if err != nil {
 		return fmt.Errorf("executor: %w", err)

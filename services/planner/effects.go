@@ -162,7 +162,7 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 		Input:          input,
 		Context:        fx.contexts.attempt(c, r),
 		IdempotencyKey: fx.idempotencyKey(id),
-		TraceParent:    fx.setup().Trace,
+		TraceParent:    events.AttemptTrace(fx.setup().Trace, fx.id, fx.head.Run, id, r.Attempt),
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
 		Laid:           c.Params != nil && r.For != events.ForProbe,

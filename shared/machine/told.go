@@ -31,4 +31,5 @@ type Told struct {
 	Attempt   uint32
 	Decided   events.Position // of the dispatch
 	Since     int64           // Unix ms of the dispatch; 0: there was none
+	Late      bool            // it had ended before, as lost, and has its outcome only now
 }

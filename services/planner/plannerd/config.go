@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -49,6 +50,7 @@ type Config struct {
 	Ready      func()                // called once, when the first partitions are owned
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // of metrics; nil: none
+	Tracer     trace.Tracer          // of spans; nil: none are made
 
 	prefix string // of the deployment's topics
 }

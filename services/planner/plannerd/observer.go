@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -15,6 +16,7 @@ import (
 // loop.Observer of all of them.
 type observer struct {
 	logger *slog.Logger
+	tracer trace.Tracer // nil: nobody is told of spans
 	pace   []pace // by the line of observations
 
 	workflows, attempts             *prometheus.CounterVec
@@ -26,7 +28,7 @@ type observer struct {
 // durations in seconds, from a step that does nothing to a workflow of a week.
 var durations = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600}
 
-func newObserver(l *slog.Logger) *observer {
+func newObserver(l *slog.Logger, tracer trace.Tracer) *observer {
 	counter := func(name, help, label string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label, "event"})
 	}
@@ -34,7 +36,7 @@ func newObserver(l *slog.Logger) *observer {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: durations}, []string{label, "event"})
 	}
 	o := &observer{
-		logger: l, pace: make([]pace, len(observations)),
+		logger: l, tracer: tracer, pace: make([]pace, len(observations)),
 		workflows:       counter("heddle_planner_workflows_total", "What happened to workflows, by definition.", "definition"),
 		attempts:        counter("heddle_planner_attempts_total", "What happened to attempts, by task queue.", "queue"),
 		workflowSeconds: histogram("heddle_planner_workflow_seconds", "From the start of a workflow to what happened to it.", "definition"),
@@ -90,7 +92,9 @@ func (o *observer) vectors() []prometheus.Collector {
 const externalQueue = "external"
 
 // Detail implements loop.Observer.
-func (o *observer) Detail() bool { return o.logger.Enabled(context.Background(), slog.LevelDebug) }
+func (o *observer) Detail() bool {
+	return o.tracer != nil || o.logger.Enabled(context.Background(), slog.LevelDebug)
+}
 
 // Observe implements loop.Observer.
 func (o *observer) Observe(rec *events.Record, told []machine.Told) {
@@ -103,6 +107,9 @@ func (o *observer) Observe(rec *events.Record, told []machine.Told) {
 		o.measure(line, rec, t)
 		if level := observations[line].level; o.logger.Enabled(context.Background(), level) {
 			o.log(line, level, rec, t)
+		}
+		if o.tracer != nil {
+			o.span(line, rec, t)
 		}
 	}
 }

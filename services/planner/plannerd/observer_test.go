@@ -71,7 +71,7 @@ func TestQuietNamesEventsOnly(t *testing.T) {
 }
 
 func TestLabelsAreBounded(t *testing.T) {
-	o := newObserver(slog.New(slog.DiscardHandler))
+	o := newObserver(slog.New(slog.DiscardHandler), nil)
 	for i := range mostLabels + 50 {
 		o.Observe(failed(i, 5000))
 	}
@@ -88,7 +88,7 @@ func TestLabelsAreBounded(t *testing.T) {
 
 func TestAFloodOfFailuresFillsNoLog(t *testing.T) {
 	var out bytes.Buffer
-	o := newObserver(slog.New(slog.NewTextHandler(&out, nil)))
+	o := newObserver(slog.New(slog.NewTextHandler(&out, nil)), nil)
 	for i := range 1000 {
 		o.Observe(failed(i, 5000))
 	}
@@ -107,7 +107,7 @@ func TestAFloodOfFailuresFillsNoLog(t *testing.T) {
 
 func TestWhatGoesWellIsNotLogged(t *testing.T) {
 	var out bytes.Buffer
-	o := newObserver(slog.New(slog.NewTextHandler(&out, nil)))
+	o := newObserver(slog.New(slog.NewTextHandler(&out, nil)), nil)
 	rec := &events.Record{Workflow: "w", Time: 5000}
 	o.Observe(rec, []machine.Told{
 		{Event: &events.WorkflowStarted{}, Definition: "d", Created: 5000},
@@ -127,7 +127,7 @@ func TestWhatGoesWellIsNotLogged(t *testing.T) {
 }
 
 func TestObservingAllocatesNothing(t *testing.T) {
-	o := newObserver(slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil)))
+	o := newObserver(slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil)), nil)
 	rec := &events.Record{Workflow: "w", Time: 5000}
 	told := []machine.Told{
 		{Event: &events.RunnableCompleted{}, Queue: "q", Attempt: 1, Since: 4000},

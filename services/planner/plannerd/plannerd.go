@@ -41,7 +41,7 @@ func New(cfg Config) (*Planner, error) {
 	}
 	s := &Planner{cfg: cfg, ready: make(chan struct{})}
 	s.claims = newClaims(s.cfg.Logger)
-	s.seen = newObserver(s.cfg.Logger)
+	s.seen = newObserver(s.cfg.Logger, s.cfg.Tracer)
 	s.member = &membership{s: s}
 	s.attend = &partition.Attendance{Group: s.member}
 	return s, nil
