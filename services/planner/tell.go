@@ -56,14 +56,16 @@ func Tells(e events.Event) bool {
 
 // Tell implements machine.Teller.
 func (p *Planner) Tell(before, after *rows.Tx, rec *events.Record, detail bool, told []machine.Told) []machine.Told {
-	for _, e := range rec.Events {
+	for i, e := range rec.Events {
 		s, known := subjectOf(e)
 		if !known {
 			continue
 		}
 		var r *runnable
+		late := false
 		if s.runnable != 0 {
-			if r = attemptOf(s, before, after, rec.Workflow); r == nil {
+			late = s.ends && i > 0 && settles(rec.Events[:i], s.runnable)
+			if r = attemptOf(s, before, after, rec.Workflow, late); r == nil {
 				continue
 			}
 		}
@@ -71,6 +73,13 @@ func (p *Planner) Tell(before, after *rows.Tx, rec *events.Record, detail bool, 
 		t := &told[len(told)-1]
 		if r != nil {
 			t.Runnable, t.Queue, t.Attempt, t.Decided, t.Since = s.runnable, r.Queue, r.Attempt, r.Decided, r.Since
+			if late = late || r.Status == runUncertain && s.ends; late {
+				t.Late, t.Since = true, 0
+				if r.Doubt != nil {
+					t.Attempt, t.Decided = r.Doubt.Attempt, r.Doubt.Decided
+				}
+			}
+			t.Uncertain = doubts(e, r) && uncertain(after, rec.Workflow, s.runnable)
 		}
 		if s.run || detail {
 			tellRun(t, before, after, rec.Workflow)
@@ -82,15 +91,51 @@ func (p *Planner) Tell(before, after *rows.Tx, rec *events.Record, detail bool, 
 	return told
 }
 
+// settles reports whether one of a record's events has said what became of an attempt that was lost: its end
+// follows, and has no time of its own.
+func settles(list []events.Event, id events.RunnableID) bool {
+	for _, e := range list {
+		switch e := e.(type) {
+		case *events.ProbeAnswered:
+			if e.Runnable == id {
+				return true
+			}
+		case *events.OutcomeArrived:
+			if e.Runnable == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// doubts reports whether an end of an attempt may leave its runnable uncertain: few do, so that the others cost
+// no look at the state behind them.
+func doubts(e events.Event, r *runnable) bool {
+	switch e.(type) {
+	case *events.RunnableLost, *events.ProbeAnswered:
+		return true
+	case *events.RunnableFailed, *events.RunnableTimedOut:
+		return r.For == events.ForProbe
+	}
+	return false
+}
+
+// uncertain reports whether a runnable is uncertain behind the record.
+func uncertain(after *rows.Tx, workflow string, id events.RunnableID) bool {
+	r := rows.Get[runnable](after, runnableKey(workflow, id))
+	return r != nil && r.Status == runUncertain
+}
+
 // attemptOf is the runnable of an attempt; nil if it has none, as what the planner evaluates
-// itself, or none that ends.
-func attemptOf(s subject, before, after *rows.Tx, workflow string) *runnable {
+// itself, or none that ends. One that was lost may end late.
+func attemptOf(s subject, before, after *rows.Tx, workflow string, late bool) *runnable {
 	tx := before
 	if s.begun {
 		tx = after
 	}
 	r := rows.Get[runnable](tx, runnableKey(workflow, s.runnable))
-	if r == nil || r.Attempt == 0 || s.ends && r.Status != runActive {
+	if r == nil || r.Attempt == 0 || s.ends && r.Status != runActive && r.Status != runUncertain && !late {
 		return nil
 	}
 	return r

@@ -34,6 +34,9 @@ type failer interface {
 
 // world drives a planner as the partition log and workers do, in memory.
 type world struct {
+	telling bool
+	heard   []machine.Told // what telemetry would be told, if telling
+
 	t       failer
 	set     setting
 	rnd     *rand.Rand
@@ -129,6 +132,9 @@ func (w *world) piece(in machine.Input) ([]events.Event, bool) {
 	raw := events.EncodeRecord(rec)
 	effects := slices.Clone(out.Effects)
 	w.replayEqual(raw, tx.Writes(), out)
+	if w.telling {
+		w.heard = w.p.Tell(rows.Begin(&w.state), tx, rec, true, w.heard)
+	}
 	w.state.Commit(tx.Writes())
 	w.journal = append(w.journal, raw)
 	if in.Command != nil {

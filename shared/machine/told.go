@@ -31,5 +31,6 @@ type Told struct {
 	Attempt   uint32
 	Decided   events.Position // of the dispatch
 	Since     int64           // Unix ms of the dispatch; 0: there was none
-	Late      bool            // it had ended before, as lost, and has its outcome only now
+	Late      bool            // it had ended before, as lost, and what became of it is known only now: it has no Since
+	Uncertain bool            // nobody knows what became of it
 }

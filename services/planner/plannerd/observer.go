@@ -123,6 +123,10 @@ func (o *observer) measure(line int, rec *events.Record, t *machine.Told) {
 	}
 	m := o.at(values, line, value)
 	m.count.Inc()
+	if t.Uncertain {
+		_, label := values.of(value)
+		o.attempts.WithLabelValues(label, "uncertain").Inc()
+	}
 	if m.seconds != nil && since > 0 {
 		m.seconds.Observe(sinceThen(rec, since).Seconds())
 	}
