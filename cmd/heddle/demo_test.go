@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -36,7 +37,7 @@ func TestTheDemoEndsAsPromised(t *testing.T) {
 	if code := run(ctx, []string{"demo"}, streams{in: strings.NewReader(""), out: out, err: out}); code != codeDone {
 		t.Fatalf("it ended with %d:\n%s", code, out.String())
 	}
-	contains(t, out.String(), "a planner in one of its own", "The planner is killed (kill -9 ", "A new planner owns all partitions", "Every order ended exactly once")
+	contains(t, out.String(), "a planner in one of its own", "The planner's metrics are at http://127.0.0.1:", "The planner is killed (kill -9 ", "A new planner owns all partitions", "Every order ended exactly once")
 }
 
 // The demo may end in any way, also by kill -9: its planner does not stay behind.
@@ -48,7 +49,7 @@ func TestAChildEndsWithTheProcessThatStartedIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := exec.CommandContext(t.Context(), own, "planner", "--child", "--brokers", strings.Join(c.Config.Brokers, ","), "--prefix", c.Config.Prefix,
-		"--data", t.TempDir(), "--token-key", "0123456789abcdef", "--log-level=error")
+		"--data", t.TempDir(), "--token-key", "0123456789abcdef", "--log-level=error", "--http=127.0.0.1:0")
 	child.Env = append(os.Environ(), asProgram+"=1")
 	child.Stderr = os.Stderr
 	hold, err := child.StdinPipe()
@@ -62,10 +63,12 @@ func TestAChildEndsWithTheProcessThatStartedIt(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line := make([]byte, len(dev.ChildReady))
-	if _, err := said.Read(line); err != nil || string(line) != dev.ChildReady {
+	line, err := bufio.NewReader(said).ReadString('\n')
+	addr, ok := strings.CutPrefix(strings.TrimSpace(line), dev.ChildReady+" ")
+	if err != nil || !ok {
 		t.Fatalf("it says %q, %v", line, err)
 	}
+	contains(t, get(t, "http://"+addr+"/metrics"), "heddle_planner_member 1")
 	hold.Close()
 	if _ = child.Wait(); child.ProcessState.ExitCode() != codeFailed {
 		t.Fatalf("it ended with %v", child.ProcessState)

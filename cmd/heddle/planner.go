@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -112,7 +113,7 @@ func (c *plannerCmd) saying(a *app, ready func()) func() {
 	return func() {
 		ready()
 		if c.Child {
-			fmt.Fprint(a.out, dev.ChildReady)
+			fmt.Fprintln(a.out, strings.TrimSpace(dev.ChildReady+" "+c.served))
 		}
 	}
 }

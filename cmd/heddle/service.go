@@ -44,6 +44,7 @@ type serviceSettings struct {
 	Name string `help:"Name of this process, unlike that of any other; without it one is made from the host's name."`
 
 	health service.Health
+	served string // host:port that HTTP came to; empty: nothing is served
 }
 
 // checkTopics refuses to run on a cluster whose topics are not as they should
@@ -86,6 +87,7 @@ func (s *serviceSettings) runService(a *app, name string, run body) error {
 		if err != nil {
 			return err
 		}
+		s.served = ln.Addr().String()
 		group.Add("health", func(ctx context.Context, ready func()) error {
 			ready()
 			return service.ServeHTTP(ctx, ln, service.Endpoints(&s.health, reg), httpGrace, logger)

@@ -13,6 +13,12 @@ import (
 // asked is what the API answers, as a value.
 func asked(t *testing.T, url string) any {
 	t.Helper()
+	return decoded(t, get(t, url))
+}
+
+// get is what is at a URL.
+func get(t *testing.T, url string) string {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +32,7 @@ func asked(t *testing.T, url string) any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decoded(t, string(b))
+	return string(b)
 }
 
 func decoded(t *testing.T, text string) any {

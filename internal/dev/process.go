@@ -18,12 +18,30 @@ import (
 type plannerProcess struct {
 	mu      sync.Mutex
 	running *os.Process
+	http    string // where its metrics are: host:port
 }
 
 func (p *plannerProcess) set(running *os.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running = running
+	p.running, p.http = running, ""
+}
+
+func (p *plannerProcess) serves(addr string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.http = addr
+}
+
+// PlannerMetrics is the URL of the metrics of a planner that runs as a process of its own and can be used; each
+// has another one. Empty: there is none, or its metrics are with those of the others.
+func (d *Dev) PlannerMetrics() string {
+	d.process.mu.Lock()
+	defer d.process.mu.Unlock()
+	if d.process.http == "" {
+		return ""
+	}
+	return "http://" + d.process.http + "/metrics"
 }
 
 // KillPlanner kills the process of the planner, as kill -9 does, and returns its
@@ -38,8 +56,9 @@ func (d *Dev) KillPlanner() (pid int, err error) {
 	return p.Pid, d.units[Planner].kill(p.Kill)
 }
 
-// ChildReady is the line that a planner with --child writes once it can be used.
-const ChildReady = "ready\n"
+// ChildReady begins the line that a planner with --child writes once it can be used. Where it serves
+// --http, the address (host:port) follows behind a space.
+const ChildReady = "ready"
 
 // runPlannerProcess runs the planner as a child until ctx ends, and then ends it in order.
 func (d *Dev) runPlannerProcess(ctx context.Context, ready func()) error {
@@ -58,8 +77,11 @@ func (d *Dev) runPlannerProcess(ctx context.Context, ready func()) error {
 	d.process.set(cmd.Process)
 	defer d.process.set(nil)
 	said := bufio.NewReader(out)
-	if line, err := said.ReadString('\n'); err == nil && line == ChildReady {
-		ready()
+	if line, err := said.ReadString('\n'); err == nil {
+		if addr, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), ChildReady+" "); ok {
+			d.process.serves(addr)
+			ready()
+		}
 	}
 	_, err = io.Copy(io.Discard, said) // until it has ended
 	return errors.Join(err, cmd.Wait())
@@ -71,7 +93,7 @@ const endWait = 30 * time.Second
 // plannerCommand is the planner with the same settings as within this process.
 func (d *Dev) plannerCommand(ctx context.Context) *exec.Cmd {
 	args := append(d.options.Planner[1:len(d.options.Planner):len(d.options.Planner)],
-		"--child", "--brokers="+strings.Join(d.Brokers, ","), "--prefix="+d.Prefix, "--data=planner",
+		"--child", "--http=127.0.0.1:0", "--brokers="+strings.Join(d.Brokers, ","), "--prefix="+d.Prefix, "--data=planner",
 		"--name="+instance, "--never-runs-twice", fmt.Sprint("--hot-bytes=", hotBytes), fmt.Sprint("--cache-bytes=", cacheBytes),
 	)
 	if d.options.History > 0 {

@@ -96,7 +96,7 @@ func (d *demo) start(ctx context.Context) error {
 		return err
 	}
 	d.printf("A broker, an executor and a gateway in this process, and a planner in one of its own: ready in %s.", round(time.Since(began)))
-	d.printf("  API    %s\n  Kafka  %s\n", d.dev.URL, d.dev.Brokers[0])
+	d.printf("  API    %s\n  Kafka  %s\n  The planner's metrics are at %s\n", d.dev.URL, d.dev.Brokers[0], d.dev.PlannerMetrics())
 	if err := d.serveShop(beside); err != nil {
 		return err
 	}

@@ -106,8 +106,8 @@ func (d *demo) killInTheMiddle(ctx context.Context, show *ticker) error {
 	if err := d.dev.StartService(ctx, dev.Planner); err != nil {
 		return err
 	}
-	show.note("A new planner owns all partitions %s after the kill, when the group had given up on the dead one, and goes on.",
-		round(time.Since(killed)))
+	show.note("A new planner owns all partitions %s after the kill, when the group had given up on the dead one, and goes on. Its metrics are at %s",
+		round(time.Since(killed)), d.dev.PlannerMetrics())
 	return nil
 }
 
