@@ -19,6 +19,7 @@ var spells = []string{"internal/kafka/topics", "internal/lint"}
 // spelledByUsers are files that hold names as users write them, with the reason.
 var spelledByUsers = map[string]string{
 	"services/executor/kafkaproduce_test.go": "a task's params that name a topic of the system, which is refused",
+	"sdk/kafkaclient/example_status_test.go": "a program outside, which follows a topic with a client of its own",
 }
 
 func TestTopicNamesAreSpelledInOnePlace(t *testing.T) {

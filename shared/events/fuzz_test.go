@@ -141,3 +141,22 @@ func quoted(t *testing.T, s string) string {
 	}
 	return string(b)
 }
+
+// What is read as a traceparent is written as one that is read as the same, whatever a later version of the
+// standard appends to it.
+func FuzzParseTrace(f *testing.F) {
+	f.Add(someTrace)
+	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, ok := events.ParseTrace(text)
+		if !ok {
+			return
+		}
+		if back, ok := events.ParseTrace(c.String()); !ok || back != c {
+			t.Fatalf("%q is written as %q, which is read as %+v", text, c, back)
+		}
+		if c.Trace == [16]byte{} || c.Parent == (events.SpanID{}) {
+			t.Fatalf("%q names nothing", text)
+		}
+	})
+}
