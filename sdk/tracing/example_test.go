@@ -16,7 +16,11 @@ func ExampleFromEnv() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer end(ctx)
+	defer func() {
+		if err := end(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
 	_, err = worker.New(worker.Options{Brokers: []string{"localhost:4092"}, TracerProvider: provider})
 	fmt.Println(provider == nil, err)
 	// Output: true <nil>

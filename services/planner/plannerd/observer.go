@@ -17,7 +17,7 @@ import (
 type observer struct {
 	logger *slog.Logger
 	tracer trace.Tracer // nil: nobody is told of spans
-	pace   []pace // by the line of observations
+	pace   []pace       // by the line of observations
 
 	workflows, attempts             *prometheus.CounterVec
 	workflowSeconds, attemptSeconds *prometheus.HistogramVec
