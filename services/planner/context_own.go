@@ -84,7 +84,8 @@ func (it *intake) given(g *definition.Graph, run, own json.RawMessage) (_, _ jso
 		run = mergeObjects(run, defaults)
 	}
 	if missing := g.CheckContext(run, (&setup{Own: ownContexts(own)}).ownOf); missing != nil {
-		it.refuseAt("missing_context", missing[0].Path, missing.Error())
+		at, message := firstWrong("context", missing)
+		it.refuseAt("missing_context", at, message)
 		return nil, nil, false
 	}
 	return run, own, true
@@ -105,18 +106,21 @@ func (it *intake) ownContexts(g *definition.Graph, raw json.RawMessage) (json.Ra
 		err = g.CheckOwnContexts(all, path)
 	}
 	if err != nil {
-		it.refuseAt("invalid_field", pathOf(err, path), err.Error())
+		at, message := firstWrong(path, err)
+		it.refuseAt("invalid_field", at, message)
 		return nil, false
 	}
 	return raw, true
 }
 
-// pathOf is where the first thing is that is wrong.
-func pathOf(err error, otherwise string) string {
+// firstWrong is the path of the first thing that is wrong, and the message of all, which then need not repeat it.
+func firstWrong(otherwise string, err error) (path, message string) {
+	path, message = otherwise, err.Error()
 	if list, ok := errors.AsType[policy.Errors](err); ok && len(list) > 0 {
-		return list[0].Path
+		path = list[0].Path
+		message = strings.TrimPrefix(message, path+": ")
 	}
-	return otherwise
+	return path, message
 }
 
 // lacking are the reasons why what the run was given is not enough for another definition, and the
