@@ -214,6 +214,7 @@ var unrecorded = map[string]string{
 	"field TimerFired.Edited":        noEdit,
 	"event SignalExpired":            tooShort,
 	"field SignalExpired.Signal":     tooShort,
+	"field RunnableTimedOut.Idle":    seldom,
 	"field RetryWork.By":             oneRetry,
 	"field RetryWork.Component":      oneRetry,
 	"field RetryWork.Input":          oneRetry,
@@ -235,6 +236,7 @@ var unrecorded = map[string]string{
 // What the seeds do not draw, and the scripts of services/planner do.
 const (
 	tooShort = "no seed lasts as long as a signal is kept"
+	seldom   = "the wait for a worker is seldom over within the moments between two attempts"
 	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
 	noEdit   = "what these seeds retry waits for no time"
 	noPolicy = "the simulation draws no such policies: scripts of services/planner do, under all settings"

@@ -57,6 +57,9 @@ func (t *Worker) result(a *Attempt) (json.RawMessage, error) {
 	if !ok {
 		return nil, t.unknown(a)
 	}
+	if a.Spec.Announce {
+		t.announce(a)
+	}
 	return t.invoke(h, a)
 }
 

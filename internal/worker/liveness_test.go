@@ -51,6 +51,25 @@ func TestALongAttemptIsNotifiedAndThenBeats(t *testing.T) {
 	})
 }
 
+func TestAnAttemptThatIsToBeAnnouncedIsNotifiedAsItBegins(t *testing.T) {
+	workertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *workertest.Planner) {
+		start(t, p, 1, handlers{"short": func(context.Context, *worker.Attempt) (json.RawMessage, error) { return nil, nil }})
+		for _, name := range []string{"short", "nobody"} {
+			task := p.Task("w", name, nil)
+			task.Announce = true
+			p.Dispatch("default", 0, "w", task)
+		}
+		if n, ok := p.Next(soon).(*events.TaskNotified); !ok || n.Detached {
+			t.Fatalf("got %+v, want a notification", n)
+		}
+		for _, want := range []events.Outcome{events.OutcomeCompleted, events.OutcomeUnknownTask} { // who does not know a task does not begin it
+			if o, ok := p.Next(soon).(*events.TaskOutcome); !ok || o.Outcome != want {
+				t.Errorf("got %+v, want %v", o, want)
+			}
+		}
+	})
+}
+
 func TestAFastAttemptIsNotNotified(t *testing.T) {
 	workertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *workertest.Planner) {
 		start(t, p, 1, handlers{"short": func(context.Context, *worker.Attempt) (json.RawMessage, error) {

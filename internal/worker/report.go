@@ -79,8 +79,17 @@ func (t *Worker) detach(a *Attempt, now time.Time) {
 	t.send(newReport(), a, t.notification(a, true), now)
 }
 
-// notify reports that the attempt runs longer than the grace. The caller holds
-// a.reports.
+// announce reports that the attempt has begun.
+func (t *Worker) announce(a *Attempt) {
+	a.reports.Lock()
+	defer a.reports.Unlock()
+	if !a.ended && !a.notified() {
+		t.notify(a, time.Now())
+	}
+}
+
+// notify reports that the attempt has begun, as it runs longer than the grace or there was a
+// limit to that. The caller holds a.reports.
 func (t *Worker) notify(a *Attempt, now time.Time) {
 	g := a.guarded()
 	g.notified = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,14 +100,15 @@ func (ws *workers) ask(ctx context.Context, queues []string) error {
 // anybody takes from their queue. Where Kafka does not say, the planner's words stay.
 func (g *Gateway) explain(ctx context.Context, items []json.RawMessage) error {
 	waiting := map[int]Runnable{}
+	limits := map[int]string{} // which the planner tells behind what is waited for
 	var queues []string
 	for i, raw := range items {
 		var r Runnable
 		if err := json.Unmarshal(raw, &r); err != nil {
 			return fmt.Errorf("decode a runnable: %w", err)
 		}
-		if r.WaitsFor != "" && r.WaitsFor == events.AwaitsWorker(r.Queue) {
-			waiting[i] = r
+		if limit, waits := strings.CutPrefix(r.WaitsFor, events.AwaitsWorker(r.Queue)); waits {
+			waiting[i], limits[i] = r, limit
 			queues = append(queues, r.Queue)
 		}
 	}
@@ -122,7 +124,7 @@ func (g *Gateway) explain(ctx context.Context, items []json.RawMessage) error {
 		if !idle[r.Queue] {
 			continue
 		}
-		r.WaitsFor = nobodyTakes(r, served)
+		r.WaitsFor = nobodyTakes(r, served) + limits[i]
 		raw, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("encode a runnable: %w", err)

@@ -18,6 +18,9 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
+// aLimit is what the planner says behind what an attempt waits for.
+const aLimit = "; one must begin it by noon"
+
 // waiting is a script whose workflow has one attempt in each queue that no worker has
 // answered for.
 func waiting(queues ...string) requesttest.Script {
@@ -25,7 +28,7 @@ func waiting(queues ...string) requesttest.Script {
 		var items []string
 		for i, queue := range queues {
 			items = append(items, fmt.Sprintf(`{"id":"r%d","component":"c","task":"%s.x","queue":%q,"status":"active","attempt":1,"token":null,`+
-				`"input":{"waits_for":1},"result":null,"error":null,"due_at":null,"waits_for":%q,"attempts":[]}`, i, queue, queue, events.AwaitsWorker(queue)))
+				`"input":{"waits_for":1},"result":null,"error":null,"due_at":null,"waits_for":%q,"attempts":[]}`, i, queue, queue, events.AwaitsWorker(queue)+aLimit))
 		}
 		return []events.Reply{requesttest.Answer(`{"items":[` + strings.Join(items, ",") + `],"next_cursor":null}`)}
 	}
@@ -60,9 +63,9 @@ func TestWhoTakesFromAQueueIsTold(t *testing.T) {
 	}
 	body := r.ask(t, "GET", "/v1/workflows/w/runnables", "").body
 	for _, want := range []string{
-		`a worker of the queue \"step\": none has said that it runs it`,
-		`a worker of the queue \"stp\": no worker takes from it now, so none runs stp.x; nearest queue that has workers: \"step\"`,
-		`a worker of the queue \"other\": no worker takes from it now, so none runs other.x"`,
+		`a worker of the queue \"step\": none has said that it runs it; one must begin it by noon"`,
+		`a worker of the queue \"stp\": no worker takes from it now, so none runs stp.x; nearest queue that has workers: \"step\"; one must begin it by noon"`,
+		`a worker of the queue \"other\": no worker takes from it now, so none runs other.x; one must begin it by noon"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is not in %s", want, body)

@@ -48,7 +48,9 @@ func (t *turn) dispatch(id events.RunnableID) {
 		return
 	}
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context) + len(t.setup().own(c))
-	t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For})
+	t.emit(&events.RunnableDispatched{
+		Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For, StartBy: t.startBy(r, pol),
+	})
 }
 
 // shape is the input of the next attempt, or why there is none.

@@ -88,6 +88,7 @@ func (w *world) awaited(id string) {
 	rows.Scan(t.tx, rows.Key{Table: rows.Runnable, Workflow: id}, func(k rows.Key, r *runnable) bool {
 		n := events.RunnableID(k.A)
 		timer(timerKey(id, r.Deadline, n, machine.TimerTimeout))
+		timer(timerKey(id, r.limit().startDue(), n, machine.TimerStart))
 		if timer(wakeKey(id, n, r)); r.Wait != nil {
 			want[t.runs.awaitedKey(n, r)] = true
 		}

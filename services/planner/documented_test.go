@@ -25,8 +25,9 @@ var documented = map[string]string{
 	"kinds/idle_for": "run\nadvance 75000",
 	"kinds/signal":   "run\n" + `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
 
-	"policies/timeout": "run\nadvance 3600000",
-	"policies/on_lost": "lose w paid\nrun",
+	"policies/on_lost":       "lose w paid\nrun",
+	"policies/start_timeout": "run\nadvance 3600000",
+	"policies/timeout":       "run\nadvance 3600000",
 }
 
 // documentedTasks are tasks of the pages, and which function of the cases each is.
@@ -34,6 +35,7 @@ var documentedTasks = map[string]string{
 	"bank.charge":    "boom",
 	"bank.lookup":    "probed-completed",
 	"bank.pay":       "inc",
+	"gpu.train":      "nobody", // no worker knows it
 	"reports.render": "slow-1", // too slow at its first attempt
 }
 

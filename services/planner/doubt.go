@@ -55,6 +55,7 @@ func (r *runnable) doubtful() {
 func (rs *runnables) answered(e *events.ProbeAnswered) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.attemptOver(e.Runnable, r)
 	rs.h().Outcomes++
 	r.Past = remember(r.Past, pastAttempt{Attempt: r.Attempt, Outcome: outcomeAnswered, Time: rs.now, For: r.For})
 	r.Status, r.For = 0, events.ForResult
@@ -72,6 +73,7 @@ func (rs *runnables) arrived(e *events.OutcomeArrived) {
 		})
 	}
 	rs.leave(e.Runnable, r)
+	rs.attemptOver(e.Runnable, r)
 	r.Status, r.For = 0, events.ForResult
 }
 

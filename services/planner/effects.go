@@ -29,7 +29,9 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 				all = append(all, fx.cancelOf(e.Runnable)...)
 			}
 		case *events.RunnableTimedOut:
-			all = append(all, fx.cancelOf(e.Runnable)...)
+			if !e.Idle {
+				all = append(all, fx.cancelOf(e.Runnable)...)
+			}
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.WorkflowDrained:
@@ -166,6 +168,7 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
 		Laid:           c.Params != nil && r.For != events.ForProbe,
+		Announce:       r.limit().Start != 0,
 	}
 	if other.Task != "" {
 		fx.p.task.Heartbeat = nil // which the component's own task has sent

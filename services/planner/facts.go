@@ -84,6 +84,7 @@ type runnable struct {
 	Fanned    *fanned          // its own scopes; nil: it has none
 	Racing    []events.ScopeID // of races that may make it pointless: it has a row for each
 	Wait      *wait            // what it waits for besides a time; nil: for nothing
+	Limits    *limits          // of time, besides that of its open attempt; nil: there are none
 	Doubt     *doubt           // the attempt that was lost and of which nobody knows what became; nil: there is none
 }
 
@@ -119,6 +120,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 28, "fanned", &r.Fanned)
 	wire.Ints(c, 29, "racing", &r.Racing)
 	wire.Optional(c, 40, "wait", &r.Wait)
+	wire.Optional(c, 41, "limits", &r.Limits)
 	wire.Int(c, 45, "for", &r.For)
 	wire.Int(c, 46, "fell", &r.Fell)
 	wire.Optional(c, 47, "doubt", &r.Doubt)

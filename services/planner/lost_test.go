@@ -32,6 +32,33 @@ func (w *world) lose(id, component string) {
 	w.t.Fatalf("%s has no attempt open of %s", id, component)
 }
 
+// hasBegun lets the worker of a component's open attempt say that it has begun. That it says so again
+// changes nothing.
+func (w *world) hasBegun(id, component string) {
+	w.t.Helper()
+	in := machine.Input{Workflow: id, Source: events.FromInbox, Inbox: &events.TaskNotified{Token: w.taskOf(id, component).Token, Executor: "x"}}
+	if len(w.decide(in)) == 0 {
+		w.t.Fatalf("that %s of %s has begun changed nothing", component, id)
+	}
+	if again := w.decide(in); len(again) > 0 {
+		w.t.Fatalf("a repeated begin made %s", events.Name(again[0]))
+	}
+}
+
+// taskOf is the newest task that was published for a component and is not done.
+func (w *world) taskOf(id, component string) events.Task {
+	w.t.Helper()
+	for i := len(w.tasks) - 1; i >= 0; i-- {
+		token, err := events.PeekToken(w.tasks[i].Token)
+		w.must(err)
+		if token.Workflow == id && w.tasks[i].Component == component {
+			return w.tasks[i]
+		}
+	}
+	w.t.Fatalf("%s has no attempt open of %s", id, component)
+	return events.Task{}
+}
+
 // arrive delivers what lost workers have made of a component's attempts.
 func (w *world) arrive(id, component string) {
 	w.t.Helper()

@@ -178,7 +178,7 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	owner := en.foldOwner(id)
 	switch how {
 	case timedOutAttempt:
-		en.emit(&events.RunnableTimedOut{Runnable: id, Error: told, Action: action})
+		en.emit(&events.RunnableTimedOut{Runnable: id, Error: told, Action: action, Idle: r.Status != runActive})
 	case lostAttempt:
 		en.emit(&events.RunnableLost{Runnable: id, Error: told, Action: action})
 	default:
@@ -279,26 +279,17 @@ func said(e *events.RunnableReturned) string {
 	return e.Reason
 }
 
-// unknownTask hands the attempt back without counting it, until start_timeout.
+// unknownTask hands the attempt back without counting it, until start_timeout: the wait for a
+// worker goes on.
 func (en *ends) unknownTask(id events.RunnableID, r *runnable, m *events.TaskOutcome) {
 	reason := nobodyKnew
 	if m.Error != nil && m.Error.Message != "" {
 		reason = events.Cut(m.Error.Message, events.MaxSummaryText)
 	}
-	pol := r.policy()
-	due := en.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
-	limit := r.Created + pol.StartTimeout.Milliseconds()
-	if pol.StartTimeout > 0 && en.now >= limit {
-		task, _ := r.work(en.component(r.Component))
-		en.failFor(id, events.TaskError{
-			Type:         events.ErrorUnknownTask,
-			Message:      fmt.Sprintf("no worker knew %s within %s: %s", task, pol.StartTimeout, reason),
-			NonRetryable: true,
-		}, "", failedAttempt)
+	if limit := r.limit().Start; limit != 0 && en.now >= limit {
+		en.notBegun(id, r, true, reason)
 		return
 	}
-	if pol.StartTimeout > 0 {
-		due = min(due, limit)
-	}
+	due := en.now + policy.UnknownTaskDelay(int(r.Returns)+1).Milliseconds()
 	en.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: reason})
 }

@@ -68,6 +68,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	if !r.External {
 		h.Slots++
 	}
+	rs.limitStart(e.Runnable, r, e.StartBy)
 }
 
 // notified arms the planner's own timer of the attempt: the backstop when
@@ -75,6 +76,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 func (rs *runnables) notified(e *events.RunnableNotified) {
 	r := rs.change(e.Runnable)
 	rs.disarm(e.Runnable, r)
+	rs.begun(e.Runnable, r)
 	r.Executor = e.Executor
 	if timeout := r.policy().Timeout.Milliseconds(); timeout > 0 {
 		r.Deadline = rs.now + timeout
@@ -141,6 +143,7 @@ func (rs *runnables) completed(e *events.RunnableCompleted) {
 	h, row := rs.h(), *rs.get(e.Runnable) // it goes away: no copy in the Tx
 	r := &row
 	rs.leave(e.Runnable, r)
+	rs.unlimited(e.Runnable, r)
 	h.Completed++
 	h.Outcomes++
 	h.NextFact = uint64(e.Fact)
@@ -166,11 +169,15 @@ func (rs *runnables) foldsOne(r *runnable) bool {
 
 func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action events.Action, how ending) {
 	h, r := rs.h(), rs.change(id)
+	between := how == timedOutAttempt && r.Status != runActive && (r.Attempt == 0 || closedAttempt(r)) // two attempts
 	rs.leave(id, r)
 	h.Outcomes++
-	r.Past = remember(r.Past, pastAttempt{
-		Attempt: r.number(), Outcome: [...]string{"failed", "timed_out", "lost"}[how], Error: err, Time: rs.now, For: r.For,
-	})
+	if !between {
+		r.Past = remember(r.Past, pastAttempt{
+			Attempt: r.number(), Outcome: [...]string{"failed", "timed_out", "lost"}[how], Error: err, Time: rs.now, For: r.For,
+		})
+	}
+	rs.limitsAfter(id, r, action)
 	r.count(err, how)
 	switch action {
 	case events.ActionRetry, events.ActionFallback:
@@ -235,6 +242,7 @@ func remember(past []pastAttempt, a pastAttempt) []pastAttempt {
 func (rs *runnables) returned(e *events.RunnableReturned) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.handedBack(e.Runnable, r, e.Reason != neverBegan)
 	r.Returns++
 	r.Returned = said(e)
 	r.Status = 0
@@ -297,6 +305,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 func (rs *runnables) skipped(e *events.RunnableSkipped) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.unlimited(e.Runnable, r)
 	r.Status = runSkipped
 	rs.h().Skipped++
 	rs.folds.leave(e.Runnable, r, false)
@@ -314,6 +323,7 @@ func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 	}
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.attemptOver(e.Runnable, r)
 	r.Past = remember(r.Past, pastAttempt{
 		Attempt: r.Attempt, Outcome: "cancelled", Time: rs.now, For: r.For,
 		Error: events.TaskError{Type: events.ErrorCancelled, Message: "open at the drain limit"},
@@ -324,6 +334,7 @@ func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 	r := rs.change(id)
 	rs.leave(id, r)
+	rs.unlimited(id, r)
 	r.Status = s
 	rs.ended(id, r)
 }
@@ -332,6 +343,7 @@ func (rs *runnables) closeAs(id events.RunnableID, s RunnableStatus) {
 func (rs *runnables) closeWithAll(id events.RunnableID) {
 	r := rs.change(id)
 	rs.leave(id, r)
+	rs.unlimited(id, r)
 	r.Status = runCancelled
 	rs.h().Cancelled++
 	rs.scopes.closed(r.Scope)

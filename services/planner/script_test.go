@@ -47,6 +47,7 @@ var settings = []setting{
 //	runnables ID STATUS  the runnables of a status, or of all
 //	attempts ID          what became of each attempt
 //	lose ID COMPONENT    the worker of its open attempt vanishes
+//	begin ID COMPONENT   the worker of its open attempt says that it has begun
 //	arrive ID COMPONENT  what lost workers made of its attempts comes after all
 //
 // Files in testdata/plain run under the first setting only: they show what
@@ -135,13 +136,12 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.restart()
 	case "again": // the last outcome comes once more
 		w.again()
-	case "late": // the clock moves while nobody reports
+	case "late": // the clock moves while nobody takes or reports
 		ms, err := strconv.ParseInt(rest, 10, 64)
 		w.must(err)
-		held := w.tasks
-		w.tasks = nil
+		w.idle = true
 		w.advance(ms)
-		w.tasks = append(held, w.tasks...)
+		w.idle = false
 	case "drained":
 		n := 0
 		for _, r := range w.replies {
@@ -172,6 +172,9 @@ func (w *world) line(out *bytes.Buffer, line string) {
 	case "arrive": // what a lost worker has made comes after all
 		id, component, _ := strings.Cut(rest, " ")
 		w.arrive(id, component)
+	case "begin": // the worker of a component's open attempt says that it has begun
+		id, component, _ := strings.Cut(rest, " ")
+		w.hasBegun(id, component)
 	case "attempts":
 		w.attempts(out, rest)
 	case "complete-external", "fail-external":

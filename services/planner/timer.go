@@ -31,6 +31,10 @@ func (t *turn) timer(k rows.Key) {
 		if r := t.runs.get(id); r != nil && r.Status == runActive && r.Attempt == armed.Attempt {
 			t.ends.timedOut(id, r)
 		}
+	case machine.TimerStart:
+		if r := t.runs.get(id); r != nil && r.limit().startDue() == int64(k.A) {
+			t.ends.notBegun(id, r, r.limit().Unknown, r.Returned)
+		}
 	case machine.TimerWake, machine.TimerGiveUp:
 		if r := t.runs.get(id); r != nil && r.Status == runWaiting {
 			t.invoked(id).do(invocation.wake)

@@ -7,10 +7,18 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// waitsFor says in words what a runnable that is not done waits for; empty: it is
-// done. It is as much as the planner knows: whether anybody takes from a queue the
+// waitsFor says in words what a runnable that is not done waits for, and for how long at most;
+// empty: it is done. It is as much as the planner knows: whether anybody takes from a queue the
 // gateway adds.
 func (vw *view) waitsFor(c *definition.Component, r *runnable) string {
+	s := vw.waitsForWhat(c, r)
+	if s == "" {
+		return ""
+	}
+	return s + r.limit().told()
+}
+
+func (vw *view) waitsForWhat(c *definition.Component, r *runnable) string {
 	switch r.Status {
 	case runReady:
 		return vw.waitsForRoom()

@@ -52,6 +52,7 @@ type world struct {
 	held      bool  // what is left in hand stays there until w.goesOn
 	budget    machine.Budget
 	maxActive int
+	idle      bool                      // workers neither take nor report
 	tasks     []events.Task             // published attempts
 	spreads   []uint64                  // of all that were published
 	published map[string]machine.Effect // the first task of each token
@@ -362,7 +363,9 @@ func (w *world) advance(ms int64) {
 		if len(w.decide(in)) == 0 {
 			w.t.Fatalf("the timer %v changed nothing", due)
 		}
-		w.run()
+		if !w.idle {
+			w.run()
+		}
 	}
 	w.now = until
 }

@@ -55,6 +55,7 @@ type RunnableDispatched struct {
 	Attempt  uint32
 	Queue    string // empty when external
 	For      Purpose
+	StartBy  int64 // Unix ms until which a worker must have begun it; 0: there is no limit
 }
 
 func (*RunnableDispatched) number() int { return 5 }
@@ -65,6 +66,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "attempt", &e.Attempt)
 	wire.String(c, 3, "queue", &e.Queue)
 	wire.Int(c, 4, "for", &e.For)
+	wire.Int(c, 5, "start_by", &e.StartBy)
 }
 
 // RunnableNotified says that a worker has the attempt.
@@ -203,12 +205,13 @@ func (e *FailureCaught) Fields(c *wire.Codec) {
 	c.JSON(3, "value", &e.Value)
 }
 
-// RunnableTimedOut closes an attempt whose time was over; whether it had
-// effects is unknown.
+// RunnableTimedOut closes an attempt whose time was over, or that of its runnable;
+// whether an attempt that had begun had effects is unknown.
 type RunnableTimedOut struct {
 	Runnable RunnableID
 	Error    TaskError
 	Action   Action
+	Idle     bool // no attempt was open: no worker is told
 }
 
 func (*RunnableTimedOut) number() int { return 9 }
@@ -218,6 +221,7 @@ func (e *RunnableTimedOut) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Nested(c, 2, "error", &e.Error)
 	wire.Int(c, 3, "action", &e.Action)
+	c.Bool(4, "idle", &e.Idle)
 }
 
 // RunnableLost closes an attempt whose worker vanished; whether it had effects

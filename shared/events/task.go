@@ -64,6 +64,7 @@ func Cut(s string, n int) string {
 // Error types that Heddle itself gives to failures.
 const (
 	ErrorTimeout          = "timeout"
+	ErrorStartTimeout     = "start_timeout"
 	ErrorLost             = "lost"
 	ErrorUnknownTask      = "unknown_task"
 	ErrorExpression       = "expression_error"
@@ -97,6 +98,7 @@ type Task struct {
 	Heartbeat      json.RawMessage // details of the previous attempt's last heartbeat
 	Laid           bool            // parameters of the definition were laid over a value that arrived: what else is in the input came with that
 	Timeout        int64           // ms that the attempt may take once it has started; 0 = no limit
+	Announce       bool            // the worker says at once that it has begun: there is a limit to that
 }
 
 // Fields implements wire.Message.
@@ -113,6 +115,7 @@ func (t *Task) Fields(c *wire.Codec) {
 	c.JSON(10, "heartbeat", &t.Heartbeat)
 	wire.Int(c, 11, "timeout", &t.Timeout)
 	c.Bool(12, "laid", &t.Laid)
+	c.Bool(13, "announce", &t.Announce)
 }
 
 // TaskCancel asks every worker to cancel a running attempt (topic task-control).

@@ -13,6 +13,7 @@ const (
 	TimerDrain   = 3 // the drain limit of a stopping workflow; guarded
 	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
+	TimerStart   = 6 // no worker has begun a runnable's attempt in time; guarded
 
 	TimerRetain = 13 // a workflow at rest is kept no longer; guarded
 	TimerNotice = 14 // an entity notice: has waited long enough
@@ -20,7 +21,11 @@ const (
 
 // Guarded reports whether timers of a kind must not overtake outcomes.
 func Guarded(kind uint64) bool {
-	return kind == TimerTimeout || kind == TimerDrain || kind == TimerGiveUp || kind == TimerRetain
+	switch kind {
+	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerRetain:
+		return true
+	}
+	return false
 }
 
 // Timer is the row of a durable timer. The machine writes and deletes it; the

@@ -85,7 +85,7 @@ type Policy struct {
 	BaseDelay    time.Duration
 	MaxDelay     time.Duration
 	Timeout      time.Duration // of one attempt, start to close; 0 = none
-	StartTimeout time.Duration // waiting for a worker that knows the task; 0 = none
+	StartTimeout time.Duration // from the dispatch of an attempt until a worker has begun it; 0 = none
 	Backoff      Backoff
 	OnFailure    OnFailure
 	OnLost       OnLost

@@ -69,6 +69,7 @@ var flaws = []flaw{
 	{"what components are given alone is lost at a crash", 40, loop.Flaws{LostContexts: true}, []string{"move", "kill"}, [2]uint64{5, 5}},
 	{"what is told of a drain is lost at a crash", 120, loop.Flaws{LostNotices: true}, []string{"move", "kill"}, [2]uint64{17, 81}},
 	{"a notice comes again under another id", 40, loop.Flaws{RenamedNotices: true}, nil, [2]uint64{33, 17}},
+	{"an attempt that has begun is waited for", 100, loop.Flaws{UnheardBegins: true}, nil, [2]uint64{51, 51}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{4, 1}},
 }

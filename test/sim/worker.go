@@ -89,7 +89,7 @@ func (t *worker) moves(all []move, now time.Time) []move {
 		case e.reported:
 		case !e.ends.IsZero() && !now.Before(e.ends):
 			all = append(all, move{what: func() string { return t.name + " reports " + e.String() }, workflow: e.workflow, do: func() { t.report(e) }})
-		case !e.notified && now.Sub(e.began) >= grace:
+		case !e.notified && (e.task.Announce && e.knows() || now.Sub(e.began) >= grace):
 			all = append(all, move{what: func() string { return t.name + " notifies " + e.String() }, workflow: e.workflow, do: func() { t.notify(e) }})
 		case e.notified && now.Sub(e.last) >= beat:
 			all = append(all, move{what: func() string { return t.name + " beats " + e.String() }, workflow: e.workflow, do: func() { t.heartbeat(e) }})
@@ -294,6 +294,12 @@ func (t *worker) say(e *execution, m events.InboxMessage, acked func()) {
 		}
 	}
 	t.w.c.add(nil, "task/"+t.name, sending, o)
+}
+
+// knows reports whether a worker has begun what it took, and does not hand it back.
+func (e *execution) knows() bool {
+	o := e.how.(*events.TaskOutcome)
+	return o.Outcome != events.OutcomeUnknownTask && o.Outcome != events.OutcomeAbandoned
 }
 
 func (e *execution) String() string {

@@ -56,6 +56,7 @@ type Flaws struct {
 	LostContexts       Flaw // what a start gives components alone is lost when it is replayed: the maker of the machine obeys
 	LostNotices        Flaw // what is told of a drain is lost at a crash: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
+	UnheardBegins      Flaw // that a worker has begun an attempt ends no wait for one: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure

@@ -173,7 +173,7 @@ func (d Dice) behave(c *Component, halting bool) {
 	case halting && d.One(3):
 		b.Halts, b.Fails = true, d.Between(1, 4)
 		c.needs["max_retries"] = d.IntN(b.Fails)
-		c.needs["on_lost"], c.needs["start_timeout_ms"] = "fail", 200 // these halt too
+		c.needs["on_lost"], c.needs["start_timeout_ms"] = "fail", 5000 // these halt too
 	case b.Takes >= time.Second: // in time, but for killed workers
 		c.needs["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
 		c.needs["max_retries"] = MaxKills + 2

@@ -52,6 +52,8 @@ type attempts struct {
 	last      uint32 // attempt
 	open      bool
 	since     int64 // record time (Unix ms) of the last attempt's notification
+	begun     bool  // a worker has said that it has begun the last attempt
+	waits     int64 // record time (Unix ms) since when no worker has begun it; 0: one may not have to
 	ended     string
 	most      int   // attempts that it may have by now
 	failures  int   // since it was retried by command
@@ -197,7 +199,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
 	case *events.RunnableNotified:
-		r.runnables[e.Runnable].since = rec.Time
+		r.runnables[e.Runnable].since, r.runnables[e.Runnable].begun = rec.Time, true
 	case *events.RunnableCompleted:
 		if a := r.runnables[e.Runnable]; a.Component.kind == mapping {
 			c.mapped(rec, r, a, e)
@@ -208,6 +210,10 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		c.failed(rec, r, e.Runnable, e.Action, e.Error, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
+		if e.Error.Type == events.ErrorStartTimeout || e.Error.Type == events.ErrorUnknownTask {
+			c.notBegun(rec, r, e)
+			return
+		}
 		if rec.Input.Source == events.FromTimer { // a worker has a timer too, and another clock
 			c.timer(rec, r, e.Runnable)
 		}
@@ -263,6 +269,7 @@ func (c *journalChecker) cancelled(rec *events.Record, r *run, e *events.Runnabl
 		return
 	}
 	a.most++
+	a.waits = 0
 	c.close(rec, r, e.Runnable, "")
 }
 
@@ -297,7 +304,8 @@ func (c *journalChecker) dispatched(rec *events.Record, r *run, e *events.Runnab
 	if !a.asks {
 		a.doubt = 0
 	}
-	a.last, a.open = e.Attempt, true
+	a.last, a.open, a.begun = e.Attempt, true, false
+	c.bounded(rec, a, e)
 	if !a.Component.Acts.External {
 		r.active++
 	}
@@ -316,7 +324,8 @@ func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID
 		c.impatient(rec, id, a, err)
 		return
 	}
-	if err.Type != events.ErrorUnknownTask && !a.settles && !a.undone {
+	a.waits = 0
+	if err.Type != events.ErrorUnknownTask && err.Type != events.ErrorStartTimeout && !a.settles && !a.undone {
 		c.Executed(rec, r, id, executor)
 	}
 	if c.unsaved(rec, r, id, action) {

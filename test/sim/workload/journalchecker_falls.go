@@ -37,7 +37,7 @@ func (c *journalChecker) saved(rec *events.Record, r *run, e events.Event) {
 		}
 		c.Executed(rec, r, e.Runnable, e.Executor)
 		c.close(rec, r, e.Runnable, "")
-		a.asks, a.settles = false, e.Answer != events.AnswerNotDone
+		a.waits, a.asks, a.settles = 0, false, e.Answer != events.AnswerNotDone
 		if e.Answer == events.AnswerNotDone {
 			a.least, a.longest = 0, 0
 			a.most++
@@ -54,7 +54,7 @@ func (c *journalChecker) saved(rec *events.Record, r *run, e events.Event) {
 		if rec.Input.Source == events.FromInbox { // a person may know of what never ran
 			c.ran(rec, r, e.Runnable, a.doubt, e.Executor)
 		}
-		a.asks, a.settles = false, true
+		a.waits, a.asks, a.settles = 0, false, true
 	}
 }
 

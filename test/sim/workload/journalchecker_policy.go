@@ -83,6 +83,7 @@ func (a *attempts) queue() string {
 // lost follows the loss of an attempt: outside the retries, so many times.
 func (c *journalChecker) lost(rec *events.Record, r *run, e *events.RunnableLost) {
 	a := r.runnables[e.Runnable]
+	a.waits = 0
 	if c.unsaved(rec, r, e.Runnable, e.Action) {
 		return
 	}

@@ -1,0 +1,152 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// limits are times (Unix ms) until which something must have happened to a runnable, by its
+// policy; 0: there is no such limit. They are replaced as a whole: versions of a row share them.
+type limits struct {
+	Start   int64 // a worker has begun the attempt, or the one that follows when it is handed back
+	Begun   bool  // one has
+	Unknown bool  // a worker has handed it back that does not know the task
+}
+
+// Fields implements wire.Message.
+func (l *limits) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "start", &l.Start)
+	c.Bool(2, "begun", &l.Begun)
+	c.Bool(3, "unknown", &l.Unknown)
+}
+
+// limit gives the limits of a runnable; where there are none they are empty.
+func (r *runnable) limit() limits {
+	if r.Limits == nil {
+		return limits{}
+	}
+	return *r.Limits
+}
+
+// startDue is when the wait for a worker is over; 0: nobody waits, or for as long as it takes.
+func (l limits) startDue() int64 {
+	if l.Begun {
+		return 0
+	}
+	return l.Start
+}
+
+// told says until when what must have happened, behind what is waited for; empty: there is no limit.
+func (l limits) told() string {
+	if due := l.startDue(); due != 0 {
+		return fmt.Sprintf("; one must begin it by %s (start_timeout)", events.Stamp(due))
+	}
+	return ""
+}
+
+// limitTo replaces the limits of a runnable, and their timers.
+func (rs *runnables) limitTo(id events.RunnableID, r *runnable, to limits) {
+	before := r.limit()
+	rs.rearm(id, before.startDue(), to.startDue(), machine.TimerStart)
+	if r.Limits = nil; to != (limits{}) {
+		r.Limits = &to
+	}
+}
+
+// rearm moves the timer of a limit.
+func (rs *runnables) rearm(id events.RunnableID, from, to int64, kind uint64) {
+	if from == to {
+		return
+	}
+	if from != 0 {
+		rs.tx.Delete(timerKey(rs.id, from, id, kind))
+	}
+	if to != 0 {
+		rs.tx.Put(timerKey(rs.id, to, id, kind), &machine.Timer{})
+	}
+}
+
+// limitStart bounds the wait for a worker.
+func (rs *runnables) limitStart(id events.RunnableID, r *runnable, by int64) {
+	if by != 0 {
+		l := r.limit()
+		l.Start = by
+		rs.limitTo(id, r, l)
+	}
+}
+
+// begun notes that a worker has begun the attempt.
+func (rs *runnables) begun(id events.RunnableID, r *runnable) {
+	if l := r.limit(); l.Start != 0 {
+		l.Begun = true
+		rs.limitTo(id, r, l)
+	}
+}
+
+// handedBack lets the wait for a worker go on.
+func (rs *runnables) handedBack(id events.RunnableID, r *runnable, unknown bool) {
+	if l := r.limit(); l.Start != 0 {
+		l.Begun, l.Unknown = false, l.Unknown || unknown
+		rs.limitTo(id, r, l)
+	}
+}
+
+// attemptOver takes away the limits of an attempt that has ended; those of its runnable stay.
+func (rs *runnables) attemptOver(id events.RunnableID, r *runnable) {
+	if l := r.limit(); l.Start != 0 {
+		l.Start, l.Begun, l.Unknown = 0, false, false
+		rs.limitTo(id, r, l)
+	}
+}
+
+// limitsAfter takes away the limits that an end of an attempt ends: those of its runnable stay for
+// as long as that may go on.
+func (rs *runnables) limitsAfter(id events.RunnableID, r *runnable, action events.Action) {
+	switch action {
+	case events.ActionHalt, events.ActionSkip, events.ActionCatch:
+		rs.unlimited(id, r)
+	default:
+		rs.attemptOver(id, r)
+	}
+}
+
+// unlimited takes all limits away: the runnable has ended.
+func (rs *runnables) unlimited(id events.RunnableID, r *runnable) {
+	if r.Limits != nil {
+		rs.limitTo(id, r, limits{})
+	}
+}
+
+// startBy is until when a worker must have begun the attempt that is dispatched. One that
+// was handed back had not begun: its time goes on.
+func (t *turn) startBy(r *runnable, pol policy.Policy) int64 {
+	if l := r.limit(); l.Start != 0 {
+		return l.Start
+	}
+	if pol.StartTimeout == 0 {
+		return 0
+	}
+	return t.now + pol.StartTimeout.Milliseconds()
+}
+
+// notBegun ends a runnable's attempt, open or handed back, which no worker has begun in time.
+// unknown: one has met it that does not know its task, and said why.
+func (en *ends) notBegun(id events.RunnableID, r *runnable, unknown bool, said string) {
+	pol := r.policy()
+	task, queue := r.work(en.component(r.Component))
+	err := events.TaskError{Type: events.ErrorStartTimeout}
+	if unknown {
+		err.Type, err.NonRetryable = events.ErrorUnknownTask, true
+		err.Message = fmt.Sprintf("no worker knew %s within %s", task, pol.StartTimeout)
+	} else {
+		err.Message = fmt.Sprintf("no worker of the queue %q began %s within %s", queue, task, pol.StartTimeout)
+	}
+	if said != "" {
+		err.Message += ": " + said
+	}
+	en.failFor(id, err, "", timedOutAttempt)
+}
