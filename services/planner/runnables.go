@@ -360,46 +360,6 @@ func (rs *runnables) ended(id events.RunnableID, r *runnable) {
 // delivered reports whether a worker has the runnable's attempt, or may get it.
 func (r *runnable) delivered() bool { return r.Status == runActive && !r.External }
 
-// behind are the runnables behind a place that are picked, as many as there is budget
-// for, the last that was looked at, and whether there are more behind it.
-func (rs *runnables) behind(after uint64, pick func(events.RunnableID, *runnable) bool, s *spending) (ids []events.RunnableID, last uint64, more bool) {
-	last = after
-	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id, A: after + 1}, func(k rows.Key, r *runnable) bool {
-		if len(ids) >= s.events || s.steps <= 0 && last > after {
-			more = true
-			return false
-		}
-		s.steps -= lookSteps
-		last = k.A
-		if id := events.RunnableID(k.A); pick(id, r) {
-			ids = append(ids, id)
-		}
-		return true
-	})
-	return ids, last, more
-}
-
-func (rs *runnables) attempts() []events.OpenAttempt {
-	var all []events.OpenAttempt
-	for _, id := range rs.active() {
-		r := rs.get(id)
-		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided})
-	}
-	return all
-}
-
-// active are the runnables whose attempts a worker has or may get.
-func (rs *runnables) active() []events.RunnableID {
-	var ids []events.RunnableID
-	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
-		if r.delivered() {
-			ids = append(ids, events.RunnableID(k.A))
-		}
-		return true
-	})
-	return ids
-}
-
 func (rs *runnables) get(id events.RunnableID) *runnable {
 	return rows.Get[runnable](rs.tx, runnableKey(rs.id, id))
 }
