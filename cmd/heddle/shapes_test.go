@@ -69,7 +69,7 @@ name: shapely
 version: "1"
 components:
   first:  {step: test.echo}
-  person: {step: person.decides, after: first, policy: {execution_mode: external}}
+  person: {step: person.decides, after: first, policy: {execution_mode: external, concurrency: {key: "'people'", limit: 2}}}
   wrong:  {step: test.fail, params: {n: 9}, policy: {max_retries: 0, on_failure: skip}}
   never:  {condition: "input.name == 'bob'"}
   behind: {expr: input, after: never}
@@ -90,6 +90,9 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		out := succeed(t, "get", "w")
 		return strings.Contains(out, "1 active") && strings.Contains(out, "1 completed") && strings.Contains(out, "1 skipped")
 	})
+	if out := succeed(t, "keys", "people"); !strings.Contains(out, "1 of 2 permits are held, 0 wait") || !strings.Contains(out, "holds  w ") {
+		t.Errorf("heddle keys people:\n%s", out)
+	}
 	for _, c := range []struct {
 		args []string
 		path string
@@ -99,6 +102,8 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		{[]string{"list"}, "/v1/workflows"},
 		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
 		{[]string{"explain", "w"}, "/v1/workflows/w/explain"},
+		{[]string{"keys", "people"}, "/v1/keys/people"},
+		{[]string{"keys", "nobody/waits"}, "/v1/keys/nobody%2Fwaits"},
 		{[]string{"results", "w"}, "/v1/workflows/w/results"},
 		{[]string{"results", "w", "--all"}, "/v1/workflows/w/results?all=true"},
 		{[]string{"results", "w", "--components"}, "/v1/workflows/w/productions"},

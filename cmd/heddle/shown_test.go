@@ -70,6 +70,10 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 				listed: listed[client.Runnable]{Items: []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}},
 			})
 		}},
+		"key": {5, func(a *app) {
+			one := []client.KeyPermit{{Workflow: hostile, Runnable: "r1"}}
+			printKey(a.out, &client.Key{Name: hostile, Kind: "concurrency", Limit: 1, Held: 1, Queued: 1, Holders: one, Queue: one})
+		}},
 		"history":  {2, func(a *app) { printHistory(a.out, []client.Event{e}) }},
 		"progress": {1, func(a *app) { newProgress(a.out).event(e) }},
 		"results":  {1, func(a *app) { printValues(a.out, map[string]json.RawMessage{hostile: value}) }},

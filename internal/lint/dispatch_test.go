@@ -14,7 +14,7 @@ var dispatches = []struct {
 	in     []string // packages, or files, with the switches
 	except []string // members that are dealt with elsewhere, with the place behind a colon
 }{
-	{"number", []string{"services/planner/evolve.go", "services/planner/notice", "internal/partition"}, nil},
+	{"number", []string{"services/planner/evolve.go", "services/planner/limits", "services/planner/notice", "internal/partition"}, nil},
 	{"check", []string{"services/planner/decide.go"}, []string{
 		"ReleasePartition: internal/partition", "MarkPartitionStale: internal/partition", "ReplayPartition: internal/partition", "AcceptLoss: internal/partition",
 	}},

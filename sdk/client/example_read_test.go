@@ -206,3 +206,10 @@ func ExampleClient_AcceptLoss() {
 	goesOn, err := c.AcceptLoss(ctx, 3, client.Loss{Log: "inbox", From: 100, To: 140}, client.By{Who: "ann", Why: "the disk is gone"})
 	fmt.Println(goesOn, err)
 }
+
+func ExampleClient_Key() {
+	ctx, c := connect()
+	defer c.Close()
+	k := must(c.Key(ctx, "prices")) // of a policy with concurrency: {key: "'prices'", limit: 10}
+	fmt.Printf("%d of %d permits are held, and %d wait\n", k.Held, k.Limit, k.Queued)
+}

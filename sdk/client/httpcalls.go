@@ -107,7 +107,9 @@ func (t *httpTransport) Await(ctx context.Context, workflow string) (Answer, err
 
 func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, error) {
 	r := request{method: http.MethodGet, path: path("v1", "workflows", q.Workflow), query: url.Values{}}
-	if q.Kind != "workflow" {
+	if _, name, err := events.ParseKeyID(q.Workflow); err == nil {
+		r.path = path("v1", "keys", name)
+	} else if q.Kind != "workflow" {
 		r.path += "/" + q.Kind
 	}
 	if q.All {

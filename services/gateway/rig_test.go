@@ -152,6 +152,7 @@ func queried(q *events.Query) []events.Reply {
 		"productions": `{"productions":{"a":[42]}}`,
 		"facts":       `{"items":[{"id":"f1","component":null,"value":21,"parents":[],"scope":"f1","depth":0,"time":"2026-01-02T03:04:05.000Z"}]}`,
 		"runnables":   `{"items":[],"next_cursor":"7"}`,
+		"key":         `{"name":"prices/acme","kind":"concurrency","limit":2,"held":1,"queued":0,"holders":[{"workflow":"w","runnable":"r1","since":"2026-01-02T03:04:05.000Z"}],"queue":[]}`,
 		"graph":       `{"digest":"sha256:0","definition":` + double + `,"states":{"a":"completed"}}`,
 	}
 	if q.Kind == "results" && q.All {

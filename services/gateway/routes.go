@@ -46,6 +46,7 @@ func routes() []route {
 	all := append(definitionRoutes(), workflowRoutes()...)
 	all = append(all, controlRoutes()...)
 	all = append(all, readRoutes()...)
+	all = append(all, keyRoutes()...)
 	all = append(all, taskRoutes()...)
 	all = append(all, partitionRoutes()...)
 	return append(all, serviceRoutes()...)

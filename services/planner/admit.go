@@ -36,6 +36,10 @@ func (t *turn) dispatch(id events.RunnableID) {
 	r := t.runs.get(id)
 	c := t.component(r.Component)
 	pol := r.policy()
+	if pol.Concurrency.Key != "" && r.Permit == nil {
+		t.ask(id, c, r, pol)
+		return
+	}
 	input, failure := t.shape(c, id, r)
 	if failure != nil {
 		t.ends.failFor(id, *failure, "", failedAttempt)

@@ -64,6 +64,7 @@ func (t *turn) carryOn() {
 		t.proceed()
 	}
 	if len(t.events) > 0 {
+		t.returnPermits()
 		t.drain()
 		t.retain()
 		t.finish()

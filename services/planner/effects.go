@@ -34,6 +34,10 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			}
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
+		case *events.PermitAsked:
+			all = append(all, fx.askKey(e))
+		case *events.PermitsReturned:
+			all = fx.tellKeys(all, e)
 		case *events.WorkflowDrained:
 			all = fx.notices(all, e)
 		case *events.WorkflowDeleting:

@@ -185,6 +185,10 @@ func (w *workflow) apply(e events.Event) {
 		w.retentionArmed(e)
 	case *events.CommandRefused:
 		w.refused(e)
+	case *events.PermitAsked:
+		w.runs.asked(e)
+	case *events.PermitsReturned:
+		w.runs.lineUpAgain(e.Again)
 	case *events.WorkflowDrained:
 		w.drained(e)
 	case *events.NoticeReported:

@@ -86,6 +86,7 @@ type runnable struct {
 	Wait      *wait            // what it waits for besides a time; nil: for nothing
 	Limits    *limits          // of time, besides that of its open attempt; nil: there are none
 	Doubt     *doubt           // the attempt that was lost and of which nobody knows what became; nil: there is none
+	Permit    *permit          // of a key: what it waits for, or what its attempt holds; nil: it needs none
 }
 
 // Fields implements wire.Message.
@@ -124,6 +125,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Int(c, 45, "for", &r.For)
 	wire.Int(c, 46, "fell", &r.Fell)
 	wire.Optional(c, 47, "doubt", &r.Doubt)
+	wire.Optional(c, 50, "permit", &r.Permit)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome

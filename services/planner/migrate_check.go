@@ -136,7 +136,7 @@ func (m *migration) runnable(r *runnable) {
 		m.work[c] = true
 	case r.Status == runActive, r.Fanned != nil, r.Wait != nil, m.component(c).Fold != nil:
 		m.work[c] = true
-	case r.Status == runWaiting && r.Attempt == 0 && m.component(c).Accumulate == nil: // for its own time
+	case r.Status == runWaiting && r.Attempt == 0 && r.Permit == nil && m.component(c).Accumulate == nil: // for its own time
 		m.work[c] = true
 	}
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -66,8 +67,12 @@ func (w *workflow) drained(e *events.WorkflowDrained) {
 	}
 }
 
-// told takes what another entity says: how the calls of this run's receiver go.
+// told takes what another entity says: how the calls of this run's receiver go, or what a key grants.
 func (t *turn) told(m *events.EntityMessage) {
+	if strings.HasPrefix(m.From, events.KeyPrefix) {
+		t.toldByKey(m)
+		return
+	}
 	r := events.NoticeReport{}
 	if t.head == nil || t.head.Status == Deleting || m.From != events.NoticesOf(t.id, t.head.Run) {
 		return

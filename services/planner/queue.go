@@ -81,7 +81,7 @@ func (q *readyQueue) waits() bool {
 }
 
 // room is how many more attempts the workflow may have active.
-func (q *readyQueue) room() int { return q.limit() - int(q.head.Slots) }
+func (q *readyQueue) room() int { return q.limit() - int(q.head.Slots+q.head.Asking) }
 
 // limit is how many attempts the workflow may have active.
 func (q *readyQueue) limit() int {

@@ -54,7 +54,9 @@ func (rs *runnables) ready(e *events.RunnableReady) {
 
 func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	h, r := rs.h(), rs.change(e.Runnable)
+	held := rs.take(r)
 	rs.leave(e.Runnable, r)
+	r.Permit = held
 	h.Active++
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
@@ -117,6 +119,7 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		h.troubled().Uncertain--
 	case runSkipped: // for good
 	}
+	rs.giveBack(id, r)
 }
 
 func (rs *runnables) disarm(id events.RunnableID, r *runnable) {

@@ -45,6 +45,7 @@ var settings = []setting{
 //	explain ID           why the workflow is where it is
 //	refusal              what the last command was refused with
 //	runnables ID STATUS  the runnables of a status, or of all
+//	key NAME             who holds the permits of a key, and who waits
 //	attempts ID          what became of each attempt
 //	lose ID COMPONENT    the worker of its open attempt vanishes
 //	begin ID COMPONENT   the worker of its open attempt says that it has begun
@@ -175,6 +176,8 @@ func (w *world) line(out *bytes.Buffer, line string) {
 	case "begin": // the worker of a component's open attempt says that it has begun
 		id, component, _ := strings.Cut(rest, " ")
 		w.hasBegun(id, component)
+	case "key":
+		w.showKey(out, rest)
 	case "attempts":
 		w.attempts(out, rest)
 	case "complete-external", "fail-external":

@@ -89,6 +89,8 @@ type header struct {
 	Former     uint64 // open attempts that have a former context
 	Signals    *signalCounts
 
+	Asking uint64 // runnables that wait for a permit and have room of max_concurrency meanwhile
+
 	SettledFirst uint64 // number of the first input that has settled and is not forgotten
 	SettledNext  uint64 // of the next one that settles
 }
@@ -126,6 +128,7 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Int(c, 32, "settled_first", &h.SettledFirst)
 	wire.Int(c, 33, "settled_next", &h.SettledNext)
 	wire.Optional(c, 34, "signals", &h.Signals)
+	wire.Int(c, 39, "asking", &h.Asking)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what each record

@@ -36,7 +36,12 @@ func (t *turn) timer(k rows.Key) {
 			t.ends.notBegun(id, r, r.limit().Unknown, r.Returned)
 		}
 	case machine.TimerWake, machine.TimerGiveUp:
-		if r := t.runs.get(id); r != nil && r.Status == runWaiting {
+		r := t.runs.get(id)
+		switch {
+		case r == nil || r.Status != runWaiting:
+		case r.Permit != nil:
+			t.askAgain(id, r)
+		default:
 			t.invoked(id).do(invocation.wake)
 		}
 	}

@@ -36,6 +36,8 @@ type workflow struct {
 	signals  signals
 	view     view
 	effects  effects
+
+	givenBack []events.ReturnedPermit // that runnables have left behind in this record
 }
 
 // Each of these knows rows of its own, and the workflow that they are of.
@@ -109,7 +111,7 @@ func (t *turn) bind(p *Planner) {
 func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
 	t := &p.turn
 	t.tx, t.at, t.now, t.id = tx, at, now, id
-	t.in, t.spend, t.events = machine.Input{}, spending{}, nil
+	t.in, t.spend, t.events, t.givenBack = machine.Input{}, spending{}, nil, nil
 	t.scopes.openings = t.scopes.openings[:0]
 	t.queue.fresh, t.queue.queued = t.queue.fresh[:0], t.queue.queued[:0]
 	t.contexts.lastMerge, t.states.turns = merge{}, t.states.turns[:0]

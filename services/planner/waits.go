@@ -23,6 +23,9 @@ func (vw *view) waitsForWhat(c *definition.Component, r *runnable) string {
 	case runReady:
 		return vw.waitsForRoom()
 	case runWaiting:
+		if r.Permit != nil {
+			return r.Permit.waitsFor()
+		}
 		return kinds[c.Kind].waitsForTime(c, r)
 	case runActive:
 		return waitsForOutcome(c, r)

@@ -67,6 +67,8 @@ type world struct {
 	notices   []events.Completion // on the status topic
 	emitted   []machine.Effect    // into topics of others
 	told      []machine.Effect    // to other entities
+	keys      rows.Memory         // of the entities that grant permits
+	granted   []message           // by them, and not delivered yet
 	defs      map[string]string
 }
 
@@ -98,6 +100,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 		more, inHand = w.goesOn(in.Workflow)
 		evs = append(slices.Clone(evs), more...)
 	}
+	w.deliverGrants()
 	return evs
 }
 
@@ -149,7 +152,7 @@ func (w *world) piece(in machine.Input) ([]events.Event, bool) {
 		w.restart()
 	}
 	for _, e := range effects {
-		w.effect(e)
+		w.effect(in.Workflow, e)
 	}
 	if h, _ := w.state.Get(headerKey(in.Workflow), nil).(*header); (h != nil && h.inHand() > 0) != out.InHand {
 		w.t.Fatalf("the outcome says that something is in hand: %t; the header: %+v", out.InHand, h)
@@ -213,7 +216,7 @@ func (w *world) fingerprint() string {
 	return rowstest.Memory(&w.state)
 }
 
-func (w *world) effect(e machine.Effect) {
+func (w *world) effect(from string, e machine.Effect) {
 	w.t.Helper()
 	switch e.Kind {
 	case machine.TaskEffect:
@@ -249,6 +252,7 @@ func (w *world) effect(e machine.Effect) {
 		w.emitted = append(w.emitted, e)
 	case machine.MessageEffect:
 		w.told = append(w.told, e)
+		w.tellKey(from, e)
 	default:
 		w.t.Fatalf("unexpected effect %d", e.Kind)
 	}

@@ -24,6 +24,9 @@ func FuzzTexts(f *testing.F) {
 				t.Errorf("%q is %q of run %s, and again %q of %s, %v", s, workflow, run, again, same, err)
 			}
 		}
+		if kind, name, err := events.ParseKeyID(s); err == nil && events.KeyOf(kind, name) != s {
+			t.Errorf("%q is the key %q of the kind %q", s, name, kind)
+		}
 		if at, err := events.ParsePosition(s); err == nil {
 			if again, err := events.ParsePosition(at.String()); err != nil || again != at {
 				t.Errorf("%q is %v, then %v, %v", s, at, again, err)

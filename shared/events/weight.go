@@ -49,6 +49,14 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Command) + len(e.Code) + len(e.Message) + len(e.Path)
 	case *WorkflowDeleted:
 		return leastEvent + e.By.weight() + leastEvent*len(e.Open) + told(e.Told)
+	case *PermitAsked:
+		return leastEvent + len(e.Key)
+	case *PermitsReturned:
+		n := leastEvent
+		for i := range e.Permits {
+			n += leastEvent + len(e.Permits[i].Key)
+		}
+		return n
 	case *NoticeAccepted:
 		return leastEvent + len(e.Notice.ID) + len(e.Notice.URL) + len(e.Notice.Body) + len(e.Notice.Trace)
 	case *NoticeReported:

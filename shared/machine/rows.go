@@ -15,6 +15,8 @@ const (
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 	TimerStart   = 6 // no worker has begun a runnable's attempt in time; guarded
 
+	TimerKey = 10 // a key has permits to grant, or holders to ask
+
 	TimerRetain = 13 // a workflow at rest is kept no longer; guarded
 	TimerNotice = 14 // an entity notice: has waited long enough
 )

@@ -92,10 +92,11 @@ type Policy struct {
 	Mode         Mode
 	Queue        string // overrides the queue of the task; empty = none
 	Priority     Priority
-	RetryIf      string // the expression of a condition, which sees SeesFailure; empty = every failure is tried again
-	NonRetryable string // types of errors that are never tried again, as Final reads them
-	Probe        Other  // with ProbeLost
-	Fallback     string // as ParseFallback reads it; empty = none
+	RetryIf      string   // the expression of a condition, which sees SeesFailure; empty = every failure is tried again
+	NonRetryable string   // types of errors that are never tried again, as Final reads them
+	Probe        Other    // with ProbeLost
+	Fallback     string   // as ParseFallback reads it; empty = none
+	Concurrency  KeyLimit // attempts at a time, of all workflows whose key is the same
 }
 
 // Final reports whether a failure of a type is never tried again.

@@ -26,6 +26,10 @@ const (
 	retryIf
 	nonRetryable
 	fallback
+	_
+	_
+	_
+	concurrency
 )
 
 // table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
@@ -49,13 +53,19 @@ var table = [...]field{
 	optional(expression("retry_if", SeesFailure, func(p *Policy) *string { return &p.RetryIf })),
 	optional(errorTypes("non_retryable", func(p *Policy) *string { return &p.NonRetryable })),
 	optional(fallbackField()),
+	reserved(),
+	reserved(),
+	reserved(),
+	optional(keyLimit("concurrency", func(p *Policy) *KeyLimit { return &p.Concurrency })),
 }
 
 // Fields are the names of all fields.
 func Fields() []string {
 	all := make([]string, 0, len(table))
 	for i := range table {
-		all = append(all, table[i].name)
+		if table[i].name != "" {
+			all = append(all, table[i].name)
+		}
 	}
 	return all
 }
@@ -68,6 +78,9 @@ func Properties() map[string]any {
 	all := map[string]any{}
 	for i := range table {
 		f := &table[i]
+		if f.name == "" {
+			continue
+		}
 		all[f.name] = f.schema
 		if f.timed {
 			all[f.name+"_ms"] = f.inMs
@@ -80,7 +93,7 @@ func Properties() map[string]any {
 func (p *decoder) field(f *fields, name, at string, v any) {
 	base, ms := strings.CutSuffix(name, "_ms")
 	i := slices.IndexFunc(table[:], func(f field) bool { return f.name == name || f.timed && f.name == base })
-	if i < 0 {
+	if i < 0 || name == "" {
 		if later[base] {
 			p.fail(at, "not supported by this version", "remove it")
 		} else {

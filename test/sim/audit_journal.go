@@ -51,6 +51,7 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 	}
 	au.auditTasks(positions)
 	au.auditNotices(journals)
+	au.auditKeys(journals)
 }
 
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }

@@ -68,6 +68,8 @@ var flaws = []flaw{
 	{"a state machine's step is made twice", 20, loop.Flaws{TwiceFolded: true}, nil, [2]uint64{16, 16}},
 	{"what components are given alone is lost at a crash", 40, loop.Flaws{LostContexts: true}, []string{"move", "kill"}, [2]uint64{5, 5}},
 	{"what is told of a drain is lost at a crash", 120, loop.Flaws{LostNotices: true}, []string{"move", "kill"}, [2]uint64{17, 81}},
+	{"a permit is granted twice", 100, loop.Flaws{TwicePermits: true}, []string{"move", "kill"}, [2]uint64{1, 4}},
+	{"a permit is never returned", 60, loop.Flaws{KeptPermits: true}, nil, [2]uint64{26, 26}},
 	{"a notice comes again under another id", 40, loop.Flaws{RenamedNotices: true}, nil, [2]uint64{33, 17}},
 	{"an attempt that has begun is waited for", 100, loop.Flaws{UnheardBegins: true}, nil, [2]uint64{51, 51}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},

@@ -46,6 +46,10 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return &unheard{m, map[rows.Key]rows.Row{}}
 	case w.o.Flaws.LostNotices.On():
 		return unsaid{m}
+	case w.o.Flaws.TwicePermits.On():
+		return generous{m}
+	case w.o.Flaws.KeptPermits.On():
+		return greedy{m}
 	case w.o.Flaws.RenamedNotices.On():
 		return renaming{m}
 	default:

@@ -55,6 +55,8 @@ type Flaws struct {
 	TwiceFolded        Flaw // a state machine's step is made twice: the maker of the machine obeys
 	LostContexts       Flaw // what a start gives components alone is lost when it is replayed: the maker of the machine obeys
 	LostNotices        Flaw // what is told of a drain is lost at a crash: the maker of the machine obeys
+	TwicePermits       Flaw // a key forgets at a recovery that it has granted a permit: the maker of the machine obeys
+	KeptPermits        Flaw // permits of attempts that did not complete are not given back: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	UnheardBegins      Flaw // that a worker has begun an attempt ends no wait for one: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever

@@ -24,11 +24,26 @@ import (
 // echoing worker in one process; an iteration is one workflow.
 func BenchmarkChain10(b *testing.B) {
 	for _, concurrency := range []int{1, 128, 512} {
-		b.Run(fmt.Sprintf("c=%d", concurrency), func(b *testing.B) { chain10(b, concurrency) })
+		b.Run(fmt.Sprintf("c=%d", concurrency), func(b *testing.B) { workflows(b, concurrency, 10, chainOf(10)) })
 	}
 }
 
-func chain10(b *testing.B, concurrency int) {
+// BenchmarkHotKey runs workflows of one step whose attempts all need a permit of one key, and for
+// comparison such that need none. An iteration is one permit: asked for, granted and given back.
+func BenchmarkHotKey(b *testing.B) {
+	for _, limit := range []int{0, 1, 16, 128} {
+		b.Run(fmt.Sprintf("limit=%d", limit), func(b *testing.B) {
+			step := `{"step":"test.echo","queue":"default"}`
+			if limit > 0 {
+				step = fmt.Sprintf(`{"step":"test.echo","queue":"default","policy":{"concurrency":{"key":"'hot'","limit":%d}}}`, limit)
+			}
+			workflows(b, 512, 1, []byte(`{"definition":{"name":"hot","components":{"s":`+step+`}},"input":{"x":1},"options":{"close":"on_idle"}}`))
+		})
+	}
+}
+
+// workflows runs workflows of some steps each, so many at a time.
+func workflows(b *testing.B, concurrency, steps int, start []byte) {
 	ctx, stop := context.WithCancel(context.Background())
 	broke, err := broker.Start(ctx, broker.Options{Dir: b.TempDir()})
 	check(b, err)
@@ -70,7 +85,6 @@ func chain10(b *testing.B, concurrency int) {
 		})
 	})
 	time.Sleep(300 * time.Millisecond) // the tails are at their ends
-	def := chainOf(10)
 	b.ResetTimer()
 	for i := range b.N {
 		slots <- struct{}{}
@@ -78,7 +92,7 @@ func chain10(b *testing.B, concurrency int) {
 		mu.Lock()
 		began[id] = time.Now()
 		mu.Unlock()
-		rec := kafka.Keyed(set.Commands(), []byte(id), def,
+		rec := kafka.Keyed(set.Commands(), []byte(id), start,
 			kafka.Header(events.HeaderID, []byte(id)), kafka.Header(events.HeaderType, []byte(events.CommandType("start"))),
 			kafka.Header(events.HeaderReplyTo, []byte("bench")), kafka.Header(events.HeaderReplyWait, []byte("drained")))
 		client.Produce(ctx, rec, nil)
@@ -87,7 +101,7 @@ func chain10(b *testing.B, concurrency int) {
 		slots <- struct{}{}
 	}
 	b.StopTimer()
-	b.ReportMetric(float64(10*b.N)/b.Elapsed().Seconds(), "steps/s")
+	b.ReportMetric(float64(steps*b.N)/b.Elapsed().Seconds(), "steps/s")
 	mid := took[len(took)/2]
 	b.ReportMetric(float64(mid.Microseconds())/1000, "ms-mid")
 	stop()

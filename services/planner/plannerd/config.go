@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/services/planner/notice"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
@@ -97,7 +98,7 @@ func (c *Config) defaults() error {
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
 	return machine.Kinds{
 		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Prefix: c.prefix, Budget: c.Budget}),
-		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey)},
+		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey), limits.Kind: limits.Machine{}},
 	}
 }
 

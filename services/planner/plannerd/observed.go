@@ -93,6 +93,8 @@ var quiet = map[string]string{
 	"SignalExpired":      quietStep,
 	"SignalAwaited":      quietStep,
 	"SilenceAwaited":     quietStep,
+	"PermitAsked":        quietStep,
+	"PermitsReturned":    quietStep,
 
 	"DefinitionPinned":    quietBooks,
 	"CommandIgnored":      quietBooks,
@@ -118,6 +120,11 @@ var quiet = map[string]string{
 	"NoticeAccepted": quietNotice,
 	"NoticesOver":    quietNotice,
 
+	"PermitQueued": quietKey,
+	"PermitIssued": quietKey,
+	"PermitOver":   quietKey,
+	"KeySwept":     quietKey,
+
 	"InputRejected":        quietPartition,
 	"InputForwarded":       quietPartition,
 	"InputLogTruncated":    quietPartition,
@@ -138,5 +145,6 @@ const (
 	quietBooks     = "bookkeeping"
 	quietCommand   = "the answer to a command says it"
 	quietNotice    = "of the entity that calls receivers, whose calls are tasks"
+	quietKey       = "of the entity that grants permits: the workflow's attempt says what comes of one"
 	quietPartition = "of the partition, which has counters of its own"
 )

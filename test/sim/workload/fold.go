@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/services/planner/notice"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -76,7 +77,7 @@ func States(key events.Key, p int32, records []*events.Record, see func(i int, a
 
 // Kinds hosts the entities of a partition beside its workflows.
 func Kinds(key events.Key, workflows machine.Machine) machine.Machine {
-	return machine.Kinds{Workflows: workflows, Others: map[string]machine.Machine{notice.Kind: notice.New(key)}}
+	return machine.Kinds{Workflows: workflows, Others: map[string]machine.Machine{notice.Kind: notice.New(key), limits.Kind: limits.Machine{}}}
 }
 
 // fold applies a journal to nothing; each sees every record with the state right

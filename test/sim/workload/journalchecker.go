@@ -92,8 +92,8 @@ func CheckJournal(p *Plan, l *TaskMemory, steady bool, told Reports, records []*
 			c.fail(rec, "its time is %d, before %d (J2)", rec.Time, c.time)
 		}
 		c.time = rec.Time
-		if strings.HasPrefix(rec.Workflow, events.NoticePrefix) {
-			continue // no workflow: Deliveries follows it
+		if strings.HasPrefix(rec.Workflow, events.NoticePrefix) || strings.HasPrefix(rec.Workflow, events.KeyPrefix) {
+			continue // no workflow: Deliveries and CheckKeys follow it
 		}
 		for _, e := range rec.Events {
 			c.contained(rec, e)

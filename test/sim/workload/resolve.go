@@ -89,6 +89,9 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 		}
 		p.NonRetryable = strings.Join(types, "\n")
 	}
+	if l, is := f["concurrency"].(map[string]any); is {
+		p.Concurrency = policy.KeyLimit{Key: l["key"].(string), Limit: l["limit"].(int)}
+	}
 	if f["queue"] != nil {
 		p.Queue = f["queue"].(string)
 	}

@@ -1,0 +1,42 @@
+package limits
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// maxShown bounds the holders and the requests that a read of a key lists.
+const maxShown = 100
+
+// Query implements machine.Machine.
+func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
+	t := begin(tx, events.Position{}, now, q.Workflow)
+	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
+	kind, name, err := events.ParseKeyID(q.Workflow)
+	if err != nil || t.head == nil {
+		r.Result = events.ResultRefused
+		r.Refusal = &events.Refusal{Code: "not_found", Message: fmt.Sprintf("nobody holds a permit of the key %q or waits for one", name)}
+		return r
+	}
+	h := t.head
+	v := events.KeyState{Name: name, Kind: kind, Limit: h.Limit.Limit, Held: h.Held, Queued: h.Queued, Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{}}
+	rows.Scan(tx, holderKey(t.id, 0), func(_ rows.Key, p *permit) bool {
+		v.Holders = append(v.Holders, p.view())
+		return len(v.Holders) < maxShown
+	})
+	rows.Scan(tx, rows.Key{Table: rows.Ready, Workflow: t.id}, func(_ rows.Key, p *permit) bool {
+		v.Queue = append(v.Queue, p.view())
+		return len(v.Queue) < maxShown
+	})
+	if r.Body, err = json.Marshal(v); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func (p *permit) view() events.KeyPermit {
+	return events.KeyPermit{Workflow: p.ID.Workflow, Runnable: p.ID.Runnable.String(), Since: events.Stamp(p.Since).String()}
+}

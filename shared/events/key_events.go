@@ -1,0 +1,228 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// KeyPrefix begins the ids of entities that grant permits: key:KIND/NAME.
+const KeyPrefix = "key:"
+
+// MaxKeyName bounds the name of a key, in bytes.
+const MaxKeyName = 200
+
+// ConcurrencyKey is the kind of a key that bounds how many attempts are open at a time.
+const ConcurrencyKey = "concurrency"
+
+// KeyOf is the id of the entity that grants the permits of a key.
+func KeyOf(kind, name string) string { return KeyPrefix + kind + "/" + name }
+
+// CheckKeyName reports what is wrong with the name of a key; nil: nothing.
+func CheckKeyName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("a key is a text that is not empty")
+	case len(name) > MaxKeyName:
+		return fmt.Errorf("a key has at most %d bytes, this one has %d", MaxKeyName, len(name))
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fmt.Errorf("the key %q has a control character", name)
+	}
+	return nil
+}
+
+// ParseKeyID is the inverse of KeyOf.
+func ParseKeyID(id string) (kind, name string, err error) {
+	rest, ok := strings.CutPrefix(id, KeyPrefix)
+	kind, name, is := strings.Cut(rest, "/")
+	if !ok || !is || kind != ConcurrencyKey || CheckKeyName(name) != nil {
+		return "", "", fmt.Errorf("%q is not of the form %s%s/NAME", id, KeyPrefix, ConcurrencyKey)
+	}
+	return kind, name, nil
+}
+
+// KeyLimit is how much a key grants.
+type KeyLimit struct {
+	Limit uint64 // permits at a time
+}
+
+// Fields implements wire.Message.
+func (l *KeyLimit) Fields(c *wire.Codec) { wire.Int(c, 1, "limit", &l.Limit) }
+
+// PermitAsked is a runnable that asks a key for a permit for its next attempt, and waits for that.
+type PermitAsked struct {
+	Runnable RunnableID
+	Key      string // id of the entity
+	Rank     uint8  // of the runnable's priority: the lowest goes first
+	Limit    KeyLimit
+	First    Position // the record that asked first, where this one only asks again; zero: this one does
+}
+
+func (*PermitAsked) number() int { return 80 }
+
+// Fields implements wire.Message.
+func (e *PermitAsked) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.String(c, 2, "key", &e.Key)
+	wire.Int(c, 3, "rank", &e.Rank)
+	wire.Nested(c, 4, "limit", &e.Limit)
+	wire.Nested(c, 5, "first", &e.First)
+}
+
+// PermitsReturned gives permits back that a workflow needs no more, or wants no more.
+type PermitsReturned struct {
+	Permits []ReturnedPermit
+	Again   RunnableID // goes back to the admission queue, since its workflow admits nothing now; 0: none does
+}
+
+func (*PermitsReturned) number() int { return 63 }
+
+// Fields implements wire.Message.
+func (e *PermitsReturned) Fields(c *wire.Codec) {
+	wire.Repeated(c, 1, "permits", &e.Permits)
+	wire.Int(c, 2, "again", &e.Again)
+}
+
+// ReturnedPermit is a permit that goes back to its key, or a request for one.
+type ReturnedPermit struct {
+	Key      string // id of the entity
+	Runnable RunnableID
+	Asked    Position
+}
+
+// Fields implements wire.Message.
+func (p *ReturnedPermit) Fields(c *wire.Codec) {
+	wire.String(c, 1, "key", &p.Key)
+	wire.Int(c, 2, "runnable", &p.Runnable)
+	wire.Nested(c, 3, "asked", &p.Asked)
+}
+
+// PermitID names a request for a permit of a key, and the permit that it is granted. No two
+// requests have the same: a record asks a key at most once for a runnable.
+type PermitID struct {
+	Workflow string
+	Runnable RunnableID
+	Asked    Position // the record that asked
+}
+
+// Fields implements wire.Message.
+func (p *PermitID) Fields(c *wire.Codec) {
+	wire.String(c, 1, "workflow", &p.Workflow)
+	wire.Int(c, 2, "runnable", &p.Runnable)
+	wire.Nested(c, 3, "asked", &p.Asked)
+}
+
+// String is the id as one text.
+func (p PermitID) String() string {
+	return p.Runnable.String() + "@" + p.Asked.String() + "/" + p.Workflow
+}
+
+// PermitQueued is a request for a permit that waits for its turn. Its limit counts from now on.
+type PermitQueued struct {
+	Number uint64 // by arrival
+	Rank   uint8  // of its priority: the lowest goes first
+	Permit PermitID
+	Limit  KeyLimit
+}
+
+func (*PermitQueued) number() int { return 82 }
+
+// Fields implements wire.Message.
+func (e *PermitQueued) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "number", &e.Number)
+	wire.Int(c, 2, "rank", &e.Rank)
+	wire.Nested(c, 3, "permit", &e.Permit)
+	wire.Nested(c, 4, "limit", &e.Limit)
+}
+
+// PermitIssued is a permit that is granted to a request.
+type PermitIssued struct {
+	Number uint64
+	Permit PermitID
+}
+
+func (*PermitIssued) number() int { return 83 }
+
+// Fields implements wire.Message.
+func (e *PermitIssued) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "number", &e.Number)
+	wire.Nested(c, 2, "permit", &e.Permit)
+}
+
+// PermitOver is a permit that was given back, or a request that was withdrawn.
+type PermitOver struct {
+	Number uint64
+	Permit PermitID
+}
+
+func (*PermitOver) number() int { return 84 }
+
+// Fields implements wire.Message.
+func (e *PermitOver) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "number", &e.Number)
+	wire.Nested(c, 2, "permit", &e.Permit)
+}
+
+// KeySwept is a key that has looked after what it has granted.
+type KeySwept struct {
+	Asked []PermitID // whose holders are asked whether they hold them still
+	After uint64     // the number behind which the sweep goes on; 0: it is whole
+	Gone  bool       // there is nothing to remember: its rows are removed
+}
+
+func (*KeySwept) number() int { return 85 }
+
+// Fields implements wire.Message.
+func (e *KeySwept) Fields(c *wire.Codec) {
+	wire.Repeated(c, 1, "asked", &e.Asked)
+	wire.Int(c, 2, "after", &e.After)
+	c.Bool(3, "gone", &e.Gone)
+}
+
+// KeyVerb is what a message between a workflow and a key says. Values are sent.
+type KeyVerb uint8
+
+// The verbs.
+const (
+	KeyAsk     KeyVerb = 1 // to the key: a permit is wanted
+	KeyReturn  KeyVerb = 2 // to the key: it is wanted no more, whether it was granted or not
+	KeyGrant   KeyVerb = 3 // to the workflow: here it is
+	KeyInquire KeyVerb = 4 // to the workflow: it was granted; give it back, unless you hold it or wait for it
+)
+
+// KeyMessage is what a workflow and a key tell each other.
+type KeyMessage struct {
+	Verb     KeyVerb
+	Runnable RunnableID
+	Asked    Position
+	Rank     uint8
+	Limit    KeyLimit
+}
+
+// Fields implements wire.Message.
+func (m *KeyMessage) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "verb", &m.Verb)
+	wire.Int(c, 2, "runnable", &m.Runnable)
+	wire.Nested(c, 3, "asked", &m.Asked)
+	wire.Int(c, 4, "rank", &m.Rank)
+	wire.Nested(c, 5, "limit", &m.Limit)
+}
+
+// KeyState is what a read of a key shows.
+type KeyState struct {
+	Name    string      `json:"name"`
+	Kind    string      `json:"kind"` // concurrency
+	Limit   uint64      `json:"limit"`
+	Held    uint64      `json:"held"`
+	Queued  uint64      `json:"queued"`
+	Holders []KeyPermit `json:"holders"` // the first 100
+	Queue   []KeyPermit `json:"queue"`   // the first 100, in the order in which they are granted
+}
+
+// KeyPermit is a permit of a key, or a request for one.
+type KeyPermit struct {
+	Workflow string `json:"workflow"`
+	Runnable string `json:"runnable"`
+	Since    string `json:"since"` // granted or asked for, RFC 3339
+}

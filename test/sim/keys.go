@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/test/sim/workload"
+)
+
+// auditKeys holds what keys have granted against their limits.
+func (au *audit) auditKeys(journals [][]*events.Record) {
+	if err := workload.CheckKeys(journals, len(au.thinned)+len(au.doubtful) > 0); err != nil {
+		au.fail("keys: %w", err)
+	}
+}
+
+// generous is a machine with a flaw: a key forgets at a recovery that it has granted a permit.
+type generous struct{ machine.Machine }
+
+// Apply implements machine.Machine.
+func (g generous) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
+	if strings.HasPrefix(rec.Workflow, events.KeyPrefix) {
+		told := *rec
+		told.Events = slices.DeleteFunc(slices.Clone(rec.Events), func(e events.Event) bool { _, is := e.(*events.PermitIssued); return is })
+		return g.Machine.Apply(tx, &told, guarded)
+	}
+	return g.Machine.Apply(tx, rec, guarded)
+}
+
+// greedy is a machine with a flaw: what an attempt holds that did not complete is not given back.
+type greedy struct{ machine.Machine }
+
+// Decide implements machine.Machine.
+func (g greedy) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	return keeping(g.Machine.Decide(tx, at, now, in))
+}
+
+// Apply implements machine.Machine.
+func (g greedy) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
+	return keeping(g.Machine.Apply(tx, rec, guarded))
+}
+
+func keeping(out machine.Outcome) machine.Outcome {
+	if slices.ContainsFunc(out.Events, func(e events.Event) bool { _, is := e.(*events.RunnableFailed); return is }) {
+		out.Effects = slices.DeleteFunc(slices.Clone(out.Effects), func(e machine.Effect) bool {
+			return e.Kind == machine.MessageEffect && strings.HasPrefix(e.Key, events.KeyPrefix)
+		})
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// share gives the steps of a workflow keys that others have too. How high a key's limit is,
+// its name says.
+func (d Dice) share(w *Workflow) {
+	for _, c := range w.Graph.Components {
+		if c.kind != step || c.needs == nil || c.reacts != nil || c.Acts.External || c.needs["start_timeout_ms"] != nil || !d.One(2) {
+			continue
+		}
+		limit := d.Between(1, 2)
+		c.needs["concurrency"] = map[string]any{"key": fmt.Sprintf("'shared-%d'", limit), "limit": limit}
+		if d.One(3) {
+			c.needs["priority"] = Pick(d, "low", "high")
+		}
+		c.own = own(false, c.needs)
+	}
+}
+
+// Permits is what the journals of all partitions say of permits.
+type Permits struct {
+	asked    map[events.PermitID]string // the key
+	issued   map[events.PermitID]string
+	over     map[events.PermitID]bool
+	used     map[events.PermitID]bool // by an attempt
+	returned map[events.PermitID]bool // by its workflow
+}
+
+// CheckKeys holds the journals of all partitions against what keys promise: no key has more
+// permits out than its limit, each is granted once, to one that asked, is used by one attempt
+// at most, and comes back. doubtful: records are gone that may have said so.
+func CheckKeys(journals [][]*events.Record, doubtful bool) error {
+	p := &Permits{map[events.PermitID]string{}, map[events.PermitID]string{}, map[events.PermitID]bool{}, map[events.PermitID]bool{}, map[events.PermitID]bool{}}
+	var errs []error
+	for _, records := range journals {
+		errs = append(errs, p.workflows(records))
+	}
+	for _, records := range journals {
+		errs = append(errs, p.keys(records, doubtful))
+	}
+	for id := range p.used {
+		if p.issued[id] == "" && !doubtful {
+			errs = append(errs, complain(id.Workflow, "an attempt of %s has the permit %s, which nobody granted", id.Workflow, id))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// workflows follows who asks, and who begins an attempt with what was granted.
+func (p *Permits) workflows(records []*events.Record) error {
+	var errs []error
+	type runnable struct {
+		workflow string
+		id       events.RunnableID
+	}
+	waits := map[runnable]events.PermitID{}
+	for _, rec := range records {
+		for _, e := range rec.Events {
+			switch e := e.(type) {
+			case *events.WorkflowStarted:
+				for r := range waits {
+					if r.workflow == rec.Workflow {
+						delete(waits, r)
+					}
+				}
+			case *events.PermitAsked:
+				if !e.First.IsZero() {
+					continue // it only asks again
+				}
+				id := events.PermitID{Workflow: rec.Workflow, Runnable: e.Runnable, Asked: rec.Position}
+				p.asked[id], waits[runnable{rec.Workflow, e.Runnable}] = e.Key, id
+			case *events.RunnableDispatched:
+				r := runnable{rec.Workflow, e.Runnable}
+				if id, is := waits[r]; is {
+					p.used[id] = true
+					delete(waits, r)
+				}
+			case *events.PermitsReturned:
+				for _, one := range e.Permits {
+					id := events.PermitID{Workflow: rec.Workflow, Runnable: one.Runnable, Asked: one.Asked}
+					p.returned[id] = true
+					if r := (runnable{rec.Workflow, one.Runnable}); waits[r] == id {
+						delete(waits, r)
+					}
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keys follows what keys grant.
+func (p *Permits) keys(records []*events.Record, doubtful bool) error {
+	var errs []error
+	held, limit := map[string]map[events.PermitID]bool{}, map[string]uint64{}
+	for _, rec := range records {
+		if !strings.HasPrefix(rec.Workflow, events.KeyPrefix) {
+			continue
+		}
+		key := rec.Workflow
+		for _, e := range rec.Events {
+			switch e := e.(type) {
+			case *events.PermitQueued:
+				limit[key] = e.Limit.Limit
+				if p.asked[e.Permit] != key && !doubtful {
+					errs = append(errs, complain(key, "the key %s queues %s, which has not asked it", key, e.Permit))
+				}
+			case *events.PermitIssued:
+				if held[key] == nil {
+					held[key] = map[events.PermitID]bool{}
+				}
+				if p.issued[e.Permit] != "" && !p.over[e.Permit] {
+					errs = append(errs, complain(key, "record %s grants %s of the key %s again", rec.Position, e.Permit, key))
+				}
+				p.issued[e.Permit], held[key][e.Permit] = key, true
+				if n := uint64(len(held[key])); n > limit[key] {
+					errs = append(errs, complain(key, "record %s: %d permits of the key %s are out, its limit is %d", rec.Position, n, key, limit[key]))
+				}
+			case *events.PermitOver:
+				p.over[e.Permit] = true
+				delete(held[key], e.Permit)
+				if !p.returned[e.Permit] && !doubtful {
+					errs = append(errs, complain(key, "record %s takes %s back, which its workflow has not returned", rec.Position, e.Permit))
+				}
+			}
+		}
+	}
+	for key, some := range held { // order: the errors are sorted by whoever shows them
+		for id := range some {
+			if p.returned[id] && !doubtful {
+				errs = append(errs, complain(key, "the permit %s of the key %s was returned and is out still", id, key))
+			} else if !doubtful {
+				errs = append(errs, complain(key, "the permit %s of the key %s was never returned", id, key))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
