@@ -69,7 +69,7 @@ name: shapely
 version: "1"
 components:
   first:  {step: test.echo}
-  person: {step: person.decides, after: first, policy: {execution_mode: external, concurrency: {key: "'people'", limit: 2}}}
+  person: {step: person.decides, after: first, policy: {execution_mode: external, concurrency: {key: "'people'", limit: 2}, rate_limit: {key: "'people'", limit: 3, per: 1h}}}
   wrong:  {step: test.fail, params: {n: 9}, policy: {max_retries: 0, on_failure: skip}}
   never:  {condition: "input.name == 'bob'"}
   behind: {expr: input, after: never}
@@ -93,6 +93,9 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 	if out := succeed(t, "keys", "people"); !strings.Contains(out, "1 of 2 permits are held, 0 wait") || !strings.Contains(out, "holds  w ") {
 		t.Errorf("heddle keys people:\n%s", out)
 	}
+	if out := succeed(t, "keys", "people", "--kind", "rate"); !strings.Contains(out, "1 of 3 permits were granted within 1h0m0s, one is free, 0 wait") {
+		t.Errorf("heddle keys people --kind rate:\n%s", out)
+	}
 	for _, c := range []struct {
 		args []string
 		path string
@@ -103,6 +106,7 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
 		{[]string{"explain", "w"}, "/v1/workflows/w/explain"},
 		{[]string{"keys", "people"}, "/v1/keys/people"},
+		{[]string{"keys", "people", "--kind", "rate"}, "/v1/keys/people?kind=rate"},
 		{[]string{"keys", "nobody/waits"}, "/v1/keys/nobody%2Fwaits"},
 		{[]string{"results", "w"}, "/v1/workflows/w/results"},
 		{[]string{"results", "w", "--all"}, "/v1/workflows/w/results?all=true"},

@@ -231,6 +231,7 @@ var unrecorded = map[string]string{
 	"field OutcomeArrived.Runnable":  noPolicy,
 	"field OutcomeArrived.Executor":  noPolicy,
 	"field RunnableDispatched.For":   noPolicy,
+	"field KeySwept.Asked":           noLease,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.
@@ -238,6 +239,7 @@ const (
 	tooShort = "no seed lasts as long as a signal is kept"
 	seldom   = "the wait for a worker is seldom over within the moments between two attempts"
 	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
+	noLease  = "no attempt of these seeds holds a permit for a minute: tests of services/planner/limits ask holders"
 	noEdit   = "what these seeds retry waits for no time"
 	noPolicy = "the simulation draws no such policies: scripts of services/planner do, under all settings"
 	noTrace  = "the clients of the simulation send no traceparent"

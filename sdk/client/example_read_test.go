@@ -213,3 +213,10 @@ func ExampleClient_Key() {
 	k := must(c.Key(ctx, "prices")) // of a policy with concurrency: {key: "'prices'", limit: 10}
 	fmt.Printf("%d of %d permits are held, and %d wait\n", k.Held, k.Limit, k.Queued)
 }
+
+func ExampleClient_RateKey() {
+	ctx, c := connect()
+	defer c.Close()
+	k := must(c.RateKey(ctx, "prices")) // of a policy with rate_limit: {key: "'prices'", limit: 10, per: 1s}
+	fmt.Printf("%d of %d permits were granted within %d ms, and %d wait\n", k.Held, k.Limit, k.PerMs, k.Queued)
+}

@@ -107,8 +107,9 @@ func (t *httpTransport) Await(ctx context.Context, workflow string) (Answer, err
 
 func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, error) {
 	r := request{method: http.MethodGet, path: path("v1", "workflows", q.Workflow), query: url.Values{}}
-	if _, name, err := events.ParseKeyID(q.Workflow); err == nil {
+	if kind, name, err := events.ParseKeyID(q.Workflow); err == nil {
 		r.path = path("v1", "keys", name)
+		r.query.Set("kind", kind)
 	} else if q.Kind != "workflow" {
 		r.path += "/" + q.Kind
 	}

@@ -8,15 +8,17 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Key is what a key of the policy field concurrency is at.
+// Key is what a key of the policy field concurrency or rate_limit is at.
 type Key struct {
 	Name    string      `json:"name"`
-	Kind    string      `json:"kind"`  // concurrency
-	Limit   uint64      `json:"limit"` // permits at a time
-	Held    uint64      `json:"held"`
+	Kind    string      `json:"kind"`             // concurrency or rate
+	Limit   uint64      `json:"limit"`            // permits at a time, or in a time
+	PerMs   int64       `json:"per_ms,omitempty"` // of a rate: that time in milliseconds
+	Held    uint64      `json:"held"`             // of a rate: granted within the last such time
 	Queued  uint64      `json:"queued"`
-	Holders []KeyPermit `json:"holders"` // the first 100
-	Queue   []KeyPermit `json:"queue"`   // the first 100, in the order in which they are granted
+	Next    *time.Time  `json:"next,omitempty"` // of a rate whose permits are out: when there is another one
+	Holders []KeyPermit `json:"holders"`        // the first 100; none of a rate, whose permits nobody gives back
+	Queue   []KeyPermit `json:"queue"`          // the first 100, in the order in which they are granted
 }
 
 // KeyPermit is a permit that an attempt holds, or a request of a runnable for one.
@@ -26,13 +28,23 @@ type KeyPermit struct {
 	Since    time.Time `json:"since"` // granted or asked for
 }
 
-// Key is a key as of now, by its name: a consistent read. It is not found while nobody holds one
-// of its permits or waits for one.
+// Key is a key of concurrency as of now, by its name: a consistent read. It is not found while nobody
+// holds one of its permits or waits for one.
 func (c *Client) Key(ctx context.Context, name string) (*Key, error) {
+	return c.key(ctx, events.ConcurrencyKey, name)
+}
+
+// RateKey is likewise a key of rate_limit. It is not found once nobody waits for one of its permits and
+// those that it has granted are older than its time.
+func (c *Client) RateKey(ctx context.Context, name string) (*Key, error) {
+	return c.key(ctx, events.RateKey, name)
+}
+
+func (c *Client) key(ctx context.Context, kind, name string) (*Key, error) {
 	if err := events.CheckKeyName(name); err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	raw, err := c.t.Query(ctx, Query{Kind: "key", Workflow: events.KeyOf(events.ConcurrencyKey, name)})
+	raw, err := c.t.Query(ctx, Query{Kind: "key", Workflow: events.KeyOf(kind, name)})
 	if err != nil {
 		return nil, fmt.Errorf("key %s: %w", name, err)
 	}

@@ -36,8 +36,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 	r := t.runs.get(id)
 	c := t.component(r.Component)
 	pol := r.policy()
-	if pol.Concurrency.Key != "" && r.Permit == nil {
-		t.ask(id, c, r, pol)
+	if t.asksFirst(id, c, r, pol) {
 		return
 	}
 	input, failure := t.shape(c, id, r)

@@ -36,6 +36,7 @@ var documentedTasks = map[string]string{
 	"bank.lookup":    "probed-completed",
 	"bank.pay":       "inc",
 	"gpu.train":      "nobody", // no worker knows it
+	"prices.list":    "id",
 	"prices.quote":   "id",
 	"reports.render": "slow-1", // too slow at its first attempt
 }

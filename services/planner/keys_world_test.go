@@ -23,14 +23,17 @@ func (w *world) tellKey(from string, e machine.Effect) {
 	if !strings.HasPrefix(e.Key, events.KeyPrefix) {
 		return
 	}
+	w.keyDecides(machine.Input{Workflow: e.Key, Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: e.Value}})
+}
+
+// keyDecides lets a key decide an input.
+func (w *world) keyDecides(in machine.Input) {
+	w.keySeq++
 	tx := rows.Begin(&w.keys)
-	at := events.Position{Epoch: 1, Seq: uint64(len(w.told))}
-	out := limits.Machine{}.Decide(tx, at, w.now, machine.Input{
-		Workflow: e.Key, Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: e.Value},
-	})
+	out := limits.Machine{}.Decide(tx, events.Position{Epoch: 1, Seq: w.keySeq}, w.now, in)
 	w.keys.Commit(tx.Writes())
 	for _, said := range out.Effects {
-		w.granted = append(w.granted, message{said.Key, &events.EntityMessage{From: e.Key, Body: said.Value}})
+		w.granted = append(w.granted, message{said.Key, &events.EntityMessage{From: in.Workflow, Body: said.Value}})
 	}
 }
 
@@ -44,8 +47,8 @@ func (w *world) deliverGrants() {
 }
 
 // showKey prints who holds a key's permits and who waits for one.
-func (w *world) showKey(out *bytes.Buffer, name string) {
-	r := limits.Machine{}.Query(rows.Begin(&w.keys), w.now, &events.Query{Kind: "key", Workflow: events.KeyOf(events.ConcurrencyKey, name)})
+func (w *world) showKey(out *bytes.Buffer, kind, name string) {
+	r := limits.Machine{}.Query(rows.Begin(&w.keys), w.now, &events.Query{Kind: "key", Workflow: events.KeyOf(kind, name)})
 	if r.Refusal != nil {
 		fmt.Fprintln(out, r.Refusal.Code)
 		return

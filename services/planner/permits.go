@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/definition"
@@ -16,12 +17,13 @@ import (
 const repeatAfter = int64(time.Minute / time.Millisecond)
 
 // permit is what a runnable has asked a key for: it waits for it until its attempt begins, which
-// holds it then. It is replaced as a whole: versions of a row share it.
+// holds it then, unless it is of a rate: that one is spent. It is replaced as a whole: versions of a row share it.
 type permit struct {
 	Key   string          // id of the entity
 	Asked events.Position // the record that asked
 	Since int64           // Unix ms of that
 	Room  bool            // the runnable has room of max_concurrency while it waits
+	Holds *permit         // of concurrency, which is granted, while it waits for one of a rate; nil: it holds none
 }
 
 // Fields implements wire.Message.
@@ -30,6 +32,31 @@ func (p *permit) Fields(c *wire.Codec) {
 	wire.Nested(c, 2, "asked", &p.Asked)
 	wire.Int(c, 3, "since", &p.Since)
 	c.Bool(4, "room", &p.Room)
+	wire.Optional(c, 5, "holds", &p.Holds)
+}
+
+// rate reports whether the permit is one of a rate.
+func (p *permit) rate() bool { return strings.HasPrefix(p.Key, events.KeyOf(events.RateKey, "")) }
+
+// is reports whether a key means this permit, or request.
+func (p *permit) is(key string, asked events.Position) bool {
+	return p != nil && p.Key == key && p.Asked == asked
+}
+
+// kept is what an attempt holds that begins with this permit: one of a rate is spent.
+func (p *permit) kept() *permit {
+	if p != nil && p.rate() {
+		return p.Holds
+	}
+	return p
+}
+
+// returned are the permits that go back with this one.
+func (p *permit) returned(id events.RunnableID) (all []events.ReturnedPermit) {
+	if p.Holds != nil {
+		all = p.Holds.returned(id)
+	}
+	return append(all, events.ReturnedPermit{Key: p.Key, Runnable: id, Asked: p.Asked})
 }
 
 // waitsFor says in words what a runnable waits for that has asked.
@@ -38,36 +65,67 @@ func (p *permit) waitsFor() string {
 	if err != nil {
 		panic("the key of a recorded request: " + err.Error())
 	}
+	if p.rate() {
+		return fmt.Sprintf("a permit of the key %q (%s), asked for at %s: heddle keys --kind rate %s shows when there is one and who is before it", name, kind, events.Stamp(p.Since), name)
+	}
 	return fmt.Sprintf("a permit of the key %q (%s), asked for at %s: heddle keys %s shows who holds one and who is before it", name, kind, events.Stamp(p.Since), name)
 }
 
-// ask asks for the permit that the next attempt of a runnable needs. What waits for one has room
-// already: a permit that was granted waits for nothing.
-func (t *turn) ask(id events.RunnableID, c *definition.Component, r *runnable, pol policy.Policy) {
-	key, failure := t.keyOf(c, r, pol.Concurrency.Key)
+// asksFirst asks for the permit that the next attempt of a runnable needs first, and reports whether it needs one. What
+// waits for one has room already: a permit that was granted waits for nothing but one of a rate, which is
+// spent once it is granted.
+func (t *turn) asksFirst(id events.RunnableID, c *definition.Component, r *runnable, pol policy.Policy) bool {
+	switch {
+	case pol.Concurrency.Key != "" && r.Permit == nil:
+		t.ask(id, c, r, pol, events.ConcurrencyKey)
+	case pol.Rate.Key != "" && (r.Permit == nil || !r.Permit.rate()):
+		t.ask(id, c, r, pol, events.RateKey)
+	default:
+		return false
+	}
+	return true
+}
+
+// ask asks for a permit of a kind of key.
+func (t *turn) ask(id events.RunnableID, c *definition.Component, r *runnable, pol policy.Policy, kind string) {
+	key, failure := t.keyOf(c, r, kind, limitOf(pol, kind).Key)
 	if failure != nil {
 		t.ends.failFor(id, *failure, "", failedAttempt)
 		return
 	}
-	t.emit(&events.PermitAsked{
-		Runnable: id, Key: events.KeyOf(events.ConcurrencyKey, key), Rank: pol.Priority.Rank(),
-		Limit: events.KeyLimit{Limit: uint64(pol.Concurrency.Limit)},
-	})
+	t.emit(&events.PermitAsked{Runnable: id, Key: events.KeyOf(kind, key), Rank: pol.Priority.Rank(), Limit: granting(pol, kind)})
+}
+
+// limitOf is the limit of a policy by a kind of key.
+func limitOf(pol policy.Policy, kind string) policy.KeyLimit {
+	if kind == events.RateKey {
+		return pol.Rate
+	}
+	return pol.Concurrency
+}
+
+// granting is how much the key is to grant.
+func granting(pol policy.Policy, kind string) events.KeyLimit {
+	l := limitOf(pol, kind)
+	return events.KeyLimit{Limit: uint64(l.Limit), Per: uint64(l.Per.Milliseconds())}
 }
 
 // askAgain repeats a request that is not granted yet: it may be lost with a log that has lost records. The
 // key knows it by its first record. The wait before the next one is as long as the one so far.
 func (t *turn) askAgain(id events.RunnableID, r *runnable) {
-	pol := r.policy()
+	pol, kind := r.policy(), events.ConcurrencyKey
+	if r.Permit.rate() {
+		kind = events.RateKey
+	}
 	t.emit(&events.PermitAsked{
-		Runnable: id, Key: r.Permit.Key, Rank: pol.Priority.Rank(), First: r.Permit.Asked,
-		Limit: events.KeyLimit{Limit: uint64(pol.Concurrency.Limit)},
+		Runnable: id, Key: r.Permit.Key, Rank: pol.Priority.Rank(), First: r.Permit.Asked, Limit: granting(pol, kind),
 	})
 }
 
 // keyOf evaluates the expression of a key for the next attempt of a runnable.
-func (t *turn) keyOf(c *definition.Component, r *runnable, text string) (key string, failure *events.TaskError) {
+func (t *turn) keyOf(c *definition.Component, r *runnable, kind, text string) (key string, failure *events.TaskError) {
 	var err error
+	what := fmt.Sprintf("the key of %s: ", fieldOf[kind])
 	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}
 	over := t.spend.evaluate(invocation{t, c, 0, a}.size(), func() {
 		var value []byte
@@ -83,12 +141,15 @@ func (t *turn) keyOf(c *definition.Component, r *runnable, text string) (key str
 	})
 	switch {
 	case over != nil:
-		return "", &events.TaskError{Type: over.typ, Message: "the key of concurrency: " + over.Message, NonRetryable: true}
+		return "", &events.TaskError{Type: over.typ, Message: what + over.Message, NonRetryable: true}
 	case err != nil:
-		return "", &events.TaskError{Type: events.ErrorExpression, Message: "the key of concurrency: " + err.Error(), NonRetryable: true}
+		return "", &events.TaskError{Type: events.ErrorExpression, Message: what + err.Error(), NonRetryable: true}
 	}
 	return key, nil
 }
+
+// fieldOf is the field of a policy that has a kind of key.
+var fieldOf = map[string]string{events.ConcurrencyKey: "concurrency", events.RateKey: "rate_limit"}
 
 // asked makes a runnable wait for a permit.
 func (rs *runnables) asked(e *events.PermitAsked) {
@@ -98,10 +159,11 @@ func (rs *runnables) asked(e *events.PermitAsked) {
 		rs.arm(e.Runnable, r, rs.now+max(repeatAfter, rs.now-r.Permit.Since))
 		return
 	}
+	holds := rs.take(r)
 	rs.leave(e.Runnable, r)
 	r.Status = runWaiting
 	h.Waiting++
-	r.Permit = &permit{Key: e.Key, Asked: rs.at, Since: rs.now, Room: r.policy().Mode != policy.External}
+	r.Permit = &permit{Holds: holds, Key: e.Key, Asked: rs.at, Since: rs.now, Room: r.policy().Mode != policy.External}
 	if r.Permit.Room {
 		h.Asking++
 	}
@@ -126,7 +188,7 @@ func (rs *runnables) take(r *runnable) *permit {
 // giveBack notes that a runnable needs its permit no more.
 func (rs *runnables) giveBack(id events.RunnableID, r *runnable) {
 	if p := rs.take(r); p != nil {
-		rs.givenBack = append(rs.givenBack, events.ReturnedPermit{Key: p.Key, Runnable: id, Asked: p.Asked})
+		rs.givenBack = append(rs.givenBack, p.returned(id)...)
 	}
 }
 
@@ -162,13 +224,14 @@ func (t *turn) toldByKey(m *events.EntityMessage) {
 		r = t.runs.get(said.Runnable)
 	}
 	switch {
-	case r == nil || r.Permit == nil || r.Permit.Key != m.From || r.Permit.Asked != said.Asked:
+	case r != nil && r.Permit != nil && r.Permit.Holds.is(m.From, said.Asked): // it holds it, and waits for one of a rate
+	case r == nil || !r.Permit.is(m.From, said.Asked):
 		t.emit(&events.PermitsReturned{Permits: back})
 	case r.Status != runWaiting: // its attempt holds it
 	case t.head.Status.winding():
 		t.close(said.Runnable)
 	case t.head.Status != Running:
-		t.emit(&events.PermitsReturned{Permits: back, Again: said.Runnable})
+		t.emit(&events.PermitsReturned{Permits: r.Permit.returned(said.Runnable), Again: said.Runnable})
 	default:
 		t.dispatch(said.Runnable)
 	}

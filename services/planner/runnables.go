@@ -56,7 +56,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	h, r := rs.h(), rs.change(e.Runnable)
 	held := rs.take(r)
 	rs.leave(e.Runnable, r)
-	r.Permit = held
+	r.Permit = held.kept()
 	h.Active++
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0

@@ -46,6 +46,7 @@ var settings = []setting{
 //	refusal              what the last command was refused with
 //	runnables ID STATUS  the runnables of a status, or of all
 //	key NAME             who holds the permits of a key, and who waits
+//	rate NAME            what a rate has granted, and who waits
 //	attempts ID          what became of each attempt
 //	lose ID COMPONENT    the worker of its open attempt vanishes
 //	begin ID COMPONENT   the worker of its open attempt says that it has begun
@@ -177,7 +178,9 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		id, component, _ := strings.Cut(rest, " ")
 		w.hasBegun(id, component)
 	case "key":
-		w.showKey(out, rest)
+		w.showKey(out, events.ConcurrencyKey, rest)
+	case "rate":
+		w.showKey(out, events.RateKey, rest)
 	case "attempts":
 		w.attempts(out, rest)
 	case "complete-external", "fail-external":

@@ -68,6 +68,7 @@ type world struct {
 	emitted   []machine.Effect    // into topics of others
 	told      []machine.Effect    // to other entities
 	keys      rows.Memory         // of the entities that grant permits
+	keySeq    uint64              // of their records
 	granted   []message           // by them, and not delivered yet
 	defs      map[string]string
 }
@@ -354,11 +355,14 @@ func (w *world) advance(ms int64) {
 	w.t.Helper()
 	until := w.now + ms
 	for {
-		var due *rows.Key
-		w.state.Scan(rows.Key{Table: rows.Timer}, nil, func(k rows.Key, _ rows.Row) bool {
-			due = &k
-			return false
-		})
+		due, ofKey := nextTimer(&w.state), nextTimer(&w.keys)
+		if ofKey != nil && int64(ofKey.A) <= until && (due == nil || ofKey.A < due.A) {
+			w.now = max(w.now, int64(ofKey.A))
+			w.keyDecides(machine.Input{Workflow: ofKey.Workflow, Source: events.FromTimer, Timer: ofKey})
+			w.deliverGrants()
+			w.run()
+			continue
+		}
 		if due == nil || int64(due.A) > until {
 			break
 		}
@@ -372,6 +376,15 @@ func (w *world) advance(ms int64) {
 		}
 	}
 	w.now = until
+}
+
+// nextTimer is the timer that is due next; nil: there is none.
+func nextTimer(state *rows.Memory) (next *rows.Key) {
+	state.Scan(rows.Key{Table: rows.Timer}, nil, func(k rows.Key, _ rows.Row) bool {
+		next = &k
+		return false
+	})
+	return next
 }
 
 func (w *world) query(kind, id string, all bool) json.RawMessage {

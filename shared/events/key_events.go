@@ -13,8 +13,11 @@ const KeyPrefix = "key:"
 // MaxKeyName bounds the name of a key, in bytes.
 const MaxKeyName = 200
 
-// ConcurrencyKey is the kind of a key that bounds how many attempts are open at a time.
-const ConcurrencyKey = "concurrency"
+// The kinds of keys.
+const (
+	ConcurrencyKey = "concurrency" // bounds how many attempts are open at a time
+	RateKey        = "rate"        // bounds how many attempts begin in a time
+)
 
 // KeyOf is the id of the entity that grants the permits of a key.
 func KeyOf(kind, name string) string { return KeyPrefix + kind + "/" + name }
@@ -36,19 +39,23 @@ func CheckKeyName(name string) error {
 func ParseKeyID(id string) (kind, name string, err error) {
 	rest, ok := strings.CutPrefix(id, KeyPrefix)
 	kind, name, is := strings.Cut(rest, "/")
-	if !ok || !is || kind != ConcurrencyKey || CheckKeyName(name) != nil {
-		return "", "", fmt.Errorf("%q is not of the form %s%s/NAME", id, KeyPrefix, ConcurrencyKey)
+	if !ok || !is || kind != ConcurrencyKey && kind != RateKey || CheckKeyName(name) != nil {
+		return "", "", fmt.Errorf("%q is neither of the form %s nor %s", id, KeyOf(ConcurrencyKey, "NAME"), KeyOf(RateKey, "NAME"))
 	}
 	return kind, name, nil
 }
 
 // KeyLimit is how much a key grants.
 type KeyLimit struct {
-	Limit uint64 // permits at a time
+	Limit uint64 // permits at a time, or in a time
+	Per   uint64 // that time in ms; 0: a permit is held until it is given back
 }
 
 // Fields implements wire.Message.
-func (l *KeyLimit) Fields(c *wire.Codec) { wire.Int(c, 1, "limit", &l.Limit) }
+func (l *KeyLimit) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "limit", &l.Limit)
+	wire.Int(c, 2, "per", &l.Per)
+}
 
 // PermitAsked is a runnable that asks a key for a permit for its next attempt, and waits for that.
 type PermitAsked struct {
@@ -136,7 +143,7 @@ func (e *PermitQueued) Fields(c *wire.Codec) {
 	wire.Nested(c, 4, "limit", &e.Limit)
 }
 
-// PermitIssued is a permit that is granted to a request.
+// PermitIssued is a permit that is granted to a request. The time of its record is what a rate counts by.
 type PermitIssued struct {
 	Number uint64
 	Permit PermitID
@@ -167,7 +174,7 @@ func (e *PermitOver) Fields(c *wire.Codec) {
 // KeySwept is a key that has looked after what it has granted.
 type KeySwept struct {
 	Asked []PermitID // whose holders are asked whether they hold them still
-	After uint64     // the number behind which the sweep goes on; 0: it is whole
+	After uint64     // the number behind which the sweep goes on; 0: it is whole. Of a rate: up to which it has forgotten its permits
 	Gone  bool       // there is nothing to remember: its rows are removed
 }
 
@@ -212,12 +219,14 @@ func (m *KeyMessage) Fields(c *wire.Codec) {
 // KeyState is what a read of a key shows.
 type KeyState struct {
 	Name    string      `json:"name"`
-	Kind    string      `json:"kind"` // concurrency
+	Kind    string      `json:"kind"` // concurrency or rate
 	Limit   uint64      `json:"limit"`
-	Held    uint64      `json:"held"`
+	Per     uint64      `json:"per_ms,omitempty"` // of a rate: the time in which there are so many
+	Held    uint64      `json:"held"`             // of a rate: granted within the last such time
 	Queued  uint64      `json:"queued"`
-	Holders []KeyPermit `json:"holders"` // the first 100
-	Queue   []KeyPermit `json:"queue"`   // the first 100, in the order in which they are granted
+	Next    string      `json:"next,omitempty"` // of a rate whose permits are out: when there is another one, RFC 3339
+	Holders []KeyPermit `json:"holders"`        // the first 100; none of a rate, whose permits nobody gives back
+	Queue   []KeyPermit `json:"queue"`          // the first 100, in the order in which they are granted
 }
 
 // KeyPermit is a permit of a key, or a request for one.

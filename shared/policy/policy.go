@@ -97,6 +97,7 @@ type Policy struct {
 	Probe        Other    // with ProbeLost
 	Fallback     string   // as ParseFallback reads it; empty = none
 	Concurrency  KeyLimit // attempts at a time, of all workflows whose key is the same
+	Rate         KeyLimit // attempts that begin in a time, likewise
 }
 
 // Final reports whether a failure of a type is never tried again.

@@ -30,6 +30,7 @@ const (
 	_
 	_
 	concurrency
+	rateLimit
 )
 
 // table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
@@ -56,7 +57,8 @@ var table = [...]field{
 	reserved(),
 	reserved(),
 	reserved(),
-	optional(keyLimit("concurrency", func(p *Policy) *KeyLimit { return &p.Concurrency })),
+	optional(keyLimit("concurrency", atATime, func(p *Policy) *KeyLimit { return &p.Concurrency })),
+	optional(keyLimit("rate_limit", inATime, func(p *Policy) *KeyLimit { return &p.Rate })),
 }
 
 // Fields are the names of all fields.

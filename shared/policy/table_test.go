@@ -18,6 +18,7 @@ var others = map[string]struct {
 	"retry_if": {retryIf, `"attempt < 3"`}, "non_retryable": {nonRetryable, `["declined", "gone"]`},
 	"fallback":    {fallback, `{"task": "orders.guess", "queue": "other"}`},
 	"concurrency": {concurrency, `{"key": "input.tenant", "limit": 7}`},
+	"rate_limit":  {rateLimit, `{"key": "input.tenant", "limit": 7, "per": "3s"}`},
 }
 
 // A field has a line, a bit and a tag: it is read, given to a policy, and recorded.

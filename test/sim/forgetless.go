@@ -50,6 +50,8 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return generous{m}
 	case w.o.Flaws.KeptPermits.On():
 		return greedy{m}
+	case w.o.Flaws.NewRates.On():
+		return timeless{m}
 	case w.o.Flaws.RenamedNotices.On():
 		return renaming{m}
 	default:

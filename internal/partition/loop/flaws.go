@@ -57,6 +57,7 @@ type Flaws struct {
 	LostNotices        Flaw // what is told of a drain is lost at a crash: the maker of the machine obeys
 	TwicePermits       Flaw // a key forgets at a recovery that it has granted a permit: the maker of the machine obeys
 	KeptPermits        Flaw // permits of attempts that did not complete are not given back: the maker of the machine obeys
+	NewRates           Flaw // a rate forgets at a recovery when it has granted its permits: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	UnheardBegins      Flaw // that a worker has begun an attempt ends no wait for one: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever

@@ -18,6 +18,7 @@ import (
 // world hosts one key as a partition does. Its workflows are the test.
 type world struct {
 	t     *testing.T
+	rate  bool // the key is one of a rate
 	state rows.Memory
 	seq   uint64
 	now   int64
@@ -32,18 +33,25 @@ type said struct {
 
 var key = events.KeyOf(events.ConcurrencyKey, "k")
 
+func (w *world) key() string {
+	if w.rate {
+		return events.KeyOf(events.RateKey, "k")
+	}
+	return key
+}
+
 // decide decides an input, and holds that its record gives the same when it is replayed.
 func (w *world) decide(in machine.Input) []events.Event {
 	w.t.Helper()
 	tx, again := rows.Begin(&w.state), rows.Begin(&w.state)
 	at := events.Position{Epoch: 1, Seq: w.seq + 1}
-	in.Workflow = key
+	in.Workflow = w.key()
 	out := Machine{}.Decide(tx, at, w.now, in)
 	if len(out.Events) == 0 {
 		return nil
 	}
 	w.seq++
-	rec, err := events.DecodeRecord(events.EncodeRecord(&events.Record{Position: at, Workflow: key, Time: w.now, Events: out.Events}))
+	rec, err := events.DecodeRecord(events.EncodeRecord(&events.Record{Position: at, Workflow: w.key(), Time: w.now, Events: out.Events}))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -65,19 +73,24 @@ func (w *world) decide(in machine.Input) []events.Event {
 
 func (w *world) tell(verb events.KeyVerb, id events.PermitID, rank uint8, limit uint64) {
 	w.t.Helper()
-	m := events.KeyMessage{Verb: verb, Runnable: id.Runnable, Asked: id.Asked, Rank: rank, Limit: events.KeyLimit{Limit: limit}}
+	w.tellOf(verb, id, rank, events.KeyLimit{Limit: limit})
+}
+
+func (w *world) tellOf(verb events.KeyVerb, id events.PermitID, rank uint8, limit events.KeyLimit) {
+	w.t.Helper()
+	m := events.KeyMessage{Verb: verb, Runnable: id.Runnable, Asked: id.Asked, Rank: rank, Limit: limit}
 	w.decide(machine.Input{Source: events.FromInbox, Inbox: &events.EntityMessage{From: id.Workflow, Body: wire.Marshal(&m)}})
 }
 
 // fire lets the key's timer come due; false: it has none.
 func (w *world) fire() bool {
 	tx := rows.Begin(&w.state)
-	h := rows.Get[head](tx, headKey(key))
+	h := rows.Get[head](tx, headKey(w.key()))
 	if h == nil || h.Due == 0 {
 		return false
 	}
 	w.now = max(w.now, h.Due)
-	k := timerKey(key, h.Due)
+	k := timerKey(w.key(), h.Due)
 	w.decide(machine.Input{Timer: &k})
 	return true
 }
@@ -214,19 +227,21 @@ func TestManyPermitsAreGrantedInPieces(t *testing.T) {
 
 // Whatever stands in the inbox of a key: it is decided, or changes nothing.
 func FuzzMessage(f *testing.F) {
-	for _, m := range []events.KeyMessage{{}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1}}, {Verb: events.KeyReturn, Runnable: 1}, {Verb: 9, Rank: 200}} {
+	for _, m := range []events.KeyMessage{{}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1, Per: 1000}}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1}}, {Verb: events.KeyReturn, Runnable: 1}, {Verb: 9, Rank: 200}} {
 		f.Add("w", wire.Marshal(&m))
 	}
 	f.Fuzz(func(t *testing.T, from string, body []byte) {
 		if strings.ContainsRune(from, 0) {
 			return // no id has one
 		}
-		w := &world{t: t, now: 1000}
-		for range 2 {
-			w.decide(machine.Input{Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: body}})
-			w.fire()
+		for _, rate := range []bool{false, true} {
+			w := &world{t: t, now: 1000, rate: rate}
+			for range 2 {
+				w.decide(machine.Input{Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: body}})
+				w.fire()
+			}
+			Machine{}.Query(rows.Begin(&w.state), w.now, &events.Query{Workflow: w.key()})
 		}
-		Machine{}.Query(rows.Begin(&w.state), w.now, &events.Query{Workflow: key})
 	})
 }
 

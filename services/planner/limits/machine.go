@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/policy"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -53,6 +54,8 @@ func (Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Inp
 		}
 	case in.Timer != nil && !t.due(*in.Timer):
 		return machine.Outcome{} // it was overtaken
+	case in.Timer != nil && t.head.rate():
+		t.sweepRate()
 	case in.Timer != nil && t.head.Sweep != 0 && t.head.Sweep <= now:
 		t.sweep()
 	}
@@ -97,13 +100,14 @@ func (t *turn) told(m *events.EntityMessage) {
 	if err := wire.Unmarshal(m.Body, &said); err != nil {
 		return
 	}
-	if _, _, err := events.ParseKeyID(t.id); err != nil {
-		return // no workflow asks such a one
+	kind, _, err := events.ParseKeyID(t.id)
+	if err != nil || said.Verb == events.KeyAsk && !sound(kind, said.Limit) {
+		return // no workflow asks such a one, or so
 	}
 	id := events.PermitID{Workflow: m.From, Runnable: said.Runnable, Asked: said.Asked}
 	request := t.known(id)
 	switch {
-	case said.Verb == events.KeyAsk && request == nil && said.Limit.Limit > 0:
+	case said.Verb == events.KeyAsk && request == nil:
 		next := uint64(1)
 		if t.head != nil {
 			next = t.head.Next + 1
@@ -112,6 +116,12 @@ func (t *turn) told(m *events.EntityMessage) {
 	case said.Verb == events.KeyReturn && request != nil:
 		t.emit(&events.PermitOver{Number: request.Number, Permit: id})
 	}
+}
+
+// sound reports whether a limit is one of a kind of key.
+func sound(kind string, l events.KeyLimit) bool {
+	return l.Limit > 0 && l.Limit <= policy.MaxKeyLimit &&
+		(l.Per > 0) == (kind == events.RateKey) && l.Per <= uint64(policy.MaxPer.Milliseconds())
 }
 
 // due reports whether a timer is the one that the key has: it sweeps, or grants what did not fit
@@ -135,8 +145,20 @@ func (t *turn) sweep() {
 	t.emit(&e)
 }
 
-// room is how many permits there are to grant.
-func (h *head) room() uint64 { return max(h.Limit.Limit, h.Held) - h.Held }
+// room is how many permits there are to grant in one record.
+func (t *turn) room() uint64 {
+	if t.head.rate() {
+		return t.allowed(min(t.head.Queued, mostEach))
+	}
+	return min(max(t.head.Limit.Limit, t.head.Held)-t.head.Held, mostEach)
+}
+
+// sweepRate forgets permits that are too old to matter.
+func (t *turn) sweepRate() {
+	if h := t.head; t.past() {
+		t.emit(&events.KeySwept{After: min(h.Granted, h.Forgotten+mostEach)})
+	}
+}
 
 // first are the requests whose turn it is, at most so many.
 func (t *turn) first(most uint64) (list []*events.PermitIssued) {
@@ -155,14 +177,14 @@ func (t *turn) grant() {
 	if t.head == nil || t.head.Queued == 0 {
 		return
 	}
-	for _, e := range t.first(min(t.head.room(), mostEach)) {
+	for _, e := range t.first(t.room()) {
 		t.emit(e)
 	}
 }
 
 // rest ends a key that has nothing to remember.
 func (t *turn) rest() {
-	if h := t.head; h != nil && h.Queued+h.Held == 0 {
+	if h := t.head; h != nil && h.Queued+h.Held == 0 && h.Granted == h.Forgotten {
 		t.emit(&events.KeySwept{Gone: true})
 	}
 }

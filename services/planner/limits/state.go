@@ -18,6 +18,11 @@ type head struct {
 	Due     int64  // Unix ms of the timer; 0: there is none
 	Sweep   int64  // Unix ms of the next sweep; 0: nobody holds anything
 	Limit   events.KeyLimit
+
+	// Of a rate.
+	Granted   uint64 // permits
+	Forgotten uint64 // of those: when they were granted is not remembered any more
+	Last      int64  // Unix ms of the newest
 }
 
 // Fields implements wire.Message.
@@ -30,6 +35,9 @@ func (h *head) Fields(c *wire.Codec) {
 	wire.Int(c, 6, "due", &h.Due)
 	wire.Int(c, 7, "sweep", &h.Sweep)
 	wire.Nested(c, 8, "limit", &h.Limit)
+	wire.Int(c, 9, "granted", &h.Granted)
+	wire.Int(c, 10, "forgotten", &h.Forgotten)
+	wire.Int(c, 11, "last", &h.Last)
 }
 
 // permit is a request that waits, in the queue, or what it was granted, among the holders.
@@ -122,6 +130,10 @@ func (t *turn) issued(e *events.PermitIssued) {
 	if n == nil || n.Issued {
 		return
 	}
+	if t.head.rate() {
+		t.spend(e, n)
+		return
+	}
 	h := t.h()
 	h.Queued--
 	h.Held++
@@ -158,6 +170,8 @@ func (t *turn) swept(e *events.KeySwept) {
 		t.arm(0)
 		t.tx.Delete(headKey(t.id))
 		t.head = nil
+	case t.head.rate():
+		t.forget(e.After)
 	default:
 		h := t.h()
 		h.Swept, h.Sweep = e.After, t.now
@@ -174,7 +188,10 @@ func (t *turn) finish() {
 	}
 	t.h().Applied = t.at
 	due := t.head.Sweep
-	if t.head.Queued > 0 && t.head.room() > 0 {
+	switch {
+	case t.head.rate():
+		due = t.next()
+	case t.head.Queued > 0 && t.room() > 0:
 		due = t.now
 	}
 	if due != t.head.Due {

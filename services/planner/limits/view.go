@@ -22,11 +22,18 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 		return r
 	}
 	h := t.head
-	v := events.KeyState{Name: name, Kind: kind, Limit: h.Limit.Limit, Held: h.Held, Queued: h.Queued, Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{}}
-	rows.Scan(tx, holderKey(t.id, 0), func(_ rows.Key, p *permit) bool {
-		v.Holders = append(v.Holders, p.view())
-		return len(v.Holders) < maxShown
-	})
+	v := events.KeyState{
+		Name: name, Kind: kind, Limit: h.Limit.Limit, Per: h.Limit.Per, Held: h.Held, Queued: h.Queued,
+		Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{},
+	}
+	if h.rate() {
+		t.showRate(&v)
+	} else {
+		rows.Scan(tx, holderKey(t.id, 0), func(_ rows.Key, p *permit) bool {
+			v.Holders = append(v.Holders, p.view())
+			return len(v.Holders) < maxShown
+		})
+	}
 	rows.Scan(tx, rows.Key{Table: rows.Ready, Workflow: t.id}, func(_ rows.Key, p *permit) bool {
 		v.Queue = append(v.Queue, p.view())
 		return len(v.Queue) < maxShown
@@ -35,6 +42,14 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 		panic(err)
 	}
 	return r
+}
+
+// showRate shows what a rate has granted, and when it grants again.
+func (t *turn) showRate(v *events.KeyState) {
+	v.Held = t.recent()
+	if next := t.free(1); next > t.now {
+		v.Next = events.Stamp(next).String()
+	}
 }
 
 func (p *permit) view() events.KeyPermit {

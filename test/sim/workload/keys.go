@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -24,6 +25,31 @@ func (d Dice) share(w *Workflow) {
 	}
 }
 
+// pace gives the steps of a workflow rates that others have too. How many there are in how many
+// milliseconds, the name of the key says.
+func (d Dice) pace(w *Workflow) {
+	for _, c := range w.Graph.Components {
+		if c.kind != step || c.needs == nil || c.reacts != nil || c.Acts.External || c.needs["start_timeout_ms"] != nil || !d.One(2) {
+			continue
+		}
+		limit, per := d.Between(1, 3), Pick(d, 100, 400, 1500)
+		c.needs["rate_limit"] = map[string]any{"key": fmt.Sprintf("'paced-%d-%d'", limit, per), "limit": limit, "per_ms": per}
+		c.own = own(false, c.needs)
+	}
+}
+
+// doubts reports whether some lost attempt may be held or asked after.
+func (p *Plan) doubts() bool {
+	for _, w := range p.Workflows {
+		for _, c := range w.Graph.Components {
+			if c.Acts.Doubt != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Permits is what the journals of all partitions say of permits.
 type Permits struct {
 	asked    map[events.PermitID]string // the key
@@ -35,7 +61,7 @@ type Permits struct {
 
 // CheckKeys holds the journals of all partitions against what keys promise: no key has more
 // permits out than its limit, each is granted once, to one that asked, is used by one attempt
-// at most, and comes back. doubtful: records are gone that may have said so.
+// at most, and comes back; no rate has granted more than its limit in its time. doubtful: records are gone that may have said so.
 func CheckKeys(journals [][]*events.Record, doubtful bool) error {
 	p := &Permits{map[events.PermitID]string{}, map[events.PermitID]string{}, map[events.PermitID]bool{}, map[events.PermitID]bool{}, map[events.PermitID]bool{}}
 	var errs []error
@@ -60,7 +86,7 @@ func (p *Permits) workflows(records []*events.Record) error {
 		workflow string
 		id       events.RunnableID
 	}
-	waits := map[runnable]events.PermitID{}
+	waits := map[runnable][]events.PermitID{}
 	for _, rec := range records {
 		for _, e := range rec.Events {
 			switch e := e.(type) {
@@ -75,20 +101,20 @@ func (p *Permits) workflows(records []*events.Record) error {
 					continue // it only asks again
 				}
 				id := events.PermitID{Workflow: rec.Workflow, Runnable: e.Runnable, Asked: rec.Position}
-				p.asked[id], waits[runnable{rec.Workflow, e.Runnable}] = e.Key, id
+				r := runnable{rec.Workflow, e.Runnable}
+				p.asked[id], waits[r] = e.Key, append(waits[r], id)
 			case *events.RunnableDispatched:
 				r := runnable{rec.Workflow, e.Runnable}
-				if id, is := waits[r]; is {
+				for _, id := range waits[r] {
 					p.used[id] = true
-					delete(waits, r)
 				}
+				delete(waits, r)
 			case *events.PermitsReturned:
 				for _, one := range e.Permits {
 					id := events.PermitID{Workflow: rec.Workflow, Runnable: one.Runnable, Asked: one.Asked}
 					p.returned[id] = true
-					if r := (runnable{rec.Workflow, one.Runnable}); waits[r] == id {
-						delete(waits, r)
-					}
+					r := runnable{rec.Workflow, one.Runnable}
+					waits[r] = slices.DeleteFunc(waits[r], func(other events.PermitID) bool { return other == id })
 				}
 			}
 		}
@@ -96,10 +122,28 @@ func (p *Permits) workflows(records []*events.Record) error {
 	return errors.Join(errs...)
 }
 
+// rate is what a rate has granted.
+type rate struct {
+	limit events.KeyLimit
+	times []int64 // Unix ms
+}
+
+// granted notes one permit more.
+func (r *rate) granted(rec *events.Record) error {
+	r.times = append(r.times, rec.Time)
+	first := len(r.times) - 1 - int(r.limit.Limit)
+	if first < 0 || rec.Time-r.times[first] >= int64(r.limit.Per) {
+		return nil
+	}
+	return complain(rec.Workflow, "record %s: the key %s grants %d permits within %d ms, its rate is %d in %d ms",
+		rec.Position, rec.Workflow, r.limit.Limit+1, rec.Time-r.times[first], r.limit.Limit, r.limit.Per)
+}
+
 // keys follows what keys grant.
 func (p *Permits) keys(records []*events.Record, doubtful bool) error {
 	var errs []error
 	held, limit := map[string]map[events.PermitID]bool{}, map[string]uint64{}
+	rates := map[string]*rate{}
 	for _, rec := range records {
 		if !strings.HasPrefix(rec.Workflow, events.KeyPrefix) {
 			continue
@@ -109,10 +153,18 @@ func (p *Permits) keys(records []*events.Record, doubtful bool) error {
 			switch e := e.(type) {
 			case *events.PermitQueued:
 				limit[key] = e.Limit.Limit
+				if rates[key] == nil && e.Limit.Per > 0 {
+					rates[key] = &rate{limit: e.Limit}
+				}
 				if p.asked[e.Permit] != key && !doubtful {
 					errs = append(errs, complain(key, "the key %s queues %s, which has not asked it", key, e.Permit))
 				}
 			case *events.PermitIssued:
+				if r := rates[key]; r != nil { // a request that is repeated while its grant is under way is another one
+					p.issued[e.Permit] = key
+					errs = append(errs, r.granted(rec))
+					continue
+				}
 				if held[key] == nil {
 					held[key] = map[events.PermitID]bool{}
 				}

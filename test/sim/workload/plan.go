@@ -154,9 +154,15 @@ func NewPlan(seed uint64) *Plan {
 	for i, w := range p.Workflows {
 		NewDice(seed ^ 0x72657461696e ^ uint64(i)<<50).retain(w) // of their own, too
 	}
-	if d := NewDice(seed ^ 0x6b657973); d.One(2) { // of its own, too
+	calm := !p.doubts()                                    // what becomes of lost attempts is rare, and depends on when things happen
+	if d := NewDice(seed ^ 0x6b657973); d.One(2) && calm { // of its own, too
 		for _, w := range p.Workflows {
 			d.share(w)
+		}
+	}
+	if d := NewDice(seed ^ 0x72617465); d.One(4) && calm { // likewise
+		for _, w := range p.Workflows {
+			d.pace(w)
 		}
 	}
 	dresser := NewDice(^seed) // of its own: what is told in other ways is the same work

@@ -92,6 +92,9 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	if l, is := f["concurrency"].(map[string]any); is {
 		p.Concurrency = policy.KeyLimit{Key: l["key"].(string), Limit: l["limit"].(int)}
 	}
+	if l, is := f["rate_limit"].(map[string]any); is {
+		p.Rate = policy.KeyLimit{Key: l["key"].(string), Limit: l["limit"].(int), Per: time.Duration(l["per_ms"].(int)) * time.Millisecond}
+	}
 	if f["queue"] != nil {
 		p.Queue = f["queue"].(string)
 	}
