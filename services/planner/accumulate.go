@@ -26,7 +26,8 @@ func (i invocation) turn() bool {
 	case turn == i.id:
 		return true
 	case i.id == 0:
-		i.ready(i.policy().Append(nil))
+		pol := i.policy()
+		i.readyBy(pol.Append(nil), i.t.endBy(pol))
 	}
 	return false
 }

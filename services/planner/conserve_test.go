@@ -89,6 +89,7 @@ func (w *world) awaited(id string) {
 		n := events.RunnableID(k.A)
 		timer(timerKey(id, r.Deadline, n, machine.TimerTimeout))
 		timer(timerKey(id, r.limit().startDue(), n, machine.TimerStart))
+		timer(timerKey(id, r.limit().Whole, n, machine.TimerWhole))
 		if timer(wakeKey(id, n, r)); r.Wait != nil {
 			want[t.runs.awaitedKey(n, r)] = true
 		}

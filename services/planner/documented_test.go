@@ -25,6 +25,7 @@ var documented = map[string]string{
 	"kinds/idle_for": "run\nadvance 75000",
 	"kinds/signal":   "run\n" + `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
 
+	"policies/deadline":      "run\nadvance 60000",
 	"policies/on_lost":       "lose w paid\nrun",
 	"policies/start_timeout": "run\nadvance 3600000",
 	"policies/timeout":       "run\nadvance 3600000",

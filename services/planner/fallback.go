@@ -32,6 +32,9 @@ func (en *ends) falls(id events.RunnableID, r *runnable, pol policy.Policy, err 
 	}
 	fb := fallbackOf(pol)
 	f := falling{form: fb.Form, value: fb.Value}
+	if fb.Form.Attempts() && r.limit().over(en.now) {
+		return falling{} // there is no time for it
+	}
 	if fb.Form != policy.FallbackExpr {
 		return f
 	}

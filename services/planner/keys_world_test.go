@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/heddle-run/heddle/services/planner/limits"
+	keylimits "github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -30,7 +30,7 @@ func (w *world) tellKey(from string, e machine.Effect) {
 func (w *world) keyDecides(in machine.Input) {
 	w.keySeq++
 	tx := rows.Begin(&w.keys)
-	out := limits.Machine{}.Decide(tx, events.Position{Epoch: 1, Seq: w.keySeq}, w.now, in)
+	out := keylimits.Machine{}.Decide(tx, events.Position{Epoch: 1, Seq: w.keySeq}, w.now, in)
 	w.keys.Commit(tx.Writes())
 	for _, said := range out.Effects {
 		w.granted = append(w.granted, message{said.Key, &events.EntityMessage{From: in.Workflow, Body: said.Value}})
@@ -48,7 +48,7 @@ func (w *world) deliverGrants() {
 
 // showKey prints who holds a key's permits and who waits for one.
 func (w *world) showKey(out *bytes.Buffer, kind, name string) {
-	r := limits.Machine{}.Query(rows.Begin(&w.keys), w.now, &events.Query{Kind: "key", Workflow: events.KeyOf(kind, name)})
+	r := keylimits.Machine{}.Query(rows.Begin(&w.keys), w.now, &events.Query{Kind: "key", Workflow: events.KeyOf(kind, name)})
 	if r.Refusal != nil {
 		fmt.Fprintln(out, r.Refusal.Code)
 		return

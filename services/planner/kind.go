@@ -205,10 +205,13 @@ func (i invocation) policy() policy.Policy {
 }
 
 // ready makes the runnable.
-func (i invocation) ready(policy []byte) events.RunnableID {
+func (i invocation) ready(policy []byte) events.RunnableID { return i.readyBy(policy, 0) }
+
+// readyBy makes the runnable; endBy: until when it must have ended.
+func (i invocation) readyBy(policy []byte, endBy int64) events.RunnableID {
 	id := i.t.nextRunnable()
 	i.t.emit(&events.RunnableReady{
-		Runnable: id, Component: uint32(i.c.Index), Scope: i.scope, Parents: i.parents, Depth: i.depth, Policy: policy,
+		Runnable: id, Component: uint32(i.c.Index), Scope: i.scope, Parents: i.parents, Depth: i.depth, Policy: policy, EndBy: endBy,
 	})
 	return id
 }
@@ -246,7 +249,7 @@ func (i invocation) wakeUp() {
 // External attempts take no room and need not wait for it.
 func (i invocation) enqueue() {
 	t, pol := i.t, i.policy()
-	id := i.ready(pol.Append(nil))
+	id := i.readyBy(pol.Append(nil), t.endBy(pol))
 	if t.runs.get(id).Status != runReady { // it is not its turn
 		return
 	}

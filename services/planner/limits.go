@@ -15,6 +15,7 @@ type limits struct {
 	Start   int64 // a worker has begun the attempt, or the one that follows when it is handed back
 	Begun   bool  // one has
 	Unknown bool  // a worker has handed it back that does not know the task
+	Whole   int64 // the runnable has ended
 }
 
 // Fields implements wire.Message.
@@ -22,6 +23,7 @@ func (l *limits) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "start", &l.Start)
 	c.Bool(2, "begun", &l.Begun)
 	c.Bool(3, "unknown", &l.Unknown)
+	wire.Int(c, 4, "whole", &l.Whole)
 }
 
 // limit gives the limits of a runnable; where there are none they are empty.
@@ -40,18 +42,26 @@ func (l limits) startDue() int64 {
 	return l.Start
 }
 
+// over reports whether the time of the runnable as a whole is.
+func (l limits) over(now int64) bool { return l.Whole != 0 && now >= l.Whole }
+
 // told says until when what must have happened, behind what is waited for; empty: there is no limit.
 func (l limits) told() string {
+	s := ""
 	if due := l.startDue(); due != 0 {
-		return fmt.Sprintf("; one must begin it by %s (start_timeout)", events.Stamp(due))
+		s = fmt.Sprintf("; one must begin it by %s (start_timeout)", events.Stamp(due))
 	}
-	return ""
+	if l.Whole != 0 {
+		s += fmt.Sprintf("; it must be over by %s (deadline)", events.Stamp(l.Whole))
+	}
+	return s
 }
 
 // limitTo replaces the limits of a runnable, and their timers.
 func (rs *runnables) limitTo(id events.RunnableID, r *runnable, to limits) {
 	before := r.limit()
 	rs.rearm(id, before.startDue(), to.startDue(), machine.TimerStart)
+	rs.rearm(id, before.Whole, to.Whole, machine.TimerWhole)
 	if r.Limits = nil; to != (limits{}) {
 		r.Limits = &to
 	}
@@ -75,6 +85,15 @@ func (rs *runnables) limitStart(id events.RunnableID, r *runnable, by int64) {
 	if by != 0 {
 		l := r.limit()
 		l.Start = by
+		rs.limitTo(id, r, l)
+	}
+}
+
+// limitWhole bounds the runnable as a whole.
+func (rs *runnables) limitWhole(id events.RunnableID, r *runnable, by int64) {
+	if by != 0 {
+		l := r.limit()
+		l.Whole = by
 		rs.limitTo(id, r, l)
 	}
 }
@@ -104,10 +123,10 @@ func (rs *runnables) attemptOver(id events.RunnableID, r *runnable) {
 }
 
 // limitsAfter takes away the limits that an end of an attempt ends: those of its runnable stay for
-// as long as that may go on.
+// as long as that may go on. What is uncertain has no limit: no clock decides what became of it.
 func (rs *runnables) limitsAfter(id events.RunnableID, r *runnable, action events.Action) {
 	switch action {
-	case events.ActionHalt, events.ActionSkip, events.ActionCatch:
+	case events.ActionHalt, events.ActionSkip, events.ActionCatch, events.ActionHold:
 		rs.unlimited(id, r)
 	default:
 		rs.attemptOver(id, r)
@@ -131,6 +150,23 @@ func (t *turn) startBy(r *runnable, pol policy.Policy) int64 {
 		return 0
 	}
 	return t.now + pol.StartTimeout.Milliseconds()
+}
+
+// endBy is until when a runnable must have ended that begins now, or begins again; 0: for as long as it takes.
+func (t *turn) endBy(pol policy.Policy) int64 {
+	if pol.Deadline == 0 {
+		return 0
+	}
+	return t.now + pol.Deadline.Milliseconds()
+}
+
+// overdue ends a runnable whose time is over, whatever it waits for.
+func (en *ends) overdue(id events.RunnableID, r *runnable) {
+	message := fmt.Sprintf("it was not over within %s", r.policy().Deadline)
+	if r.Status == runActive {
+		message += "; whether the attempt that was open had effects is unknown"
+	}
+	en.failFor(id, events.TaskError{Type: events.ErrorDeadline, Message: message, NonRetryable: true}, "", timedOutAttempt)
 }
 
 // notBegun ends a runnable's attempt, open or handed back, which no worker has begun in time.

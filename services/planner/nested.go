@@ -160,6 +160,7 @@ func (ss *scopes) root(s events.ScopeID) events.ScopeID {
 func (rs *runnables) fannedOut(e *events.FannedOut) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
+	rs.unlimited(e.Runnable, r) // it is no attempt
 	r.Status, r.Due = runWaiting, 0
 	if r.Fanned == nil {
 		r.Fanned = &fanned{}

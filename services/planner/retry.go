@@ -85,7 +85,11 @@ func meant(w *events.RetryWork, named bool) func(events.RunnableID, *runnable) b
 func (t *turn) retrySome(w events.Work) {
 	pick := meant(w.Retry, len(w.Retry.Runnables) > 0)
 	again := func(id events.RunnableID) {
-		t.emit(&events.RunnableRetried{Runnable: id, Input: w.Retry.Input, By: w.Retry.By})
+		e := &events.RunnableRetried{Runnable: id, Input: w.Retry.Input, By: w.Retry.By}
+		if r := t.runs.get(id); r.Fanned == nil {
+			e.EndBy = t.endBy(r.policy())
+		}
+		t.emit(e)
 		t.invoked(id).do(invocation.arrive)
 	}
 	if named := w.Retry.Runnables; len(named) > 0 {

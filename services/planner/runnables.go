@@ -46,6 +46,7 @@ func (rs *runnables) ready(e *events.RunnableReady) {
 	}
 	rs.tx.Create(runnableKey(rs.id, e.Runnable), r)
 	rs.states.join(e.Runnable, r)
+	rs.limitWhole(e.Runnable, r, e.EndBy)
 	rs.enqueue(e.Runnable, r)
 	rs.scopes.opened(e.Scope)
 	rs.enterRace(e.Runnable, r)
@@ -302,6 +303,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 		rs.dropList(e.Runnable, r)
 		r.edited(e.Input)
 	}
+	rs.limitWhole(e.Runnable, r, e.EndBy)
 	rs.enqueue(e.Runnable, r)
 }
 

@@ -35,6 +35,10 @@ func (t *turn) timer(k rows.Key) {
 		if r := t.runs.get(id); r != nil && r.limit().startDue() == int64(k.A) {
 			t.ends.notBegun(id, r, r.limit().Unknown, r.Returned)
 		}
+	case machine.TimerWhole:
+		if r := t.runs.get(id); r != nil && r.limit().Whole == int64(k.A) {
+			t.ends.overdue(id, r)
+		}
 	case machine.TimerWake, machine.TimerGiveUp:
 		r := t.runs.get(id)
 		switch {

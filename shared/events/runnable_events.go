@@ -34,6 +34,7 @@ type RunnableReady struct {
 	Parents   []FactID // by arm; 0 for a dead optional arm
 	Depth     uint32
 	Policy    []byte // resolved, as package policy encodes it; empty for the defaults
+	EndBy     int64  // Unix ms until which it must have ended; 0: there is no limit
 }
 
 func (*RunnableReady) number() int { return 4 }
@@ -46,6 +47,7 @@ func (e *RunnableReady) Fields(c *wire.Codec) {
 	wire.Ints(c, 4, "parents", &e.Parents)
 	wire.Int(c, 5, "depth", &e.Depth)
 	c.Bytes(6, "policy", &e.Policy)
+	wire.Int(c, 7, "end_by", &e.EndBy)
 }
 
 // RunnableDispatched is the intent to run an attempt, before its delivery. The
@@ -277,6 +279,7 @@ type RunnableRetried struct {
 	Runnable RunnableID
 	Input    json.RawMessage // edited, or empty
 	By       By
+	EndBy    int64 // Unix ms until which it must have ended; 0: there is no limit
 }
 
 func (*RunnableRetried) number() int { return 31 }
@@ -286,6 +289,7 @@ func (e *RunnableRetried) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	c.JSON(2, "input", &e.Input)
 	wire.Nested(c, 3, "by", &e.By)
+	wire.Int(c, 4, "end_by", &e.EndBy)
 }
 
 // RunnableSkipped gives up a runnable by command; what depends on it is suppressed.

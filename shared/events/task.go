@@ -65,6 +65,7 @@ func Cut(s string, n int) string {
 const (
 	ErrorTimeout          = "timeout"
 	ErrorStartTimeout     = "start_timeout"
+	ErrorDeadline         = "deadline"
 	ErrorLost             = "lost"
 	ErrorUnknownTask      = "unknown_task"
 	ErrorExpression       = "expression_error"

@@ -14,6 +14,7 @@ const (
 	TimerGiveUp  = 4 // nothing has come that a runnable waits for; guarded
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 	TimerStart   = 6 // no worker has begun a runnable's attempt in time; guarded
+	TimerWhole   = 7 // the time of a runnable as a whole is over; guarded
 
 	TimerKey = 10 // a key has permits to grant, or holders to ask
 
@@ -24,7 +25,7 @@ const (
 // Guarded reports whether timers of a kind must not overtake outcomes.
 func Guarded(kind uint64) bool {
 	switch kind {
-	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerRetain:
+	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerWhole, TimerRetain:
 		return true
 	}
 	return false

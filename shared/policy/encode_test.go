@@ -24,10 +24,10 @@ func TestTheDefaultTakesNoBytes(t *testing.T) {
 
 func TestRecordedPoliciesKeepTheirBytes(t *testing.T) {
 	p := policy.Policy{
-		MaxRetries: 3, MaxLost: 0, BaseDelay: 0, MaxDelay: time.Second, Timeout: time.Millisecond, StartTimeout: time.Microsecond,
+		MaxRetries: 3, MaxLost: 0, BaseDelay: 0, MaxDelay: time.Second, Timeout: time.Millisecond, StartTimeout: time.Microsecond, Deadline: time.Hour,
 		Backoff: policy.Jitter, OnFailure: policy.Skip, OnLost: policy.FailLost, Mode: policy.External, Queue: "q", Priority: policy.Critical,
 	}
-	want := []byte{1, 3, 2, 0, 3, 0, 4, 0x80, 0x94, 0xeb, 0xdc, 3, 5, 0xc0, 0x84, 0x3d, 6, 0xe8, 7, 7, 3, 8, 1, 9, 1, 10, 2, 11, 1, 'q', 12, 3}
+	want := []byte{1, 3, 2, 0, 3, 0, 4, 0x80, 0x94, 0xeb, 0xdc, 3, 5, 0xc0, 0x84, 0x3d, 6, 0xe8, 7, 7, 3, 8, 1, 9, 1, 10, 2, 11, 1, 'q', 12, 3, 16, 0x80, 0xc0, 0xe2, 0x85, 0xe3, 0x68}
 	if got := p.Append(nil); !bytes.Equal(got, want) {
 		t.Errorf("% x, want % x", got, want)
 	}
@@ -39,7 +39,7 @@ func TestRecordedPoliciesAreReadBack(t *testing.T) {
 		p := policy.Policy{
 			MaxRetries: rapid.IntRange(0, 1<<40).Draw(t, "retries"), MaxLost: rapid.IntRange(0, 1<<40).Draw(t, "lost"),
 			BaseDelay: duration.Draw(t, "base"), MaxDelay: duration.Draw(t, "max"),
-			Timeout: duration.Draw(t, "timeout"), StartTimeout: duration.Draw(t, "start"),
+			Timeout: duration.Draw(t, "timeout"), StartTimeout: duration.Draw(t, "start"), Deadline: duration.Draw(t, "deadline"),
 			Backoff: policy.Backoff(rapid.IntRange(0, 3).Draw(t, "backoff")), OnFailure: policy.OnFailure(rapid.IntRange(0, 1).Draw(t, "failure")),
 			OnLost: policy.OnLost(rapid.IntRange(0, 2).Draw(t, "onlost")), Mode: policy.Mode(rapid.IntRange(0, 3).Draw(t, "mode")),
 			Queue: rapid.String().Draw(t, "queue"), Priority: policy.Priority(rapid.IntRange(0, 3).Draw(t, "priority")),

@@ -21,12 +21,12 @@ func resolved(t *testing.T, rules string) Policy {
 }
 
 func TestNoneLiftsWhatALaterRuleOrAPresetSays(t *testing.T) {
-	later := `{"match": "default", "timeout": "7s", "start_timeout": "8s", "max_retries": 1, "max_lost": 2}]`
+	later := `{"match": "default", "timeout": "7s", "start_timeout": "8s", "deadline": "9s", "max_retries": 1, "max_lost": 2}]`
 	for own, want := range map[string]Policy{
-		`"timeout": "none", "start_timeout": "infinity"`:             {MaxRetries: 1, MaxLost: 2},
-		`"timeout_ms": "infinity", "start_timeout_ms": "none"`:       {MaxRetries: 1, MaxLost: 2},
-		`"max_retries": "infinity", "max_lost": "infinity"`:          {MaxRetries: Unbounded, MaxLost: Unbounded, Timeout: 7 * time.Second, StartTimeout: 8 * time.Second},
-		`"timeout": "none", "preset": "fast_fail", "max_retries": 3`: {MaxRetries: 3, MaxLost: 2, StartTimeout: 8 * time.Second},
+		`"timeout": "none", "start_timeout": "infinity", "deadline": "none"`:              {MaxRetries: 1, MaxLost: 2},
+		`"timeout_ms": "infinity", "start_timeout_ms": "none", "deadline_ms": "infinity"`: {MaxRetries: 1, MaxLost: 2},
+		`"max_retries": "infinity", "max_lost": "infinity"`:                               {MaxRetries: Unbounded, MaxLost: Unbounded, Timeout: 7 * time.Second, StartTimeout: 8 * time.Second, Deadline: 9 * time.Second},
+		`"timeout": "none", "preset": "fast_fail", "max_retries": 3`:                      {MaxRetries: 3, MaxLost: 2, StartTimeout: 8 * time.Second, Deadline: 9 * time.Second},
 	} {
 		want.BaseDelay, want.MaxDelay = DefaultBaseDelay, DefaultMaxDelay
 		got := resolved(t, `[{"match": {"name": "s"}, "inherit": true, `+own+`},`+later)

@@ -86,6 +86,7 @@ type Policy struct {
 	MaxDelay     time.Duration
 	Timeout      time.Duration // of one attempt, start to close; 0 = none
 	StartTimeout time.Duration // from the dispatch of an attempt until a worker has begun it; 0 = none
+	Deadline     time.Duration // of a runnable as a whole, from its creation or its retry by command; 0 = none
 	Backoff      Backoff
 	OnFailure    OnFailure
 	OnLost       OnLost

@@ -26,7 +26,7 @@ const (
 	retryIf
 	nonRetryable
 	fallback
-	_
+	deadline
 	_
 	_
 	concurrency
@@ -54,7 +54,7 @@ var table = [...]field{
 	optional(expression("retry_if", SeesFailure, func(p *Policy) *string { return &p.RetryIf })),
 	optional(errorTypes("non_retryable", func(p *Policy) *string { return &p.NonRetryable })),
 	optional(fallbackField()),
-	reserved(),
+	optional(duration("deadline", 1, func(p *Policy) *time.Duration { return &p.Deadline })),
 	reserved(),
 	reserved(),
 	optional(keyLimit("concurrency", atATime, func(p *Policy) *KeyLimit { return &p.Concurrency })),

@@ -13,7 +13,7 @@ var others = map[string]struct {
 }{
 	"max_retries": {maxRetries, `7`}, "max_lost": {maxLost, `7`}, "backoff": {backoff, `"jitter"`},
 	"base_delay": {baseDelay, `"7s"`}, "max_delay": {maxDelay, `"7s"`}, "timeout": {timeout, `"7s"`},
-	"start_timeout": {startTimeout, `"7s"`}, "on_failure": {onFailure, `"skip"`}, "on_lost": {onLost, `"fail"`},
+	"start_timeout": {startTimeout, `"7s"`}, "deadline": {deadline, `"7s"`}, "on_failure": {onFailure, `"skip"`}, "on_lost": {onLost, `"fail"`},
 	"execution_mode": {mode, `"async"`}, "queue": {queue, `"other"`}, "priority": {priority, `"high"`},
 	"retry_if": {retryIf, `"attempt < 3"`}, "non_retryable": {nonRetryable, `["declined", "gone"]`},
 	"fallback":    {fallback, `{"task": "orders.guess", "queue": "other"}`},

@@ -174,6 +174,7 @@ func (d Dice) behave(c *Component, halting bool) {
 		b.Halts, b.Fails = true, d.Between(1, 4)
 		c.needs["max_retries"] = d.IntN(b.Fails)
 		c.needs["on_lost"], c.needs["start_timeout_ms"] = "fail", 5000 // these halt too
+		c.needs["deadline_ms"] = 15000
 	case b.Takes >= time.Second: // in time, but for killed workers
 		c.needs["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
 		c.needs["max_retries"] = MaxKills + 2

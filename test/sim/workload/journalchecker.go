@@ -53,6 +53,7 @@ type attempts struct {
 	open      bool
 	since     int64 // record time (Unix ms) of the last attempt's notification
 	begun     bool  // a worker has said that it has begun the last attempt
+	endBy     int64 // Unix ms until which it must have ended; 0: there is no limit
 	waits     int64 // record time (Unix ms) since when no worker has begun it; 0: one may not have to
 	ended     string
 	most      int   // attempts that it may have by now
@@ -182,6 +183,7 @@ func (c *journalChecker) event(rec *events.Record, e events.Event) {
 		of := r.wf.Graph.Components[e.Component]
 		pol := c.governed(rec, r, of, e)
 		r.runnables[e.Runnable] = &attempts{Component: of, scope: e.Scope, parents: e.Parents, policy: pol, most: 1 + pol.MaxRetries}
+		c.dated(rec, r.runnables[e.Runnable], e.EndBy)
 	case *events.ListTaken, *events.ScopeOpened, *events.ScopeClosed, *events.Folded:
 		c.maps(rec, r, e)
 	default:
@@ -214,6 +216,10 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 			c.notBegun(rec, r, e)
 			return
 		}
+		if e.Error.Type == events.ErrorDeadline {
+			c.overdue(rec, r, e)
+			return
+		}
 		if rec.Input.Source == events.FromTimer { // a worker has a timer too, and another clock
 			c.timer(rec, r, e.Runnable)
 		}
@@ -240,6 +246,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		a := r.runnables[e.Runnable]
 		a.rescue = rescue{}
 		a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
+		c.dated(rec, a, e.EndBy)
 	case *events.TimerFired:
 		if e.Fact != 0 {
 			c.waited(rec, r, e.Runnable)
@@ -325,7 +332,7 @@ func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID
 		return
 	}
 	a.waits = 0
-	if err.Type != events.ErrorUnknownTask && err.Type != events.ErrorStartTimeout && !a.settles && !a.undone {
+	if err.Type != events.ErrorUnknownTask && err.Type != events.ErrorStartTimeout && err.Type != events.ErrorDeadline && !a.settles && !a.undone {
 		c.Executed(rec, r, id, executor)
 	}
 	if c.unsaved(rec, r, id, action) {

@@ -32,12 +32,37 @@ func (c *journalChecker) notBegun(rec *events.Record, r *run, e *events.Runnable
 	if a.open && a.begun && e.Error.Type == events.ErrorStartTimeout {
 		c.fail(rec, "attempt %d of %s has been begun, and it is said that nobody has", a.last, e.Runnable)
 	}
+	c.outOfTime(rec, r, e)
+}
+
+// outOfTime follows the end of a runnable's time, or of its attempt's, whether one is open or not.
+func (c *journalChecker) outOfTime(rec *events.Record, r *run, e *events.RunnableTimedOut) {
+	a := r.runnables[e.Runnable]
 	if e.Idle == a.open {
 		c.fail(rec, "%s has an attempt open: %t, and its worker is told: %t", e.Runnable, a.open, !e.Idle)
 	}
-	if !a.open { // it was handed back, and what follows closes it
+	if !a.open { // what follows closes it
 		a.open = true
 		r.active++
 	}
 	c.failed(rec, r, e.Runnable, e.Action, e.Error, "")
+}
+
+// dated holds that what makes a runnable, or makes it ready again, says until when it must have ended.
+func (c *journalChecker) dated(rec *events.Record, a *attempts, endBy int64) {
+	want := int64(0)
+	if limit := a.policy.Deadline.Milliseconds(); limit > 0 {
+		want = rec.Time + limit
+	}
+	if a.endBy = endBy; endBy != want {
+		c.fail(rec, "a runnable of %s must have ended by %d, want %d", a.Component.Name, endBy, want)
+	}
+}
+
+// overdue follows the end of a runnable whose time is over.
+func (c *journalChecker) overdue(rec *events.Record, r *run, e *events.RunnableTimedOut) {
+	if a := r.runnables[e.Runnable]; a.endBy == 0 || rec.Time < a.endBy {
+		c.fail(rec, "%s was to end by %d", e.Runnable, a.endBy)
+	}
+	c.outOfTime(rec, r, e)
 }

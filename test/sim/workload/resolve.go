@@ -73,6 +73,7 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	milliseconds(f, "max_delay_ms", &p.MaxDelay)
 	milliseconds(f, "timeout_ms", &p.Timeout)
 	milliseconds(f, "start_timeout_ms", &p.StartTimeout)
+	milliseconds(f, "deadline_ms", &p.Deadline)
 	choice(f, "backoff", &p.Backoff, map[string]policy.Backoff{
 		"none": policy.None, "linear": policy.Linear, "exponential": policy.Exponential, "jitter": policy.Jitter,
 	})
