@@ -219,18 +219,10 @@ var unrecorded = map[string]string{
 	"field RetryWork.Component":      oneRetry,
 	"field RetryWork.Input":          oneRetry,
 	"field RetryWork.Runnables":      oneRetry,
-	"event FallbackApplied":          noPolicy,
-	"field FallbackApplied.Runnable": noPolicy,
-	"field FallbackApplied.Form":     noPolicy,
-	"field FallbackApplied.Error":    noPolicy,
 	"event ProbeAnswered":            noPolicy,
 	"field ProbeAnswered.Runnable":   noPolicy,
 	"field ProbeAnswered.Answer":     noPolicy,
 	"field ProbeAnswered.Executor":   noPolicy,
-	"event OutcomeArrived":           noPolicy,
-	"field OutcomeArrived.Runnable":  noPolicy,
-	"field OutcomeArrived.Executor":  noPolicy,
-	"field RunnableDispatched.For":   noPolicy,
 	"field KeySwept.Asked":           noLease,
 }
 
