@@ -360,7 +360,9 @@ func (w *world) advance(ms int64) {
 			w.now = max(w.now, int64(ofKey.A))
 			w.keyDecides(machine.Input{Workflow: ofKey.Workflow, Source: events.FromTimer, Timer: ofKey})
 			w.deliverGrants()
-			w.run()
+			if !w.idle {
+				w.run()
+			}
 			continue
 		}
 		if due == nil || int64(due.A) > until {
