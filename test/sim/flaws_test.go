@@ -70,7 +70,7 @@ var flaws = []flaw{
 	{"what is told of a drain is lost at a crash", 120, loop.Flaws{LostNotices: true}, []string{"move", "kill"}, [2]uint64{17, 81}},
 	{"a permit is granted twice", 100, loop.Flaws{TwicePermits: true}, []string{"move", "kill"}, [2]uint64{4, 4}},
 	{"a permit is never returned", 60, loop.Flaws{KeptPermits: true}, nil, [2]uint64{35, 35}},
-	{"a rate is exceeded after a takeover", 100, loop.Flaws{NewRates: true}, []string{"move", "kill"}, [2]uint64{15, 15}},
+	{"a rate is exceeded after a takeover", 100, loop.Flaws{NewRates: true}, []string{"move", "kill"}, [2]uint64{6, 6}},
 	{"a notice comes again under another id", 40, loop.Flaws{RenamedNotices: true}, nil, [2]uint64{33, 17}},
 	{"an attempt that has begun is waited for", 100, loop.Flaws{UnheardBegins: true}, nil, [2]uint64{51, 51}},
 	{"no record says until when a runnable must have ended", 40, loop.Flaws{UndatedEnds: true}, nil, [2]uint64{14, 14}},

@@ -32,7 +32,7 @@ func (d Dice) pace(w *Workflow) {
 		if c.kind != step || c.needs == nil || c.reacts != nil || c.Acts.External || c.needs["start_timeout_ms"] != nil || !d.One(2) {
 			continue
 		}
-		limit, per := d.Between(1, 3), Pick(d, 100, 400, 1500)
+		limit, per := d.Between(2, 4), Pick(d, 400, 6000, 15_000) // some are longer than a takeover takes
 		c.needs["rate_limit"] = map[string]any{"key": fmt.Sprintf("'paced-%d-%d'", limit, per), "limit": limit, "per_ms": per}
 		c.own = own(false, c.needs)
 	}

@@ -160,7 +160,7 @@ func NewPlan(seed uint64) *Plan {
 			d.share(w)
 		}
 	}
-	if d := NewDice(seed ^ 0x72617465); d.One(4) && calm { // likewise
+	if d := NewDice(seed ^ 0x72617465); d.One(2) && calm { // likewise
 		for _, w := range p.Workflows {
 			d.pace(w)
 		}
