@@ -214,7 +214,6 @@ var unrecorded = map[string]string{
 	"field TimerFired.Edited":        noEdit,
 	"event SignalExpired":            tooShort,
 	"field SignalExpired.Signal":     tooShort,
-	"field RunnableTimedOut.Idle":    seldom,
 	"field RetryWork.By":             oneRetry,
 	"field RetryWork.Component":      oneRetry,
 	"field RetryWork.Input":          oneRetry,
@@ -224,16 +223,18 @@ var unrecorded = map[string]string{
 	"field ProbeAnswered.Answer":     noPolicy,
 	"field ProbeAnswered.Executor":   noPolicy,
 	"field KeySwept.Asked":           noLease,
+	"event OutcomeArrived":           noPolicy,
+	"field OutcomeArrived.Runnable":  noPolicy,
+	"field OutcomeArrived.Executor":  noPolicy,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.
 const (
 	tooShort = "no seed lasts as long as a signal is kept"
-	seldom   = "the wait for a worker is seldom over within the moments between two attempts"
 	noEvent  = "it is in a message, of which an event of its own is recorded (NoticesOver)"
 	noLease  = "no attempt of these seeds holds a permit for a minute: tests of services/planner/limits ask holders"
 	noEdit   = "what these seeds retry waits for no time"
-	noPolicy = "the simulation draws no such policies: scripts of services/planner do, under all settings"
+	noPolicy = "in these seeds no worker vanishes whose attempt is asked after, or comes back: scripts of services/planner have both"
 	noTrace  = "the clients of the simulation send no traceparent"
 	noLegacy = "what the simulation migrates has no signals, and no results yet: scripts of services/planner have"
 )
