@@ -51,7 +51,7 @@ func (u *user) decide(ctx context.Context, round int) error {
 		c := u.w.plan.Component(u.wf.ID, open.Component)
 		name, body := "retry", map[string]any{"runnables": []string{open.ID}}
 		switch way := (i + round + open.Attempt) % 3; {
-		case way == 0 && c.Acts.Falls == 0:
+		case way != 1 && c.Acts.Falls == 0:
 			name, body = "complete", map[string]any{"token": open.Token}
 			if body["result"], err = c.ResultOf(open.Input); err != nil {
 				return err

@@ -44,6 +44,7 @@ func (l *leash) Produce(ctx context.Context, rec *kgo.Record, done func(*kgo.Rec
 	if !strings.HasPrefix(string(rec.Key), partition.ProbeKey) && !l.n.isDead() {
 		l.check(ctx, rec)
 		l.checkRepeat(ctx, rec)
+		l.n.w.noteCancel(rec)
 	}
 	l.Producer.Produce(ctx, rec, done)
 }

@@ -158,6 +158,10 @@ func (t *worker) take(at place) {
 	if t.knows(task.Token, rec.Timestamp, now) {
 		return
 	}
+	if t.w.isCancelled(task.Token) {
+		t.settled[string(task.Token)] = now
+		return
+	}
 	e := &execution{workflow: string(rec.Key), task: task, from: at, offset: rec.Offset, began: now, last: now}
 	t.w.tell(t.w.workflow(e.workflow), "  %s begins %s", t.name, e)
 	t.open = append(t.open, e)

@@ -52,6 +52,7 @@ type world struct {
 	aborts     int                          // processes that ended by themselves
 	kills      int                          // of workers
 	noted      map[place]map[int64]bool     // what workers have committed to be done, behind an offset
+	cancelled  map[string]bool              // tokens of attempts that an owner has cancelled; with mu
 	doubtful   map[int32]int64              // partitions whose lease may not have excluded another, and since which tick
 	decided    map[inLog]int64              // the ticks at which records of journals were written
 	commanded  map[inLog][]int64            // and commands, one after the other in the same place
@@ -135,7 +136,7 @@ func schedulerDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0
 
 // newWorldOf is a world of a plan that need not be the seed's.
 func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *world {
-	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, memory: workload.NewTaskMemory(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
+	w := &world{o: o, meant: o.Faults, plan: plan, rng: rng, memory: workload.NewTaskMemory(), logger: o.Logger, began: time.Now(), defs: map[string][]byte{}, doubtful: map[int32]int64{}, once: onceSeen{}, decided: map[inLog]int64{}, commanded: map[inLog][]int64{}, leases: map[lease]int64{}, cursors: newCursors(), needless: newNeedless(), noted: map[place]map[int64]bool{}, cancelled: map[string]bool{}, thinned: map[place]bool{}, replaced: map[place]bool{}, losses: map[partition.LossError]bool{}}
 	w.audit.world, w.injector.world, w.members.world = w, w, w
 	w.notices = newNotices(w.fail)
 	if w.logger == nil {
