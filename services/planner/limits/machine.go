@@ -97,8 +97,8 @@ func (Machine) Watched(string) machine.Watched { return &machine.Attempt{} }
 // A request that comes behind its return is granted, and its workflow gives that back.
 func (t *turn) told(m *events.EntityMessage) {
 	said := events.KeyMessage{}
-	if err := wire.Unmarshal(m.Body, &said); err != nil {
-		return
+	if wire.Unmarshal(m.Body, &said) != nil || events.CheckWorkflowID(m.From) != nil {
+		return // whoever it was, no workflow said so
 	}
 	kind, _, err := events.ParseKeyID(t.id)
 	if err != nil || said.Verb == events.KeyAsk && !sound(kind, said.Limit) {
