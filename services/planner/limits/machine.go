@@ -217,15 +217,5 @@ func say(verb events.KeyVerb, id events.PermitID) machine.Effect {
 
 // conclusion is what the events of a record come to.
 func (t *turn) conclusion(list []events.Event) machine.Outcome {
-	if len(list) == 0 {
-		return machine.Outcome{}
-	}
-	out := machine.Outcome{Events: list, Effects: effects(list), Due: true}
-	if refused, is := list[0].(*events.CommandRefused); is {
-		out.Answer = events.Reply{
-			Kind: events.ReplyDecided, Workflow: t.id, Result: events.ResultRefused, Command: refused.Command,
-			Refusal: &events.Refusal{Code: refused.Code, Message: refused.Message},
-		}
-	}
-	return out
+	return machine.Concluded(t.id, list, effects(list))
 }

@@ -107,17 +107,7 @@ func (m *Machine) Query(tx *rows.Tx, _ int64, q *events.Query) events.Reply {
 
 // conclusion is what the events of a record come to, right behind it.
 func (t *turn) conclusion(list []events.Event) machine.Outcome {
-	if len(list) == 0 {
-		return machine.Outcome{}
-	}
-	out := machine.Outcome{Events: list, Effects: t.effects(list), Due: true}
-	if refused, is := list[0].(*events.CommandRefused); is {
-		out.Answer = events.Reply{
-			Kind: events.ReplyDecided, Workflow: t.id, Result: events.ResultRefused, Command: refused.Command,
-			Refusal: &events.Refusal{Code: refused.Code, Message: refused.Message},
-		}
-	}
-	return out
+	return machine.Concluded(t.id, list, t.effects(list))
 }
 
 // emit records an event and changes the state by it.
