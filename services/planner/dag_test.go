@@ -85,7 +85,7 @@ func (d dag) expected(input float64) []float64 {
 // TestResultsOfRandomGraphsDoNotDependOnTheSchedule is property 1 (confluence)
 // with properties 2 to 6 held by the world's own checks: any order, any
 // concurrency, restarts and duplicates give the oracle's values.
-func TestResultsOfRandomGraphsDoNotDependOnTheSchedule(t *testing.T) {
+func TestResultsOfRandomGraphsDoNotDependOnTheSchedule(t *testing.T) { // A27
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDag(t)
 		inputs := rapid.SliceOfNDistinct(rapid.IntRange(0, 100), 1, 5, rapid.ID).Draw(t, "inputs")

@@ -10,10 +10,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/heddle-run/heddle/shared/policy"
 )
 
 var (
 	documentedDefinition = regexp.MustCompile("(?s)```yaml\n(.*?)\n```")
+	documentedField      = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|.*$")
+	documentedPage       = regexp.MustCompile(`\]\(policies/([a-z_]+\.md)\)`)
 	documentedRun        = regexp.MustCompile("(?s)With the input\\s+`(.+?)`\\s+it\\s+(gives|fails\\s+with)\\s+`(.+?)`")
 )
 
@@ -25,10 +29,12 @@ var documented = map[string]string{
 	"kinds/idle_for": "run\nadvance 75000",
 	"kinds/signal":   "run\n" + `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
 
-	"policies/deadline":      "run\nadvance 60000",
-	"policies/on_lost":       "lose w paid\nrun",
-	"policies/start_timeout": "run\nadvance 3600000",
-	"policies/timeout":       "run\nadvance 3600000",
+	"policies/backoff":        "run\nadvance 50000",
+	"policies/deadline":       "run\nadvance 60000",
+	"policies/execution_mode": `complete-external w approve {"by":"ann"}` + "\nrun",
+	"policies/on_lost":        "lose w paid\nrun",
+	"policies/start_timeout":  "run\nadvance 3600000",
+	"policies/timeout":        "run\nadvance 3600000",
 }
 
 // documentedTasks are tasks of the pages, and which function of the cases each is.
@@ -36,6 +42,7 @@ var documentedTasks = map[string]string{
 	"bank.charge":    "boom",
 	"bank.lookup":    "probed-completed",
 	"bank.pay":       "inc",
+	"bank.transfer":  "flaky-2",
 	"gpu.train":      "nobody", // no worker knows it
 	"prices.list":    "id",
 	"prices.quote":   "id",
@@ -44,6 +51,34 @@ var documentedTasks = map[string]string{
 
 func TestTheExamplesOfKindsGiveWhatTheySay(t *testing.T)    { checkPages(t, "kinds") }
 func TestTheExamplesOfPoliciesGiveWhatTheySay(t *testing.T) { checkPages(t, "policies") }
+
+// docs/policies.md has a row for each field, which leads to its page.
+func TestEachFieldOfAPolicyHasAPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## Fields")
+	fields, _, _ := strings.Cut(rest, "\n\n`timeout`")
+	missing := map[string]bool{}
+	for _, name := range policy.Fields() {
+		missing[name] = true
+	}
+	for _, row := range documentedField.FindAllStringSubmatch(fields, -1) {
+		if !missing[row[1]] {
+			continue // inherit and preset are of the rule
+		}
+		delete(missing, row[1])
+		if page := documentedPage.FindStringSubmatch(row[0]); page == nil {
+			t.Errorf("the row of %s leads to no page", row[1])
+		} else if _, err := os.Stat("../../docs/policies/" + page[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("docs/policies.md has no rows for %v", missing)
+	}
+}
 
 func checkPages(t *testing.T, folder string) {
 	pages, err := filepath.Glob("../../docs/" + folder + "/*.md")
