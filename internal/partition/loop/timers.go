@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -80,10 +81,23 @@ func (ts *timers) fire(k rows.Key) bool {
 		ref: events.InputRef{Source: events.FromTimer},
 		in:  machine.Input{Workflow: k.Workflow, Source: events.FromTimer, Timer: &k},
 	})
-	if !did && ts.fault == nil {
+	switch {
+	case ts.fault != nil:
+	case !did:
 		ts.idle[k] = struct{}{}
+	case ts.stays(k):
+		ts.next = min(ts.next, int64(k.A))
 	}
 	return did
+}
+
+// stays reports whether a timer that has fired is there still: its record has left it as it was, so nobody
+// else has it looked at again.
+func (ts *timers) stays(k rows.Key) (there bool) {
+	if defect := ts.contained(func() { there = rows.Get[machine.Timer](ts.tx, k) != nil }); defect != "" {
+		ts.Fail(fmt.Errorf("looking up a timer: %s", defect))
+	}
+	return there
 }
 
 // LookAtTimers has the timers looked at in the first step.
