@@ -29,9 +29,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 				all = append(all, fx.cancelOf(e.Runnable)...)
 			}
 		case *events.RunnableTimedOut:
-			if !e.Idle {
-				all = append(all, fx.cancelOf(e.Runnable)...)
-			}
+			all = append(all, fx.timedOut(e)...)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.PermitAsked:
@@ -217,6 +215,18 @@ func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
 		return nil
 	}
 	return []machine.Effect{fx.cancelling(id, fx.token(id, r.Attempt, r.Decided))}
+}
+
+// timedOut tells the worker of an attempt whose time was over, also where the record goes on with the next one
+// or ends the runnable: an attempt that nobody has begun would else be run all the same, later.
+func (fx *effects) timedOut(e *events.RunnableTimedOut) []machine.Effect {
+	switch {
+	case fx.head == nil || e.Idle:
+		return nil
+	case e.Attempt == 0: // older records do not say which one it was
+		return fx.cancelOf(e.Runnable)
+	}
+	return []machine.Effect{fx.cancelling(e.Runnable, fx.token(e.Runnable, e.Attempt, e.Decided))}
 }
 
 // stopGone tells the workers of a run that was deleted while it was open.

@@ -178,7 +178,11 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	owner := en.foldOwner(id)
 	switch how {
 	case timedOutAttempt:
-		en.emit(&events.RunnableTimedOut{Runnable: id, Error: told, Action: action, Idle: r.Status != runActive})
+		e := &events.RunnableTimedOut{Runnable: id, Error: told, Action: action, Idle: r.Status != runActive}
+		if r.delivered() {
+			e.Attempt, e.Decided = r.Attempt, r.Decided
+		}
+		en.emit(e)
 	case lostAttempt:
 		en.emit(&events.RunnableLost{Runnable: id, Error: told, Action: action})
 	default:

@@ -214,6 +214,9 @@ type RunnableTimedOut struct {
 	Error    TaskError
 	Action   Action
 	Idle     bool // no attempt was open: no worker is told
+	// The attempt whose worker is told, which the runnable may not know any more behind the record.
+	Attempt uint32   // 0: nobody has it
+	Decided Position // the record that dispatched it
 }
 
 func (*RunnableTimedOut) number() int { return 9 }
@@ -224,6 +227,8 @@ func (e *RunnableTimedOut) Fields(c *wire.Codec) {
 	wire.Nested(c, 2, "error", &e.Error)
 	wire.Int(c, 3, "action", &e.Action)
 	c.Bool(4, "idle", &e.Idle)
+	wire.Int(c, 5, "attempt", &e.Attempt)
+	wire.Nested(c, 6, "decided", &e.Decided)
 }
 
 // RunnableLost closes an attempt whose worker vanished; whether it had effects

@@ -212,6 +212,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		c.failed(rec, r, e.Runnable, e.Action, e.Error, e.Executor)
 	case *events.RunnableTimedOut:
 		a := r.runnables[e.Runnable]
+		c.calledOff(rec, a, e)
 		if e.Error.Type == events.ErrorStartTimeout || e.Error.Type == events.ErrorUnknownTask {
 			c.notBegun(rec, r, e)
 			return

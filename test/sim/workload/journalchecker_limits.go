@@ -48,6 +48,17 @@ func (c *journalChecker) outOfTime(rec *events.Record, r *run, e *events.Runnabl
 	c.failed(rec, r, e.Runnable, e.Action, e.Error, "")
 }
 
+// calledOff holds that the end of an attempt's time says whose worker is told of it.
+func (c *journalChecker) calledOff(rec *events.Record, a *attempts, e *events.RunnableTimedOut) {
+	want := a.last
+	if e.Idle || a.Component.Acts.External {
+		want = 0
+	}
+	if e.Attempt != want {
+		c.fail(rec, "the worker of attempt %d of %s is told that its time is over, want that of %d; 0: none", e.Attempt, e.Runnable, want)
+	}
+}
+
 // dated holds that what makes a runnable, or makes it ready again, says until when it must have ended.
 func (c *journalChecker) dated(rec *events.Record, a *attempts, endBy int64) {
 	want := int64(0)
