@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-run/heddle/shared/search"
 )
 
-const manyWorkflows = 10_000
+const manyWorkflows = 2_500
 
 // searched draws workflows of few words, so that filters choose some.
 func searched(rnd *rand.Rand, n int) []events.Summary {
