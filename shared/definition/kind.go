@@ -163,6 +163,8 @@ func (r *decoder) ofKind(p *part, field, path string, v any) bool {
 			k.read(r, p, field, path, v)
 		case !k.own.has(field), p.Kind == 0 && later[field]:
 			continue
+		case p.Kind == policy.KindStep && policy.HasField(field):
+			r.fail(path, "only "+kindsWith(field)+" has "+field+" here", ofPolicy(field))
 		case p.Kind != 0:
 			r.fail(path, "only "+kindsWith(field)+" has "+field, "remove it")
 		}

@@ -195,6 +195,10 @@ func TestBadExpressionsAreRefused(t *testing.T) {
 		{parts("a: {sleep_ms: 1s}"), "components.a.sleep_ms", "must be an integer of milliseconds"},
 		{parts("a: {step: x, context: 1}"), "components.a.context", "must be an object"},
 		{parts("a: {expr: input, params: {}}"), "components.a.params", "only a step has params"},
+		{parts("a: {step: x, timeout: 3s}"), "components.a.timeout", "only a signal has timeout here (it is a field of its policy: write policy: {timeout: …})"},
+		{parts("a: {expr: input, timeout: 3s}"), "components.a.timeout", "only a signal has timeout (remove it)"},
+		{parts("a: {step: x, max_retries: 3}"), "components.a.max_retries", "a component has no such field (it is a field of its policy: write policy: {max_retries: …})"},
+		{parts("a: {step: x, base_delay_ms: 3}"), "components.a.base_delay_ms", "write policy: {base_delay_ms: …}"},
 		{parts("a: {sleep: 1s, input: input}"), "components.a.input", "only a step has input"},
 		{parts("a: {condition: input, queue: q}"), "components.a.queue", "only a step has queue"},
 	})

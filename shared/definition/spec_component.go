@@ -111,11 +111,18 @@ func (r *decoder) unknown(path, field, known string) {
 	switch fix := elsewhere[field]; {
 	case fix != "":
 		r.fail(path, "a component has no such field", fix)
+	case policy.HasField(field):
+		r.fail(path, "a component has no such field", ofPolicy(field))
 	case later[field]:
 		r.fail(path, notSupported, "remove it")
 	default:
 		r.fail(path, "unknown field", policy.Known(field, known))
 	}
+}
+
+// ofPolicy says where a field belongs that was written beside policy.
+func ofPolicy(field string) string {
+	return fmt.Sprintf("it is a field of its policy: write policy: {%s: …}", field)
 }
 
 // hasLaterKind reports whether the missing kind is explained by a field that is refused anyway.

@@ -112,6 +112,12 @@ func (p *decoder) fallback(at string, v any) string {
 			fields++
 		}
 	}
+	if ok && fields == 0 && len(object) > 0 {
+		for _, name := range sorted(object) {
+			p.fail(at+"."+name, "unknown field", Known(name, "expr, retry_with, task, value"))
+		}
+		return ""
+	}
 	if !ok || fields != 1 {
 		p.fail(at, "must be an object with one of value, expr, task and retry_with", fix)
 		return ""
@@ -177,7 +183,11 @@ func onLostField() field {
 		to.Probe = Other{}
 		object, ok := v.(map[string]any)
 		if !ok {
+			before := len(r.errs)
 			word(r, to, at, v, ms)
+			if len(r.errs) > before {
+				r.errs[before].Fix += "; a task is asked with {probe: bank.lookup}"
+			}
 			return
 		}
 		if object["probe"] == nil {

@@ -194,7 +194,11 @@ func optional(f field) field {
 			f.copy(to, &defaults)
 			return
 		}
+		before := len(r.errs)
 		read(r, to, at, v, ms)
+		for i := before; i < len(r.errs) && f.timed; i++ {
+			r.errs[i].Fix = "none is no limit"
+		}
 	}
 	f.schema = orNone(f.schema)
 	if f.timed {

@@ -43,7 +43,7 @@ func DurationOf(v any, ms bool) (time.Duration, error) {
 func (p *decoder) count(at string, v any) int {
 	n, ok := expr.Integer(v)
 	if !ok || n < 0 || n > MaxAttempts {
-		p.fail(at, fmt.Sprintf("must be an integer from 0 to %d", MaxAttempts), "")
+		p.fail(at, fmt.Sprintf("must be an integer from 0 to %d, or infinity", MaxAttempts), "")
 		return 0
 	}
 	return int(n)

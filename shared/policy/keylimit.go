@@ -31,11 +31,11 @@ type keyForm struct {
 }
 
 var (
-	atATime = keyForm{fields: []string{"key", "limit"}, example: `write {key: "'api'", limit: 10}` + fixedKey}
-	inATime = keyForm{fields: []string{"key", "limit", "per"}, rate: true, example: `write {key: "'api'", limit: 10, per: 1s}` + fixedKey}
+	atATime = keyForm{fields: []string{"key", "limit"}, example: `write {key: "'api'", limit: 10}; ` + fixedKey}
+	inATime = keyForm{fields: []string{"key", "limit", "per"}, rate: true, example: `write {key: "'api'", limit: 10, per: 1s}; ` + fixedKey}
 )
 
-const fixedKey = "; the key is an expression, a fixed one stands in quotes of its own"
+const fixedKey = "the key is an expression, a fixed one stands in quotes of its own"
 
 // schema is the JSON Schema of a value.
 func (f keyForm) schema() map[string]any {
@@ -99,9 +99,12 @@ func (p *decoder) keyLimit(at string, v any, form keyForm) (l KeyLimit) {
 		known := strings.TrimSuffix(name, "_ms")
 		switch {
 		case name == "key":
-			if program := p.program(at+".key", object[name], func(src string) (*expr.Program, error) { return Compile(SeesStep, src) }); program != nil {
-				l.Key = program.Source()
+			program := p.program(at+".key", object[name], func(src string) (*expr.Program, error) { return Compile(SeesStep, src) })
+			if program == nil {
+				p.advise(fixedKey)
+				break
 			}
+			l.Key = program.Source()
 		case name == "limit":
 			l.Limit = p.keyCount(at+".limit", object[name])
 		case known == "per" && form.rate:

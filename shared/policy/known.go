@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/spelling"
@@ -19,6 +20,20 @@ func Known(field, known string) string {
 	}
 	return all
 }
+
+// HasField reports whether rules have a field of this name beside match, in any of its spellings.
+func HasField(name string) bool {
+	base, ms := strings.CutSuffix(name, "_ms")
+	return name == "inherit" || name == "preset" || slices.ContainsFunc(table[:], func(f field) bool {
+		return f.name != "" && (f.name == name || ms && f.timed && f.name == base)
+	})
+}
+
+// matchers are all matchers of a rule.
+const matchers = "default, expr, kind, name, queue, task"
+
+// isMatcher reports whether match has a field of this name.
+func isMatcher(name string) bool { return slices.Contains(strings.Split(matchers, ", "), name) }
 
 // knownText is Known of a value, which may be no text.
 func knownText(v any, known string) string {

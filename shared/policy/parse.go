@@ -77,6 +77,13 @@ func (p *decoder) fail(at, message, fix string) {
 	}
 }
 
+// advise gives the last thing that was wrong a fix, if it has none.
+func (p *decoder) advise(fix string) {
+	if last := len(p.errs) - 1; p.errs[last].Fix == "" {
+		p.errs[last].Fix = fix
+	}
+}
+
 func (p *decoder) rule(v any, matched bool) Rule {
 	r := Rule{Path: p.path}
 	object, ok := v.(map[string]any)
@@ -102,6 +109,10 @@ func (p *decoder) rule(v any, matched bool) Rule {
 		case "preset":
 			preset = p.preset(at, v)
 		default:
+			if matched && isMatcher(name) && !HasField(name) {
+				p.fail(at, "is a matcher", fmt.Sprintf("write match: {%s: …}", name))
+				break
+			}
 			p.field(&r.fields, name, at, v)
 		}
 	}
@@ -122,7 +133,7 @@ func (p *decoder) syncForSteps(r *Rule, matched bool) {
 	named := r.name != pattern{}
 	forTasks := r.task != pattern{} || r.queue != pattern{}
 	if forTasks || slices.Contains(r.kinds, KindStep) || r.kinds == nil && !named {
-		p.fail(".execution_mode", "sync is not possible for a step", "use async, or match only kinds that the planner evaluates")
+		p.fail(".execution_mode", "sync is not possible for a step", "use durable, or match only kinds that the planner evaluates")
 	}
 }
 
@@ -141,7 +152,7 @@ func (p *decoder) match(r *Rule, v any) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok || len(object) == 0 {
-		p.fail(".match", "must be an object of matchers, or default", "write {task: orders.price} or default")
+		p.fail(".match", "must be an object of matchers, or default", "write {name: charge}, {task: orders.price} or default")
 		return
 	}
 	for _, name := range sorted(object) {
@@ -164,7 +175,11 @@ func (p *decoder) match(r *Rule, v any) {
 				p.fail(at, "matches everything and cannot stand with other matchers", "remove it")
 			}
 		default:
-			p.fail(at, "unknown matcher", Known(name, "default, expr, kind, name, queue, task"))
+			if HasField(name) {
+				p.fail(at, "is a field of the rule, not a matcher", fmt.Sprintf("write it beside match: {match: …, %s: …}", name))
+				break
+			}
+			p.fail(at, "unknown matcher", Known(name, matchers))
 		}
 	}
 }

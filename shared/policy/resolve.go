@@ -85,7 +85,7 @@ func (r *Rule) Check(s Subject) (problem Error, ok bool) {
 	switch {
 	case !s.Evaluated && sync:
 		return Error{Path: r.Path + ".execution_mode", Message: fmt.Sprintf("sync is not possible for the step %q", s.Name),
-			Fix: "use async, or match only kinds that the planner evaluates"}, false
+			Fix: "use durable, or match only kinds that the planner evaluates"}, false
 	case s.Evaluated && (r.name.exact == s.Name || s.Part != "" && r.name.exact == s.Part) && !r.honoured(sync):
 		return Error{Path: r.Path, Message: fmt.Sprintf("component %q is evaluated by the planner and honours on_failure and a fallback to a value or an expression only", s.Name),
 			Fix: "remove the other fields"}, false
