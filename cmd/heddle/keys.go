@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
-// keysCmd shows who holds the permits of a key, and who waits for one.
+// keysCmd lists keys, or shows who holds the permits of one and who waits for one.
 type keysCmd struct {
 	remote
-	Name string `arg:"" help:"The key, as its expression gives it."`
-	Kind string `env:"-" enum:"concurrency,rate" default:"concurrency" help:"Of concurrency, or the rate of rate_limit."`
+	Name  string `arg:"" optional:"" help:"The key, as its expression gives it; without it all keys are listed."`
+	Kind  string `env:"-" enum:",concurrency,rate" default:"" help:"Of concurrency, which a named key is of if nothing is said, or the rate of rate_limit; a list has both."`
+	Limit int    `env:"-" default:"50" help:"How many are listed at most; 0 is all."`
 }
 
 // Run implements the command.
@@ -22,8 +24,11 @@ func (c *keysCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
+	if c.Name == "" {
+		return c.list(a, cl)
+	}
 	read := cl.Key
-	if c.Kind == "rate" {
+	if c.Kind == events.RateKey {
 		read = cl.RateKey
 	}
 	k, err := read(a, c.Name)
@@ -31,6 +36,31 @@ func (c *keysCmd) Run(a *app) error {
 		return err
 	}
 	return a.print(k, func(w io.Writer) { printKey(w, k) })
+}
+
+func (c *keysCmd) list(a *app, cl *client.Client) error {
+	all, err := collect(c.Limit, func(cursor string, limit int) (*client.Page[client.KeySummary], error) {
+		return cl.Keys(a, client.KeyFilter{Kind: c.Kind, Cursor: cursor, Limit: limit})
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(all, func(w io.Writer) { printKeys(w, all.Items) })
+}
+
+func printKeys(out io.Writer, all []client.KeySummary) {
+	table := [][]string{{"KIND", "NAME", "HELD", "LIMIT", "WAIT", "NEXT"}}
+	for _, k := range all {
+		limit, next := fmt.Sprint(k.Limit), ""
+		if k.PerMs > 0 {
+			limit += " in " + (time.Duration(k.PerMs) * time.Millisecond).String()
+		}
+		if k.Next != nil {
+			next = clock(*k.Next)
+		}
+		table = append(table, []string{k.Kind, shown(k.Name), fmt.Sprint(k.Held), limit, fmt.Sprint(k.Queued), next})
+	}
+	rows(out, table)
 }
 
 // printKeyCounts prints how much of a limit is used.

@@ -96,6 +96,9 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 	if out := succeed(t, "keys", "people", "--kind", "rate"); !strings.Contains(out, "1 of 3 permits were granted within 1h0m0s, one is free, 0 wait") {
 		t.Errorf("heddle keys people --kind rate:\n%s", out)
 	}
+	if out := succeed(t, "keys"); !strings.Contains(out, "concurrency  people  1     2") || !strings.Contains(out, "rate         people  1     3 in 1h0m0s  0") {
+		t.Errorf("heddle keys:\n%s", out)
+	}
 	for _, c := range []struct {
 		args []string
 		path string
@@ -105,6 +108,9 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		{[]string{"list"}, "/v1/workflows"},
 		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
 		{[]string{"explain", "w"}, "/v1/workflows/w/explain"},
+		{[]string{"keys"}, "/v1/keys"},
+		{[]string{"keys", "--kind", "rate"}, "/v1/keys?kind=rate"},
+		{[]string{"keys", "--limit", "1"}, "/v1/keys?limit=1"},
 		{[]string{"keys", "people"}, "/v1/keys/people"},
 		{[]string{"keys", "people", "--kind", "rate"}, "/v1/keys/people?kind=rate"},
 		{[]string{"keys", "nobody/waits"}, "/v1/keys/nobody%2Fwaits"},

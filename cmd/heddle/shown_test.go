@@ -71,9 +71,11 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 			})
 		}},
 		"key": {5, func(a *app) {
+			summary := client.KeySummary{Name: hostile, Kind: "concurrency", Limit: 1, Held: 1, Queued: 1}
 			one := []client.KeyPermit{{Workflow: hostile, Runnable: "r1"}}
-			printKey(a.out, &client.Key{Name: hostile, Kind: "concurrency", Limit: 1, Held: 1, Queued: 1, Holders: one, Queue: one})
+			printKey(a.out, &client.Key{KeySummary: summary, Holders: one, Queue: one})
 		}},
+		"keys":     {2, func(a *app) { printKeys(a.out, []client.KeySummary{{Name: hostile, Kind: "rate", Limit: 1, PerMs: 1}}) }},
 		"history":  {2, func(a *app) { printHistory(a.out, []client.Event{e}) }},
 		"progress": {1, func(a *app) { newProgress(a.out).event(e) }},
 		"results":  {1, func(a *app) { printValues(a.out, map[string]json.RawMessage{hostile: value}) }},

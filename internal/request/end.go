@@ -211,7 +211,15 @@ func (cl *Client) Await(ctx context.Context, workflow string) (Drained, error) {
 
 // Read is Query for the body alone; a refusal is a *RefusedError.
 func (cl *Client) Read(ctx context.Context, q events.Query) (json.RawMessage, error) {
-	r, err := cl.Query(ctx, q)
+	return body(cl.Query(ctx, q))
+}
+
+// ReadAt is likewise QueryAt for the body alone.
+func (cl *Client) ReadAt(ctx context.Context, partition int32, q events.Query) (json.RawMessage, error) {
+	return body(cl.QueryAt(ctx, partition, q))
+}
+
+func body(r events.Reply, err error) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}

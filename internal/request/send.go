@@ -64,6 +64,20 @@ func (cl *Client) call(ctx context.Context, cmd Command, wait string) (*Call, er
 // Query asks for a consistent read and waits for the answer, at most until
 // ctx ends; it needs a deadline.
 func (cl *Client) Query(ctx context.Context, q events.Query) (events.Reply, error) {
+	return cl.query(ctx, q, func(value []byte) *kgo.Record {
+		return kafka.Keyed(cl.names.Queries(), []byte(q.Workflow), value)
+	})
+}
+
+// QueryAt is Query of a partition, whatever the hash of the ID: for what a partition is
+// asked about more than one workflow.
+func (cl *Client) QueryAt(ctx context.Context, partition int32, q events.Query) (events.Reply, error) {
+	return cl.query(ctx, q, func(value []byte) *kgo.Record {
+		return kafka.Placed(cl.names.Queries(), partition, []byte(q.Workflow), value)
+	})
+}
+
+func (cl *Client) query(ctx context.Context, q events.Query, record func(value []byte) *kgo.Record) (events.Reply, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return events.Reply{}, fmt.Errorf("query %s of %s: the context has no deadline", q.Kind, q.Workflow)
@@ -76,7 +90,7 @@ func (cl *Client) Query(ctx context.Context, q events.Query) (events.Reply, erro
 	defer c.Close()
 	q.Deadline = deadline.UnixMilli()
 	q.ReplyTo = events.ReplyTo{Address: string(cl.address), ID: replyID}
-	cl.produce(ctx, c, kafka.Keyed(cl.names.Queries(), []byte(q.Workflow), wire.Marshal(&q)))
+	cl.produce(ctx, c, record(wire.Marshal(&q)))
 	return c.Next(ctx)
 }
 

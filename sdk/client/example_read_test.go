@@ -220,3 +220,17 @@ func ExampleClient_RateKey() {
 	k := must(c.RateKey(ctx, "prices")) // of a policy with rate_limit: {key: "'prices'", limit: 10, per: 1s}
 	fmt.Printf("%d of %d permits were granted within %d ms, and %d wait\n", k.Held, k.Limit, k.PerMs, k.Queued)
 }
+
+func ExampleClient_Keys() {
+	ctx, c := connect()
+	defer c.Close()
+	for f := (client.KeyFilter{}); ; {
+		page := must(c.Keys(ctx, f))
+		for _, k := range page.Items {
+			fmt.Printf("%s %s: %d of %d permits, %d wait\n", k.Kind, k.Name, k.Held, k.Limit, k.Queued)
+		}
+		if f.Cursor = page.Next; f.Cursor == "" {
+			return
+		}
+	}
+}

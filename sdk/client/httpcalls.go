@@ -157,6 +157,16 @@ func (t *httpTransport) List(ctx context.Context, f Filter) (json.RawMessage, er
 	return b, err
 }
 
+func (t *httpTransport) Keys(ctx context.Context, f KeyFilter) (json.RawMessage, error) {
+	v := url.Values{}
+	if f.Kind != "" {
+		v.Set("kind", f.Kind)
+	}
+	setPage(v, f.Cursor, f.Limit)
+	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: path("v1", "keys"), query: v})
+	return b, err
+}
+
 func (t *httpTransport) Readiness(ctx context.Context) (json.RawMessage, error) {
 	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: path("v1", "readiness")})
 	return b, err

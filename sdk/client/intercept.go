@@ -88,6 +88,11 @@ func (t *interceptedTransport) List(ctx context.Context, f Filter) (json.RawMess
 	return around(ctx, t, "list", "", func(ctx context.Context) (json.RawMessage, error) { return t.Transport.List(ctx, f) })
 }
 
+// Keys implements Transport.
+func (t *interceptedTransport) Keys(ctx context.Context, f KeyFilter) (json.RawMessage, error) {
+	return around(ctx, t, "keys", "", func(ctx context.Context) (json.RawMessage, error) { return t.Transport.Keys(ctx, f) })
+}
+
 // Definitions implements Transport.
 func (t *interceptedTransport) Definitions(ctx context.Context, cursor string, limit int) (json.RawMessage, error) {
 	return around(ctx, t, "definitions", "", func(ctx context.Context) (json.RawMessage, error) {

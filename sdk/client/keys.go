@@ -8,17 +8,22 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// Key is what a key of the policy field concurrency or rate_limit is at.
+// KeySummary is how much of the limit of a key of the policy field concurrency or rate_limit is used.
+type KeySummary struct {
+	Name   string     `json:"name"`
+	Kind   string     `json:"kind"`             // concurrency or rate
+	Limit  uint64     `json:"limit"`            // permits at a time, or in a time
+	PerMs  int64      `json:"per_ms,omitempty"` // of a rate: that time in milliseconds
+	Held   uint64     `json:"held"`             // of a rate: granted within the last such time
+	Queued uint64     `json:"queued"`
+	Next   *time.Time `json:"next,omitempty"` // of a rate whose permits are out: when there is another one
+}
+
+// Key is what a key is at.
 type Key struct {
-	Name    string      `json:"name"`
-	Kind    string      `json:"kind"`             // concurrency or rate
-	Limit   uint64      `json:"limit"`            // permits at a time, or in a time
-	PerMs   int64       `json:"per_ms,omitempty"` // of a rate: that time in milliseconds
-	Held    uint64      `json:"held"`             // of a rate: granted within the last such time
-	Queued  uint64      `json:"queued"`
-	Next    *time.Time  `json:"next,omitempty"` // of a rate whose permits are out: when there is another one
-	Holders []KeyPermit `json:"holders"`        // the first 100; none of a rate, whose permits nobody gives back
-	Queue   []KeyPermit `json:"queue"`          // the first 100, in the order in which they are granted
+	KeySummary
+	Holders []KeyPermit `json:"holders"` // the first 100; none of a rate, whose permits nobody gives back
+	Queue   []KeyPermit `json:"queue"`   // the first 100, in the order in which they are granted
 }
 
 // KeyPermit is a permit that an attempt holds, or a request of a runnable for one.
@@ -49,4 +54,22 @@ func (c *Client) key(ctx context.Context, kind, name string) (*Key, error) {
 		return nil, fmt.Errorf("key %s: %w", name, err)
 	}
 	return decode[*Key]("key "+name, raw)
+}
+
+// KeyFilter chooses keys, and one page of their list.
+type KeyFilter struct {
+	Kind   string // only those of concurrency, or of rate; empty: all
+	Cursor string // Next of the page before; empty: the first
+	Limit  int    // 0: the default
+}
+
+// Keys lists the keys that somebody holds a permit of or waits for, and the rates that remember a
+// permit. Each is as of now, by a consistent read of its partition. A page may end before it is full. It is the gateway's: not
+// over Kafka.
+func (c *Client) Keys(ctx context.Context, f KeyFilter) (*Page[KeySummary], error) {
+	raw, err := c.t.Keys(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	return decode[*Page[KeySummary]]("keys", raw)
 }

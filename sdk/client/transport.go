@@ -18,6 +18,7 @@ type Transport interface {
 	Defined(ref string) (digest string, canonical []byte) // by this client; empty when a start does not need it
 	Prepare(ctx context.Context, inline string) error     // what a start needs of an inline definition
 	List(ctx context.Context, f Filter) (json.RawMessage, error)
+	Keys(ctx context.Context, f KeyFilter) (json.RawMessage, error)
 	Definitions(ctx context.Context, cursor string, limit int) (json.RawMessage, error)
 	Versions(ctx context.Context, name string) (json.RawMessage, error)
 	Readiness(ctx context.Context) (json.RawMessage, error)

@@ -121,3 +121,7 @@ func (t *transport) Versions(context.Context, string) (json.RawMessage, error) {
 func (t *transport) List(context.Context, client.Filter) (json.RawMessage, error) {
 	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
 }
+
+func (t *transport) Keys(context.Context, client.KeyFilter) (json.RawMessage, error) {
+	return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
+}

@@ -3,19 +3,33 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
 
 func keyRoutes() []route {
 	return []route{
+		{method: "GET", path: "/v1/keys", name: "listKeys", role: Read,
+			about:   "The keys that somebody holds a permit of or waits for, and the rates that remember one: how much of each limit is used, as of now. They are in the order of their partitions, and there of kinds and names.",
+			query:   []param{{"kind", "only those of concurrency, or of rate"}, cursorParam, limitParam},
+			answers: []answer{{200, "one page; it may end before it is full", List[events.KeySummary]{}, ""}}, handle: (*Gateway).listKeys},
 		{method: "GET", path: "/v1/keys/{key}", name: "getKey", role: Read,
 			about:   "What a key is at: its limit, who holds its permits, or how many a rate has granted within its time, and who waits for one, the next first; at most 100 of each. A name with slashes is escaped.",
 			query:   []param{{"kind", "concurrency, which it is if none is given, or rate"}},
 			answers: []answer{{200, "as of now", events.KeyState{}, ""}}, handle: (*Gateway).getKey},
 	}
+}
+
+// keyKind reads ?kind=; it may be empty.
+func keyKind(r *http.Request) (string, error) {
+	kind := r.URL.Query().Get("kind")
+	if kind != "" && !slices.Contains(events.KeyKinds(), kind) {
+		return "", refuseField("invalid_parameter", "kind", "want "+strings.Join(events.KeyKinds(), " or "))
+	}
+	return kind, nil
 }
 
 // getKey asks the partition of a key.
@@ -27,10 +41,11 @@ func (g *Gateway) getKey(w http.ResponseWriter, r *http.Request) error {
 	if err := events.CheckKeyName(name); err != nil {
 		return refuseField("invalid_parameter", "key", err.Error())
 	}
-	kind := cmp.Or(r.URL.Query().Get("kind"), events.ConcurrencyKey)
-	if kind != events.ConcurrencyKey && kind != events.RateKey {
-		return refuseField("invalid_parameter", "kind", fmt.Sprintf("want %s or %s", events.ConcurrencyKey, events.RateKey))
+	kind, err := keyKind(r)
+	if err != nil {
+		return err
 	}
+	kind = cmp.Or(kind, events.ConcurrencyKey)
 	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
 	defer cancel()
 	body, err := g.requests.Read(ctx, events.Query{Kind: "key", Workflow: events.KeyOf(kind, name)})

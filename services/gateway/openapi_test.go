@@ -78,6 +78,7 @@ func calls(token string) map[string][]string {
 		"GET /v1/workflows/{id}/facts":       {"/v1/workflows/w/facts", ""},
 		"GET /v1/workflows/{id}/runnables":   {"/v1/workflows/w/runnables?status=failed", ""},
 		"GET /v1/workflows/{id}/explain":     {"/v1/workflows/w/explain", ""},
+		"GET /v1/keys":                       {"/v1/keys", "", "/v1/keys?kind=both", "", "/v1/keys?cursor=x", ""},
 		"GET /v1/keys/{key}":                 {"/v1/keys/prices%2Facme", "", "/v1/keys/prices?kind=rate", "", "/v1/keys/prices?kind=both", "", "/v1/keys/%00", ""},
 		"GET /v1/workflows/{id}/history":     {"/v1/workflows/w/history", ""},
 		"GET /v1/workflows/{id}/graph":       {"/v1/workflows/w/graph", "", "/v1/workflows/w/graph?format=mermaid", ""},

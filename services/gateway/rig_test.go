@@ -30,7 +30,13 @@ type rig struct {
 // start runs a gateway; change alters its configuration.
 func start(t testing.TB, script requesttest.Script, change ...func(*gateway.Config)) *rig {
 	t.Helper()
-	r := &rig{Cluster: brokertest.Start(t, topics.Options{Partitions: 2})}
+	return startOver(t, 2, script, change...)
+}
+
+// startOver is start with so many partitions.
+func startOver(t testing.TB, partitions int32, script requesttest.Script, change ...func(*gateway.Config)) *rig {
+	t.Helper()
+	r := &rig{Cluster: brokertest.Start(t, topics.Options{Partitions: partitions})}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	r.ctx = ctx

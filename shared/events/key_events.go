@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/wire"
@@ -39,11 +40,14 @@ func CheckKeyName(name string) error {
 func ParseKeyID(id string) (kind, name string, err error) {
 	rest, ok := strings.CutPrefix(id, KeyPrefix)
 	kind, name, is := strings.Cut(rest, "/")
-	if !ok || !is || kind != ConcurrencyKey && kind != RateKey || CheckKeyName(name) != nil {
+	if !ok || !is || !slices.Contains(KeyKinds(), kind) || CheckKeyName(name) != nil {
 		return "", "", fmt.Errorf("%q is neither of the form %s nor %s", id, KeyOf(ConcurrencyKey, "NAME"), KeyOf(RateKey, "NAME"))
 	}
 	return kind, name, nil
 }
+
+// KeyKinds are the kinds of keys.
+func KeyKinds() []string { return []string{ConcurrencyKey, RateKey} }
 
 // KeyLimit is how much a key grants.
 type KeyLimit struct {
@@ -216,17 +220,28 @@ func (m *KeyMessage) Fields(c *wire.Codec) {
 	wire.Nested(c, 5, "limit", &m.Limit)
 }
 
+// KeySummary is how much of a key's limit is used.
+type KeySummary struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"` // concurrency or rate
+	Limit  uint64 `json:"limit"`
+	Per    uint64 `json:"per_ms,omitempty"` // of a rate: the time in which there are so many
+	Held   uint64 `json:"held"`             // of a rate: granted within the last such time
+	Queued uint64 `json:"queued"`
+	Next   string `json:"next,omitempty"` // of a rate whose permits are out: when there is another one, RFC 3339
+}
+
+// KeyList is what a read of KeyPrefix shows: the keys of one partition, by kind and name.
+type KeyList struct {
+	Items []KeySummary `json:"items"`
+	Next  string       `json:"next,omitempty"` // the cursor of those behind them; empty: there are none
+}
+
 // KeyState is what a read of a key shows.
 type KeyState struct {
-	Name    string      `json:"name"`
-	Kind    string      `json:"kind"` // concurrency or rate
-	Limit   uint64      `json:"limit"`
-	Per     uint64      `json:"per_ms,omitempty"` // of a rate: the time in which there are so many
-	Held    uint64      `json:"held"`             // of a rate: granted within the last such time
-	Queued  uint64      `json:"queued"`
-	Next    string      `json:"next,omitempty"` // of a rate whose permits are out: when there is another one, RFC 3339
-	Holders []KeyPermit `json:"holders"`        // the first 100; none of a rate, whose permits nobody gives back
-	Queue   []KeyPermit `json:"queue"`          // the first 100, in the order in which they are granted
+	KeySummary
+	Holders []KeyPermit `json:"holders"` // the first 100; none of a rate, whose permits nobody gives back
+	Queue   []KeyPermit `json:"queue"`   // the first 100, in the order in which they are granted
 }
 
 // KeyPermit is a permit of a key, or a request for one.

@@ -33,6 +33,7 @@ const (
 	Watch      Table = 18 // A: scope, B: component; runnables that wait for a silence
 	Racer      Table = 19 // A: scope, B: component, C: runnable; open ones that a race may make pointless
 	Timer      Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
+	Entity     Table = 36 // Workflow; entities that a list shows while they have rows; ordered over all entities
 )
 
 // Tables of the partition: their rows belong to no single workflow and are due
@@ -57,7 +58,7 @@ const (
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
 	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", State: "state", Settled: "settled", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
-	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
+	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Entity: "entity", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }
 
@@ -68,10 +69,10 @@ func (t Table) String() string {
 	return fmt.Sprintf("table %d", uint8(t))
 }
 
-// OwnEnd is above the numbers of the tables that belong to one workflow alone, but Timer.
+// OwnEnd is above the numbers of the tables that belong to one workflow alone, but Timer and Entity.
 const OwnEnd Table = 20
 
-// Own are the tables that belong to one workflow alone, but Timer, by number.
+// Own are the tables that belong to one workflow alone, but Timer and Entity, by number.
 var Own = func() (all []Table) {
 	for t := Header; t < OwnEnd; t++ {
 		if _, ok := tableNames[t]; ok {
@@ -85,15 +86,16 @@ var Own = func() (all []Table) {
 // that its header's applied position guards the row; or "" for rows of the
 // partition, which the marker's applied position guards.
 func (k Key) Owner() string {
-	if k.Table < Definition || k.Table == Timer {
+	if k.Table < Definition || k.Table == Timer || k.Table == Entity {
 		return k.Workflow
 	}
 	return ""
 }
 
-// timeFirst tables are ordered by A before the workflow.
+// timeFirst tables are ordered by A before the workflow, so that one scan reads them over all
+// workflows.
 func timeFirst(t Table) bool {
-	return t == Timer || t == Expiry || t == ReceivedAge || t == Outbox || t == Dirty
+	return t == Timer || t == Entity || t == Expiry || t == ReceivedAge || t == Outbox || t == Dirty
 }
 
 // Key names a row within its partition. It is comparable. Sub is for keys that

@@ -18,7 +18,8 @@ import (
 // world hosts one key as a partition does. Its workflows are the test.
 type world struct {
 	t     *testing.T
-	rate  bool // the key is one of a rate
+	rate  bool   // the key is one of a rate
+	id    string // of the key, where there are several
 	state rows.Memory
 	seq   uint64
 	now   int64
@@ -34,6 +35,9 @@ type said struct {
 var key = events.KeyOf(events.ConcurrencyKey, "k")
 
 func (w *world) key() string {
+	if w.id != "" {
+		return w.id
+	}
 	if w.rate {
 		return events.KeyOf(events.RateKey, "k")
 	}
@@ -60,6 +64,10 @@ func (w *world) decide(in machine.Input) []events.Event {
 		w.t.Fatalf("replaying %s gives other rows or effects:\n%s\nlive:\n%s", at, got, want)
 	}
 	w.state.Commit(tx.Writes())
+	after := rows.Begin(&w.state)
+	if has, listed := rows.Get[head](after, headKey(w.key())) != nil, rows.Get[listed](after, entityKey(w.key())) != nil; has != listed {
+		w.t.Fatalf("behind %s the key has rows: %t, is listed: %t", at, has, listed)
+	}
 	w.all = append(w.all, rec)
 	for _, e := range out.Effects {
 		s := said{to: e.Key}

@@ -80,6 +80,15 @@ func knownKey(id string, p events.PermitID) rows.Key {
 	return rows.Key{Table: rows.Match, Workflow: id, Sub: p.String()}
 }
 
+// entityKey is by what the list of keys finds one.
+func entityKey(id string) rows.Key { return rows.Key{Table: rows.Entity, Workflow: id} }
+
+// listed is a row whose key says everything.
+type listed struct{}
+
+// Fields implements wire.Message.
+func (*listed) Fields(*wire.Codec) {}
+
 func timerKey(id string, due int64) rows.Key {
 	return rows.Key{Table: rows.Timer, A: uint64(due), Workflow: id, C: machine.TimerKey}
 }
@@ -113,10 +122,24 @@ func (t *turn) apply(e events.Event) {
 	}
 }
 
+// create makes a key that has no rows.
+func (t *turn) create() {
+	t.head = &head{}
+	t.tx.Create(headKey(t.id), t.head)
+	t.tx.Create(entityKey(t.id), &listed{})
+}
+
+// remove leaves nothing of a key that has nothing to remember.
+func (t *turn) remove() {
+	t.arm(0)
+	t.tx.Delete(headKey(t.id))
+	t.tx.Delete(entityKey(t.id))
+	t.head = nil
+}
+
 func (t *turn) queued(e *events.PermitQueued) {
 	if t.head == nil {
-		t.head = &head{}
-		t.tx.Create(headKey(t.id), t.head)
+		t.create()
 	}
 	h := t.h()
 	h.Next, h.Limit = e.Number, e.Limit
@@ -167,9 +190,7 @@ func (t *turn) swept(e *events.KeySwept) {
 	switch {
 	case t.head == nil:
 	case e.Gone:
-		t.arm(0)
-		t.tx.Delete(headKey(t.id))
-		t.head = nil
+		t.remove()
 	case t.head.rate():
 		t.forget(e.After)
 	default:

@@ -13,6 +13,9 @@ const maxShown = 100
 
 // Query implements machine.Machine.
 func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
+	if q.Workflow == events.KeyPrefix {
+		return list(tx, now, q)
+	}
 	t := begin(tx, events.Position{}, now, q.Workflow)
 	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
 	kind, name, err := events.ParseKeyID(q.Workflow)
@@ -21,14 +24,8 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 		r.Refusal = &events.Refusal{Code: "not_found", Message: fmt.Sprintf("nobody holds a permit of the key %q or waits for one", name)}
 		return r
 	}
-	h := t.head
-	v := events.KeyState{
-		Name: name, Kind: kind, Limit: h.Limit.Limit, Per: h.Limit.Per, Held: h.Held, Queued: h.Queued,
-		Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{},
-	}
-	if h.rate() {
-		t.showRate(&v)
-	} else {
+	v := events.KeyState{KeySummary: t.summary(kind, name), Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{}}
+	if !t.head.rate() {
 		rows.Scan(tx, holderKey(t.id, 0), func(_ rows.Key, p *permit) bool {
 			v.Holders = append(v.Holders, p.view())
 			return len(v.Holders) < maxShown
@@ -44,12 +41,17 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	return r
 }
 
-// showRate shows what a rate has granted, and when it grants again.
-func (t *turn) showRate(v *events.KeyState) {
-	v.Held = t.recent()
-	if next := t.free(1); next > t.now {
-		v.Next = events.Stamp(next).String()
+// summary is how much of a key's limit is used, and of a rate when it grants again.
+func (t *turn) summary(kind, name string) events.KeySummary {
+	h := t.head
+	v := events.KeySummary{Name: name, Kind: kind, Limit: h.Limit.Limit, Per: h.Limit.Per, Held: h.Held, Queued: h.Queued}
+	if h.rate() {
+		v.Held = t.recent()
+		if next := t.free(1); next > t.now {
+			v.Next = events.Stamp(next).String()
+		}
 	}
+	return v
 }
 
 func (p *permit) view() events.KeyPermit {

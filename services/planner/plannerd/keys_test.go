@@ -1,11 +1,14 @@
 package plannerd_test
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -13,7 +16,8 @@ import (
 const limited = `{"definition":{"name":"limited","components":{"a":{"step":"test.echo","queue":"default","policy":{"concurrency":{"key":"'k'","limit":2}}}}},"input":1}`
 
 // Workflows of all partitions share a key. Whoever owns which of the partitions, and dies meanwhile:
-// no more than two attempts are open at a time, and in the end each workflow has had its own.
+// no more than two attempts are open at a time, as the list of keys says, and in the end each workflow has had its own
+// and nothing is listed.
 func TestAKeyIsSharedByAllPartitionsThoughAnOwnerDies(t *testing.T) {
 	const each = 2
 	inWorld(t, func(w *world) {
@@ -33,6 +37,9 @@ func TestAKeyIsSharedByAllPartitionsThoughAnOwnerDies(t *testing.T) {
 			if len(open) == 0 || len(open) > 2 {
 				t.Fatalf("%d attempts are open, and %d of %d have ended", len(open), len(ended), total)
 			}
+			if k := w.listed(); len(k) != 1 || k[0].Name != "k" || k[0].Held != uint64(len(open)) || k[0].Queued != uint64(total-len(ended)-len(open)) {
+				t.Errorf("%d attempts are open, %d of %d have ended, and the keys are %+v", len(open), len(ended), total, k)
+			}
 			for token, task := range open {
 				w.complete(task)
 				ended[token] = true
@@ -48,6 +55,7 @@ func TestAKeyIsSharedByAllPartitionsThoughAnOwnerDies(t *testing.T) {
 		for range int(partitions) * each {
 			w.reply(events.ReplyDrained)
 		}
+		w.until(func() bool { return len(w.listed()) == 0 })
 		if err := stopB(); err != nil {
 			t.Error(err)
 		}
@@ -70,5 +78,35 @@ func (w *world) gather(open map[string]*kgo.Record, ended map[string]bool) {
 		case <-over:
 			return
 		}
+	}
+}
+
+// listed are the keys that the partition of the key k has.
+func (w *world) listed() []events.KeySummary {
+	w.t.Helper()
+	p := kafka.PartitionFor([]byte(events.KeyOf(events.ConcurrencyKey, "k")), w.cluster.Topics.Partitions())
+	q := events.Query{
+		Kind: "keys", Workflow: events.KeyPrefix, Deadline: time.Now().Add(time.Minute).UnixMilli(),
+		ReplyTo: events.ReplyTo{Address: "me", ID: time.Now().String()}, // the owner that takes over answers, too
+	}
+	rec := kafka.Placed(w.names.Queries(), p, []byte(q.Workflow), wire.Marshal(&q))
+	if err := w.client.ProduceSync(context.Background(), rec).FirstErr(); err != nil {
+		w.t.Fatal(err)
+	}
+	var others []events.Reply
+	for {
+		r := <-w.replies
+		if r.ID != q.ReplyTo.ID {
+			others = append(others, r)
+			continue
+		}
+		for _, o := range others {
+			w.replies <- o
+		}
+		var l events.KeyList
+		if err := json.Unmarshal(r.Body, &l); err != nil || r.Refusal != nil {
+			w.t.Fatalf("the list of keys: %+v, %v", r, err)
+		}
+		return l.Items
 	}
 }

@@ -23,7 +23,7 @@ import (
 type Content map[string][]byte
 
 // WorkflowTables are the tables that the planner's machine keeps.
-var WorkflowTables = append(slices.Clip(rows.Own), rows.Timer, rows.Definition, rows.Pin)
+var WorkflowTables = append(slices.Clip(rows.Own), rows.Timer, rows.Entity, rows.Definition, rows.Pin)
 
 // Tables are all tables that the journal decides: those of the machine, and
 // those of the partition log.

@@ -1,0 +1,48 @@
+package limits
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// mostListed bounds the keys of one answer, and with them what it may cost the partition.
+const mostListed = 200
+
+// list answers with the keys of the partition that have rows, by kind and name: those behind the
+// cursor, the id of one, and of one kind where the filter names it.
+func list(tx *rows.Tx, now int64, q *events.Query) events.Reply {
+	most := mostListed
+	if q.Limit > 0 {
+		most = min(most, int(q.Limit))
+	}
+	prefix := events.KeyPrefix
+	if q.Filter != "" {
+		prefix = events.KeyOf(q.Filter, "")
+	}
+	v := events.KeyList{Items: []events.KeySummary{}}
+	last := ""
+	rows.Scan(tx, entityKey(max(prefix, q.Cursor)), func(k rows.Key, _ *listed) bool {
+		kind, name, err := events.ParseKeyID(k.Workflow)
+		switch {
+		case k.Workflow == q.Cursor:
+			return true
+		case err != nil || !strings.HasPrefix(k.Workflow, prefix): // they are side by side
+			return false
+		case len(v.Items) == most:
+			v.Next = last
+			return false
+		}
+		v.Items = append(v.Items, begin(tx, events.Position{}, now, k.Workflow).summary(kind, name))
+		last = k.Workflow
+		return true
+	})
+	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
+	var err error
+	if r.Body, err = json.Marshal(v); err != nil {
+		panic(err)
+	}
+	return r
+}
