@@ -20,10 +20,23 @@ func (t *turn) retry(b *events.RetryRunnables) {
 		}
 	}
 	if !t.means(b, work) {
-		t.refuse("nothing_to_retry", "no runnable that was named has failed")
+		t.refuse("nothing_to_retry", t.whyNothing(b))
 		return
 	}
 	t.pieces.add(events.Work{Kind: events.WorkRetry, Retry: work})
+}
+
+// whyNothing says in words why a retry has nothing to make ready again.
+func (t *turn) whyNothing(b *events.RetryRunnables) string {
+	switch {
+	case b.Component != "" && t.graph().Lookup(b.Component) == nil:
+		return fmt.Sprintf("the workflow has no component %q", b.Component)
+	case len(b.Runnables) > 0:
+		return "no runnable that was named has failed"
+	case b.Component != "":
+		return fmt.Sprintf("no runnable of the component %q has failed", b.Component)
+	}
+	return "no runnable has failed"
 }
 
 // means says in work what a retry names, and reports whether that may have failed.
