@@ -285,7 +285,7 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 	v := runnableView{
 		ID: id.String(), Component: c.Name, Task: task, Queue: queue, Status: r.Status.String(), Fallback: fallbackName(r.Fell),
 		Attempt: r.Attempt, Input: vw.came(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
-		DueAt: stampOrNil(r.Due), Scope: vw.facts.path(r.Scope), Element: vw.facts.element(r.Scope),
+		DueAt: dueOf(r), Scope: vw.facts.path(r.Scope), Element: vw.facts.element(r.Scope),
 		Created: stampOrNil(r.Created), Sent: stampOrNil(r.Since), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
 	}
 	if attempt, decided, any := r.decidable(); any {

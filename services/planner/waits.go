@@ -18,6 +18,14 @@ func (vw *view) waitsFor(c *definition.Component, r *runnable) string {
 	return s + r.limit().told()
 }
 
+// dueOf is when that comes by itself; nil if nobody knows, as of a permit: its timer only asks for it again.
+func dueOf(r *runnable) any {
+	if r.Status == runWaiting && r.Permit != nil {
+		return nil
+	}
+	return stampOrNil(r.Due)
+}
+
 func (vw *view) waitsForWhat(c *definition.Component, r *runnable) string {
 	switch r.Status {
 	case runReady:
