@@ -43,7 +43,9 @@ func (n *Names) see(e events.Event) {
 }
 
 // timeFields hold Unix milliseconds, which people read as times.
-var timeFields = map[string]bool{"Due": true, "Until": true, "Started": true, "Finished": true, "LeasedUntil": true, "Expires": true}
+var timeFields = map[string]bool{
+	"Due": true, "EndBy": true, "Expires": true, "Finished": true, "LeasedUntil": true, "StartBy": true, "Started": true, "Until": true,
+}
 
 // Print is one event as the history shows it: position, time, type, and its own
 // fields, with names instead of numbers. Fields that are zero are left out. An input
