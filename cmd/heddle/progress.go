@@ -16,6 +16,7 @@ type progress struct {
 	began   time.Time          // of the first event
 	waiting map[string]*waiter // by runnable
 	unknown map[string]bool    // runnables whose task no worker knew, as was told
+	told    string             // the failure that the last line had; empty if it had none
 }
 
 // waiter is an attempt that nobody has taken yet.
@@ -51,6 +52,14 @@ type eventFields struct {
 	} `json:"error"`
 }
 
+// failure is the error of an event in words; empty if it has none.
+func (f *eventFields) failure() string {
+	if f.Error == nil {
+		return ""
+	}
+	return f.Error.Type + ": " + f.Error.Message
+}
+
 // maxShown is how much of a value is shown.
 const maxShown = 80
 
@@ -68,7 +77,11 @@ func (p *progress) event(e client.Event) {
 	if p.repeats(e.Type, f.Runnable) {
 		return
 	}
+	if e.Type == "WorkflowFailed" && p.told == f.failure() {
+		f.Error = nil // the line before has it
+	}
 	if text := say(e.Type, f); text != "" {
+		p.told = f.failure()
 		fmt.Fprintf(p.out, "%8.3fs  %-16s %s\n", e.Time.Sub(p.began).Seconds(), shown(f.Component), shown(text))
 	}
 }
@@ -105,10 +118,7 @@ func (p *progress) repeats(event, runnable string) bool {
 
 // say puts an event into words; empty for those that say nothing new.
 func say(event string, f eventFields) string {
-	failure := ""
-	if f.Error != nil {
-		failure = f.Error.Type + ": " + f.Error.Message
-	}
+	failure := f.failure()
 	switch event {
 	case "RunnableDispatched":
 		if f.Queue == "" {
@@ -128,12 +138,9 @@ func say(event string, f eventFields) string {
 	case "RunnableCompleted", "FactProduced":
 		return "→ " + cut(string(f.Value), maxShown)
 	case "RunnableFailed":
-		return failed(f.Action) + failure
+		return ended("failed", f.Action) + failure
 	case "RunnableTimedOut":
-		if f.Action == "fallback" {
-			return "timed out, and falls back"
-		}
-		return "timed out"
+		return ended("timed out", f.Action) + failure
 	case "RunnableLost":
 		return vanished(f.Action)
 	case "ProbeAnswered":
@@ -157,6 +164,9 @@ func say(event string, f eventFields) string {
 	case "SignalTaken":
 		return "has its signal"
 	case "WorkflowFailed":
+		if failure == "" {
+			return "the workflow has failed"
+		}
 		return "the workflow has failed: " + failure
 	case "WorkflowIdle", "WorkflowPaused", "WorkflowStopped", "WorkflowCancelling", "WorkflowCancelled", "WorkflowCompleted":
 		return "the workflow is " + strings.ToLower(event[len("Workflow"):])
@@ -164,19 +174,19 @@ func say(event string, f eventFields) string {
 	return ""
 }
 
-// failed says what follows from a failure.
-func failed(action string) string {
+// ended says what follows from an attempt that failed or timed out.
+func ended(how, action string) string {
 	switch action {
 	case "skip":
-		return "failed, and is skipped: "
+		return how + ", and is skipped: "
 	case "catch":
-		return "failed, and is caught: "
+		return how + ", and is caught: "
 	case "fallback":
-		return "failed, and falls back: "
+		return how + ", and falls back: "
 	case "hold":
-		return "its probe failed, so somebody has to say what became of it: "
+		return "its probe " + how + ", so somebody has to say what became of it: "
 	}
-	return "failed: "
+	return how + ": "
 }
 
 // vanished says what follows from the loss of a worker.
