@@ -109,14 +109,19 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 		return report(s.err, err)
 	}
 	parsed, err := parser.Parse(args)
-	if err == nil {
+	switch {
+	case file.failed != nil:
+		err = file.failed
+	case err != nil:
+		err = usage(parser, err)
+	default:
 		err = file.load(parsed)
 	}
 	if err != nil {
 		if asksJSON(args) {
-			return reportJSON(s.err, usage(parser, err))
+			return reportJSON(s.err, err)
 		}
-		return report(s.err, usage(parser, err))
+		return report(s.err, err)
 	}
 	a := &app{Context: ctx, streams: s, json: c.Output == "json", kong: parsed, file: file}
 	err = parsed.Run(a)

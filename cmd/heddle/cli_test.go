@@ -185,10 +185,17 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 
 func TestAMisspeltSettingIsRefused(t *testing.T) {
 	elsewhere(t)
-	for _, text := range []string{"brokerz: [a]\n", "topics: {prefiks: x}\n", "{"} {
+	for text, want := range map[string]string{
+		"brokerz: [a]\n":         "brokerz is no setting (did you mean brokers?)",
+		"topics: {prefiks: x}\n": "topics.prefiks is no setting (did you mean prefix?)",
+		"shoe_size: 7\n":         "shoe_size is no setting; --help of a command lists",
+		"{":                      "",
+	} {
 		write(t, "heddle.yaml", text)
-		if code, _, err := heddle(t, "", "config"); code != codeUsage || !strings.Contains(err, "heddle.yaml") {
-			t.Errorf("%q: exit %d, %q", text, code, err)
+		for _, args := range [][]string{{"config"}, {"list"}} {
+			if code, _, err := heddle(t, "", args...); code != codeUsage || !strings.HasPrefix(err, "heddle: settings file heddle.yaml: "+want) {
+				t.Errorf("%v with %q: exit %d, %q", args, text, code, err)
+			}
 		}
 	}
 	if code, _, err := heddle(t, "", "--config", "nowhere.yaml", "version"); code != codeUsage || !strings.Contains(err, "nowhere.yaml") {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // defaultSettings is read when no settings file is named, if it exists.
@@ -26,6 +28,7 @@ type settingsFile struct {
 	path   string
 	values map[string]any // by normal name; a command's section is such a map again
 	loaded bool
+	failed error // why the file cannot be used; kong would blame the flag that it was read for
 }
 
 // Validate implements kong.Resolver.
@@ -36,8 +39,8 @@ func (f *settingsFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag)
 	if flag.Name == "config" || flag.Name == "help" || fromEnvironment(flag) != "" {
 		return nil, nil
 	}
-	if err := f.load(ctx); err != nil {
-		return nil, err
+	if f.load(ctx) != nil {
+		return nil, nil
 	}
 	command, _, _ := strings.Cut(ctx.Command(), " ")
 	v, _ := f.find(command, flag.Name)
@@ -57,11 +60,18 @@ func (f *settingsFile) find(command, flag string) (value any, key string) {
 	return nil, ""
 }
 
+// load reads the file once. Its error is a usage error that names the file.
 func (f *settingsFile) load(ctx *kong.Context) error {
-	if f.loaded {
-		return nil
+	if !f.loaded {
+		f.loaded = true
+		if err := f.read(ctx); err != nil {
+			f.failed = usageError("%w", err)
+		}
 	}
-	f.loaded = true
+	return f.failed
+}
+
+func (f *settingsFile) read(ctx *kong.Context) error {
 	path, named := settingsPath(ctx)
 	src, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -139,7 +149,7 @@ func (f *settingsFile) accept(values map[string]any, known map[string]map[string
 			kept := map[string]any{}
 			for _, k := range slices.Sorted(maps.Keys(section)) {
 				if !flags[normal(k)] {
-					return fmt.Errorf("settings file %s: %s.%s is no setting", f.path, key, k)
+					return fmt.Errorf("settings file %s: %s.%s is no setting%s", f.path, key, k, meant(k, flags))
 				}
 				kept[normal(k)] = section[k]
 			}
@@ -147,11 +157,20 @@ func (f *settingsFile) accept(values map[string]any, known map[string]map[string
 			continue
 		}
 		if !known[""][name] {
-			return fmt.Errorf("settings file %s: %s is no setting", f.path, key)
+			return fmt.Errorf("settings file %s: %s is no setting%s", f.path, key, meant(key, known[""]))
 		}
 		f.values[name] = values[key]
 	}
 	return nil
+}
+
+// meant says which setting was probably meant by one that there is not.
+func meant(key string, known map[string]bool) string {
+	best := spelling.Nearest(normal(key), slices.Sorted(maps.Keys(known)))
+	if best == "" {
+		return "; --help of a command lists its flags, which are its settings"
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
 // normal is a setting's name as its flag is written.
