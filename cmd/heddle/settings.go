@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -166,11 +167,8 @@ func (f *settingsFile) accept(values map[string]any, known map[string]map[string
 
 // meant says which setting was probably meant by one that there is not.
 func meant(key string, known map[string]bool) string {
-	best := spelling.Nearest(normal(key), slices.Sorted(maps.Keys(known)))
-	if best == "" {
-		return "; --help of a command lists its flags, which are its settings"
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	best := spelling.Meant(normal(key), slices.Sorted(maps.Keys(known)))
+	return cmp.Or(best, "; --help of a command lists its flags, which are its settings")
 }
 
 // normal is a setting's name as its flag is written.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // readBody reads a request's body within the limit.
@@ -48,7 +50,7 @@ func decodeStrict(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return decodeProblem(err)
+		return decodeProblem(err, into)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return refuse("not_json", "something follows the JSON object")
@@ -56,13 +58,13 @@ func decodeStrict(b []byte, into any) error {
 	return nil
 }
 
-func decodeProblem(err error) error {
+func decodeProblem(err error, into any) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return refuseField("invalid_field", t.Field, fmt.Sprintf("a JSON %s does not fit here", t.Value))
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		name = strings.Trim(name, `"`)
-		return refuseField("unknown_field", name, "there is no such field")
+		return refuseField("unknown_field", name, "there is no such field"+spelling.Meant(name, fieldsOf(reflect.TypeOf(into).Elem())))
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return refuse("not_json", "the body is not JSON: it ends too early")

@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // router makes the router of all routes.
@@ -108,6 +110,14 @@ func (g *Gateway) problem(w http.ResponseWriter, p *Problem) {
 	p.write(w)
 }
 
+func paramNames(all []param) []string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.name
+	}
+	return names
+}
+
 // checkQuery refuses parameters that the route does not know, and repeated ones.
 func checkQuery(r *http.Request, known []param) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
@@ -120,7 +130,7 @@ func checkQuery(r *http.Request, known []param) error {
 			return p.name == name || star && strings.HasPrefix(name, prefix) && len(name) > len(prefix)
 		})
 		if !ok {
-			return refuseField("unknown_parameter", name, "there is no such query parameter")
+			return refuseField("unknown_parameter", name, "there is no such query parameter"+spelling.Meant(name, paramNames(known)))
 		}
 		if len(list) > 1 {
 			return refuseField("invalid_parameter", name, "is given more than once")

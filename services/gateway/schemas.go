@@ -123,19 +123,32 @@ func (s *schemas) object(t reflect.Type, strict bool) node {
 }
 
 func (s *schemas) fields(t reflect.Type, strict bool, properties node, required *[]string) {
+	eachField(t, func(f reflect.StructField, name, options string) {
+		properties[name] = s.of(f.Type, strict)
+		if !strings.Contains(options, "omitempty") {
+			*required = append(*required, name)
+		}
+	})
+}
+
+// fieldsOf are the names of the JSON fields of a struct.
+func fieldsOf(t reflect.Type) (names []string) {
+	if t.Kind() == reflect.Struct {
+		eachField(t, func(_ reflect.StructField, name, _ string) { names = append(names, name) })
+	}
+	return names
+}
+
+// eachField goes through the JSON fields of a struct, those of what it embeds too.
+func eachField(t reflect.Type, do func(f reflect.StructField, name, options string)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
-			s.fields(f.Type, strict, properties, required)
-			continue
-		case !f.IsExported() || name == "-":
-			continue
-		}
-		properties[name] = s.of(f.Type, strict)
-		if !strings.Contains(options, "omitempty") {
-			*required = append(*required, name)
+			eachField(f.Type, do)
+		case f.IsExported() && name != "-":
+			do(f, name, options)
 		}
 	}
 }

@@ -202,6 +202,22 @@ func TestBadStartsAreRefusedBeforeKafka(t *testing.T) {
 	}
 }
 
+func TestAMisspeltNameIsAnsweredWithTheRightOne(t *testing.T) {
+	r := start(t, planner)
+	for _, test := range []struct{ method, path, body, want string }{
+		{"PUT", "/v1/workflows/w", `{"definition":"d","inputs":1}`, "inputs: there is no such field (did you mean input?)"},
+		{"PUT", "/v1/workflows/w", `{"definition":"d","shoe_size":1}`, "shoe_size: there is no such field"},
+		{"POST", "/v1/workflows/w/retry", `{"componen":"a"}`, "componen: there is no such field (did you mean component?)"},
+		{"POST", "/v1/workflows/w/pause", `{"bye":"ann"}`, "bye: there is no such field (did you mean by?)"},
+		{"PUT", "/v1/workflows/w?waits=1s", `{"definition":"d"}`, "waits: there is no such query parameter (did you mean wait?)"},
+		{"GET", "/v1/workflows?statu=failed", "", "statu: there is no such query parameter (did you mean status?)"},
+	} {
+		if a := r.ask(t, test.method, test.path, test.body); a.status != 400 || a.field("detail") != test.want {
+			t.Errorf("%s %s %s: %d %s", test.method, test.path, test.body, a.status, a.body)
+		}
+	}
+}
+
 func TestControlCommandsCarryWhoAndWhy(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]json.RawMessage{}

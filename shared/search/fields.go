@@ -83,15 +83,7 @@ func knownStatus(value string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("%q is none of %s%s", value, strings.Join(known, ", "), meant(value, known))
-}
-
-// meant names what was probably meant, if anything was.
-func meant(name string, known []string) string {
-	if best := spelling.Nearest(name, known); best != "" {
-		return fmt.Sprintf(" (did you mean %s?)", best)
-	}
-	return ""
+	return fmt.Errorf("%q is none of %s%s", value, strings.Join(known, ", "), spelling.Meant(value, known))
 }
 
 // maxWords bounds what is looked for in each text.

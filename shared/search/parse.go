@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/heddle-run/heddle/shared/spelling"
 )
 
 // Error is a condition that cannot be read: which, and what is wrong with it.
@@ -54,7 +56,7 @@ func (f *Filter) add(t Term, now time.Time) error {
 	i := slices.IndexFunc(fields, func(fd field) bool { return fd.name == t.Name })
 	switch {
 	case i < 0:
-		return fmt.Errorf("there is no such condition; there are %s and label.NAME%s", strings.Join(names(), ", "), meant(t.Name, names()))
+		return fmt.Errorf("there is no such condition; there are %s and label.NAME%s", strings.Join(names(), ", "), spelling.Meant(t.Name, names()))
 	case t.Value == "":
 		return errEmpty
 	}

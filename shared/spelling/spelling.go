@@ -20,6 +20,15 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
+// Meant is a remark behind an unknown name: the one of names that was probably meant, in brackets behind a blank. Empty if
+// none is like it.
+func Meant(name string, names []string) string {
+	if best := Nearest(name, names); best != "" {
+		return " (did you mean " + best + "?)"
+	}
+	return ""
+}
+
 // common is how many bytes two names begin with alike.
 func common(a, b string) int {
 	n := 0
