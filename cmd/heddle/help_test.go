@@ -25,6 +25,17 @@ func TestACommandsOwnFlagsComeBeforeThoseOfAccess(t *testing.T) {
 	}
 }
 
+// The deployment to talk to is the same with every command that talks to one.
+func TestACommandsOwnFlagsComeBeforeTheDeployment(t *testing.T) {
+	for command, own := range map[string]string{"start": "--input", "input": "--wait", "list": "--where", "retry": "--resume", "fail": "--type", "runnables": "--status", "watch": "--stay"} {
+		_, help, _ := heddle(t, "", command, "--help")
+		before, after, found := strings.Cut(help, "\nWhich deployment\n")
+		if !found || !strings.Contains(before, " "+own) || !strings.HasPrefix(after, "  --url=URL") {
+			t.Errorf("heddle %s --help:\n%s", command, help)
+		}
+	}
+}
+
 func TestAnAddressInUseIsToldWithWhatToDo(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

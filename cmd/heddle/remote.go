@@ -17,10 +17,10 @@ import (
 
 // remote says which deployment a command talks to.
 type remote struct {
-	URL           string   `name:"url" placeholder:"URL" help:"The gateway; without it a running 'heddle dev' is found by its dev.json, else looked for at 127.0.0.1:4080."`
-	Brokers       []string `placeholder:"HOST:PORT" help:"Kafka brokers, to talk to planners without a gateway."`
-	Prefix        string   `default:"heddle." help:"Prefix of the deployment's topics, with --brokers."`
-	Data          string   `placeholder:"DIR" help:"Data directory of the 'heddle dev' to talk to; without it .heddle here or in a directory above."`
+	URL           string   `name:"url" group:"Which deployment" placeholder:"URL" help:"The gateway; without it a running 'heddle dev' is found by its dev.json, else looked for at 127.0.0.1:4080."`
+	Brokers       []string `group:"Which deployment" placeholder:"HOST:PORT" help:"Kafka brokers, to talk to planners without a gateway."`
+	Prefix        string   `group:"Which deployment" default:"heddle." help:"Prefix of the deployment's topics, with --brokers."`
+	Data          string   `group:"Which deployment" placeholder:"DIR" help:"Data directory of the 'heddle dev' to talk to; without it .heddle here or in a directory above."`
 	gatewayAccess `group:"Access to the gateway"`
 	kafkaSecurity `group:"Access to Kafka"`
 }
