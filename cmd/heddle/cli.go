@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -143,6 +145,7 @@ func newParser(grammar any, file *settingsFile, s streams) (*kong.Kong, error) {
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.DefaultEnvars("HEDDLE"),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
 		kong.Resolvers(file),
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -200,6 +201,31 @@ func TestAMisspeltSettingIsRefused(t *testing.T) {
 	}
 	if code, _, err := heddle(t, "", "--config", "nowhere.yaml", "version"); code != codeUsage || !strings.Contains(err, "nowhere.yaml") {
 		t.Errorf("a settings file that is not there: exit %d, %q", code, err)
+	}
+}
+
+func TestADurationHasItsUnit(t *testing.T) {
+	elsewhere(t)
+	for arg, want := range map[string]string{
+		"--history=5":    `--history: "5" is no duration; write 1m30s, 7d or PT1M30S`,
+		"--history=week": `--history: "week" is no duration`,
+		"--history=-1h":  "--history: must not be negative",
+	} {
+		if code, _, err := heddle(t, "", "planner", arg); code != codeUsage || !strings.Contains(err, want) {
+			t.Errorf("%s: exit %d, %q", arg, code, err)
+		}
+	}
+	write(t, "heddle.yaml", "history: 604800\n")
+	if code, _, err := heddle(t, "", "planner"); code != codeUsage || !strings.Contains(err, "604800 is no duration") {
+		t.Errorf("a number in the settings: exit %d, %q", code, err)
+	}
+	var flags struct{ History, Drain time.Duration }
+	parser, err := newParser(&flags, &settingsFile{}, streams{out: io.Discard, err: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"--history=7d", "--drain=PT1M"}); err != nil || flags.History != 7*24*time.Hour || flags.Drain != time.Minute {
+		t.Errorf("7d and PT1M: %+v, %v", flags, err)
 	}
 }
 
