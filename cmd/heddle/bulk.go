@@ -135,7 +135,7 @@ func (c *manyArgs) operation(order bulkOrder, rate float64) (*operation, error) 
 	if filter.String() == "" {
 		return nil, usageError("--where is empty, which means every workflow; name a condition that holds for all of them, as created_before=0s")
 	}
-	return &operation{ID: client.NewOperation(), Order: order, Where: filter.String(), Rate: rate}, nil
+	return &operation{ID: client.NewOperation(), Order: order, Where: filter.String(), Rate: rate, Tally: tally{Refused: map[string]int{}}}, nil
 }
 
 // usualRate is how many commands a second are sent where nothing is said.
@@ -262,6 +262,7 @@ func ask(in io.Reader, out io.Writer, all found, verb string) error {
 	line, err := bufio.NewReader(in).ReadString('\n')
 	switch {
 	case errors.Is(err, io.EOF) && line == "": // /dev/null looks like a terminal
+		fmt.Fprintln(out)
 		return nobodyAnswers(verb)
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("reading the answer: %w", err)

@@ -121,14 +121,14 @@ func TestADevThatDiedIsNotAsked(t *testing.T) {
 func TestAnExpressionSeesItsInput(t *testing.T) {
 	dir := elsewhere(t)
 	file := write(t, filepath.Join(dir, "f.json"), `{"total": 1200}`)
-	if code, out, err := heddle(t, "", "expr", "input.total > 1000", "--input", file); code != codeDone || out != "true\n" {
+	if code, out, err := heddle(t, "", "expr", "input.total > 1000", "--input", "@"+file); code != codeDone || out != "true\n" {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
 	code, out, err := heddle(t, `{"total": 2}`, "-o", "json", "expr", "{double: input.total * 2}", "--input", "-")
 	if code != codeDone || !json.Valid([]byte(out)) || !strings.Contains(out, `"double": 4`) {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
-	if code, _, err := heddle(t, "", "expr", "input.x", "--input", file); code != codeFailed || !strings.Contains(err, "total") {
+	if code, _, err := heddle(t, "", "expr", "input.x", "--input", `{"total": 1}`); code != codeFailed || !strings.Contains(err, "total") {
 		t.Errorf("an absent field: exit %d, %q; want the fields that are there", code, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // exprCmd tries an expression.
 type exprCmd struct {
 	Expression string `arg:"" help:"The expression, as in 'input.total > 1000'."`
-	Input      string `env:"-" placeholder:"FILE" help:"JSON file that the expression sees as input; - is the standard input."`
-	Context    string `env:"-" placeholder:"FILE" help:"JSON file that the expression sees as context."`
+	Input      string `env:"-" placeholder:"JSON" help:"What the expression sees as input: JSON, @FILE, or - for the standard input."`
+	Context    string `env:"-" placeholder:"JSON" help:"What the expression sees as context: JSON or @FILE."`
 	Workflow   string `env:"-" default:"example" help:"What the expression sees as workflow.id."`
 	Condition  bool   `env:"-" help:"Check it as a condition, which must be true or false."`
 }
@@ -30,10 +30,10 @@ func (c *exprCmd) Run(a *app) error {
 		return err
 	}
 	env := expr.Env{WorkflowID: c.Workflow, Now: time.Now()}
-	if env.Input, err = a.readJSON(c.Input); err != nil {
+	if env.Input, err = a.jsonArg("--input", c.Input); err != nil {
 		return err
 	}
-	if env.Context, err = a.readJSON(c.Context); err != nil {
+	if env.Context, err = a.jsonArg("--context", c.Context); err != nil {
 		return err
 	}
 	value, err := program.Eval(env)
