@@ -91,19 +91,3 @@ func compile(d *Definition, n Numbering) (*Graph, Errors) {
 	slices.SortStableFunc(b.errs, func(a, b Error) int { return strings.Compare(a.Path, b.Path) })
 	return b.graph, b.errs
 }
-
-// warnings are about what is legal but often a mistake.
-func warnings(g *Graph) []Error {
-	if len(g.Roots) < 2 {
-		return nil
-	}
-	names := make([]string, len(g.Roots))
-	for i, root := range g.Roots {
-		names[i] = g.Components[root].Name
-	}
-	return []Error{{
-		Path:    "components",
-		Message: strings.Join(names, ", ") + " have neither after nor in: each is fed by the input, and they run in parallel",
-		Fix:     "if one is to follow another, give it after",
-	}}
-}

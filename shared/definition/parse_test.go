@@ -149,17 +149,6 @@ func TestFlowYAMLThatLooksLikeJSONIsRead(t *testing.T) {
 	}
 }
 
-func TestSeveralRootsAreWarnedAbout(t *testing.T) {
-	d, err := definition.Parse([]byte(parts("a: {step: x}, b: {step: x}, c: {step: x, after: a}")))
-	if err != nil || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Error(), "a, b have neither after nor in") {
-		t.Errorf("%v, %v", d.Warnings, err)
-	}
-	d, err = definition.Parse([]byte(parts("a: {step: x}, b: {step: x, after: a}")))
-	if err != nil || len(d.Warnings) != 0 {
-		t.Errorf("%v, %v", d.Warnings, err)
-	}
-}
-
 func TestAnEmptyWorkflowIsLegal(t *testing.T) { // A12
 	g := graph(t, "name: t\ncomponents: {}")
 	if len(g.Components)+len(g.Roots)+len(g.Outputs) != 0 {

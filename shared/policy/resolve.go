@@ -1,6 +1,9 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Resolve finds the policy of a subject: the first rule that matches gives the fields, top to bottom; if it says
 // `inherit: true`, the next that matches fills those it leaves open. The rest is DefaultOf the subject's kind. A rule
@@ -44,6 +47,11 @@ func fillFrom(p *Policy, have *given, rules []Rule, s Subject) (done bool) {
 		}
 	}
 	return false
+}
+
+// Ends reports whether one of the rules ends the search for a subject, whatever arrives at it.
+func Ends(rules []Rule, s Subject) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.expr == nil && !r.inherit && r.Fits(s) })
 }
 
 // Narrow keeps the rules that fit a subject, without the matchers that are then known to hold, so that resolving them

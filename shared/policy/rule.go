@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"math/bits"
 	"regexp"
 	"slices"
 	"time"
@@ -65,6 +66,28 @@ func (r *Rule) Dynamic() bool { return r.expr != nil }
 
 // ExactName is the component that the rule names directly; empty if it names none.
 func (r *Rule) ExactName() string { return r.name.exact }
+
+// Unused is about a field that the rule gives and that does nothing, as the rule lacks another one; false: there is none.
+// A rule that inherits may get that from a later one.
+func (r *Rule) Unused() (problem Error, is bool) {
+	if r.inherit {
+		return Error{}, false
+	}
+	for _, u := range [...]struct {
+		fields given
+		idle   bool
+		lacks  string
+		fix    string
+	}{
+		{backoff | baseDelay | maxDelay | retryIf | nonRetryable, r.fields.given&maxRetries == 0, "without max_retries nothing is tried again", "give max_retries"},
+		{baseDelay | maxDelay, r.fields.given&backoff == 0, "without backoff there is no wait", "give backoff: linear, exponential or jitter"},
+	} {
+		if some := r.fields.given & u.fields; some != 0 && u.idle {
+			return Error{Path: r.Path + "." + table[bits.TrailingZeros32(uint32(some))].name, Message: "has no effect: " + u.lacks, Fix: u.fix}, true
+		}
+	}
+	return Error{}, false
+}
 
 // Queue is the queue that the rule sends attempts to; empty if it does not say.
 func (r *Rule) Queue() string {
