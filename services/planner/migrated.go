@@ -71,6 +71,14 @@ func (outs *outputs) shift(e *events.WorkflowMigrated) {
 	}
 }
 
+// graphKey is where the compiled form of a run's definition is at hand: with numbers of its own if it was migrated.
+func (s *setup) graphKey() string {
+	if s.Numbering != nil {
+		return s.Numbering.Graph
+	}
+	return s.Digest
+}
+
 // digests are those of all definitions that are pinned for the run.
 func (s *setup) digests() []string {
 	if slices.Contains(s.Former, s.Digest) {

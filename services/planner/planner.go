@@ -111,11 +111,11 @@ func (p *Planner) graphOf(tx *rows.Tx, set *setup) *definition.Graph {
 	if n == nil {
 		return p.graph(tx, set.Digest)
 	}
-	if g := p.graphs[n.Graph]; g != nil {
+	if g := p.graphs[set.graphKey()]; g != nil {
 		return g
 	}
 	g := numbered(pinnedSource(tx, set.Digest), n.names())
-	p.keep(n.Graph, g)
+	p.keep(set.graphKey(), g)
 	return g
 }
 

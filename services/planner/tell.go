@@ -161,7 +161,7 @@ func (p *Planner) tellComponent(t *machine.Told, after *rows.Tx, workflow string
 	if set == nil {
 		return
 	}
-	if g := p.graphs[set.Digest]; g != nil {
+	if g := p.graphs[set.graphKey()]; g != nil {
 		c := g.Components[r.Component]
 		t.Component, t.Task = c.Name, c.Task
 	}

@@ -61,3 +61,34 @@ func TestWhatBecameOfALostAttemptIsToldOfIt(t *testing.T) {
 		})
 	}
 }
+
+// A run that was migrated has numbers of its own: its attempts are told with the names of its components, also where
+// other runs have the same definition with other numbers.
+func TestAMigratedRunIsToldWithItsOwnNames(t *testing.T) {
+	w := newWorld(t, setting{name: "plain"})
+	w.telling = true
+	for name, text := range map[string]string{
+		"d": "name: d\ncomponents: {a: {step: f.inc}, b: {step: f.inc}, z: {step: f.inc}}",
+		"e": "name: e\ncomponents: {k: {step: f.dbl}, z: {step: f.inc}}",
+	} {
+		if wrong := w.define(name, text); wrong != "" {
+			t.Fatal(wrong)
+		}
+	}
+	var said bytes.Buffer
+	for _, line := range []string{"start other e 1", "start w d 1", "run", "pause w", `migrate w {"definition":"e"}`, "resume w", "input w 2", "run"} {
+		w.line(&said, line)
+	}
+	var got []string
+	for _, h := range w.heard {
+		if e, is := h.Event.(*events.RunnableCompleted); is {
+			got = append(got, fmt.Sprintf("%s %s %s", e.Runnable, h.Component, h.Task))
+		}
+	}
+	slices.Sort(got)
+	if want := []string{
+		"r1 a f.inc", "r1 k f.dbl", "r2 b f.inc", "r2 z f.inc", "r3 z f.inc", "r4 z f.inc", "r5 k f.dbl",
+	}; said.Len() > 0 || !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q; %s", got, want, said.String())
+	}
+}
