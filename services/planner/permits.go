@@ -154,8 +154,8 @@ var fieldOf = map[string]string{events.ConcurrencyKey: "concurrency", events.Rat
 // asked makes a runnable wait for a permit.
 func (rs *runnables) asked(e *events.PermitAsked) {
 	h, r := rs.h(), rs.change(e.Runnable)
+	rs.disarmWake(e.Runnable, r)
 	if !e.First.IsZero() {
-		rs.disarmWake(e.Runnable, r)
 		rs.arm(e.Runnable, r, rs.now+max(repeatAfter, rs.now-r.Permit.Since))
 		return
 	}
@@ -198,6 +198,7 @@ func (rs *runnables) lineUpAgain(id events.RunnableID) {
 		return
 	}
 	r := rs.change(id)
+	rs.disarmWake(id, r)
 	rs.take(r) // the event itself says that it is given back
 	rs.leave(id, r)
 	rs.enqueue(id, r)

@@ -55,6 +55,7 @@ func (rs *runnables) ready(e *events.RunnableReady) {
 
 func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	h, r := rs.h(), rs.change(e.Runnable)
+	rs.disarmWake(e.Runnable, r)
 	held := rs.take(r)
 	rs.leave(e.Runnable, r)
 	r.Permit = held.kept()

@@ -35,9 +35,9 @@ func watchKey(wf string, s events.ScopeID, component uint32) rows.Key {
 }
 
 // wakeKey is the timer of a waiting runnable. One that waits for more than the time must
-// not overtake that.
+// not overtake that: who asks a rate again whose grant is in the inbox already spends another permit.
 func wakeKey(wf string, id events.RunnableID, r *runnable) rows.Key {
-	if r.Wait != nil {
+	if r.Wait != nil || r.Permit != nil {
 		return timerKey(wf, r.Due, id, machine.TimerGiveUp)
 	}
 	return timerKey(wf, r.Due, id, machine.TimerWake)
