@@ -141,7 +141,11 @@ func checkQuery(r *http.Request, known []param) error {
 
 // pathValue is a decoded part of the path.
 func pathValue(r *http.Request, name string) (string, error) {
-	v, err := url.PathUnescape(chi.URLParam(r, name))
+	raw := chi.URLParam(r, name)
+	if r.URL.RawPath == "" { // the whole path is as it is usually escaped, and has been read already
+		return raw, nil
+	}
+	v, err := url.PathUnescape(raw)
 	if err != nil {
 		return "", refuseField("invalid_parameter", name, "is not well encoded")
 	}
