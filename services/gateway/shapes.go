@@ -89,12 +89,14 @@ type Runnable struct {
 	Result    json.RawMessage   `json:"result"`
 	Error     *events.TaskError `json:"error"`
 	DueAt     *string           `json:"due_at"`
-	Scope     string            `json:"scope"`               // the input, and an index for each map or loop around it, as f12/3/0
-	Element   *uint64           `json:"element"`             // the last of these indexes; null: it is in none
-	Created   *string           `json:"created_at"`          // null where that is not kept, as of completed ones
-	Sent      *string           `json:"dispatched_at"`       // of its newest attempt; likewise
-	WaitsFor  string            `json:"waits_for,omitempty"` // of one that is ready, waiting or active: what for, in words
-	Executor  string            `json:"executor,omitempty"`  // that runs it, once it has said so
+	Scope     string            `json:"scope"`                     // the input, and an index for each map or loop around it, as f12/3/0
+	Element   *uint64           `json:"element"`                   // the last of these indexes; null: it is in none
+	Created   *string           `json:"created_at"`                // null where that is not kept, as of completed ones
+	Sent      *string           `json:"dispatched_at"`             // of its newest attempt; likewise
+	WaitsFor  string            `json:"waits_for,omitempty"`       // of one that is ready, waiting or active: what for, in words
+	Executor  string            `json:"executor,omitempty"`        // that runs it, once it has said so
+	Fallback  string            `json:"fallback,omitempty"`        // the form of the fallback that was applied
+	Key       string            `json:"idempotency_key,omitempty"` // where its policy gives one, of one that is not completed
 	Attempts  []json.RawMessage `json:"attempts"`
 }
 

@@ -44,15 +44,20 @@ func (t *turn) dispatch(id events.RunnableID) {
 		t.ends.failFor(id, *failure, "", failedAttempt)
 		return
 	}
+	key, failure := t.idempotencyKey(c, r, pol)
+	if failure != nil {
+		t.ends.failFor(id, *failure, "", failedAttempt)
+		return
+	}
 	other := r.other(pol)
 	if pol.Mode == policy.External && other.Task == "" {
-		t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, For: r.For})
+		t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, For: r.For, Key: key})
 		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
 		return
 	}
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context) + len(t.setup().own(c))
 	t.emit(&events.RunnableDispatched{
-		Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For, StartBy: t.startBy(r, pol),
+		Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For, StartBy: t.startBy(r, pol), Key: key,
 	})
 }
 

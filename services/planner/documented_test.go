@@ -43,6 +43,7 @@ var documentedTasks = map[string]string{
 	"bank.lookup":    "probed-completed",
 	"bank.pay":       "inc",
 	"bank.transfer":  "flaky-2",
+	"bank.withdraw":  "key",
 	"gpu.train":      "nobody", // no worker knows it
 	"prices.list":    "id",
 	"prices.quote":   "id",

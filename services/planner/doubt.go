@@ -115,7 +115,7 @@ func (cs *contexts) question(c *definition.Component, id events.RunnableID, r *r
 		Key     string          `json:"idempotency_key"`
 		Error   shownError      `json:"error"`
 		Context json.RawMessage `json:"context"`
-	}{input, r.Doubt.Attempt, cs.idempotencyKey(id), asShown(*r.Error), context})
+	}{input, r.Doubt.Attempt, cs.keyOfCalls(id, r), asShown(*r.Error), context})
 }
 
 // told is what a probe answers.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -165,7 +164,7 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 		Attempt:        r.Attempt,
 		Input:          input,
 		Context:        fx.contexts.attempt(c, r),
-		IdempotencyKey: fx.idempotencyKey(id),
+		IdempotencyKey: fx.keyOfCalls(id, r),
 		TraceParent:    events.AttemptTrace(fx.setup().Trace, fx.id, fx.head.Run, id, r.Attempt),
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
@@ -190,16 +189,6 @@ func (r *runnable) spread(id events.RunnableID) uint64 {
 		return uint64(id)
 	}
 	return 0
-}
-
-// idempotencyKey is equal for all attempts of a runnable, and no other's.
-func (w *workflow) idempotencyKey(id events.RunnableID) string {
-	var room [128]byte
-	b := append(room[:0], w.id...)
-	b = strconv.AppendUint(append(b, '/'), w.head.Run.Epoch, 10)
-	b = strconv.AppendUint(append(b, '.'), w.head.Run.Seq, 10)
-	b = strconv.AppendUint(append(b, '/', 'r'), uint64(id), 10)
-	return string(b)
 }
 
 func (w *workflow) token(id events.RunnableID, attempt uint32, decided events.Position) []byte {

@@ -16,6 +16,7 @@ func (w *world) execute(task events.Task) *events.TaskOutcome {
 	w.must(err)
 	key := token.Workflow + " " + task.Component
 	w.calls[key]++
+	w.keysOf[key] = append(w.keysOf[key], task.IdempotencyKey)
 	out := &events.TaskOutcome{Token: task.Token, Outcome: events.OutcomeCompleted, Started: w.now, Finished: w.now, Executor: "test"}
 	function := strings.TrimPrefix(task.Task, "f.")
 	if of := documentedTasks[task.Task]; of != "" {
@@ -152,6 +153,8 @@ func call(name, argument string, in any, task events.Task) (any, error) {
 		return list[0], nil
 	case "last":
 		return list[len(list)-1], nil
+	case "key":
+		return task.IdempotencyKey, nil
 	case "attempt":
 		return task.Attempt, nil
 	case "kept": // what the context has for it

@@ -88,7 +88,7 @@ func (t *turn) asksFirst(id events.RunnableID, c *definition.Component, r *runna
 
 // ask asks for a permit of a kind of key.
 func (t *turn) ask(id events.RunnableID, c *definition.Component, r *runnable, pol policy.Policy, kind string) {
-	key, failure := t.keyOf(c, r, kind, limitOf(pol, kind).Key)
+	key, failure := t.keyOf(c, r, "the key of "+fieldOf[kind]+": ", limitOf(pol, kind).Key, events.CheckKeyName)
 	if failure != nil {
 		t.ends.failFor(id, *failure, "", failedAttempt)
 		return
@@ -122,10 +122,9 @@ func (t *turn) askAgain(id events.RunnableID, r *runnable) {
 	})
 }
 
-// keyOf evaluates the expression of a key for the next attempt of a runnable.
-func (t *turn) keyOf(c *definition.Component, r *runnable, kind, text string) (key string, failure *events.TaskError) {
+// keyOf evaluates the expression of a key for the next attempt of a runnable. what says before a message which key is wrong.
+func (t *turn) keyOf(c *definition.Component, r *runnable, what, text string, check func(string) error) (key string, failure *events.TaskError) {
 	var err error
-	what := fmt.Sprintf("the key of %s: ", fieldOf[kind])
 	a := activation{scope: r.Scope, parents: r.Parents, depth: r.Depth, input: r.Input}
 	over := t.spend.evaluate(invocation{t, c, 0, a}.size(), func() {
 		var value []byte
@@ -136,7 +135,7 @@ func (t *turn) keyOf(c *definition.Component, r *runnable, kind, text string) (k
 		if err == nil && json.Unmarshal(value, &key) != nil {
 			err = fmt.Errorf("it is %s, which is no text: write string(…)", events.Cut(string(value), 100))
 		} else if err == nil {
-			err = events.CheckKeyName(key)
+			err = check(key)
 		}
 	})
 	switch {

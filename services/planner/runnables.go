@@ -73,6 +73,9 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 		h.Slots++
 	}
 	rs.limitStart(e.Runnable, r, e.StartBy)
+	if e.Key != "" {
+		r.Key = e.Key
+	}
 }
 
 // notified arms the planner's own timer of the attempt: the backstop when
@@ -303,6 +306,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 	if len(e.Input) > 0 {
 		rs.dropList(e.Runnable, r)
 		r.edited(e.Input)
+		r.Key = "" // it is another call
 	}
 	rs.limitWhole(e.Runnable, r, e.EndBy)
 	rs.enqueue(e.Runnable, r)

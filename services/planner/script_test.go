@@ -45,6 +45,7 @@ var settings = []setting{
 //	explain ID           why the workflow is where it is
 //	refusal              what the last command was refused with
 //	runnables ID STATUS  the runnables of a status, or of all
+//	keys ID COMPONENT    the idempotency keys of its calls
 //	key NAME             who holds the permits of a key, and who waits
 //	rate NAME            what a rate has granted, and who waits
 //	attempts ID          what became of each attempt
@@ -168,6 +169,15 @@ func (w *world) line(out *bytes.Buffer, line string) {
 	case "calls":
 		id, component, _ := strings.Cut(rest, " ")
 		fmt.Fprintf(out, "calls of %s: %d\n", component, w.calls[id+" "+component])
+	case "keyed": // the idempotency keys of the runnables that are open
+		for _, r := range w.openRunnables(rest) {
+			if r.Key != "" {
+				fmt.Fprintf(out, "%s %s %s\n", r.Component, r.Status, r.Key)
+			}
+		}
+	case "keys": // the idempotency keys of a component's calls
+		id, component, _ := strings.Cut(rest, " ")
+		fmt.Fprintf(out, "keys of %s: %q\n", component, w.keysOf[id+" "+component])
 	case "lose": // the worker of a component's open attempt vanishes
 		id, component, _ := strings.Cut(rest, " ")
 		w.lose(id, component)

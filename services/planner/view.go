@@ -187,6 +187,7 @@ type runnableView struct {
 	WaitsFor  string            `json:"waits_for,omitempty"`
 	Executor  string            `json:"executor,omitempty"`
 	Fallback  string            `json:"fallback,omitempty"` // the form of the one that was applied
+	Key       string            `json:"idempotency_key,omitempty"`
 	Attempts  []attemptView     `json:"attempts"`
 }
 
@@ -286,6 +287,7 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 		ID: id.String(), Component: c.Name, Task: task, Queue: queue, Status: r.Status.String(), Fallback: fallbackName(r.Fell),
 		Attempt: r.Attempt, Input: vw.came(c, activation{parents: r.Parents, input: r.Input}), Error: r.Error,
 		DueAt: dueOf(r), Scope: vw.facts.path(r.Scope), Element: vw.facts.element(r.Scope),
+		Key:     r.Key,
 		Created: stampOrNil(r.Created), Sent: stampOrNil(r.Since), WaitsFor: vw.waitsFor(c, r), Executor: r.Executor, Attempts: pastViews(r.Past),
 	}
 	if attempt, decided, any := r.decidable(); any {

@@ -58,6 +58,7 @@ type world struct {
 	published map[string]machine.Effect // the first task of each token
 	cancelled map[string]bool
 	calls     map[string]int      // by task and workflow: how often it ran
+	keysOf    map[string][]string // likewise: the idempotency keys of each time
 	last      *events.TaskOutcome // that was delivered
 	vanished  []events.Task       // whose workers have vanished
 	active    int
@@ -76,6 +77,7 @@ type world struct {
 func newWorld(t failer, s setting) *world {
 	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, defs: map[string]string{}}
 	w.published, w.cancelled, w.calls = map[string]machine.Effect{}, map[string]bool{}, map[string]int{}
+	w.keysOf = map[string][]string{}
 	w.rnd = rand.New(rand.NewPCG(s.seed, 7))
 	w.budget = s.budget
 	w.p = w.planner()

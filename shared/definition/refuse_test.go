@@ -45,7 +45,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
 	for _, field := range []string{"heartbeat_timeout",
-		"circuit_breaker", "idempotency_key", "executor"} {
+		"circuit_breaker", "executor"} {
 		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
 	}
 	checkRefused(t, append(cases,

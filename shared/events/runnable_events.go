@@ -57,7 +57,8 @@ type RunnableDispatched struct {
 	Attempt  uint32
 	Queue    string // empty when external
 	For      Purpose
-	StartBy  int64 // Unix ms until which a worker must have begun it; 0: there is no limit
+	StartBy  int64  // Unix ms until which a worker must have begun it; 0: there is no limit
+	Key      string // idempotency key of this attempt and all that follow; empty: it has one, or its policy gives none
 }
 
 func (*RunnableDispatched) number() int { return 5 }
@@ -69,6 +70,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.String(c, 3, "queue", &e.Queue)
 	wire.Int(c, 4, "for", &e.For)
 	wire.Int(c, 5, "start_by", &e.StartBy)
+	wire.String(c, 6, "idempotency_key", &e.Key)
 }
 
 // RunnableNotified says that a worker has the attempt.

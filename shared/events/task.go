@@ -94,7 +94,7 @@ type Task struct {
 	Input          json.RawMessage
 	Context        json.RawMessage // object, or empty
 	Deadline       int64           // Unix ms at which nobody waits for the outcome any more; 0 = none
-	IdempotencyKey string          // equal for all attempts
+	IdempotencyKey string          // equal for all attempts of a runnable
 	TraceParent    string
 	Heartbeat      json.RawMessage // details of the previous attempt's last heartbeat
 	Laid           bool            // parameters of the definition were laid over a value that arrived: what else is in the input came with that

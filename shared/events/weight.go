@@ -11,7 +11,7 @@ func Weight(e Event) int {
 	case *RunnableCompleted:
 		return leastEvent + len(e.Value) + len(e.Executor)
 	case *RunnableDispatched:
-		return leastEvent + len(e.Queue)
+		return leastEvent + len(e.Queue) + len(e.Key)
 	case *RunnableFailed:
 		return leastEvent + e.Error.weight() + len(e.Executor)
 	case *FallbackApplied:

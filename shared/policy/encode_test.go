@@ -44,6 +44,7 @@ func TestRecordedPoliciesAreReadBack(t *testing.T) {
 			OnLost: policy.OnLost(rapid.IntRange(0, 2).Draw(t, "onlost")), Mode: policy.Mode(rapid.IntRange(0, 3).Draw(t, "mode")),
 			Queue: rapid.String().Draw(t, "queue"), Priority: policy.Priority(rapid.IntRange(0, 3).Draw(t, "priority")),
 			RetryIf: rapid.String().Draw(t, "retry_if"), NonRetryable: rapid.String().Draw(t, "non_retryable"), Fallback: rapid.String().Draw(t, "fallback"),
+			IdempotencyKey: rapid.String().Draw(t, "idempotency_key"),
 		}
 		if rapid.Bool().Draw(t, "probes") {
 			p.OnLost, p.Probe = policy.ProbeLost, policy.Other{Task: rapid.String().Draw(t, "probe"), Queue: rapid.String().Draw(t, "probe queue")}
@@ -56,7 +57,7 @@ func TestRecordedPoliciesAreReadBack(t *testing.T) {
 }
 
 func TestADamagedPolicyIsAnError(t *testing.T) {
-	for _, b := range [][]byte{{1}, {0, 1}, {12, 4}, {13, 1}, {200, 1}, {7, 4}, {8, 2}, {9, 4}, {9, 3}, {9, 3, 1, 'p'}, {15, 2, '{'}, {10, 4}, {11, 2, 'a'}, {1, 0x80},
+	for _, b := range [][]byte{{1}, {0, 1}, {12, 4}, {13, 1}, {200, 1}, {7, 4}, {8, 2}, {9, 4}, {9, 3}, {9, 3, 1, 'p'}, {15, 2, '{'}, {18, 2, 'k'}, {10, 4}, {11, 2, 'a'}, {1, 0x80},
 		{5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
 		if p, err := policy.Parse(b); err == nil {
 			t.Errorf("% x was read as %+v", b, p)

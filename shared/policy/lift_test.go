@@ -37,8 +37,11 @@ func TestNoneLiftsWhatALaterRuleOrAPresetSays(t *testing.T) {
 			t.Errorf("%s is recorded as %+v: %v", own, back, err)
 		}
 	}
-	if b := resolved(t, `[{"match": {"name": "s"}, "inherit": true, "timeout": "none"}, {"match": "default", "timeout": "7s"}]`).Append(nil); len(b) > 0 {
-		t.Errorf("a policy whose limit is lifted takes the bytes %x", b)
+	for field, said := range map[string]string{"timeout": `"7s"`, "idempotency_key": `"'k'"`} {
+		rules := `[{"match": {"name": "s"}, "inherit": true, "` + field + `": "none"}, {"match": "default", "` + field + `": ` + said + `}]`
+		if b := resolved(t, rules).Append(nil); len(b) > 0 {
+			t.Errorf("a policy whose %s is lifted takes the bytes %x", field, b)
+		}
 	}
 }
 

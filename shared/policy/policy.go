@@ -99,6 +99,8 @@ type Policy struct {
 	Fallback     string   // as ParseFallback reads it; empty = none
 	Concurrency  KeyLimit // attempts at a time, of all workflows whose key is the same
 	Rate         KeyLimit // attempts that begin in a time, likewise
+
+	IdempotencyKey string // the expression of what tasks are given by which they know a repetition, which sees SeesStep; empty = the runnable itself
 }
 
 // Final reports whether a failure of a type is never tried again.

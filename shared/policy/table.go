@@ -28,7 +28,7 @@ const (
 	fallback
 	deadline
 	_
-	_
+	idempotencyKey
 	concurrency
 	rateLimit
 )
@@ -56,7 +56,7 @@ var table = [...]field{
 	optional(fallbackField()),
 	optional(duration("deadline", 1, func(p *Policy) *time.Duration { return &p.Deadline })),
 	reserved(),
-	reserved(),
+	optional(expression("idempotency_key", SeesStep, func(p *Policy) *string { return &p.IdempotencyKey })),
 	optional(keyLimit("concurrency", atATime, func(p *Policy) *KeyLimit { return &p.Concurrency })),
 	optional(keyLimit("rate_limit", inATime, func(p *Policy) *KeyLimit { return &p.Rate })),
 }

@@ -42,6 +42,8 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return twice{m}
 	case w.o.Flaws.LostContexts.On():
 		return contextless{m}
+	case w.o.Flaws.OtherKeys.On():
+		return rekeying{m}
 	case w.o.Flaws.UndatedEnds.On():
 		return undated{m}
 	case w.o.Flaws.UnheardBegins.On():

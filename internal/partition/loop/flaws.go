@@ -60,6 +60,7 @@ type Flaws struct {
 	NewRates           Flaw // a rate forgets at a recovery when it has granted its permits: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	UnheardBegins      Flaw // that a worker has begun an attempt ends no wait for one: the maker of the machine obeys
+	OtherKeys          Flaw // each attempt of a runnable has an idempotency key of its own: the maker of the machine obeys
 	UndatedEnds        Flaw // no record says until when a runnable must have ended: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word

@@ -45,8 +45,9 @@ func (c *Component) task() string {
 // TaskMemory is what the tasks of a deployment remember, as the outside world does.
 type TaskMemory struct {
 	mu   sync.Mutex
-	runs map[string]int                // executions by runnable
+	runs map[attemptID]int             // executions by runnable: of the attempt 0
 	ran  map[attemptID]map[string]bool // who executed an attempt
+	keys map[dispatched]string         // the idempotency key of what a record dispatched
 	bad  []error                       // what no task may ever see
 }
 
@@ -57,9 +58,15 @@ type attemptID struct {
 	attempt  uint32
 }
 
+// dispatched is an attempt with the record that dispatched it: where that did not last, another one may have the same number.
+type dispatched struct {
+	attemptID
+	decided events.Position
+}
+
 // NewTaskMemory is the memory of tasks that have not run yet.
 func NewTaskMemory() *TaskMemory {
-	return &TaskMemory{runs: map[string]int{}, ran: map[attemptID]map[string]bool{}}
+	return &TaskMemory{runs: map[attemptID]int{}, ran: map[attemptID]map[string]bool{}, keys: map[dispatched]string{}}
 }
 
 // Begin counts an execution and says how many there were before.
@@ -78,8 +85,14 @@ func (l *TaskMemory) Begin(workflow string, task *events.Task, executor string) 
 		l.ran[id] = map[string]bool{}
 	}
 	l.ran[id][executor] = true
-	before = l.runs[task.IdempotencyKey]
-	l.runs[task.IdempotencyKey]++
+	at := dispatched{id, t.Decided}
+	if other, known := l.keys[at]; known && other != task.IdempotencyKey {
+		l.bad = append(l.bad, fmt.Errorf("attempt %d of %s of %s has the idempotency keys %q and %q", t.Attempt, t.Runnable, t.Workflow, other, task.IdempotencyKey))
+	}
+	l.keys[at] = task.IdempotencyKey
+	id.attempt = 0
+	before = l.runs[id]
+	l.runs[id]++
 	return before, nil
 }
 
@@ -95,6 +108,13 @@ func (l *TaskMemory) Complain(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bad = append(l.bad, err)
+}
+
+// Key is the idempotency key that an attempt was executed with which a record dispatched; empty: it was not.
+func (l *TaskMemory) Key(id attemptID, decided events.Position) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.keys[dispatched{id, decided}]
 }
 
 // Executed reports whether an executor, or with "" anybody, ran an attempt.

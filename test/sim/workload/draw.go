@@ -160,6 +160,7 @@ func (d Dice) behave(c *Component, halting bool) {
 	b.Takes = Pick(d, 0, 0, d.Millis(1, 150), d.Millis(100, 600), d.Millis(1000, 7000))
 	b.Queue = Pick(d, "", "", "orders")
 	c.needs = fields{"execution_mode": Pick(d, "durable", "durable", "async")}
+	c.keyed()
 	switch {
 	case d.One(3):
 		d.flaky(c)

@@ -64,6 +64,7 @@ type attempts struct {
 	longest   int64
 	reminders uint64 // of the signal that it waits for
 	awaits    int64  // record time (Unix ms) since when it does
+	key       string // idempotency key that its policy gave; empty: none
 	rescue
 }
 
@@ -244,10 +245,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.FallbackApplied, *events.ProbeAnswered, *events.OutcomeArrived:
 		c.saved(rec, r, e)
 	case *events.RunnableRetried:
-		a := r.runnables[e.Runnable]
-		a.rescue = rescue{}
-		a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
-		c.dated(rec, a, e.EndBy)
+		c.retried(rec, r.runnables[e.Runnable], e)
 	case *events.TimerFired:
 		if e.Fact != 0 {
 			c.waited(rec, r, e.Runnable)
@@ -314,6 +312,7 @@ func (c *journalChecker) dispatched(rec *events.Record, r *run, e *events.Runnab
 	}
 	a.last, a.open, a.begun = e.Attempt, true, false
 	c.bounded(rec, a, e)
+	c.keyed(rec, r, a, e)
 	if !a.Component.Acts.External {
 		r.active++
 	}

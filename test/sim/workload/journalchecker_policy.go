@@ -111,6 +111,16 @@ func (c *journalChecker) lost(rec *events.Record, r *run, e *events.RunnableLost
 	}
 }
 
+// retried follows a retry by command: its policy holds anew.
+func (c *journalChecker) retried(rec *events.Record, a *attempts, e *events.RunnableRetried) {
+	a.rescue = rescue{}
+	if len(e.Input) > 0 {
+		a.key = "" // it is another call
+	}
+	a.most, a.failures, a.losses, a.ended = int(a.last)+1+a.policy.MaxRetries, 0, 0, ""
+	c.dated(rec, a, e.EndBy)
+}
+
 // pause bounds the wait in ms after so many failures, where the last
 // asked for one itself.
 func pause(p policy.Policy, failures int, asked int64) (least, most int64) {

@@ -96,6 +96,9 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	if l, is := f["rate_limit"].(map[string]any); is {
 		p.Rate = policy.KeyLimit{Key: l["key"].(string), Limit: l["limit"].(int), Per: time.Duration(l["per_ms"].(int)) * time.Millisecond}
 	}
+	if f["idempotency_key"] != nil {
+		p.IdempotencyKey = f["idempotency_key"].(string)
+	}
 	if f["queue"] != nil {
 		p.Queue = f["queue"].(string)
 	}
