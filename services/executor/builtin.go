@@ -21,7 +21,7 @@ type builtins struct {
 
 func newBuiltins(c *Config) (*builtins, error) {
 	b := &builtins{tasks: map[string]worker.Handler{}}
-	request, err := newHTTPRequest(c.HTTP)
+	request, err := newHTTPRequest(c.HTTP, c.Slots)
 	if err != nil {
 		return nil, err
 	}

@@ -24,18 +24,20 @@ type httpRequest struct {
 	rules  hostRules
 	limit  int64 // bytes of a response's body
 	maps   programs
+
+	receivers *receivers // of completion notices
 }
 
 // requestTimeout holds where the step gives no timeout: a server that never
 // answers must not hold a slot for ever.
 const requestTimeout = time.Minute
 
-func newHTTPRequest(r HTTPRules) (*httpRequest, error) {
+func newHTTPRequest(r HTTPRules, slots int) (*httpRequest, error) {
 	rules, err := newHostRules(r)
 	if err != nil {
 		return nil, err
 	}
-	return &httpRequest{client: newHTTPClient(rules, defaultSlots, true), rules: rules, limit: r.MaxResponse}, nil
+	return &httpRequest{client: newHTTPClient(rules, defaultSlots, true), rules: rules, limit: r.MaxResponse, receivers: newReceivers(slots)}, nil
 }
 
 // requestParams is the input of http.request.
@@ -70,6 +72,13 @@ func (h *httpRequest) Run(ctx context.Context, a *worker.Attempt) (json.RawMessa
 	req, err := h.request(timed, a, &p)
 	if err != nil {
 		return nil, err
+	}
+	if _, _, err := events.ParseNotices(a.Workflow); err == nil {
+		leave, err := h.receivers.enter(timed, req.URL.Host)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { leave(timed.Err() == nil) }()
 	}
 	resp, err := h.client.Do(req)
 	if err != nil {

@@ -30,7 +30,7 @@ var local = HTTPRules{AllowLoopback: true, MaxResponse: 1 << 10}
 
 func newRequest(t *testing.T, r HTTPRules) *httpRequest {
 	t.Helper()
-	h, err := newHTTPRequest(r)
+	h, err := newHTTPRequest(r, defaultSlots)
 	if err != nil {
 		t.Fatal(err)
 	}

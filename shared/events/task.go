@@ -82,6 +82,7 @@ const (
 	ErrorHTTPStatus       = "http_status"
 	ErrorRequestFailed    = "request_failed"
 	ErrorAddressForbidden = "address_forbidden"
+	ErrorReceiverBusy     = "receiver_busy" // of a completion notice: too many calls of it hang
 )
 
 // Task is an attempt on the wire: the value of a record on a queue's topic,
