@@ -33,4 +33,15 @@ type Told struct {
 	Since     int64           // Unix ms of the dispatch; 0: there was none
 	Late      bool            // it had ended before, as lost, and what became of it is known only now: it has no Since
 	Uncertain bool            // nobody knows what became of it
+
+	// Of calls of a receiver: what they come to, one of the words below; Runnable is the number of
+	// the drain, and Since when its notice came to who calls. Empty: the event is of no such call.
+	Notice string
 }
+
+// What a call of the receiver of a completion notice comes to.
+const (
+	NoticeDelivered = "delivered"
+	NoticeRetried   = "retried"  // it failed, and another one follows
+	NoticeGivenUp   = "given_up" // it failed, and none follows
+)

@@ -17,7 +17,10 @@ const Kind = "notice"
 // Machine is the machine of notices. It belongs to one goroutine.
 type Machine struct{ sealer *events.Sealer }
 
-var _ machine.Machine = (*Machine)(nil)
+var (
+	_ machine.Machine = (*Machine)(nil)
+	_ machine.Teller  = (*Machine)(nil)
+)
 
 // New makes a machine that seals the tokens of attempts with a key.
 func New(key events.Key) *Machine { return &Machine{sealer: events.NewSealer(key)} }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-run/heddle/services/planner/notice"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 )
 
 const echo = `{"definition":{"name":"d","components":{"a":{"expr":"input + 1"}},"options":{"on_complete":{"url":"https://r.example/done","args":{"k":1}}}}%s}`
@@ -132,6 +133,22 @@ func TestAReceiverThatFailsIsGivenUp(t *testing.T) {
 	w.settle()
 	if n := w.summary("w").Notice; n != nil {
 		t.Errorf("the next notice was delivered, and the workflow shows %+v", n)
+	}
+	last := len(w.heard) - 1
+	for i, told := range w.heard {
+		want := machine.Told{Notice: machine.NoticeRetried, Runnable: 1, Attempt: uint32(i + 1), Since: began}
+		switch i {
+		case last - 1:
+			want.Notice = machine.NoticeGivenUp
+		case last:
+			want = machine.Told{Notice: machine.NoticeDelivered, Runnable: 2, Attempt: 1, Since: told.Since}
+		}
+		if told.Notice != want.Notice || told.Runnable != want.Runnable || told.Attempt != want.Attempt || told.Since != want.Since || told.Run.Seq == 0 {
+			t.Errorf("telemetry is told of call %d: %+v, want %+v", i+1, told, want)
+		}
+	}
+	if last != int(n.Attempts) {
+		t.Errorf("telemetry is told of %d calls, of %d", last+1, n.Attempts+1)
 	}
 }
 

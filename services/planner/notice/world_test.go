@@ -23,7 +23,7 @@ import (
 type world struct {
 	t       *testing.T
 	rnd     *rand.Rand
-	m       machine.Machine
+	m       machine.Kinds
 	state   rows.Memory
 	journal [][]byte
 	seq     uint64
@@ -34,6 +34,7 @@ type world struct {
 	calls    []call          // open
 	took     []string        // ids, as the receiver first had each
 	drains   []string        // ids, as the workflows decided them
+	heard    []machine.Told  // of calls, as telemetry is told
 	hasty    int             // timers that did not wait for messages
 	ends     func() *events.TaskOutcome
 }
@@ -96,6 +97,11 @@ func (w *world) decide(in machine.Input) []events.Event {
 	}
 	if len(effects)+len(replayed.Effects) > 0 && !reflect.DeepEqual(replayed.Effects, effects) {
 		w.t.Fatalf("replaying %s gives other effects:\n%+v\nlive:\n%+v", at, replayed.Effects, effects)
+	}
+	for _, t := range w.m.Tell(rows.Begin(&w.state), tx, rec, false, nil) {
+		if t.Notice != "" {
+			w.heard = append(w.heard, t)
+		}
 	}
 	w.state.Commit(tx.Writes())
 	w.journal = append(w.journal, raw)

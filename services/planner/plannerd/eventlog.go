@@ -3,6 +3,7 @@ package plannerd
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -57,13 +58,19 @@ func (o *observer) log(line int, level slog.Level, rec *events.Record, t *machin
 	} else if ob.ends && t.Created > 0 {
 		attrs = append(attrs, slog.Duration("took", sinceThen(rec, t.Created)))
 	}
-	if err := errorOf(t.Event); err != nil {
+	attrs = append(attrs, troubleAttrs(t.Event, leftOut)...)
+	o.logger.LogAttrs(context.Background(), level, what+wordsOf(ob.name), attrs...)
+}
+
+// troubleAttrs are the error that an event comes with, and how many lines were left out before its own.
+func troubleAttrs(e events.Event, leftOut int64) (attrs []slog.Attr) {
+	if err := errorOf(e); err != nil {
 		attrs = append(attrs, slog.String("error", err.Type), slog.String("message", events.Cut(err.Message, maxLogged)))
 	}
 	if leftOut > 0 {
 		attrs = append(attrs, slog.Int64("left_out", leftOut))
 	}
-	o.logger.LogAttrs(context.Background(), level, what+wordsOf(ob.name), attrs...)
+	return attrs
 }
 
 // maxLogged bounds the bytes of an error's message in a line.
@@ -79,10 +86,7 @@ func attemptAttrs(attrs []slog.Attr, t *machine.Told) []slog.Attr {
 
 // wordsOf is how a line of the log says the name of an event.
 func wordsOf(name string) string {
-	if name == "timed_out" {
-		return "timed out"
-	}
-	return name
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // errorOf is the error that an event comes with; nil: none.

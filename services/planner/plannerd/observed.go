@@ -144,7 +144,7 @@ const (
 	quietStep      = "part of a step"
 	quietBooks     = "bookkeeping"
 	quietCommand   = "the answer to a command says it"
-	quietNotice    = "of the entity that calls receivers, whose calls are tasks"
+	quietNotice    = "of the entity that calls receivers: what becomes of its calls is counted"
 	quietKey       = "of the entity that grants permits: the workflow's attempt says what comes of one"
 	quietPartition = "of the partition, which has counters of its own"
 )

@@ -23,6 +23,8 @@ type observer struct {
 	workflowSeconds, attemptSeconds *prometheus.HistogramVec
 
 	definitions, queues *labelled
+
+	notices *noticeObserver
 }
 
 // durations in seconds, from a step that does nothing to a workflow of a week.
@@ -42,7 +44,7 @@ func newObserver(l *slog.Logger, tracer trace.Tracer) *observer {
 		workflowSeconds: histogram("heddle_planner_workflow_seconds", "From the start of a workflow to what happened to it.", "definition"),
 		attemptSeconds:  histogram("heddle_planner_attempt_seconds", "From the dispatch of an attempt to the record of its end.", "queue"),
 	}
-	o.definitions, o.queues = newLabelled(), newLabelled()
+	o.definitions, o.queues, o.notices = newLabelled(), newLabelled(), newNoticeObserver(l)
 	return o
 }
 
@@ -85,7 +87,7 @@ func (o *observer) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (o *observer) vectors() []prometheus.Collector {
-	return []prometheus.Collector{o.workflows, o.attempts, o.workflowSeconds, o.attemptSeconds}
+	return append([]prometheus.Collector{o.workflows, o.attempts, o.workflowSeconds, o.attemptSeconds}, o.notices.vectors()...)
 }
 
 // externalQueue stands for no queue: what is done outside and completed by its token.
@@ -100,6 +102,10 @@ func (o *observer) Detail() bool {
 func (o *observer) Observe(rec *events.Record, told []machine.Told) {
 	for i := range told {
 		t := &told[i]
+		if t.Notice != "" {
+			o.notices.observe(rec, t)
+			continue
+		}
 		line := byNumber[events.Number(t.Event)]
 		if line < 0 {
 			continue

@@ -138,3 +138,36 @@ func TestObservingAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for a step, want none", n)
 	}
 }
+
+func TestANoticeThatIsGivenUpIsCountedAndLogged(t *testing.T) {
+	var out bytes.Buffer
+	o := newObserver(slog.New(slog.NewTextHandler(&out, nil)), nil)
+	rec := &events.Record{Workflow: events.NoticesOf("w:1", events.RunID{Epoch: 2, Seq: 3}), Time: 9000, Position: events.Position{Epoch: 2, Seq: 9}}
+	failed := &events.RunnableFailed{Runnable: 4, Error: events.TaskError{Type: "http_status", Message: "410 Gone"}}
+	o.Observe(rec, []machine.Told{
+		{Event: &events.RunnableCompleted{Runnable: 3}, Notice: machine.NoticeDelivered, Queue: "default", Runnable: 3, Since: 8000},
+		{Event: failed, Notice: machine.NoticeRetried, Queue: "default", Runnable: 4, Attempt: 1, Since: 8000},
+		{Event: failed, Notice: machine.NoticeGivenUp, Queue: "default", Runnable: 4, Attempt: 2, Since: 8000},
+	})
+	got := out.String()
+	if strings.Count(got, "\n") != 1 {
+		t.Errorf("want the line of the one that is given up, got %s", got)
+	}
+	for _, want := range []string{`msg="notice given up"`, "workflow=w:1", "run=2.3", "record=2.9", "drain=4", "attempt=2", "took=1s", "error=http_status", `message="410 Gone"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the line has no %s: %s", want, got)
+		}
+	}
+	if all := collected(t, o.notices.count); len(all) != 3 || all[" delivered"] != 1 || all[" retried"] != 1 || all[" given_up"] != 1 {
+		t.Errorf("counted are %v", all)
+	}
+	if n := len(collected(t, o.attempts)); n != 0 {
+		t.Errorf("the calls count as attempts, too: %d", n)
+	}
+	for range 1000 {
+		o.Observe(rec, []machine.Told{{Event: failed, Notice: machine.NoticeGivenUp, Runnable: 4}})
+	}
+	if n := strings.Count(out.String(), "\n"); n != linesPerSecond {
+		t.Errorf("%d lines in a second, want %d", n, linesPerSecond)
+	}
+}
