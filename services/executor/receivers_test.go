@@ -135,7 +135,12 @@ func TestAReceiverThatHangsDelaysNobodyElse(t *testing.T) {
 	joined, done := make(chan struct{}), make(chan error, 1)
 	c := Config{Kafka: p.Config, Name: "x", Slots: 8, Test: true, HTTP: HTTPRules{AllowLoopback: true}, DrainLimit: time.Millisecond, Ready: func() { close(joined) }}
 	go func() { done <- Run(ctx, c) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
 	<-joined
 
 	call := func(id, url string) {
