@@ -16,8 +16,8 @@ import (
 // loop.Observer of all of them.
 type observer struct {
 	logger *slog.Logger
-	tracer trace.Tracer // nil: nobody is told of spans
-	pace   []pace       // by the line of observations
+	spans  *spans // nil: nobody is told of any
+	pace   []pace // by the line of observations
 
 	workflows, attempts             *prometheus.CounterVec
 	workflowSeconds, attemptSeconds *prometheus.HistogramVec
@@ -38,7 +38,7 @@ func newObserver(l *slog.Logger, tracer trace.Tracer) *observer {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: durations}, []string{label, "event"})
 	}
 	o := &observer{
-		logger: l, tracer: tracer, pace: make([]pace, len(observations)),
+		logger: l, spans: newSpans(l, tracer), pace: make([]pace, len(observations)),
 		workflows:       counter("heddle_planner_workflows_total", "What happened to workflows, by definition.", "definition"),
 		attempts:        counter("heddle_planner_attempts_total", "What happened to attempts, by task queue.", "queue"),
 		workflowSeconds: histogram("heddle_planner_workflow_seconds", "From the start of a workflow to what happened to it.", "definition"),
@@ -95,7 +95,7 @@ const externalQueue = "external"
 
 // Detail implements loop.Observer.
 func (o *observer) Detail() bool {
-	return o.tracer != nil || o.logger.Enabled(context.Background(), slog.LevelDebug)
+	return o.spans != nil || o.logger.Enabled(context.Background(), slog.LevelDebug)
 }
 
 // Observe implements loop.Observer.
@@ -114,8 +114,8 @@ func (o *observer) Observe(rec *events.Record, told []machine.Told) {
 		if level := observations[line].level; o.logger.Enabled(context.Background(), level) {
 			o.log(line, level, rec, t)
 		}
-		if o.tracer != nil {
-			o.span(line, rec, t)
+		if o.spans != nil {
+			o.spans.note(line, rec, t)
 		}
 	}
 }

@@ -58,6 +58,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // Run runs the planner until ctx ends, and gives its partitions up in order.
 func (s *Planner) Run(ctx context.Context) error {
+	defer s.seen.spans.begin()()
 	defer s.close()
 	if err := s.open(ctx); err != nil {
 		return unlessTold(ctx, err)

@@ -1,7 +1,9 @@
 package plannerd
 
 import (
+	"bytes"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/codes"
@@ -24,7 +26,9 @@ func spansOf(t *testing.T, rec *events.Record, told ...machine.Told) tracetest.S
 	if !o.Detail() {
 		t.Error("spans need the details")
 	}
+	end := o.spans.begin()
 	o.Observe(rec, told)
+	end()
 	return kept.GetSpans()
 }
 
@@ -91,5 +95,28 @@ func TestWhatIsUncertainIsCounted(t *testing.T) {
 		if got := collected(t, o.attempts)["q "+name]; got != want {
 			t.Errorf("%v attempts %s, want %v", got, name, want)
 		}
+	}
+}
+
+// A tracer that hangs holds up no owner: what there is no room for is left out, and said.
+func TestSpansHoldUpNoOwner(t *testing.T) {
+	var out bytes.Buffer
+	kept := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithIDGenerator(tracing.IDs{}))
+	o := newObserver(slog.New(slog.NewTextHandler(&out, nil)), provider.Tracer(tracing.Scope))
+	rec := &events.Record{Workflow: "w", Time: 5000}
+	told := []machine.Told{{Event: &events.RunnableCompleted{}, Trace: begunBy, Task: "a.b", Queue: "q", Runnable: 3, Attempt: 2, Since: 4000}}
+	for range mostSpans + 5 { // nobody makes any yet
+		o.Observe(rec, told)
+	}
+	if n := testing.AllocsPerRun(100, func() { o.Observe(rec, told) }); n != 0 {
+		t.Errorf("%v allocations of the owner for a span, want none", n)
+	}
+	o.spans.begin()()
+	if got := len(kept.GetSpans()); got != mostSpans {
+		t.Errorf("%d spans, want %d", got, mostSpans)
+	}
+	if !strings.Contains(out.String(), "spans=106") { // of AllocsPerRun one is to warm up
+		t.Errorf("the log does not say how many are missing: %s", out.String())
 	}
 }
