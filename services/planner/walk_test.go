@@ -95,9 +95,15 @@ func (w *walk) move() {
 	}
 }
 
-// later moves the clock, and fires what comes due.
+// later moves the clock, and fires what comes due, first of keys.
 func (w *walk) later(ms int64) {
-	w.now += ms
+	until := w.now + ms
+	for k := nextTimer(&w.keys); k != nil && int64(k.A) <= until; k = nextTimer(&w.keys) {
+		w.now = max(w.now, int64(k.A))
+		w.keyDecides(machine.Input{Workflow: k.Workflow, Source: events.FromTimer, Timer: k})
+	}
+	w.now = until
+	w.deliverGrants()
 	for next := w.timer(); next != nil && int64(next.A) <= w.now; next = w.timer() {
 		if len(w.decide(machine.Input{Workflow: "w", Source: events.FromTimer, Timer: next})) == 0 {
 			w.t.Fatalf("the timer %v changes nothing", next)
@@ -146,7 +152,7 @@ func (w *walk) helped() {
 		w.consistent()
 	}
 	for _, v := range w.openRunnables("w") {
-		if v.Status == "failed" || v.Component == "beside" && v.Status == "active" || strings.HasPrefix(v.WaitsFor, "the signal") {
+		if v.Status == "failed" || v.Status == "uncertain" || v.Component == "beside" && v.Status == "active" || strings.HasPrefix(v.WaitsFor, "the signal") {
 			w.command("w", "skip", `{"runnable":"`+v.ID+`"}`)
 		}
 	}
@@ -210,11 +216,13 @@ type census struct {
 }
 
 // tally is what a header counts, too.
-type tally struct{ ready, queued, waiting, active, slots, failed, skipped, cancelled, timers uint64 }
+type tally struct {
+	ready, queued, waiting, asking, active, slots, uncertain, failed, skipped, cancelled, timers uint64
+}
 
 // counted is the tally by the header, with the timers that runnables and the drain have.
 func (c *census) counted(h *header) tally {
-	t := tally{h.Ready, h.Ready, h.Waiting, h.Active, h.Slots, h.Halted, h.Skipped, h.Cancelled, c.found.timers}
+	t := tally{h.Ready, h.Ready, h.Waiting, h.Asking, h.Active, h.Slots, h.uncertain(), h.Halted, h.Skipped, h.Cancelled, c.found.timers}
 	if h.Failed != h.Halted {
 		t.failed = h.Failed
 	}
@@ -273,6 +281,7 @@ func (c *census) runnable(id events.RunnableID, r *runnable) (timers int) {
 	count := map[RunnableStatus]*uint64{
 		runReady: &c.found.ready, runWaiting: &c.found.waiting, runActive: &c.found.active,
 		runFailed: &c.found.failed, runSkipped: &c.found.skipped, runCancelled: &c.found.cancelled,
+		runUncertain: &c.found.uncertain,
 	}
 	*count[r.Status]++
 	if r.Status.open() || r.Status == runFailed {
@@ -280,6 +289,9 @@ func (c *census) runnable(id events.RunnableID, r *runnable) (timers int) {
 	}
 	if r.delivered() {
 		c.found.slots++
+	}
+	if r.Permit != nil && r.Permit.Room {
+		c.found.asking++
 	}
 	if r.Fanned != nil {
 		c.fanned[id] = r
@@ -312,9 +324,9 @@ func (c *census) stuck(h *header) string {
 		return "it does not end"
 	case h.Status == Running && h.Halted > 0:
 		return "it has failed and runs"
-	case h.Status == Running && h.Ready > 0 && h.Slots < 3:
+	case h.Status == Running && h.Ready > 0 && h.Slots+h.Asking < 3:
 		return "what is ready has room and is not admitted"
-	case h.Status == Running && h.Ready+h.Waiting+h.Active == 0:
+	case h.Status == Running && h.open() == 0:
 		return "nothing is open"
 	}
 	return ""

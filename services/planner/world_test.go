@@ -71,6 +71,7 @@ type world struct {
 	keys      rows.Memory         // of the entities that grant permits
 	keySeq    uint64              // of their records
 	granted   []message           // by them, and not delivered yet
+	slow      bool                // it is not delivered by itself
 	defs      map[string]string
 }
 
