@@ -33,6 +33,7 @@ var untargeted = map[string]string{
 	"internal/runtime":          "FuzzRows of internal/partition, FuzzStatusTable of readinessd",
 	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",
 	"internal/dev":              "a port and a key, of an operator",
+	"internal/tracing/otlp":     "an address in the environment, of an operator",
 	"internal/dev/demo":         "events of its own workflows, as FuzzEvent of sdk/client has them",
 	"internal/kafka":            "numbers in settings of topics and brokers, from Kafka's administration",
 	"services/planner/plannerd": "numbers in settings of topics, from Kafka's administration",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -46,15 +47,17 @@ func FromEnv(ctx context.Context, service string, l *slog.Logger) (*Provider, er
 
 // wanted reports whether the environment names a collector.
 func wanted(env func(string) string) (bool, error) {
-	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
+	exporter := env("OTEL_TRACES_EXPORTER")
+	if exporter == "none" || strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
 	}
-	endpoint := env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
-	switch exporter := env("OTEL_TRACES_EXPORTER"); exporter {
-	case "none":
-		return false, nil
+	named, err := endpoint(env)
+	if err != nil {
+		return false, err
+	}
+	switch exporter {
 	case "":
-		if !endpoint {
+		if !named {
 			return false, nil
 		}
 	case "otlp":
@@ -70,6 +73,22 @@ func wanted(env func(string) string) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// endpoint reports whether the environment says where a collector is. What is no URL would go nowhere, and
+// every export say so anew.
+func endpoint(env func(string) string) (given bool, err error) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		text := env(name)
+		if text == "" {
+			continue
+		}
+		if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return false, fmt.Errorf("%s is %q: want a URL, as http://collector:4318", name, text)
+		}
+		given = true
+	}
+	return given, nil
 }
 
 // Tracer makes spans; nil: there is nobody to tell.
