@@ -35,11 +35,11 @@ func (t *turn) fitsInto(to *definition.Graph) (newest []events.NewestFact, defau
 	m := migration{turn: t, to: to, reached: make([]bool, n), yielded: make([]bool, n), work: make([]bool, n), newest: map[uint32]events.FactID{}}
 	m.traces()
 	m.results()
-	if m.looked > mostLooked {
-		return nil, nil, reasons{fmt.Sprintf("more than %d facts and runnables would have to be looked at; it can be migrated when inputs have settled", mostLooked)}
+	m.given()
+	if m.looked > mostLooked { // something was not looked at
+		return nil, nil, reasons{fmt.Sprintf("more than %d facts, runnables and inputs would have to be looked at; it can be migrated when inputs have settled", mostLooked)}
 	}
 	m.remembered()
-	m.given()
 	defaults = m.lacking()
 	if m.inputsOpen() {
 		m.spread()
