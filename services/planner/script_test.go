@@ -74,6 +74,7 @@ func runScript(t *testing.T, path string, s setting) {
 		switch d.Cmd {
 		case "world": // a new one; the rest of the line is a title
 			w = newWorld(t, s)
+			w.telling = true
 			return ""
 		case "define":
 			return w.define(d.CmdArgs[0].Key, d.Input)
