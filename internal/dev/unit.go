@@ -53,6 +53,8 @@ func (u *unit) start(ctx context.Context, ended func(error)) error {
 	case <-ready:
 		return nil
 	case <-done:
+		u.end() // a stop would tell its error once more
+		cancel()
 		return fmt.Errorf("starting the %s: %w", u.name, u.result())
 	case <-ctx.Done():
 		return errors.Join(fmt.Errorf("starting the %s: %w", u.name, ctx.Err()), u.stop())

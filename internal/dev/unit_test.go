@@ -39,6 +39,9 @@ func TestAUnitThatCannotStartSaysWhy(t *testing.T) {
 	if err := u.start(t.Context(), func(error) {}); !errors.Is(err, boom) || !strings.Contains(err.Error(), "starting the x") {
 		t.Fatalf("got %v", err)
 	}
+	if err := u.stop(); err != nil {
+		t.Errorf("its stop tells again: %v", err)
+	}
 }
 
 func TestTheEndOfAUnitIsTold(t *testing.T) {
