@@ -26,7 +26,7 @@ func TestADedupeWindowThatThePlannerCannotKeepIsRefused(t *testing.T) {
 		says   string
 	}{
 		{"0s", codeUsage, "--dedupe-window is 0s"},
-		{"-1h", codeUsage, "--dedupe-window is -1h"},
+		{"-1h", codeUsage, "--dedupe-window: must not be negative"},
 		{"85h", codeFailed, "--dedupe-window) is 85h0m0s"},
 	} {
 		out := &output{}
