@@ -78,7 +78,7 @@ func TestEventsAreToldInWords(t *testing.T) {
 		`{"type":"RunnableTimedOut","component":"a","action":"fallback","error":{"type":"timeout","message":"m"}}`: "timed out, and falls back: timeout: m",
 		`{"type":"StateChanged","component":"a","value":0}`:                                                        "begins with 0",
 		`{"type":"StateChanged","component":"a","parents":["f1"],"value":7}`:                                       "→ 7",
-		`{"type":"SilenceAwaited","component":"a","due":"2026-01-01T00:00:00Z"}`:                                   "waits for a silence, until 20",
+		`{"type":"SilenceAwaited","component":"a","for_ms":300,"due":"2026-01-01T00:00:00Z"}`:                      "waits for a silence, until 20",
 		`{"type":"SignalAwaited","component":"a"}`:                                                                 "waits for its signal\n",
 		`{"type":"SignalAwaited","component":"a","key":"o7","until":"2099-01-31T12:00:00Z"}`:                       `waits for its signal with the key "o7", until 2099-0`,
 		`{"type":"SignalTaken","component":"a"}`:                                                                   "has its signal",

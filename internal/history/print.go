@@ -47,6 +47,9 @@ var timeFields = map[string]bool{
 	"Due": true, "EndBy": true, "Expires": true, "Finished": true, "LeasedUntil": true, "StartBy": true, "Started": true, "Until": true,
 }
 
+// spanFields hold milliseconds that something lasts, and are shown with _ms behind the name.
+var spanFields = map[string]bool{"For": true, "Per": true}
+
 // Print is one event as the history shows it: position, time, type, and its own
 // fields, with names instead of numbers. Fields that are zero are left out. An input
 // that changed nothing has its number among those of the run.
@@ -111,15 +114,69 @@ func (n *Names) field(o *object, name string, v reflect.Value) {
 		}
 	case json.RawMessage:
 		o.raw(key, x)
+	case events.Position:
+		o.add(key, x.String())
 	case int64:
-		if timeFields[name] {
+		switch {
+		case timeFields[name]:
 			o.add(key, stamp(x))
-			return
+		case spanFields[name]:
+			o.add(key+"_ms", x)
+		default:
+			o.add(key, x)
+		}
+	case uint64:
+		if spanFields[name] {
+			key += "_ms"
 		}
 		o.add(key, x)
 	default:
-		o.add(key, x)
+		n.other(o, key, v)
 	}
+}
+
+// other adds a value that is JSON by itself, or structs, whose fields are shown as those of the event are.
+func (n *Names) other(o *object, key string, v reflect.Value) {
+	switch {
+	case structure(v.Type()):
+		o.raw(key, n.inner(v))
+	case v.Kind() == reflect.Slice && structure(v.Type().Elem()):
+		list := make([]json.RawMessage, v.Len())
+		for i := range list {
+			list[i] = n.inner(v.Index(i))
+		}
+		o.add(key, list)
+	default:
+		o.add(key, v.Interface())
+	}
+}
+
+// structure reports whether values of a type are structs that do not say themselves how they are printed.
+func structure(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Tag.Get("json") == "" && !t.Implements(reflect.TypeFor[json.Marshaler]())
+}
+
+// inner is a struct within an event. Work in hand has the number of its component plus one, 0 for none.
+func (n *Names) inner(v reflect.Value) json.RawMessage {
+	o := object{}
+	v = reflect.Indirect(v)
+	t := v.Type()
+	work := t == reflect.TypeFor[events.Work]() || t == reflect.TypeFor[events.RetryWork]()
+	for i := range t.NumField() {
+		switch f := t.Field(i); {
+		case !f.IsExported():
+		case work && f.Name == "Component":
+			if c := v.Field(i).Uint(); c > 0 {
+				o.add("component", n.component(uint32(c-1)))
+			}
+		default:
+			n.field(&o, f.Name, v.Field(i))
+		}
+	}
+	return o.end()
 }
 
 // facts prints the parents of an activation; a dead optional arm is null.
@@ -172,4 +229,9 @@ func (o *object) raw(key string, b []byte) {
 	o.buf = append(append(o.buf, ':'), b...)
 }
 
-func (o *object) end() json.RawMessage { return append(o.buf, '}') }
+func (o *object) end() json.RawMessage {
+	if o.buf == nil {
+		return json.RawMessage("{}")
+	}
+	return append(o.buf, '}')
+}
