@@ -154,7 +154,7 @@ func NewPlan(seed uint64) *Plan {
 	for i, w := range p.Workflows {
 		NewDice(seed ^ 0x72657461696e ^ uint64(i)<<50).retain(w) // of their own, too
 	}
-	calm := !p.doubts()                                    // what becomes of lost attempts is rare, and depends on when things happen
+	calm := !p.doubts() || NewDice(seed^0x63616c6d).One(2) // what becomes of lost attempts is rare, and waits for permits make it rarer
 	if d := NewDice(seed ^ 0x6b657973); d.One(2) && calm { // of its own, too
 		for _, w := range p.Workflows {
 			d.share(w)
