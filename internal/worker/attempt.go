@@ -87,12 +87,20 @@ func (a *Attempt) deadline(started time.Time) time.Time {
 	return at
 }
 
+// detailsEvery bounds how often new heartbeat details are sent: often enough that one may be late.
+func (a *Attempt) detailsEvery() time.Duration {
+	if a.Spec.Silence == 0 {
+		return detailsEvery
+	}
+	return min(detailsEvery, time.Duration(min(a.Spec.Silence, events.MaxMilliseconds))*time.Millisecond/3)
+}
+
 var errEnded = errors.New("the attempt has ended")
 
 // Heartbeat keeps details (valid JSON, at most 64 KiB) for the next attempt,
-// should this one fail or get lost. They are sent at most once a second, the
-// newest ones only, and in any case before the attempt's failure. That the
-// attempt is alive is reported without it.
+// should this one fail or get lost. They are sent at most once a second (where the policy
+// limits the attempt's silence, thrice in that time), the newest ones only, and in any case before
+// the attempt's failure. That the worker is alive is reported without it.
 func (a *Attempt) Heartbeat(details json.RawMessage) error {
 	if len(details) > events.MaxDetails {
 		return fmt.Errorf("heartbeat details have %d bytes, the limit is %d", len(details), events.MaxDetails)

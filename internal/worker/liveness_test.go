@@ -51,6 +51,44 @@ func TestALongAttemptIsNotifiedAndThenBeats(t *testing.T) {
 	})
 }
 
+func TestDetailsAreSentOftenEnoughForTheLimitOfSilence(t *testing.T) {
+	workertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *workertest.Planner) {
+		start(t, p, 1, handlers{"busy": func(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
+			for ctx.Err() == nil {
+				if err := a.Heartbeat(json.RawMessage("null")); err != nil {
+					return nil, err
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+			return nil, ctx.Err()
+		}})
+		for silence, want := range map[int64]time.Duration{0: time.Second, 1500: 500 * time.Millisecond, 60_000: time.Second} {
+			task := p.Task("w", "busy", nil)
+			task.Announce, task.Silence, task.Timeout = true, silence, 10_000
+			p.Dispatch("default", 0, "w", task)
+			if _, ok := p.Next(soon).(*events.TaskNotified); !ok {
+				t.Fatal("it is not announced")
+			}
+			before := time.Now()
+			for range 3 {
+				b, ok := p.Next(2 * time.Second).(*events.TaskHeartbeat)
+				if d := time.Since(before); !ok || string(b.Details) != "null" || d < want || d > want+150*time.Millisecond {
+					t.Errorf("with a limit of %d ms, after %v: %+v, want a heartbeat after %v", silence, d, b, want)
+				}
+				before = time.Now()
+			}
+			for {
+				if _, ends := p.Next(2 * time.Second).(*events.TaskOutcome); ends {
+					break
+				}
+			}
+		}
+	})
+}
+
 func TestAnAttemptThatIsToBeAnnouncedIsNotifiedAsItBegins(t *testing.T) {
 	workertest.InBubble(t, topics.Options{Partitions: 1}, func(t *testing.T, p *workertest.Planner) {
 		start(t, p, 1, handlers{"short": func(context.Context, *worker.Attempt) (json.RawMessage, error) { return nil, nil }})

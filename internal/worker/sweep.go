@@ -10,7 +10,7 @@ const (
 	sweepEvery = 50 * time.Millisecond
 	// resendEvery is how often refused reports are sent again.
 	resendEvery = time.Second
-	// detailsEvery bounds how often new heartbeat details are sent.
+	// detailsEvery bounds how often new heartbeat details are sent, where there is no closer limit to silence.
 	detailsEvery = time.Second
 )
 
@@ -62,7 +62,7 @@ func (t *Worker) attend(a *Attempt, now time.Time) {
 		if now.Sub(a.started) >= t.config.Grace {
 			t.notify(a, now)
 		}
-	case !now.Before(a.guard.nextBeat), a.guard.unsent && now.Sub(a.guard.lastBeat) >= detailsEvery:
+	case !now.Before(a.guard.nextBeat), a.guard.unsent && now.Sub(a.guard.lastBeat) >= a.detailsEvery():
 		t.beat(a, now)
 	}
 }

@@ -121,9 +121,10 @@ func Value[T any](ctx context.Context, name string) (T, bool) {
 }
 
 // Heartbeat keeps details for the next attempt, should this one fail or get
-// lost, and returns the cause when this one is to stop. That it is alive is
-// reported without it. Details are JSON of at most 64 KiB; the newest are sent
-// about once a second.
+// lost, and returns the cause when this one is to stop. That the worker is alive is
+// reported without it; a policy with heartbeat_timeout wants to hear of the task itself, and then
+// details may be nil. They are JSON of at most 64 KiB; the newest are sent about once a second, or
+// thrice in the time that the policy gives if that is more often.
 func Heartbeat(ctx context.Context, details any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

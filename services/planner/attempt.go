@@ -18,14 +18,17 @@ func (en *ends) notified(m *events.TaskNotified) {
 	en.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: executor, Detached: m.Detached})
 }
 
-// heartbeat keeps the details that came with a heartbeat; one without details, or
-// with more than there is room for, changes nothing.
+// heartbeat keeps the details that came with a heartbeat, if there is room for them, and
+// lets the time for the next one begin where there is a limit to that. Nothing else changes.
 func (en *ends) heartbeat(token []byte, details json.RawMessage) bool {
 	id, r := en.open(token)
 	if r == nil || en.head.Status.winding() {
 		return false
 	}
-	if len(details) > 0 && len(details) <= events.MaxDetails && notJSON(details) == "" {
+	if len(details) > events.MaxDetails || notJSON(details) != "" {
+		details = nil
+	}
+	if len(details) > 0 || r.silence(r.policy()) > 0 {
 		en.emit(&events.RunnableHeartbeat{Runnable: id, Details: details})
 	}
 	return true

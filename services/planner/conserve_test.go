@@ -90,6 +90,7 @@ func (w *world) awaited(id string) {
 		timer(timerKey(id, r.Deadline, n, machine.TimerTimeout))
 		timer(timerKey(id, r.limit().startDue(), n, machine.TimerStart))
 		timer(timerKey(id, r.limit().Whole, n, machine.TimerWhole))
+		timer(timerKey(id, r.limit().Silent, n, machine.TimerSilent))
 		if timer(wakeKey(id, n, r)); r.Wait != nil {
 			want[t.runs.awaitedKey(n, r)] = true
 		}

@@ -129,7 +129,9 @@ func (t *turn) inbox(m events.InboxMessage) {
 	case *events.TaskNotified:
 		t.ends.notified(m)
 	case *events.TaskHeartbeat:
-		t.ends.heartbeat(m.Token, m.Details)
+		if len(m.Details) > 0 { // else it is the worker's, not the task's
+			t.ends.heartbeat(m.Token, m.Details)
+		}
 	case *events.EntityMessage:
 		t.told(m)
 	}

@@ -29,12 +29,13 @@ var documented = map[string]string{
 	"kinds/idle_for": "run\nadvance 75000",
 	"kinds/signal":   "run\n" + `signal w {"name":"approval","key":"o7","input":{"by":"ann"}}`,
 
-	"policies/backoff":        "run\nadvance 50000",
-	"policies/deadline":       "run\nadvance 60000",
-	"policies/execution_mode": `complete-external w approve {"by":"ann"}` + "\nrun",
-	"policies/on_lost":        "lose w paid\nrun",
-	"policies/start_timeout":  "run\nadvance 3600000",
-	"policies/timeout":        "run\nadvance 3600000",
+	"policies/backoff":           "run\nadvance 50000",
+	"policies/deadline":          "run\nadvance 60000",
+	"policies/execution_mode":    `complete-external w approve {"by":"ann"}` + "\nrun",
+	"policies/heartbeat_timeout": "begin w trained\nbeat w trained 1\nlate 30000",
+	"policies/on_lost":           "lose w paid\nrun",
+	"policies/start_timeout":     "run\nadvance 3600000",
+	"policies/timeout":           "run\nadvance 3600000",
 }
 
 // documentedTasks are tasks of the pages, and which function of the cases each is.
@@ -44,6 +45,7 @@ var documentedTasks = map[string]string{
 	"bank.pay":       "inc",
 	"bank.transfer":  "flaky-2",
 	"bank.withdraw":  "key",
+	"gpu.fit":        "id",
 	"gpu.train":      "nobody", // no worker knows it
 	"prices.list":    "id",
 	"prices.quote":   "id",

@@ -169,7 +169,8 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 		Heartbeat:      r.Heartbeat,
 		Timeout:        pol.Timeout.Milliseconds(),
 		Laid:           c.Params != nil && r.For != events.ForProbe,
-		Announce:       r.limit().Start != 0,
+		Announce:       r.limit().Start != 0 || r.silence(pol) > 0,
+		Silence:        r.silence(pol).Milliseconds(),
 	}
 	if other.Task != "" {
 		fx.p.task.Heartbeat = nil // which the component's own task has sent

@@ -95,7 +95,7 @@ func (w *workflow) apply(e events.Event) {
 	case *events.RunnableNotified:
 		w.runs.notified(e)
 	case *events.RunnableHeartbeat:
-		rows.Change[runnable](w.tx, runnableKey(w.id, e.Runnable)).Heartbeat = e.Details
+		w.runs.beat(e)
 	case *events.RunnableCompleted:
 		w.runs.completed(e)
 	case *events.RunnableFailed:

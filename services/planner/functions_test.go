@@ -153,6 +153,8 @@ func call(name, argument string, in any, task events.Task) (any, error) {
 		return list[0], nil
 	case "last":
 		return list[len(list)-1], nil
+	case "lastbeat": // what an earlier attempt has come to
+		return task.Heartbeat, nil
 	case "key":
 		return task.IdempotencyKey, nil
 	case "attempt":

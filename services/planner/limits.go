@@ -16,6 +16,7 @@ type limits struct {
 	Begun   bool  // one has
 	Unknown bool  // a worker has handed it back that does not know the task
 	Whole   int64 // the runnable has ended
+	Silent  int64 // the attempt has given its next heartbeat
 }
 
 // Fields implements wire.Message.
@@ -24,6 +25,7 @@ func (l *limits) Fields(c *wire.Codec) {
 	c.Bool(2, "begun", &l.Begun)
 	c.Bool(3, "unknown", &l.Unknown)
 	wire.Int(c, 4, "whole", &l.Whole)
+	wire.Int(c, 5, "silent", &l.Silent)
 }
 
 // limit gives the limits of a runnable; where there are none they are empty.
@@ -51,6 +53,9 @@ func (l limits) told() string {
 	if due := l.startDue(); due != 0 {
 		s = fmt.Sprintf("; one must begin it by %s (start_timeout)", events.Stamp(due))
 	}
+	if l.Silent != 0 {
+		s += fmt.Sprintf("; it must give a heartbeat by %s (heartbeat_timeout)", events.Stamp(l.Silent))
+	}
 	if l.Whole != 0 {
 		s += fmt.Sprintf("; it must be over by %s (deadline)", events.Stamp(l.Whole))
 	}
@@ -62,6 +67,7 @@ func (rs *runnables) limitTo(id events.RunnableID, r *runnable, to limits) {
 	before := r.limit()
 	rs.rearm(id, before.startDue(), to.startDue(), machine.TimerStart)
 	rs.rearm(id, before.Whole, to.Whole, machine.TimerWhole)
+	rs.rearm(id, before.Silent, to.Silent, machine.TimerSilent)
 	if r.Limits = nil; to != (limits{}) {
 		r.Limits = &to
 	}
@@ -108,16 +114,16 @@ func (rs *runnables) begun(id events.RunnableID, r *runnable) {
 
 // handedBack lets the wait for a worker go on.
 func (rs *runnables) handedBack(id events.RunnableID, r *runnable, unknown bool) {
-	if l := r.limit(); l.Start != 0 {
-		l.Begun, l.Unknown = false, l.Unknown || unknown
+	if l := r.limit(); l.Start != 0 || l.Silent != 0 {
+		l.Begun, l.Unknown, l.Silent = false, l.Unknown || unknown, 0
 		rs.limitTo(id, r, l)
 	}
 }
 
 // attemptOver takes away the limits of an attempt that has ended; those of its runnable stay.
 func (rs *runnables) attemptOver(id events.RunnableID, r *runnable) {
-	if l := r.limit(); l.Start != 0 {
-		l.Start, l.Begun, l.Unknown = 0, false, false
+	if l := r.limit(); l.Start != 0 || l.Silent != 0 {
+		l.Start, l.Begun, l.Unknown, l.Silent = 0, false, false, 0
 		rs.limitTo(id, r, l)
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -42,6 +43,15 @@ func (w *world) hasBegun(id, component string) {
 	}
 	if again := w.decide(in); len(again) > 0 {
 		w.t.Fatalf("a repeated begin made %s", events.Name(again[0]))
+	}
+}
+
+// beat gives a heartbeat of a component's open attempt.
+func (w *world) beat(id, component, details string) {
+	w.t.Helper()
+	in := machine.Input{Workflow: id, Source: events.FromInbox, Inbox: &events.TaskHeartbeat{Token: w.taskOf(id, component).Token, Details: json.RawMessage(details)}}
+	if changed := len(w.decide(in)) > 0; changed != (details != "") {
+		w.t.Fatalf("a heartbeat of %s of %s with the details %q has changed something: %t", component, id, details, changed)
 	}
 }
 

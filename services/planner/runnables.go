@@ -93,6 +93,7 @@ func (rs *runnables) notified(e *events.RunnableNotified) {
 		rs.tx.Put(timerKey(rs.id, r.Deadline, e.Runnable, machine.TimerTimeout), &machine.Timer{Attempt: r.Attempt})
 	}
 	r.Notified, r.Detached = true, r.Detached || e.Detached
+	rs.alive(e.Runnable, r)
 }
 
 // leave takes a runnable out of the state it is in: out of the counts, the

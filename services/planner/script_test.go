@@ -50,6 +50,7 @@ var settings = []setting{
 //	rate NAME            what a rate has granted, and who waits
 //	attempts ID          what became of each attempt
 //	lose ID COMPONENT    the worker of its open attempt vanishes
+//	beat ID COMPONENT D  its open attempt gives a heartbeat with the details D, or its worker without any
 //	begin ID COMPONENT   the worker of its open attempt says that it has begun
 //	arrive ID COMPONENT  what lost workers made of its attempts comes after all
 //
@@ -185,6 +186,10 @@ func (w *world) line(out *bytes.Buffer, line string) {
 	case "arrive": // what a lost worker has made comes after all
 		id, component, _ := strings.Cut(rest, " ")
 		w.arrive(id, component)
+	case "beat": // a component's open attempt gives a heartbeat; without details, its worker does
+		id, rest, _ := strings.Cut(rest, " ")
+		component, details, _ := strings.Cut(rest, " ")
+		w.beat(id, component, details)
 	case "begin": // the worker of a component's open attempt says that it has begun
 		id, component, _ := strings.Cut(rest, " ")
 		w.hasBegun(id, component)
@@ -194,7 +199,7 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.showKey(out, events.RateKey, rest)
 	case "attempts":
 		w.attempts(out, rest)
-	case "complete-external", "fail-external":
+	case "complete-external", "fail-external", "heartbeat-external":
 		w.external(out, word, rest)
 	default:
 		id, body, _ := strings.Cut(rest, " ")
@@ -331,9 +336,11 @@ func (w *world) external(out *bytes.Buffer, word, rest string) {
 			token = *r.Token
 		}
 	}
-	if word == "complete-external" {
-		w.say(out, "complete", w.command(id, "complete", fmt.Sprintf(`{"token":%q,"result":%s}`, token, value)))
-		return
+	field := map[string]string{"complete": "result", "fail": "error", "heartbeat": "details"}
+	command, _, _ := strings.Cut(word, "-")
+	body := fmt.Sprintf(`{"token":%q}`, token)
+	if value != "" {
+		body = fmt.Sprintf(`{"token":%q,%q:%s}`, token, field[command], value)
 	}
-	w.say(out, "fail", w.command(id, "fail", fmt.Sprintf(`{"token":%q,"error":%s}`, token, value)))
+	w.say(out, command, w.command(id, command, body))
 }

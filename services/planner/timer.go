@@ -39,6 +39,10 @@ func (t *turn) timer(k rows.Key) {
 		if r := t.runs.get(id); r != nil && r.limit().Whole == int64(k.A) {
 			t.ends.overdue(id, r)
 		}
+	case machine.TimerSilent:
+		if r := t.runs.get(id); r != nil && r.limit().Silent == int64(k.A) {
+			t.ends.silent(id, r)
+		}
 	case machine.TimerWake, machine.TimerGiveUp:
 		r := t.runs.get(id)
 		switch {

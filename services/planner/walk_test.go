@@ -15,7 +15,7 @@ import (
 // timers, and steps that are completed from outside.
 const walked = `{"name":"d","options":{"max_concurrency":3},"components":{
 	"lists":{"sleep":"1s"},"elements":{"sleep":"1s","after":"lists"},
-	"work":{"step":"f.id","after":"elements","policy":{"timeout":"5s","start_timeout":"2s","deadline":"9s","max_retries":1}},
+	"work":{"step":"f.id","after":"elements","policy":{"timeout":"5s","start_timeout":"2s","deadline":"9s","heartbeat_timeout":"3s","max_retries":1}},
 	"both":{"expr":"input[0] + input[1]","after":["elements","work"]},
 	"odd":{"step":"f.id","after":"elements","when":"input % 2 == 1","input":"6 / (input - 3)","policy":{"on_failure":"skip"}},
 	"even":{"expr":"input","else":"odd"},
@@ -296,7 +296,7 @@ func (c *census) runnable(id events.RunnableID, r *runnable) (timers int) {
 	if r.Fanned != nil {
 		c.fanned[id] = r
 	}
-	for _, due := range []int64{r.Due, r.Deadline, r.limit().startDue(), r.limit().Whole} {
+	for _, due := range []int64{r.Due, r.Deadline, r.limit().startDue(), r.limit().Whole, r.limit().Silent} {
 		if due != 0 {
 			timers++
 		}

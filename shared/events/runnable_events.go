@@ -91,7 +91,8 @@ func (e *RunnableNotified) Fields(c *wire.Codec) {
 	c.Bool(4, "detached", &e.Detached)
 }
 
-// RunnableHeartbeat keeps the details that a running attempt gave.
+// RunnableHeartbeat keeps the details that a running attempt gave, if it gave any; where there is a
+// limit to its silence, the time for the next one begins.
 type RunnableHeartbeat struct {
 	Runnable RunnableID
 	Details  json.RawMessage

@@ -66,6 +66,7 @@ const (
 	ErrorTimeout          = "timeout"
 	ErrorStartTimeout     = "start_timeout"
 	ErrorDeadline         = "deadline"
+	ErrorHeartbeatTimeout = "heartbeat_timeout"
 	ErrorLost             = "lost"
 	ErrorUnknownTask      = "unknown_task"
 	ErrorExpression       = "expression_error"
@@ -100,7 +101,8 @@ type Task struct {
 	Heartbeat      json.RawMessage // details of the previous attempt's last heartbeat
 	Laid           bool            // parameters of the definition were laid over a value that arrived: what else is in the input came with that
 	Timeout        int64           // ms that the attempt may take once it has started; 0 = no limit
-	Announce       bool            // the worker says at once that it has begun: there is a limit to that
+	Announce       bool            // the worker says at once that it has begun: there is a limit to that, or to its silence
+	Silence        int64           // ms between two heartbeats that the task itself gives; 0 = no limit
 }
 
 // Fields implements wire.Message.
@@ -118,6 +120,7 @@ func (t *Task) Fields(c *wire.Codec) {
 	wire.Int(c, 11, "timeout", &t.Timeout)
 	c.Bool(12, "laid", &t.Laid)
 	c.Bool(13, "announce", &t.Announce)
+	wire.Int(c, 14, "silence", &t.Silence)
 }
 
 // TaskCancel asks every worker to cancel a running attempt (topic task-control).

@@ -15,6 +15,7 @@ const (
 	TimerSignal  = 5 // a signal that nobody has taken expires; B is its number
 	TimerStart   = 6 // no worker has begun a runnable's attempt in time; guarded
 	TimerWhole   = 7 // the time of a runnable as a whole is over; guarded
+	TimerSilent  = 8 // a runnable's attempt has given no heartbeat in time; guarded
 
 	TimerKey = 10 // a key has permits to grant, or holders to ask
 
@@ -25,7 +26,7 @@ const (
 // Guarded reports whether timers of a kind must not overtake outcomes.
 func Guarded(kind uint64) bool {
 	switch kind {
-	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerWhole, TimerRetain:
+	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerWhole, TimerSilent, TimerRetain:
 		return true
 	}
 	return false

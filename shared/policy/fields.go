@@ -16,11 +16,13 @@ const (
 	MaxAttempts = 1_000_000
 	MaxDuration = 10 * 365 * 24 * time.Hour
 	Longest     = "3650d" // MaxDuration as definitions write it
+
+	MinHeartbeatTimeout = time.Second
 )
 
 // later are fields of the design that this version does not enforce.
 var later = map[string]bool{
-	"heartbeat_timeout": true, "circuit_breaker": true, "executor": true,
+	"circuit_breaker": true, "executor": true,
 }
 
 // DurationOf reads a duration of a definition: a text such as "30s" or "PT30S", or for a field whose name ends in _ms

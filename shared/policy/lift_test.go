@@ -37,7 +37,7 @@ func TestNoneLiftsWhatALaterRuleOrAPresetSays(t *testing.T) {
 			t.Errorf("%s is recorded as %+v: %v", own, back, err)
 		}
 	}
-	for field, said := range map[string]string{"timeout": `"7s"`, "idempotency_key": `"'k'"`} {
+	for field, said := range map[string]string{"timeout": `"7s"`, "heartbeat_timeout": `"7s"`, "idempotency_key": `"'k'"`} {
 		rules := `[{"match": {"name": "s"}, "inherit": true, "` + field + `": "none"}, {"match": "default", "` + field + `": ` + said + `}]`
 		if b := resolved(t, rules).Append(nil); len(b) > 0 {
 			t.Errorf("a policy whose %s is lifted takes the bytes %x", field, b)

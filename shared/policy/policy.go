@@ -88,6 +88,9 @@ type Policy struct {
 	StartTimeout time.Duration // from the dispatch of an attempt until a worker has begun it; 0 = none
 	Deadline     time.Duration // of a runnable as a whole, from its creation or its retry by command; 0 = none
 	Backoff      Backoff
+
+	HeartbeatTimeout time.Duration // between two heartbeats of its own that a running attempt sends; 0 = none
+
 	OnFailure    OnFailure
 	OnLost       OnLost
 	Mode         Mode

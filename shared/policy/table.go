@@ -27,7 +27,7 @@ const (
 	nonRetryable
 	fallback
 	deadline
-	_
+	heartbeatTimeout
 	idempotencyKey
 	concurrency
 	rateLimit
@@ -55,7 +55,7 @@ var table = [...]field{
 	optional(errorTypes("non_retryable", func(p *Policy) *string { return &p.NonRetryable })),
 	optional(fallbackField()),
 	optional(duration("deadline", 1, func(p *Policy) *time.Duration { return &p.Deadline })),
-	reserved(),
+	optional(duration("heartbeat_timeout", MinHeartbeatTimeout, func(p *Policy) *time.Duration { return &p.HeartbeatTimeout })),
 	optional(expression("idempotency_key", SeesStep, func(p *Policy) *string { return &p.IdempotencyKey })),
 	optional(keyLimit("concurrency", atATime, func(p *Policy) *KeyLimit { return &p.Concurrency })),
 	optional(keyLimit("rate_limit", inATime, func(p *Policy) *KeyLimit { return &p.Rate })),

@@ -16,7 +16,7 @@ func TestInvalidDefinitionsNameTheirFault(t *testing.T) {
 		"unknown parent":   {`{"name":"d","components":{"a":{"step":"echo","after":"nobody"}}}`, "components.a.after"},
 		"cycle":            {`{"name":"d","components":{"a":{"step":"echo","after":"b"},"b":{"step":"echo","after":"a"}}}`, "components.a"},
 		"bad expression":   {`{"name":"d","components":{"a":{"expr":"input +"}}}`, "components.a.expr"},
-		"unenforced field": {`{"name":"d","components":{"a":{"step":"echo","policy":{"heartbeat_timeout":"1h"}}}}`, "components.a.policy.heartbeat_timeout"},
+		"unenforced field": {`{"name":"d","components":{"a":{"step":"echo","policy":{"executor":"b"}}}}`, "components.a.policy.executor"},
 		"sync step":        {`{"name":"d","components":{"a":{"step":"echo","policy":{"execution_mode":"sync"}}}}`, "components.a.policy.execution_mode"},
 	} {
 		t.Run(name, func(t *testing.T) {

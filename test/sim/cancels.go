@@ -1,13 +1,15 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// noteCancel notes that an owner cancels an attempt: workers do not begin it any more. Those that run it
+// noteCancel notes that an owner cancels an attempt: workers do not begin it any more, and stop it where it would never end. Others that run it
 // end it as they would have, so that outcomes come late.
 func (w *world) noteCancel(rec *kgo.Record) {
 	var c events.TaskCancel
@@ -23,4 +25,13 @@ func (w *world) isCancelled(token []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.cancelled[string(token)]
+}
+
+// unknownFor is how long somebody looks at a task that hangs before its worker is made to end it.
+const unknownFor = time.Minute
+
+// unknown reports whether a task hangs of which no owner may know, since the record that dispatched it may not count: nobody
+// cancels it.
+func (w *world) unknown(e *execution, now time.Time) bool {
+	return w.audit.inDoubt(e.workflow) && now.Sub(e.began) >= unknownFor
 }

@@ -74,6 +74,8 @@ var flaws = []flaw{
 	{"a notice comes again under another id", 40, loop.Flaws{RenamedNotices: true}, nil, [2]uint64{33, 17}},
 	{"an attempt that has begun is waited for", 100, loop.Flaws{UnheardBegins: true}, nil, [2]uint64{51, 51}},
 	{"each attempt has an idempotency key of its own", 40, loop.Flaws{OtherKeys: true}, nil, [2]uint64{1, 1}},
+	{"no timer ends an attempt that is silent", 40, loop.Flaws{EndlessSilence: true}, nil, [2]uint64{4, 4}},
+	{"a task is silent that gives heartbeats", 40, loop.Flaws{UnheardBeats: true}, nil, [2]uint64{1, 1}},
 	{"no record says until when a runnable must have ended", 40, loop.Flaws{UndatedEnds: true}, nil, [2]uint64{14, 14}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{4, 1}},

@@ -44,10 +44,14 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return contextless{m}
 	case w.o.Flaws.OtherKeys.On():
 		return rekeying{m}
+	case w.o.Flaws.EndlessSilence.On():
+		return patient{m}
 	case w.o.Flaws.UndatedEnds.On():
 		return undated{m}
 	case w.o.Flaws.UnheardBegins.On():
-		return &unheard{m, map[rows.Key]rows.Row{}}
+		return &unheard{m, machine.TimerStart, map[rows.Key]rows.Row{}}
+	case w.o.Flaws.UnheardBeats.On():
+		return &unheard{m, machine.TimerSilent, map[rows.Key]rows.Row{}}
 	case w.o.Flaws.LostNotices.On():
 		return unsaid{m}
 	case w.o.Flaws.TwicePermits.On():

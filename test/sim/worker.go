@@ -41,6 +41,8 @@ type execution struct {
 	ends     time.Time // zero: never
 	began    time.Time
 	last     time.Time // heard of
+	said     time.Time // by the task itself
+	busy     bool      // the task gives heartbeats, as it must
 	notified bool
 	guarded  bool // the notification is acknowledged
 	how      events.InboxMessage
@@ -89,8 +91,12 @@ func (t *worker) moves(all []move, now time.Time) []move {
 		case e.reported:
 		case !e.ends.IsZero() && !now.Before(e.ends):
 			all = append(all, move{what: func() string { return t.name + " reports " + e.String() }, workflow: e.workflow, do: func() { t.report(e) }})
+		case e.ends.IsZero() && (t.w.isCancelled(e.task.Token) || t.w.unknown(e, now)):
+			all = append(all, move{what: func() string { return t.name + " stops " + e.String() }, workflow: e.workflow, do: func() { t.stop(e) }})
 		case !e.notified && (e.task.Announce && e.knows() || now.Sub(e.began) >= grace):
 			all = append(all, move{what: func() string { return t.name + " notifies " + e.String() }, workflow: e.workflow, do: func() { t.notify(e) }})
+		case e.notified && e.busy && now.Sub(e.said) >= e.every():
+			all = append(all, move{what: func() string { return t.name + " says how far " + e.String() + " is" }, workflow: e.workflow, do: func() { t.progress(e) }})
 		case e.notified && now.Sub(e.last) >= beat:
 			all = append(all, move{what: func() string { return t.name + " beats " + e.String() }, workflow: e.workflow, do: func() { t.heartbeat(e) }})
 		}
@@ -221,7 +227,7 @@ func (t *worker) begin(e *execution) {
 	}
 	o := t.outcome(e, events.OutcomeCompleted)
 	o.Started = e.began.UnixMilli()
-	e.how, e.ends = o, e.began.Add(c.Acts.Takes)
+	e.how, e.ends, e.busy = o, e.began.Add(c.Acts.Takes), e.task.Silence > 0
 	switch c.Ends(e.task.Input, before, what) {
 	case workload.Succeeds:
 		if what == events.ForProbe {
@@ -237,7 +243,7 @@ func (t *worker) begin(e *execution) {
 	case workload.Crashes:
 		o.Outcome, o.Error = events.OutcomeFailed, &events.TaskError{Type: events.ErrorPanic, Message: "it may work the next time"}
 	case workload.Hangs:
-		e.ends = time.Time{}
+		e.ends, e.busy = time.Time{}, false
 	}
 	if limit := time.Duration(e.task.Timeout) * time.Millisecond; limit > 0 && (e.ends.IsZero() || e.ends.After(e.began.Add(limit))) {
 		o.Outcome, o.Result, o.Error, e.ends = events.OutcomeTimedOut, nil, nil, e.began.Add(limit)
@@ -264,8 +270,15 @@ func (t *worker) report(e *execution) {
 	})
 }
 
+// stop ends what would never end by itself and is cancelled.
+func (t *worker) stop(e *execution) {
+	o := e.how.(*events.TaskOutcome)
+	o.Outcome, o.Result, o.Error = events.OutcomeCancelled, nil, nil
+	t.report(e)
+}
+
 func (t *worker) notify(e *execution) {
-	e.notified, e.last = true, time.Now()
+	e.notified, e.last, e.said = true, time.Now(), time.Now()
 	t.say(e, &events.TaskNotified{Token: e.task.Token, Channel: "sim", Executor: t.name}, func() { e.guarded = true })
 }
 
@@ -282,10 +295,21 @@ func (t *worker) guards() bool {
 func (t *worker) heartbeat(e *execution) {
 	e.last = time.Now()
 	beat := &events.TaskHeartbeat{Token: e.task.Token}
-	if t.w.rng.IntN(3) == 0 {
+	if t.w.rng.IntN(3) == 0 && e.task.Silence == 0 { // else the task itself is heard
 		beat.Details = json.RawMessage(fmt.Sprintf(`{"at":%d}`, e.last.UnixMilli()))
 	}
 	t.say(e, beat, func() {})
+}
+
+// every is how often a task gives heartbeats that must.
+func (e *execution) every() time.Duration {
+	return min(time.Second, time.Duration(e.task.Silence)*time.Millisecond/3)
+}
+
+// progress gives a heartbeat of the task itself.
+func (t *worker) progress(e *execution) {
+	e.last, e.said = time.Now(), time.Now()
+	t.say(e, &events.TaskHeartbeat{Token: e.task.Token, Details: json.RawMessage(fmt.Sprintf(`{"at":%d}`, e.last.UnixMilli()))}, func() {})
 }
 
 // say produces a report to the planner.

@@ -61,6 +61,8 @@ type Flaws struct {
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	UnheardBegins      Flaw // that a worker has begun an attempt ends no wait for one: the maker of the machine obeys
 	OtherKeys          Flaw // each attempt of a runnable has an idempotency key of its own: the maker of the machine obeys
+	EndlessSilence     Flaw // no timer ends an attempt that is silent: the maker of the machine obeys
+	UnheardBeats       Flaw // a heartbeat does not move the timer of the next one: the maker of the machine obeys
 	UndatedEnds        Flaw // no record says until when a runnable must have ended: the maker of the machine obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word

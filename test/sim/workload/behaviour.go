@@ -166,6 +166,7 @@ func (c *Component) failsOn(input json.RawMessage) bool {
 func (c *Component) work() time.Duration {
 	var limit time.Duration
 	needs := c.needs.whole()
+	milliseconds(needs, "heartbeat_timeout_ms", &limit)
 	milliseconds(needs, "timeout_ms", &limit)
 	fails := c.Acts.Fails
 	if c.Acts.Hopeless || c.breaks > 0 || c.Acts.Falls != 0 {

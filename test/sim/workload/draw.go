@@ -179,6 +179,7 @@ func (d Dice) behave(c *Component, halting bool) {
 	case b.Takes >= time.Second: // in time, but for killed workers
 		c.needs["timeout_ms"] = int(b.Takes.Milliseconds()) + d.Between(50, 1000)
 		c.needs["max_retries"] = MaxKills + 2
+		c.beats()
 	}
 }
 
@@ -197,6 +198,7 @@ func (d Dice) hanging(c *Component) {
 	c.Acts.Hangs, c.Acts.Takes = d.Between(1, 2), d.Millis(0, 100)
 	c.needs["timeout_ms"] = d.Between(500, 3000)
 	c.needs["max_retries"] = c.Acts.Hangs + MaxKills + 2
+	c.silent()
 }
 
 // hopeless is a step that fails each time, and is skipped.

@@ -52,6 +52,7 @@ type attempts struct {
 	last      uint32 // attempt
 	open      bool
 	since     int64 // record time (Unix ms) of the last attempt's notification
+	beat      int64 // record time (Unix ms) of its last sign of life; 0: nobody has begun it
 	begun     bool  // a worker has said that it has begun the last attempt
 	endBy     int64 // Unix ms until which it must have ended; 0: there is no limit
 	waits     int64 // record time (Unix ms) since when no worker has begun it; 0: one may not have to
@@ -203,6 +204,9 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 		c.dispatched(rec, r, e)
 	case *events.RunnableNotified:
 		r.runnables[e.Runnable].since, r.runnables[e.Runnable].begun = rec.Time, true
+		c.beaten(rec, r.runnables[e.Runnable])
+	case *events.RunnableHeartbeat:
+		c.beaten(rec, r.runnables[e.Runnable])
 	case *events.RunnableCompleted:
 		if a := r.runnables[e.Runnable]; a.Component.kind == mapping {
 			c.mapped(rec, r, a, e)
@@ -212,23 +216,7 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 	case *events.RunnableFailed:
 		c.failed(rec, r, e.Runnable, e.Action, e.Error, e.Executor)
 	case *events.RunnableTimedOut:
-		a := r.runnables[e.Runnable]
-		c.calledOff(rec, a, e)
-		if e.Error.Type == events.ErrorStartTimeout || e.Error.Type == events.ErrorUnknownTask {
-			c.notBegun(rec, r, e)
-			return
-		}
-		if e.Error.Type == events.ErrorDeadline {
-			c.overdue(rec, r, e)
-			return
-		}
-		if rec.Input.Source == events.FromTimer { // a worker has a timer too, and another clock
-			c.timer(rec, r, e.Runnable)
-		}
-		if a.late++; c.steady && a.late > a.Component.Acts.Hangs && !a.Component.Acts.External {
-			c.fail(rec, "%s has run out of time %d times, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
-		}
-		c.failed(rec, r, e.Runnable, e.Action, e.Error, "")
+		c.timedOut(rec, r, e)
 	case *events.RetryScheduled:
 		if a, wait := r.runnables[e.Runnable], e.Due-rec.Time; wait < a.least || wait > a.longest {
 			c.fail(rec, "%s waits %d ms after %d failures, and its policy says %d to %d", e.Runnable, wait, a.failures, a.least, a.longest)
@@ -310,7 +298,7 @@ func (c *journalChecker) dispatched(rec *events.Record, r *run, e *events.Runnab
 	if !a.asks {
 		a.doubt = 0
 	}
-	a.last, a.open, a.begun = e.Attempt, true, false
+	a.last, a.open, a.begun, a.beat = e.Attempt, true, false, 0
 	c.bounded(rec, a, e)
 	c.keyed(rec, r, a, e)
 	if !a.Component.Acts.External {
@@ -371,6 +359,7 @@ func (c *journalChecker) completed(rec *events.Record, r *run, e *events.Runnabl
 // close ends the open attempt, and with ended the runnable.
 func (c *journalChecker) close(rec *events.Record, r *run, id events.RunnableID, ended string) {
 	a := r.runnables[id]
+	c.heard(rec, a)
 	if known := a.settles || a.undone; a.open == known || a.ended != "" {
 		c.fail(rec, "%s ends %q without an open attempt (open %v, known %v, ended %q)", id, ended, a.open, known, a.ended)
 	}

@@ -77,3 +77,27 @@ func (c *journalChecker) overdue(rec *events.Record, r *run, e *events.RunnableT
 	}
 	c.outOfTime(rec, r, e)
 }
+
+// timedOut follows the end of an attempt, or of a runnable, by one of its limits.
+func (c *journalChecker) timedOut(rec *events.Record, r *run, e *events.RunnableTimedOut) {
+	a := r.runnables[e.Runnable]
+	c.calledOff(rec, a, e)
+	switch e.Error.Type {
+	case events.ErrorStartTimeout, events.ErrorUnknownTask:
+		c.notBegun(rec, r, e)
+		return
+	case events.ErrorDeadline:
+		c.overdue(rec, r, e)
+		return
+	case events.ErrorHeartbeatTimeout:
+		c.silenced(rec, r, e)
+		return
+	}
+	if rec.Input.Source == events.FromTimer { // a worker has a timer too, and another clock
+		c.timer(rec, r, e.Runnable)
+	}
+	if a.late++; c.steady && a.late > a.Component.Acts.Hangs && !a.Component.Acts.External {
+		c.fail(rec, "%s has run out of time %d times, and hangs %d times (J5)", e.Runnable, a.late, a.Component.Acts.Hangs)
+	}
+	c.failed(rec, r, e.Runnable, e.Action, e.Error, "")
+}

@@ -74,6 +74,7 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	milliseconds(f, "timeout_ms", &p.Timeout)
 	milliseconds(f, "start_timeout_ms", &p.StartTimeout)
 	milliseconds(f, "deadline_ms", &p.Deadline)
+	milliseconds(f, "heartbeat_timeout_ms", &p.HeartbeatTimeout)
 	choice(f, "backoff", &p.Backoff, map[string]policy.Backoff{
 		"none": policy.None, "linear": policy.Linear, "exponential": policy.Exponential, "jitter": policy.Jitter,
 	})
