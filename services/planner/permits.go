@@ -3,7 +3,6 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/definition"
@@ -23,7 +22,7 @@ type permit struct {
 	Asked events.Position // the record that asked
 	Since int64           // Unix ms of that
 	Room  bool            // the runnable has room of max_concurrency while it waits
-	Holds *permit         // of concurrency, which is granted, while it waits for one of a rate; nil: it holds none
+	Holds *permit         // of another key, which was granted before this one was asked for; nil: it holds none
 }
 
 // Fields implements wire.Message.
@@ -35,12 +34,32 @@ func (p *permit) Fields(c *wire.Codec) {
 	wire.Optional(c, 5, "holds", &p.Holds)
 }
 
-// rate reports whether the permit is one of a rate.
-func (p *permit) rate() bool { return strings.HasPrefix(p.Key, events.KeyOf(events.RateKey, "")) }
+// kind is the kind of the key that it is of.
+func (p *permit) kind() string {
+	kind, _ := p.of()
+	return kind
+}
+
+// of is the key that it is of.
+func (p *permit) of() (kind, name string) {
+	kind, name, err := events.ParseKeyID(p.Key)
+	if err != nil {
+		panic("the key of a recorded request: " + err.Error())
+	}
+	return kind, name
+}
+
+// rate reports whether the permit is one of a rate, which is spent once it is granted.
+func (p *permit) rate() bool { return p.kind() == events.RateKey }
 
 // is reports whether a key means this permit, or request.
 func (p *permit) is(key string, asked events.Position) bool {
 	return p != nil && p.Key == key && p.Asked == asked
+}
+
+// holds reports whether a key means a permit that is held while this one is waited for.
+func (p *permit) holds(key string, asked events.Position) bool {
+	return p != nil && (p.Holds.is(key, asked) || p.Holds.holds(key, asked))
 }
 
 // kept is what an attempt holds that begins with this permit: one of a rate is spent.
@@ -61,14 +80,12 @@ func (p *permit) returned(id events.RunnableID) (all []events.ReturnedPermit) {
 
 // waitsFor says in words what a runnable waits for that has asked.
 func (p *permit) waitsFor() string {
-	kind, name, err := events.ParseKeyID(p.Key)
-	if err != nil {
-		panic("the key of a recorded request: " + err.Error())
+	kind, name := p.of()
+	look, shows := "heddle keys "+name, "who holds one and who is before it"
+	if kind == events.RateKey {
+		look, shows = "heddle keys --kind rate "+name, "when there is one and who is before it"
 	}
-	if p.rate() {
-		return fmt.Sprintf("a permit of the key %q (%s), asked for at %s: heddle keys --kind rate %s shows when there is one and who is before it", name, kind, events.Stamp(p.Since), name)
-	}
-	return fmt.Sprintf("a permit of the key %q (%s), asked for at %s: heddle keys %s shows who holds one and who is before it", name, kind, events.Stamp(p.Since), name)
+	return fmt.Sprintf("a permit of the key %q (%s), asked for at %s: %s shows %s", name, kind, events.Stamp(p.Since), look, shows)
 }
 
 // asksFirst asks for the permit that the next attempt of a runnable needs first, and reports whether it needs one. What
@@ -113,12 +130,9 @@ func granting(pol policy.Policy, kind string) events.KeyLimit {
 // askAgain repeats a request that is not granted yet: it may be lost with a log that has lost records. The
 // key knows it by its first record. The wait before the next one is as long as the one so far.
 func (t *turn) askAgain(id events.RunnableID, r *runnable) {
-	pol, kind := r.policy(), events.ConcurrencyKey
-	if r.Permit.rate() {
-		kind = events.RateKey
-	}
+	pol := r.policy()
 	t.emit(&events.PermitAsked{
-		Runnable: id, Key: r.Permit.Key, Rank: pol.Priority.Rank(), First: r.Permit.Asked, Limit: granting(pol, kind),
+		Runnable: id, Key: r.Permit.Key, Rank: pol.Priority.Rank(), First: r.Permit.Asked, Limit: granting(pol, r.Permit.kind()),
 	})
 }
 
@@ -224,7 +238,7 @@ func (t *turn) toldByKey(m *events.EntityMessage) {
 		r = t.runs.get(said.Runnable)
 	}
 	switch {
-	case r != nil && r.Permit != nil && r.Permit.Holds.is(m.From, said.Asked): // it holds it, and waits for one of a rate
+	case r != nil && r.Permit.holds(m.From, said.Asked): // it holds it, and waits for one of another key
 	case r == nil || !r.Permit.is(m.From, said.Asked):
 		t.emit(&events.PermitsReturned{Permits: back})
 	case r.Status != runWaiting: // its attempt holds it
