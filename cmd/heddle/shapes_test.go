@@ -69,7 +69,7 @@ name: shapely
 version: "1"
 components:
   first:  {step: test.echo}
-  person: {step: person.decides, after: first, policy: {execution_mode: external, concurrency: {key: "'people'", limit: 2}, rate_limit: {key: "'people'", limit: 3, per: 1h}}}
+  person: {step: person.decides, after: first, policy: {execution_mode: external, concurrency: {key: "'people'", limit: 2}, rate_limit: {key: "'people'", limit: 3, per: 1h}, circuit_breaker: {name: people, failure_threshold: 3, reset_timeout: 1h}}}
   wrong:  {step: test.fail, params: {n: 9}, policy: {max_retries: 0, on_failure: skip}}
   never:  {condition: "input.name == 'bob'"}
   behind: {expr: input, after: never}
@@ -96,7 +96,10 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 	if out := succeed(t, "keys", "people", "--kind", "rate"); !strings.Contains(out, "1 of 3 permits were granted within 1h0m0s, one is free, 0 wait") {
 		t.Errorf("heddle keys people --kind rate:\n%s", out)
 	}
-	if out := succeed(t, "keys"); !strings.Contains(out, "concurrency  people  1     2") || !strings.Contains(out, "rate         people  1     3 in 1h0m0s  0") {
+	if out := succeed(t, "keys", "people", "--kind", "breaker"); !strings.Contains(out, "breaker people: closed; 0 failed in a row, 3 open it; 1 permits are held, 0 wait") {
+		t.Errorf("heddle keys people --kind breaker:\n%s", out)
+	}
+	if out := succeed(t, "keys"); !strings.Contains(out, "concurrency  people  1     2") || !strings.Contains(out, "rate         people  1     3 in 1h0m0s") || !strings.Contains(out, "breaker      people  1     0 of 3 failed  0     closed") {
 		t.Errorf("heddle keys:\n%s", out)
 	}
 	for _, c := range []struct {
@@ -113,6 +116,7 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		{[]string{"keys", "--limit", "1"}, "/v1/keys?limit=1"},
 		{[]string{"keys", "people"}, "/v1/keys/people"},
 		{[]string{"keys", "people", "--kind", "rate"}, "/v1/keys/people?kind=rate"},
+		{[]string{"keys", "people", "--kind", "breaker"}, "/v1/keys/people?kind=breaker"},
 		{[]string{"keys", "nobody/waits"}, "/v1/keys/nobody%2Fwaits"},
 		{[]string{"results", "w"}, "/v1/workflows/w/results"},
 		{[]string{"results", "w", "--all"}, "/v1/workflows/w/results?all=true"},

@@ -70,10 +70,11 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 				listed: listed[client.Runnable]{Items: []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble}}},
 			})
 		}},
-		"key": {5, func(a *app) {
+		"key": {6, func(a *app) {
 			summary := client.KeySummary{Name: hostile, Kind: "concurrency", Limit: 1, Held: 1, Queued: 1}
 			one := []client.KeyPermit{{Workflow: hostile, Runnable: "r1"}}
 			printKey(a.out, &client.Key{KeySummary: summary, Holders: one, Queue: one})
+			printKey(a.out, &client.Key{KeySummary: client.KeySummary{Name: hostile, Kind: "breaker", State: hostile, Limit: 1}})
 		}},
 		"keys":     {2, func(a *app) { printKeys(a.out, []client.KeySummary{{Name: hostile, Kind: "rate", Limit: 1, PerMs: 1}}) }},
 		"history":  {2, func(a *app) { printHistory(a.out, []client.Event{e}) }},

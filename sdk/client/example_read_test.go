@@ -214,6 +214,13 @@ func ExampleClient_Key() {
 	fmt.Printf("%d of %d permits are held, and %d wait\n", k.Held, k.Limit, k.Queued)
 }
 
+func ExampleClient_Breaker() {
+	ctx, c := connect()
+	defer c.Close()
+	k := must(c.Breaker(ctx, "bank")) // of a policy with circuit_breaker: {name: bank, failure_threshold: 5, reset_timeout: 30s}
+	fmt.Printf("it is %s: %d failed in a row, %d wait\n", k.State, k.Failures, k.Queued)
+}
+
 func ExampleClient_RateKey() {
 	ctx, c := connect()
 	defer c.Close()

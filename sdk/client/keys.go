@@ -8,15 +8,18 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-// KeySummary is how much of the limit of a key of the policy field concurrency or rate_limit is used.
+// KeySummary is how much of the limit of a key of the policy field concurrency or rate_limit is used, or the state of one of circuit_breaker.
 type KeySummary struct {
-	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`             // concurrency or rate
-	Limit  uint64     `json:"limit"`            // permits at a time, or in a time
-	PerMs  int64      `json:"per_ms,omitempty"` // of a rate: that time in milliseconds
-	Held   uint64     `json:"held"`             // of a rate: granted within the last such time
-	Queued uint64     `json:"queued"`
-	Next   *time.Time `json:"next,omitempty"` // of a rate whose permits are out: when there is another one
+	Name     string     `json:"name"`
+	Kind     string     `json:"kind"`               // concurrency, rate or breaker
+	Limit    uint64     `json:"limit"`              // permits at a time, or in a time; of a breaker: failures in a row that open it
+	PerMs    int64      `json:"per_ms,omitempty"`   // of a rate: that time in milliseconds; of a breaker: for how long it is open
+	State    string     `json:"state,omitempty"`    // of a breaker: closed, open or half_open
+	Failures uint64     `json:"failures,omitempty"` // of a breaker: in a row
+	Turned   *time.Time `json:"turned,omitempty"`   // of a breaker: when it came to its state; it began closed
+	Held     uint64     `json:"held"`               // of a rate: granted within the last such time
+	Queued   uint64     `json:"queued"`
+	Next     *time.Time `json:"next,omitempty"` // of a rate whose permits are out, or a breaker that is open: when there is another one
 }
 
 // Key is what a key is at.
@@ -43,6 +46,11 @@ func (c *Client) Key(ctx context.Context, name string) (*Key, error) {
 // those that it has granted are older than its time.
 func (c *Client) RateKey(ctx context.Context, name string) (*Key, error) {
 	return c.key(ctx, events.RateKey, name)
+}
+
+// Breaker is likewise a circuit_breaker. It is not found while it is closed, no failure counts, and no attempt behind it is open.
+func (c *Client) Breaker(ctx context.Context, name string) (*Key, error) {
+	return c.key(ctx, events.BreakerKey, name)
 }
 
 func (c *Client) key(ctx context.Context, kind, name string) (*Key, error) {

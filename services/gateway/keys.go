@@ -13,12 +13,12 @@ import (
 func keyRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/keys", name: "listKeys", role: Read,
-			about:   "The keys that somebody holds a permit of or waits for, and the rates that remember one: how much of each limit is used, as of now. They are in the order of their partitions, and there of kinds and names.",
-			query:   []param{{"kind", "only those of concurrency, or of rate"}, cursorParam, limitParam},
+			about:   "The keys that somebody holds a permit of or waits for, and the rates and breakers that remember something: how much of each limit is used, and the state of a breaker, as of now. They are in the order of their partitions, and there of kinds and names.",
+			query:   []param{{"kind", "only those of concurrency, of rate, or of breaker"}, cursorParam, limitParam},
 			answers: []answer{{200, "one page; it may end before it is full", List[events.KeySummary]{}, ""}}, handle: (*Gateway).listKeys},
 		{method: "GET", path: "/v1/keys/{key}", name: "getKey", role: Read,
-			about:   "What a key is at: its limit, who holds its permits, or how many a rate has granted within its time, and who waits for one, the next first; at most 100 of each. A name with slashes is escaped.",
-			query:   []param{{"kind", "concurrency, which it is if none is given, or rate"}},
+			about:   "What a key is at: its limit, who holds its permits, or how many a rate has granted within its time, whether a breaker is open, and who waits for a permit, the next first; at most 100 of each. A name with slashes is escaped.",
+			query:   []param{{"kind", "concurrency, which it is if none is given, rate or breaker"}},
 			answers: []answer{{200, "as of now", events.KeyState{}, ""}}, handle: (*Gateway).getKey},
 	}
 }
@@ -26,8 +26,8 @@ func keyRoutes() []route {
 // keyKind reads ?kind=; it may be empty.
 func keyKind(r *http.Request) (string, error) {
 	kind := r.URL.Query().Get("kind")
-	if kind != "" && !slices.Contains(events.KeyKinds(), kind) {
-		return "", refuseField("invalid_parameter", "kind", "want "+strings.Join(events.KeyKinds(), " or "))
+	if kind != "" && !slices.Contains(events.KeyKinds, kind) {
+		return "", refuseField("invalid_parameter", "kind", "want one of "+strings.Join(events.KeyKinds, ", "))
 	}
 	return kind, nil
 }

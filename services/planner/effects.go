@@ -16,7 +16,7 @@ import (
 // of says what follows from the events of a record outside of the state.
 func (fx *effects) of(list []events.Event) []machine.Effect {
 	all := fx.p.effects[:0]
-	published := false
+	published, asks := false, false
 	for _, e := range list {
 		switch e := e.(type) {
 		case *events.RunnableDispatched:
@@ -32,7 +32,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.PermitAsked:
-			all = append(all, fx.askKey(e))
+			asks = true
 		case *events.PermitsReturned:
 			all = fx.tellKeys(all, e)
 		case *events.WorkflowDrained:
@@ -49,6 +49,9 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 				published = true
 			}
 		}
+	}
+	if asks {
+		all = fx.askKeys(all, list)
 	}
 	fx.p.effects = fx.confirm(fx.told(all), list)
 	return fx.p.effects

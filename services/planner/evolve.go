@@ -187,6 +187,8 @@ func (w *workflow) apply(e events.Event) {
 		w.refused(e)
 	case *events.PermitAsked:
 		w.runs.asked(e)
+	case *events.AttemptDenied:
+		w.runs.denied(e)
 	case *events.PermitsReturned:
 		w.runs.lineUpAgain(e.Again)
 	case *events.WorkflowDrained:

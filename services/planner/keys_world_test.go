@@ -55,7 +55,14 @@ func (w *world) showKey(out *bytes.Buffer, kind, name string) {
 	}
 	var k events.KeyState
 	w.must(json.Unmarshal(r.Body, &k))
-	fmt.Fprintf(out, "%d of %d", k.Held, k.Limit)
+	if kind == events.BreakerKey {
+		fmt.Fprintf(out, "%s, %d of %d failed", k.State, k.Failures, k.Limit)
+		if k.Next != "" {
+			fmt.Fprintf(out, ", until %s", k.Next)
+		}
+	} else {
+		fmt.Fprintf(out, "%d of %d", k.Held, k.Limit)
+	}
 	for _, p := range k.Holders {
 		fmt.Fprintf(out, ", %s %s holds one", p.Workflow, p.Runnable)
 	}

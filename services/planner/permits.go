@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/definition"
@@ -70,50 +71,74 @@ func (p *permit) kept() *permit {
 	return p
 }
 
-// returned are the permits that go back with this one.
-func (p *permit) returned(id events.RunnableID) (all []events.ReturnedPermit) {
+// returned are the permits that go back with this one, a breaker's with what its attempt has come to.
+func (p *permit) returned(id events.RunnableID, verdict events.Verdict) (all []events.ReturnedPermit) {
 	if p.Holds != nil {
-		all = p.Holds.returned(id)
+		all = p.Holds.returned(id, verdict)
 	}
-	return append(all, events.ReturnedPermit{Key: p.Key, Runnable: id, Asked: p.Asked})
+	one := events.ReturnedPermit{Key: p.Key, Runnable: id, Asked: p.Asked}
+	if p.kind() == events.BreakerKey {
+		one.Verdict = verdict
+	}
+	return append(all, one)
 }
 
 // waitsFor says in words what a runnable waits for that has asked.
 func (p *permit) waitsFor() string {
 	kind, name := p.of()
-	look, shows := "heddle keys "+name, "who holds one and who is before it"
-	if kind == events.RateKey {
-		look, shows = "heddle keys --kind rate "+name, "when there is one and who is before it"
+	what, look, shows := fmt.Sprintf("a permit of the key %q (%s)", name, kind), "heddle keys --kind "+kind+" "+name, ""
+	switch kind {
+	case events.ConcurrencyKey:
+		look, shows = "heddle keys "+name, "who holds one and who is before it"
+	case events.RateKey:
+		shows = "when there is one and who is before it"
+	case events.BreakerKey:
+		what, shows = fmt.Sprintf("the breaker %q, which is open or lets one attempt at a time try", name), "until when it is open"
 	}
-	return fmt.Sprintf("a permit of the key %q (%s), asked for at %s: %s shows %s", name, kind, events.Stamp(p.Since), look, shows)
+	return fmt.Sprintf("%s, asked for at %s: %s shows %s", what, events.Stamp(p.Since), look, shows)
 }
 
 // asksFirst asks for the permit that the next attempt of a runnable needs first, and reports whether it needs one. What
-// waits for one has room already: a permit that was granted waits for nothing but one of a rate, which is
-// spent once it is granted.
+// waits for one has room already, and holds what it was granted so far: a permit that was granted waits for nothing
+// but those of the kinds behind it.
 func (t *turn) asksFirst(id events.RunnableID, c *definition.Component, r *runnable, pol policy.Policy) bool {
-	switch {
-	case pol.Concurrency.Key != "" && r.Permit == nil:
-		t.ask(id, c, r, pol, events.ConcurrencyKey)
-	case pol.Rate.Key != "" && (r.Permit == nil || !r.Permit.rate()):
-		t.ask(id, c, r, pol, events.RateKey)
-	default:
-		return false
+	kinds := events.KeyKinds
+	if r.Permit != nil {
+		kinds = kinds[slices.Index(kinds, r.Permit.kind())+1:]
 	}
-	return true
+	for _, kind := range kinds {
+		if r.needs(pol, kind) {
+			t.ask(id, c, r, pol, kind)
+			return true
+		}
+	}
+	return false
+}
+
+// needs reports whether the next attempt of a runnable needs a permit of a kind of key. A breaker protects what the
+// component's own task calls, not what another one does in its place.
+func (r *runnable) needs(pol policy.Policy, kind string) bool {
+	if kind == events.BreakerKey {
+		return pol.Breaker.Name != "" && r.other(pol).Task == ""
+	}
+	return limitOf(pol, kind).Key != ""
 }
 
 // ask asks for a permit of a kind of key.
 func (t *turn) ask(id events.RunnableID, c *definition.Component, r *runnable, pol policy.Policy, kind string) {
-	key, failure := t.keyOf(c, r, "the key of "+fieldOf[kind]+": ", limitOf(pol, kind).Key, events.CheckKeyName)
-	if failure != nil {
-		t.ends.failFor(id, *failure, "", failedAttempt)
-		return
+	key := pol.Breaker.Name
+	if kind != events.BreakerKey {
+		var failure *events.TaskError
+		key, failure = t.keyOf(c, r, "the key of "+fieldOf[kind]+": ", limitOf(pol, kind).Key, events.CheckKeyName)
+		if failure != nil {
+			t.ends.failFor(id, *failure, "", failedAttempt)
+			return
+		}
 	}
 	t.emit(&events.PermitAsked{Runnable: id, Key: events.KeyOf(kind, key), Rank: pol.Priority.Rank(), Limit: granting(pol, kind)})
 }
 
-// limitOf is the limit of a policy by a kind of key.
+// limitOf is the limit of a policy by a kind of key, which is no breaker.
 func limitOf(pol policy.Policy, kind string) policy.KeyLimit {
 	if kind == events.RateKey {
 		return pol.Rate
@@ -123,6 +148,9 @@ func limitOf(pol policy.Policy, kind string) policy.KeyLimit {
 
 // granting is how much the key is to grant.
 func granting(pol policy.Policy, kind string) events.KeyLimit {
+	if b := pol.Breaker; kind == events.BreakerKey {
+		return events.KeyLimit{Limit: uint64(b.Threshold), Per: uint64(b.Reset.Milliseconds()), Fails: b.OnOpen == policy.FailOpen}
+	}
 	l := limitOf(pol, kind)
 	return events.KeyLimit{Limit: uint64(l.Limit), Per: uint64(l.Per.Milliseconds())}
 }
@@ -198,10 +226,40 @@ func (rs *runnables) take(r *runnable) *permit {
 	return &p
 }
 
-// giveBack notes that a runnable needs its permit no more.
-func (rs *runnables) giveBack(id events.RunnableID, r *runnable) {
+// giveBack notes that a runnable needs its permits no more, and what its attempt has come to.
+func (rs *runnables) giveBack(id events.RunnableID, r *runnable, verdict events.Verdict) {
+	if r.Permit != nil {
+		rs.disarmWake(id, r) // which timer it has, the permit says
+	}
 	if p := rs.take(r); p != nil {
-		rs.givenBack = append(rs.givenBack, p.returned(id)...)
+		rs.givenBack = append(rs.givenBack, p.returned(id, verdict)...)
+	}
+}
+
+// verdict is what the end of an attempt that did not complete says of what a breaker protects.
+func verdict(r *runnable, err events.TaskError, how ending) events.Verdict {
+	none := r.Status != runActive || how == lostAttempt
+	switch err.Type {
+	case events.ErrorCancelled, events.ErrorStartTimeout, events.ErrorUnknownTask:
+		none = true // it was stopped, or nobody has begun it
+	}
+	if none {
+		return events.NoVerdict
+	}
+	return events.VerdictFailed
+}
+
+// denied takes a request back that a breaker has denied, and forgotten. What was granted before it goes back.
+func (rs *runnables) denied(e *events.AttemptDenied) {
+	r := rs.change(e.Runnable)
+	rs.disarmWake(e.Runnable, r)
+	if p := rs.take(r); p != nil {
+		r.Permit = p.Holds
+	}
+	rs.leave(e.Runnable, r)
+	r.Status, r.Attempt = 0, e.Attempt // RunnableFailed follows
+	if r.For == events.ForResult {
+		r.Doubt = nil // what became of an attempt before it does not matter any more
 	}
 }
 
@@ -226,29 +284,73 @@ func (t *turn) returnPermits() {
 }
 
 // toldByKey takes what a key says of a permit. One that nobody waits for or holds goes back: it was
-// granted too late, or twice, or its holder is gone.
+// granted too late, or twice, or its holder is gone. So what is denied of which nobody waits is nothing.
 func (t *turn) toldByKey(m *events.EntityMessage) {
 	said := events.KeyMessage{}
-	if err := wire.Unmarshal(m.Body, &said); err != nil || said.Verb != events.KeyGrant && said.Verb != events.KeyInquire {
+	if wire.Unmarshal(m.Body, &said) != nil {
 		return
 	}
-	back := []events.ReturnedPermit{{Key: m.From, Runnable: said.Runnable, Asked: said.Asked}}
 	var r *runnable
 	if t.head != nil {
 		r = t.runs.get(said.Runnable)
 	}
-	switch {
-	case r != nil && r.Permit.holds(m.From, said.Asked): // it holds it, and waits for one of another key
-	case r == nil || !r.Permit.is(m.From, said.Asked):
-		t.emit(&events.PermitsReturned{Permits: back})
-	case r.Status != runWaiting: // its attempt holds it
-	case t.head.Status.winding():
-		t.close(said.Runnable)
-	case t.head.Status != Running:
-		t.emit(&events.PermitsReturned{Permits: r.Permit.returned(said.Runnable), Again: said.Runnable})
-	default:
-		t.dispatch(said.Runnable)
+	waits := r != nil && r.Status == runWaiting && r.Permit.is(m.From, said.Asked)
+	switch said.Verb {
+	case events.KeyAsk, events.KeyReturn: // for keys, not of them
+	case events.KeyDeny:
+		if waits {
+			t.denied(said.Runnable, r, &said)
+		}
+	case events.KeyGrant, events.KeyInquire:
+		switch {
+		case waits:
+			t.granted(said.Runnable, r)
+		case r == nil || !r.Permit.is(m.From, said.Asked) && !r.Permit.holds(m.From, said.Asked):
+			t.emit(&events.PermitsReturned{Permits: []events.ReturnedPermit{{Key: m.From, Runnable: said.Runnable, Asked: said.Asked}}})
+		}
 	}
+}
+
+// granted lets a runnable go on that was granted the permit that it waits for.
+func (t *turn) granted(id events.RunnableID, r *runnable) {
+	switch {
+	case t.head.Status.winding():
+		t.close(id)
+	case t.head.Status != Running:
+		t.emit(&events.PermitsReturned{Permits: r.Permit.returned(id, events.NoVerdict), Again: id})
+	default:
+		t.dispatch(id)
+	}
+}
+
+// denied fails an attempt that a breaker does not let begin.
+func (t *turn) denied(id events.RunnableID, r *runnable, said *events.KeyMessage) {
+	if t.head.Status.winding() {
+		t.close(id)
+		return
+	}
+	_, name := r.Permit.of()
+	why := "is half open: another attempt tries what it protects"
+	if said.Until != 0 {
+		why = "is open until " + events.Stamp(said.Until).String()
+	}
+	e := events.AttemptDenied{Runnable: id, Attempt: r.Attempt + 1, Key: r.Permit.Key}
+	if r.policy().Mode != policy.External {
+		_, e.Queue = r.work(t.component(r.Component))
+	}
+	t.emit(&e)
+	t.ends.failFor(id, events.TaskError{Type: events.ErrorCircuitOpen, Message: fmt.Sprintf("the breaker %q %s", name, why)}, "", failedAttempt)
+}
+
+// askKeys adds what asks keys for permits, behind what gives permits back: a breaker must know that an attempt has failed
+// before it is asked for the next one.
+func (fx *effects) askKeys(all []machine.Effect, list []events.Event) []machine.Effect {
+	for _, e := range list {
+		if e, asks := e.(*events.PermitAsked); asks {
+			all = append(all, fx.askKey(e))
+		}
+	}
+	return all
 }
 
 func (fx *effects) askKey(e *events.PermitAsked) machine.Effect {
@@ -262,7 +364,7 @@ func (fx *effects) askKey(e *events.PermitAsked) machine.Effect {
 
 func (fx *effects) tellKeys(all []machine.Effect, e *events.PermitsReturned) []machine.Effect {
 	for _, p := range e.Permits {
-		m := events.KeyMessage{Verb: events.KeyReturn, Runnable: p.Runnable, Asked: p.Asked}
+		m := events.KeyMessage{Verb: events.KeyReturn, Runnable: p.Runnable, Asked: p.Asked, Verdict: p.Verdict}
 		all = append(all, machine.Effect{Kind: machine.MessageEffect, Key: p.Key, Value: wire.Marshal(&m)})
 	}
 	return all

@@ -125,7 +125,7 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		h.troubled().Uncertain--
 	case runSkipped: // for good
 	}
-	rs.giveBack(id, r)
+	rs.giveBack(id, r, events.NoVerdict)
 }
 
 func (rs *runnables) disarm(id events.RunnableID, r *runnable) {
@@ -151,6 +151,7 @@ func (rs *runnables) enqueue(id events.RunnableID, r *runnable) {
 func (rs *runnables) completed(e *events.RunnableCompleted) {
 	h, row := rs.h(), *rs.get(e.Runnable) // it goes away: no copy in the Tx
 	r := &row
+	rs.giveBack(e.Runnable, r, events.VerdictSucceeded)
 	rs.leave(e.Runnable, r)
 	rs.unlimited(e.Runnable, r)
 	h.Completed++
@@ -179,6 +180,7 @@ func (rs *runnables) foldsOne(r *runnable) bool {
 func (rs *runnables) failed(id events.RunnableID, err events.TaskError, action events.Action, how ending) {
 	h, r := rs.h(), rs.change(id)
 	between := how == timedOutAttempt && r.Status != runActive && (r.Attempt == 0 || closedAttempt(r)) // two attempts
+	rs.giveBack(id, r, verdict(r, err, how))
 	rs.leave(id, r)
 	h.Outcomes++
 	if !between {

@@ -48,6 +48,7 @@ var settings = []setting{
 //	keys ID COMPONENT    the idempotency keys of its calls
 //	key NAME             who holds the permits of a key, and who waits
 //	rate NAME            what a rate has granted, and who waits
+//	breaker NAME         the state of a breaker, whose attempts it knows, and who waits
 //	attempts ID          what became of each attempt
 //	lose ID COMPONENT    the worker of its open attempt vanishes
 //	beat ID COMPONENT D  its open attempt gives a heartbeat with the details D, or its worker without any
@@ -197,6 +198,8 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.showKey(out, events.ConcurrencyKey, rest)
 	case "rate":
 		w.showKey(out, events.RateKey, rest)
+	case "breaker":
+		w.showKey(out, events.BreakerKey, rest)
 	case "attempts":
 		w.attempts(out, rest)
 	case "complete-external", "fail-external", "heartbeat-external":

@@ -22,6 +22,8 @@ func subjectOf(e events.Event) (s subject, told bool) {
 		return subject{run: true}, true
 	case *events.RunnableDispatched:
 		return subject{runnable: e.Runnable, begun: true}, true
+	case *events.AttemptDenied: // it never was open
+		return subject{runnable: e.Runnable, begun: true}, true
 	case *events.RunnableCompleted:
 		return subject{runnable: e.Runnable, ends: true}, true
 	case *events.RunnableFailed:
@@ -73,6 +75,9 @@ func (p *Planner) Tell(before, after *rows.Tx, rec *events.Record, detail bool, 
 		t := &told[len(told)-1]
 		if r != nil {
 			t.Runnable, t.Queue, t.Attempt, t.Decided, t.Since = s.runnable, r.Queue, r.Attempt, r.Decided, r.Since
+			if denied, is := e.(*events.AttemptDenied); is {
+				t.Queue, t.Decided, t.Since = denied.Queue, events.Position{}, 0
+			}
 			if late = late || r.Status == runUncertain && s.ends; late {
 				t.Late, t.Since = true, 0
 				if r.Doubt != nil {

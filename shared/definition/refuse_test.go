@@ -44,7 +44,7 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 	for _, field := range []string{"compensate", "allow"} {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
-	for _, field := range []string{"circuit_breaker", "executor"} {
+	for _, field := range []string{"executor"} {
 		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
 	}
 	checkRefused(t, append(cases,

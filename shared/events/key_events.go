@@ -18,7 +18,12 @@ const MaxKeyName = 200
 const (
 	ConcurrencyKey = "concurrency" // bounds how many attempts are open at a time
 	RateKey        = "rate"        // bounds how many attempts begin in a time
+	BreakerKey     = "breaker"     // lets no attempt begin for a time once too many have failed
 )
+
+// KeyKinds are the kinds of keys, in the order in which an attempt asks for their permits: what is spent or
+// used up by the mere grant is asked for last.
+var KeyKinds = []string{ConcurrencyKey, BreakerKey, RateKey}
 
 // KeyOf is the id of the entity that grants the permits of a key.
 func KeyOf(kind, name string) string { return KeyPrefix + kind + "/" + name }
@@ -40,25 +45,24 @@ func CheckKeyName(name string) error {
 func ParseKeyID(id string) (kind, name string, err error) {
 	rest, ok := strings.CutPrefix(id, KeyPrefix)
 	kind, name, is := strings.Cut(rest, "/")
-	if !ok || !is || !slices.Contains(KeyKinds(), kind) || CheckKeyName(name) != nil {
-		return "", "", fmt.Errorf("%q is neither of the form %s nor %s", id, KeyOf(ConcurrencyKey, "NAME"), KeyOf(RateKey, "NAME"))
+	if !ok || !is || !slices.Contains(KeyKinds, kind) || CheckKeyName(name) != nil {
+		return "", "", fmt.Errorf("%q is not of the form %s; a KIND is one of %s", id, KeyOf("KIND", "NAME"), strings.Join(KeyKinds, ", "))
 	}
 	return kind, name, nil
 }
 
-// KeyKinds are the kinds of keys.
-func KeyKinds() []string { return []string{ConcurrencyKey, RateKey} }
-
 // KeyLimit is how much a key grants.
 type KeyLimit struct {
-	Limit uint64 // permits at a time, or in a time
-	Per   uint64 // that time in ms; 0: a permit is held until it is given back
+	Limit uint64 // permits at a time, or in a time; of a breaker: failures in a row that open it
+	Per   uint64 // that time in ms; 0: a permit is held until it is given back; of a breaker: for how long it is open
+	Fails bool   // of a breaker: the request is denied where it would have to wait
 }
 
 // Fields implements wire.Message.
 func (l *KeyLimit) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "limit", &l.Limit)
 	wire.Int(c, 2, "per", &l.Per)
+	c.Bool(3, "fails", &l.Fails)
 }
 
 // PermitAsked is a runnable that asks a key for a permit for its next attempt, and waits for that.
@@ -100,6 +104,7 @@ type ReturnedPermit struct {
 	Key      string // id of the entity
 	Runnable RunnableID
 	Asked    Position
+	Verdict  Verdict // to a breaker
 }
 
 // Fields implements wire.Message.
@@ -107,7 +112,18 @@ func (p *ReturnedPermit) Fields(c *wire.Codec) {
 	wire.String(c, 1, "key", &p.Key)
 	wire.Int(c, 2, "runnable", &p.Runnable)
 	wire.Nested(c, 3, "asked", &p.Asked)
+	wire.Int(c, 4, "verdict", &p.Verdict)
 }
+
+// Verdict is what the end of an attempt says of what its breaker protects. Values are recorded.
+type Verdict uint8
+
+// The verdicts.
+const (
+	NoVerdict        Verdict = 0 // nothing: it was cancelled, lost or handed back, or no attempt has begun
+	VerdictSucceeded Verdict = 1
+	VerdictFailed    Verdict = 2 // or timed out
+)
 
 // PermitID names a request for a permit of a key, and the permit that it is granted. No two
 // requests have the same: a record asks a key at most once for a runnable.
@@ -163,8 +179,9 @@ func (e *PermitIssued) Fields(c *wire.Codec) {
 
 // PermitOver is a permit that was given back, or a request that was withdrawn.
 type PermitOver struct {
-	Number uint64
-	Permit PermitID
+	Number  uint64
+	Permit  PermitID
+	Verdict Verdict // of a breaker's
 }
 
 func (*PermitOver) number() int { return 84 }
@@ -173,6 +190,7 @@ func (*PermitOver) number() int { return 84 }
 func (e *PermitOver) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "number", &e.Number)
 	wire.Nested(c, 2, "permit", &e.Permit)
+	wire.Int(c, 3, "verdict", &e.Verdict)
 }
 
 // KeySwept is a key that has looked after what it has granted.
@@ -191,6 +209,72 @@ func (e *KeySwept) Fields(c *wire.Codec) {
 	c.Bool(3, "gone", &e.Gone)
 }
 
+// PermitDenied is a request that a breaker grants neither now nor later, since it was to fail where it would
+// have to wait. Its limit counts from now on.
+type PermitDenied struct {
+	Permit PermitID
+	Limit  KeyLimit
+	Until  int64 // Unix ms: as of now the breaker is open until then; 0: it waits for what becomes of an attempt
+}
+
+func (*PermitDenied) number() int { return 96 }
+
+// Fields implements wire.Message.
+func (e *PermitDenied) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "permit", &e.Permit)
+	wire.Nested(c, 2, "limit", &e.Limit)
+	wire.Int(c, 3, "until", &e.Until)
+}
+
+// BreakerTurned is a breaker whose state changes.
+type BreakerTurned struct {
+	To       BreakerState
+	Failures uint64 // in a row, up to now
+	Until    int64  // Unix ms: it is open until then; 0: it is not
+}
+
+func (*BreakerTurned) number() int { return 97 }
+
+// Fields implements wire.Message.
+func (e *BreakerTurned) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "to", &e.To)
+	wire.Int(c, 2, "failures", &e.Failures)
+	wire.Int(c, 3, "until", &e.Until)
+}
+
+// BreakerState is whether a breaker lets attempts begin. Values are recorded.
+type BreakerState uint8
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = 0 // it lets all
+	BreakerOpen     BreakerState = 1 // it lets none
+	BreakerHalfOpen BreakerState = 2 // it lets one at a time, whose end says how it goes on
+)
+
+// String is the state in words, as reads and metrics have it.
+func (s BreakerState) String() string {
+	return [...]string{BreakerClosed: "closed", BreakerOpen: "open", BreakerHalfOpen: "half_open"}[min(s, BreakerHalfOpen)]
+}
+
+// AttemptDenied is an attempt that a breaker does not let begin: RunnableFailed follows.
+type AttemptDenied struct {
+	Runnable RunnableID
+	Attempt  uint32
+	Key      string // id of the entity
+	Queue    string // to which it would have been dispatched; empty: to none, as with external ones
+}
+
+func (*AttemptDenied) number() int { return 98 }
+
+// Fields implements wire.Message.
+func (e *AttemptDenied) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "runnable", &e.Runnable)
+	wire.Int(c, 2, "attempt", &e.Attempt)
+	wire.String(c, 3, "key", &e.Key)
+	wire.String(c, 4, "queue", &e.Queue)
+}
+
 // KeyVerb is what a message between a workflow and a key says. Values are sent.
 type KeyVerb uint8
 
@@ -200,6 +284,7 @@ const (
 	KeyReturn  KeyVerb = 2 // to the key: it is wanted no more, whether it was granted or not
 	KeyGrant   KeyVerb = 3 // to the workflow: here it is
 	KeyInquire KeyVerb = 4 // to the workflow: it was granted; give it back, unless you hold it or wait for it
+	KeyDeny    KeyVerb = 5 // to the workflow: it is not granted, and the key has forgotten the request
 )
 
 // KeyMessage is what a workflow and a key tell each other.
@@ -209,6 +294,8 @@ type KeyMessage struct {
 	Asked    Position
 	Rank     uint8
 	Limit    KeyLimit
+	Verdict  Verdict // with KeyReturn, to a breaker
+	Until    int64   // with KeyDeny, as PermitDenied has it
 }
 
 // Fields implements wire.Message.
@@ -218,17 +305,22 @@ func (m *KeyMessage) Fields(c *wire.Codec) {
 	wire.Nested(c, 3, "asked", &m.Asked)
 	wire.Int(c, 4, "rank", &m.Rank)
 	wire.Nested(c, 5, "limit", &m.Limit)
+	wire.Int(c, 6, "verdict", &m.Verdict)
+	wire.Int(c, 7, "until", &m.Until)
 }
 
-// KeySummary is how much of a key's limit is used.
+// KeySummary is how much of a key's limit is used, or the state of a breaker.
 type KeySummary struct {
-	Name   string `json:"name"`
-	Kind   string `json:"kind"` // concurrency or rate
-	Limit  uint64 `json:"limit"`
-	Per    uint64 `json:"per_ms,omitempty"` // of a rate: the time in which there are so many
-	Held   uint64 `json:"held"`             // of a rate: granted within the last such time
-	Queued uint64 `json:"queued"`
-	Next   string `json:"next,omitempty"` // of a rate whose permits are out: when there is another one, RFC 3339
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`               // concurrency, rate or breaker
+	Limit    uint64 `json:"limit"`              // of a breaker: failures in a row that open it
+	Per      uint64 `json:"per_ms,omitempty"`   // of a rate: the time in which there are so many; of a breaker: for how long it is open
+	State    string `json:"state,omitempty"`    // of a breaker: closed, open or half_open
+	Failures uint64 `json:"failures,omitempty"` // of a breaker: in a row
+	Turned   string `json:"turned,omitempty"`   // of a breaker: when it came to its state, RFC 3339; it began closed
+	Held     uint64 `json:"held"`               // of a rate: granted within the last such time
+	Queued   uint64 `json:"queued"`
+	Next     string `json:"next,omitempty"` // of a rate whose permits are out, or a breaker that is open: when there is another one, RFC 3339
 }
 
 // KeyList is what a read of KeyPrefix shows: the keys of one partition, by kind and name.

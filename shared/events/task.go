@@ -67,6 +67,7 @@ const (
 	ErrorStartTimeout     = "start_timeout"
 	ErrorDeadline         = "deadline"
 	ErrorHeartbeatTimeout = "heartbeat_timeout"
+	ErrorCircuitOpen      = "circuit_open"
 	ErrorLost             = "lost"
 	ErrorUnknownTask      = "unknown_task"
 	ErrorExpression       = "expression_error"

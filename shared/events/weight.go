@@ -51,6 +51,8 @@ func Weight(e Event) int {
 		return leastEvent + e.By.weight() + leastEvent*len(e.Open) + told(e.Told)
 	case *PermitAsked:
 		return leastEvent + len(e.Key)
+	case *AttemptDenied:
+		return leastEvent + len(e.Key) + len(e.Queue)
 	case *PermitsReturned:
 		n := leastEvent
 		for i := range e.Permits {

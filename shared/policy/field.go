@@ -63,16 +63,19 @@ func count(name string, of func(*Policy) *int) field {
 func choice[T ~uint8](name string, of func(*Policy) *T, names []string) field {
 	f := number(name, T(len(names)-1), of)
 	f.schema = map[string]any{"enum": names}
-	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) {
-		s, _ := v.(string)
-		i := slices.Index(names, s)
-		if i < 0 {
-			r.fail(at, show(v)+" is not supported by this version", knownText(v, strings.Join(slices.Sorted(slices.Values(names)), ", ")))
-			return
-		}
-		*of(to) = T(i)
-	}
+	f.read = func(r *decoder, to *Policy, at string, v any, _ bool) { *of(to) = oneOf[T](r, at, v, names) }
 	return f
+}
+
+// oneOf reads the name of one of some values; the name of value i is names[i].
+func oneOf[T ~uint8](r *decoder, at string, v any, names []string) (is T) {
+	s, _ := v.(string)
+	i := slices.Index(names, s)
+	if i < 0 {
+		r.fail(at, show(v)+" is not supported by this version", knownText(v, strings.Join(slices.Sorted(slices.Values(names)), ", ")))
+		return is
+	}
+	return T(i)
 }
 
 // duration is a field that is a text or, with the suffix _ms, an integer.

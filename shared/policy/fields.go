@@ -22,7 +22,7 @@ const (
 
 // later are fields of the design that this version does not enforce.
 var later = map[string]bool{
-	"circuit_breaker": true, "executor": true,
+	"executor": true,
 }
 
 // DurationOf reads a duration of a definition: a text such as "30s" or "PT30S", or for a field whose name ends in _ms

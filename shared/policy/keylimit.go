@@ -113,17 +113,22 @@ func (p *decoder) keyLimit(at string, v any, form keyForm) (l KeyLimit) {
 			p.fail(at+"."+name, "unknown field", Known(name, strings.Join(form.fields, ", ")))
 		}
 	}
-	for _, name := range form.fields {
+	p.present(at, object, form.fields, "per", form.example)
+	return l
+}
+
+// present refuses an object that lacks a field, or has the one that is a time twice, with and without _ms.
+func (p *decoder) present(at string, object map[string]any, fields []string, timed, example string) {
+	for _, name := range fields {
 		_, has := object[name]
 		_, hasMs := object[name+"_ms"]
 		switch {
-		case !has && !(hasMs && name == "per"):
-			p.fail(at+"."+name, "missing", form.example)
-		case has && hasMs && name == "per":
-			p.fail(at+".per_ms", "there is per already", "give one of them")
+		case !has && !(hasMs && name == timed):
+			p.fail(at+"."+name, "missing", example)
+		case has && hasMs && name == timed:
+			p.fail(at+"."+name+"_ms", "there is "+name+" already", "give one of them")
 		}
 	}
-	return l
 }
 
 // and names several in a sentence.

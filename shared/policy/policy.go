@@ -102,6 +102,7 @@ type Policy struct {
 	Fallback     string   // as ParseFallback reads it; empty = none
 	Concurrency  KeyLimit // attempts at a time, of all workflows whose key is the same
 	Rate         KeyLimit // attempts that begin in a time, likewise
+	Breaker      Breaker  // stops attempts for a time once too many have failed
 
 	IdempotencyKey string // the expression of what tasks are given by which they know a repetition, which sees SeesStep; empty = the runnable itself
 }

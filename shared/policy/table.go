@@ -31,6 +31,7 @@ const (
 	idempotencyKey
 	concurrency
 	rateLimit
+	circuitBreaker
 )
 
 // table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
@@ -59,6 +60,7 @@ var table = [...]field{
 	optional(expression("idempotency_key", SeesStep, func(p *Policy) *string { return &p.IdempotencyKey })),
 	optional(keyLimit("concurrency", atATime, func(p *Policy) *KeyLimit { return &p.Concurrency })),
 	optional(keyLimit("rate_limit", inATime, func(p *Policy) *KeyLimit { return &p.Rate })),
+	optional(breakerField("circuit_breaker", func(p *Policy) *Breaker { return &p.Breaker })),
 }
 
 // Fields are the names of all fields.

@@ -18,9 +18,10 @@ var others = map[string]struct {
 	"heartbeat_timeout": {heartbeatTimeout, `"7s"`},
 	"idempotency_key":   {idempotencyKey, `"input.order"`},
 	"retry_if":          {retryIf, `"attempt < 3"`}, "non_retryable": {nonRetryable, `["declined", "gone"]`},
-	"fallback":    {fallback, `{"task": "orders.guess", "queue": "other"}`},
-	"concurrency": {concurrency, `{"key": "input.tenant", "limit": 7}`},
-	"rate_limit":  {rateLimit, `{"key": "input.tenant", "limit": 7, "per": "3s"}`},
+	"fallback":        {fallback, `{"task": "orders.guess", "queue": "other"}`},
+	"concurrency":     {concurrency, `{"key": "input.tenant", "limit": 7}`},
+	"rate_limit":      {rateLimit, `{"key": "input.tenant", "limit": 7, "per": "3s"}`},
+	"circuit_breaker": {circuitBreaker, `{"name": "prices", "failure_threshold": 3, "reset_timeout": "7s", "on_open": "fail"}`},
 }
 
 // A field has a line, a bit and a tag: it is read, given to a policy, and recorded.

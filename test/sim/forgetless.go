@@ -60,6 +60,14 @@ func (w *world) flawed(m machine.Machine) machine.Machine {
 		return greedy{m}
 	case w.o.Flaws.NewRates.On():
 		return timeless{m}
+	case w.o.Flaws.TwoProbes.On():
+		return probing{m}
+	case w.o.Flaws.NewBreakers.On():
+		return closing{m}
+	case w.o.Flaws.TwiceJudged.On():
+		f.keeps = failure
+		f.tables = map[rows.Table]bool{rows.Match: true, rows.Fact: true}
+		return recounting{f}
 	case w.o.Flaws.RenamedNotices.On():
 		return renaming{m}
 	default:

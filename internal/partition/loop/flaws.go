@@ -58,6 +58,9 @@ type Flaws struct {
 	TwicePermits       Flaw // a key forgets at a recovery that it has granted a permit: the maker of the machine obeys
 	KeptPermits        Flaw // permits of attempts that did not complete are not given back: the maker of the machine obeys
 	NewRates           Flaw // a rate forgets at a recovery when it has granted its permits: the maker of the machine obeys
+	TwoProbes          Flaw // a breaker that is half open lets two try: the maker of the machine obeys
+	TwiceJudged        Flaw // a breaker counts a failure that is told twice as two: the maker of the machine obeys
+	NewBreakers        Flaw // a breaker forgets at a recovery that it is open: the maker of the machine obeys
 	RenamedNotices     Flaw // each attempt to deliver a notice has an id of its own: the maker of the machine obeys
 	UnheardBegins      Flaw // that a worker has begun an attempt ends no wait for one: the maker of the machine obeys
 	OtherKeys          Flaw // each attempt of a runnable has an idempotency key of its own: the maker of the machine obeys

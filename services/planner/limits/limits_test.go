@@ -18,7 +18,7 @@ import (
 // world hosts one key as a partition does. Its workflows are the test.
 type world struct {
 	t     *testing.T
-	rate  bool   // the key is one of a rate
+	kind  string // of the key; empty: concurrency
 	id    string // of the key, where there are several
 	state rows.Memory
 	seq   uint64
@@ -38,8 +38,8 @@ func (w *world) key() string {
 	if w.id != "" {
 		return w.id
 	}
-	if w.rate {
-		return events.KeyOf(events.RateKey, "k")
+	if w.kind != "" {
+		return events.KeyOf(w.kind, "k")
 	}
 	return key
 }
@@ -86,7 +86,13 @@ func (w *world) tell(verb events.KeyVerb, id events.PermitID, rank uint8, limit 
 
 func (w *world) tellOf(verb events.KeyVerb, id events.PermitID, rank uint8, limit events.KeyLimit) {
 	w.t.Helper()
-	m := events.KeyMessage{Verb: verb, Runnable: id.Runnable, Asked: id.Asked, Rank: rank, Limit: limit}
+	w.hear(id, events.KeyMessage{Verb: verb, Rank: rank, Limit: limit})
+}
+
+// hear lets the key take what the workflow of a request says.
+func (w *world) hear(id events.PermitID, m events.KeyMessage) {
+	w.t.Helper()
+	m.Runnable, m.Asked = id.Runnable, id.Asked
 	w.decide(machine.Input{Source: events.FromInbox, Inbox: &events.EntityMessage{From: id.Workflow, Body: wire.Marshal(&m)}})
 }
 
@@ -235,15 +241,15 @@ func TestManyPermitsAreGrantedInPieces(t *testing.T) {
 
 // Whatever stands in the inbox of a key: it is decided, or changes nothing.
 func FuzzMessage(f *testing.F) {
-	for _, m := range []events.KeyMessage{{}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1, Per: 1000}}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1}}, {Verb: events.KeyReturn, Runnable: 1}, {Verb: 9, Rank: 200}} {
+	for _, m := range []events.KeyMessage{{}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1, Per: 1000}}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1}}, {Verb: events.KeyAsk, Runnable: 1, Limit: events.KeyLimit{Limit: 1, Per: 1000, Fails: true}}, {Verb: events.KeyReturn, Runnable: 1}, {Verb: events.KeyReturn, Runnable: 1, Verdict: events.VerdictFailed}, {Verb: 9, Rank: 200}} {
 		f.Add("w", wire.Marshal(&m))
 	}
 	f.Fuzz(func(t *testing.T, from string, body []byte) {
 		if strings.ContainsRune(from, 0) {
 			return // no id has one
 		}
-		for _, rate := range []bool{false, true} {
-			w := &world{t: t, now: 1000, rate: rate}
+		for _, kind := range events.KeyKinds {
+			w := &world{t: t, now: 1000, kind: kind}
 			for range 2 {
 				w.decide(machine.Input{Source: events.FromInbox, Inbox: &events.EntityMessage{From: from, Body: body}})
 				w.fire()

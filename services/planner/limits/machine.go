@@ -27,10 +27,11 @@ var _ machine.Machine = Machine{}
 
 // turn is the work on one record of one key: deciding it or applying it.
 type turn struct {
-	tx  *rows.Tx
-	at  events.Position
-	now int64 // Unix ms, the record's time
-	id  string
+	tx   *rows.Tx
+	at   events.Position
+	now  int64 // Unix ms, the record's time
+	id   string
+	kind string // of the key; empty: it is none
 
 	head *head // nil: there is nothing to remember
 
@@ -38,7 +39,8 @@ type turn struct {
 }
 
 func begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
-	return &turn{tx: tx, at: at, now: now, id: id, head: rows.Get[head](tx, headKey(id))}
+	kind, _, _ := events.ParseKeyID(id) // what is no key has no kind, and no rows
+	return &turn{tx: tx, at: at, now: now, id: id, kind: kind, head: rows.Get[head](tx, headKey(id))}
 }
 
 // Decide implements machine.Machine.
@@ -54,10 +56,8 @@ func (Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Inp
 		}
 	case in.Timer != nil && !t.due(*in.Timer):
 		return machine.Outcome{} // it was overtaken
-	case in.Timer != nil && t.head.rate():
-		t.sweepRate()
-	case in.Timer != nil && t.head.Sweep != 0 && t.head.Sweep <= now:
-		t.sweep()
+	case in.Timer != nil:
+		t.fired()
 	}
 	if len(t.events) > 0 || in.Timer != nil {
 		t.grant()
@@ -67,6 +67,20 @@ func (Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Inp
 		}
 	}
 	return t.conclusion(t.events)
+}
+
+// fired does what is due.
+func (t *turn) fired() {
+	if t.rate() {
+		t.sweepRate()
+		return
+	}
+	if t.breaks() {
+		t.tries()
+	}
+	if t.head.Sweep != 0 && t.head.Sweep <= t.now {
+		t.sweep()
+	}
 }
 
 // Apply implements machine.Machine.
@@ -100,28 +114,52 @@ func (t *turn) told(m *events.EntityMessage) {
 	if wire.Unmarshal(m.Body, &said) != nil || events.CheckWorkflowID(m.From) != nil {
 		return // whoever it was, no workflow said so
 	}
-	kind, _, err := events.ParseKeyID(t.id)
-	if err != nil || said.Verb == events.KeyAsk && !sound(kind, said.Limit) {
+	if t.kind == "" || said.Verb == events.KeyAsk && !sound(t.kind, said.Limit) {
 		return // no workflow asks such a one, or so
 	}
 	id := events.PermitID{Workflow: m.From, Runnable: said.Runnable, Asked: said.Asked}
-	request := t.known(id)
+	known := t.known(id)
 	switch {
-	case said.Verb == events.KeyAsk && request == nil:
-		next := uint64(1)
-		if t.head != nil {
-			next = t.head.Next + 1
-		}
-		t.emit(&events.PermitQueued{Number: next, Rank: said.Rank, Permit: id, Limit: said.Limit})
-	case said.Verb == events.KeyReturn && request != nil:
-		t.emit(&events.PermitOver{Number: request.Number, Permit: id})
+	case said.Verb == events.KeyAsk && known == nil:
+		t.asked(id, said.Rank, said.Limit)
+	case said.Verb == events.KeyReturn && known != nil:
+		t.returned(id, *known, said.Verdict)
+	}
+}
+
+// asked takes a new request.
+func (t *turn) asked(id events.PermitID, rank uint8, limit events.KeyLimit) {
+	if t.denies(limit) {
+		t.emit(&events.PermitDenied{Permit: id, Limit: limit, Until: t.head.Breaker.Until})
+		return
+	}
+	number := uint64(1)
+	if t.head != nil {
+		number = t.head.Next + 1
+	}
+	t.emit(&events.PermitQueued{Number: number, Rank: rank, Permit: id, Limit: limit})
+	if limit.Fails { // it must not wait, not even for those before it
+		t.emit(&events.PermitIssued{Number: number, Permit: id})
+	}
+}
+
+// returned takes a permit back, or withdraws a request.
+func (t *turn) returned(id events.PermitID, n request, verdict events.Verdict) {
+	before := t.head.Breaker
+	e := events.PermitOver{Number: n.Number, Permit: id}
+	if t.breaks() && verdict <= events.VerdictFailed {
+		e.Verdict = verdict
+	}
+	t.emit(&e)
+	if t.breaks() {
+		t.judge(n, before, e.Verdict)
 	}
 }
 
 // sound reports whether a limit is one of a kind of key.
 func sound(kind string, l events.KeyLimit) bool {
-	return l.Limit > 0 && l.Limit <= policy.MaxKeyLimit &&
-		(l.Per > 0) == (kind == events.RateKey) && l.Per <= uint64(policy.MaxPer.Milliseconds())
+	return l.Limit > 0 && l.Limit <= policy.MaxKeyLimit && (!l.Fails || kind == events.BreakerKey) &&
+		(l.Per > 0) == (kind != events.ConcurrencyKey) && l.Per <= uint64(policy.MaxPer.Milliseconds())
 }
 
 // due reports whether a timer is the one that the key has: it sweeps, or grants what did not fit
@@ -147,8 +185,11 @@ func (t *turn) sweep() {
 
 // room is how many permits there are to grant in one record.
 func (t *turn) room() uint64 {
-	if t.head.rate() {
+	switch {
+	case t.rate():
 		return t.allowed(min(t.head.Queued, mostEach))
+	case t.breaks():
+		return t.head.Breaker.lets()
 	}
 	return min(max(t.head.Limit.Limit, t.head.Held)-t.head.Held, mostEach)
 }
@@ -184,7 +225,8 @@ func (t *turn) grant() {
 
 // rest ends a key that has nothing to remember.
 func (t *turn) rest() {
-	if h := t.head; h != nil && h.Queued+h.Held == 0 && h.Granted == h.Forgotten {
+	h := t.head
+	if h != nil && h.Queued+h.Held == 0 && h.Granted == h.Forgotten && (!t.breaks() || h.Breaker.forgets(t.now)) {
 		t.emit(&events.KeySwept{Gone: true})
 	}
 }
@@ -200,18 +242,20 @@ func effects(list []events.Event) (all []machine.Effect) {
 	for _, e := range list {
 		switch e := e.(type) {
 		case *events.PermitIssued:
-			all = append(all, say(events.KeyGrant, e.Permit))
+			all = append(all, say(events.KeyGrant, e.Permit, 0))
+		case *events.PermitDenied:
+			all = append(all, say(events.KeyDeny, e.Permit, e.Until))
 		case *events.KeySwept:
 			for _, id := range e.Asked {
-				all = append(all, say(events.KeyInquire, id))
+				all = append(all, say(events.KeyInquire, id, 0))
 			}
 		}
 	}
 	return all
 }
 
-func say(verb events.KeyVerb, id events.PermitID) machine.Effect {
-	m := events.KeyMessage{Verb: verb, Runnable: id.Runnable, Asked: id.Asked}
+func say(verb events.KeyVerb, id events.PermitID, until int64) machine.Effect {
+	m := events.KeyMessage{Verb: verb, Runnable: id.Runnable, Asked: id.Asked, Until: until}
 	return machine.Effect{Kind: machine.MessageEffect, Key: id.Workflow, Value: wire.Marshal(&m)}
 }
 

@@ -15,7 +15,7 @@ import (
 func grantKey(id string, n uint64) rows.Key { return holderKey(id, n) }
 
 // rate reports whether the key grants so many permits in a time, which nobody gives back.
-func (h *head) rate() bool { return h.Limit.Per > 0 }
+func (t *turn) rate() bool { return t.kind == events.RateKey }
 
 // window is the time of a rate in ms.
 func (h *head) window() int64 { return int64(h.Limit.Per) }
@@ -72,8 +72,8 @@ func (t *turn) past() bool {
 	return t.head.Queued == 0 && t.head.Last+t.head.window() <= t.now
 }
 
-// next is when a rate has something to do.
-func (t *turn) next() int64 {
+// nextOfRate is when a rate has something to do.
+func (t *turn) nextOfRate() int64 {
 	if t.head.Queued > 0 {
 		return max(t.now, t.free(1))
 	}

@@ -50,7 +50,7 @@ func (w *world) times() (all []int64) {
 func TestNoTimeHasMorePermitsThanTheRateSays(t *testing.T) {
 	const per = 1000
 	for seed := range uint64(80) {
-		w, rnd := &world{t: t, now: 1000, rate: true}, rand.New(rand.NewPCG(seed, 2))
+		w, rnd := &world{t: t, now: 1000, kind: events.RateKey}, rand.New(rand.NewPCG(seed, 2))
 		limit := events.KeyLimit{Limit: 1 + seed%5, Per: per}
 		const requests = 20
 		asked, wanted := uint64(0), map[uint64]bool{}
@@ -98,7 +98,7 @@ func TestNoTimeHasMorePermitsThanTheRateSays(t *testing.T) {
 
 // What is free is granted at once, the rest when the oldest is old enough, by priority.
 func TestARateGrantsAsSoonAsItMay(t *testing.T) {
-	w := &world{t: t, now: 5000, rate: true}
+	w := &world{t: t, now: 5000, kind: events.RateKey}
 	limit := events.KeyLimit{Limit: 2, Per: 60_000}
 	ask := func(n uint64, rank uint8) { w.tellOf(events.KeyAsk, asks(n), rank, limit) }
 	ask(1, 2)
@@ -122,7 +122,7 @@ func TestARateGrantsAsSoonAsItMay(t *testing.T) {
 
 // A rate that is lowered or raised counts from the next request on, and its rows go with it.
 func TestARateMayChange(t *testing.T) {
-	w := &world{t: t, now: 5000, rate: true}
+	w := &world{t: t, now: 5000, kind: events.RateKey}
 	for n := range uint64(10) {
 		w.tellOf(events.KeyAsk, asks(n+1), 2, events.KeyLimit{Limit: 10, Per: 1000})
 	}

@@ -23,6 +23,8 @@ type head struct {
 	Granted   uint64 // permits
 	Forgotten uint64 // of those: when they were granted is not remembered any more
 	Last      int64  // Unix ms of the newest
+
+	Breaker breaker // of a breaker
 }
 
 // Fields implements wire.Message.
@@ -38,6 +40,7 @@ func (h *head) Fields(c *wire.Codec) {
 	wire.Int(c, 9, "granted", &h.Granted)
 	wire.Int(c, 10, "forgotten", &h.Forgotten)
 	wire.Int(c, 11, "last", &h.Last)
+	wire.Nested(c, 12, "breaker", &h.Breaker)
 }
 
 // permit is a request that waits, in the queue, or what it was granted, among the holders.
@@ -57,6 +60,7 @@ type request struct {
 	Number uint64
 	Rank   uint8
 	Issued bool
+	Turn   uint64 // of a breaker, as its permit was granted
 }
 
 // Fields implements wire.Message.
@@ -64,6 +68,7 @@ func (n *request) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "number", &n.Number)
 	wire.Int(c, 2, "rank", &n.Rank)
 	c.Bool(3, "issued", &n.Issued)
+	wire.Int(c, 4, "turn", &n.Turn)
 }
 
 func headKey(id string) rows.Key { return rows.Key{Table: rows.Header, Workflow: id} }
@@ -114,6 +119,10 @@ func (t *turn) apply(e events.Event) {
 		t.issued(e)
 	case *events.PermitOver:
 		t.over(e)
+	case *events.PermitDenied:
+		t.denied(e)
+	case *events.BreakerTurned:
+		t.turned(e)
 	case *events.KeySwept:
 		t.swept(e)
 	case *events.CommandRefused: // of the history only
@@ -143,6 +152,9 @@ func (t *turn) queued(e *events.PermitQueued) {
 	}
 	h := t.h()
 	h.Next, h.Limit = e.Number, e.Limit
+	if t.breaks() {
+		h.Breaker.Used = t.now
+	}
 	h.Queued++
 	t.tx.Put(queueKey(t.id, e.Rank, e.Number), &permit{ID: e.Permit, Since: t.now})
 	t.tx.Put(knownKey(t.id, e.Permit), &request{Number: e.Number, Rank: e.Rank})
@@ -153,7 +165,7 @@ func (t *turn) issued(e *events.PermitIssued) {
 	if n == nil || n.Issued {
 		return
 	}
-	if t.head.rate() {
+	if t.rate() {
 		t.spend(e, n)
 		return
 	}
@@ -165,7 +177,11 @@ func (t *turn) issued(e *events.PermitIssued) {
 	}
 	t.tx.Delete(queueKey(t.id, n.Rank, n.Number))
 	t.tx.Put(holderKey(t.id, n.Number), &permit{ID: e.Permit, Since: t.now})
-	rows.Change[request](t.tx, knownKey(t.id, e.Permit)).Issued = true
+	n = rows.Change[request](t.tx, knownKey(t.id, e.Permit))
+	n.Issued = true
+	if t.breaks() {
+		h.Breaker.lent(n)
+	}
 }
 
 func (t *turn) over(e *events.PermitOver) {
@@ -174,6 +190,10 @@ func (t *turn) over(e *events.PermitOver) {
 		return
 	}
 	h := t.h()
+	if t.breaks() {
+		h.Breaker.back(n, e.Verdict)
+		h.Breaker.Used = t.now
+	}
 	if n.Issued {
 		t.tx.Delete(holderKey(t.id, n.Number))
 		if h.Held--; h.Held == 0 {
@@ -191,7 +211,7 @@ func (t *turn) swept(e *events.KeySwept) {
 	case t.head == nil:
 	case e.Gone:
 		t.remove()
-	case t.head.rate():
+	case t.rate():
 		t.forget(e.After)
 	default:
 		h := t.h()
@@ -208,16 +228,31 @@ func (t *turn) finish() {
 		return
 	}
 	t.h().Applied = t.at
-	due := t.head.Sweep
-	switch {
-	case t.head.rate():
-		due = t.next()
-	case t.head.Queued > 0 && t.room() > 0:
-		due = t.now
-	}
-	if due != t.head.Due {
+	if due := t.next(); due != t.head.Due {
 		t.arm(due)
 	}
+}
+
+// next is when a key has something to do; 0: when it is told something.
+func (t *turn) next() int64 {
+	h := t.head
+	switch {
+	case t.rate():
+		return t.nextOfRate()
+	case h.Queued > 0 && t.room() > 0:
+		return t.now
+	case t.breaks() && (h.Breaker.State == events.BreakerOpen || h.Queued+h.Held == 0):
+		return earliest(h.Sweep, h.Breaker.due())
+	}
+	return h.Sweep
+}
+
+// earliest is the earlier of two times, of which either may be none, which is 0.
+func earliest(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // arm sets the one timer; 0: there is none.

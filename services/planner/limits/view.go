@@ -21,11 +21,11 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	kind, name, err := events.ParseKeyID(q.Workflow)
 	if err != nil || t.head == nil {
 		r.Result = events.ResultRefused
-		r.Refusal = &events.Refusal{Code: "not_found", Message: fmt.Sprintf("nobody holds a permit of the key %q or waits for one", name)}
+		r.Refusal = &events.Refusal{Code: "not_found", Message: absent(kind, name)}
 		return r
 	}
 	v := events.KeyState{KeySummary: t.summary(kind, name), Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{}}
-	if !t.head.rate() {
+	if !t.rate() {
 		rows.Scan(tx, holderKey(t.id, 0), func(_ rows.Key, p *permit) bool {
 			v.Holders = append(v.Holders, p.view())
 			return len(v.Holders) < maxShown
@@ -41,15 +41,26 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	return r
 }
 
-// summary is how much of a key's limit is used, and of a rate when it grants again.
+// absent says what it means that a key has no rows.
+func absent(kind, name string) string {
+	if kind == events.BreakerKey {
+		return fmt.Sprintf("the breaker %q is closed: nothing that it knows of has failed, and no attempt behind it is open", name)
+	}
+	return fmt.Sprintf("nobody holds a permit of the key %q or waits for one", name)
+}
+
+// summary is how much of a key's limit is used, of a rate when it grants again, and of a breaker its state.
 func (t *turn) summary(kind, name string) events.KeySummary {
 	h := t.head
 	v := events.KeySummary{Name: name, Kind: kind, Limit: h.Limit.Limit, Per: h.Limit.Per, Held: h.Held, Queued: h.Queued}
-	if h.rate() {
+	switch {
+	case t.rate():
 		v.Held = t.recent()
 		if next := t.free(1); next > t.now {
 			v.Next = events.Stamp(next).String()
 		}
+	case t.breaks():
+		h.Breaker.show(&v)
 	}
 	return v
 }

@@ -21,6 +21,7 @@ type aspect uint8
 const (
 	ofWorkflow aspect = iota
 	ofAttempt
+	ofBreaker
 )
 
 // observations is what is counted, measured and logged: one line per type of event. What
@@ -48,6 +49,9 @@ var observations = []observed{
 	{&events.OutcomeArrived{}, ofAttempt, "late_outcome", slog.LevelDebug, false},
 	{&events.FallbackApplied{}, ofAttempt, "fallback", slog.LevelInfo, false},
 	{&events.RetryScheduled{}, ofAttempt, "retried", slog.LevelDebug, false},
+	{&events.AttemptDenied{}, ofAttempt, "denied", slog.LevelDebug, false},
+
+	{&events.BreakerTurned{}, ofBreaker, "turned", slog.LevelInfo, false}, // to what, breakers.go says
 }
 
 // byNumber finds the line of an event by its number.
@@ -123,6 +127,7 @@ var quiet = map[string]string{
 	"PermitQueued": quietKey,
 	"PermitIssued": quietKey,
 	"PermitOver":   quietKey,
+	"PermitDenied": quietKey,
 	"KeySwept":     quietKey,
 
 	"InputRejected":        quietPartition,

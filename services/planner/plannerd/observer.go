@@ -19,7 +19,7 @@ type observer struct {
 	spans  *spans // nil: nobody is told of any
 	pace   []pace // by the line of observations
 
-	workflows, attempts             *prometheus.CounterVec
+	workflows, attempts, breakers   *prometheus.CounterVec
 	workflowSeconds, attemptSeconds *prometheus.HistogramVec
 
 	definitions, queues *labelled
@@ -44,6 +44,7 @@ func newObserver(l *slog.Logger, tracer trace.Tracer) *observer {
 		workflowSeconds: histogram("heddle_planner_workflow_seconds", "From the start of a workflow to what happened to it.", "definition"),
 		attemptSeconds:  histogram("heddle_planner_attempt_seconds", "From the dispatch of an attempt to the record of its end.", "queue"),
 	}
+	o.breakers = newBreakerCounter()
 	o.definitions, o.queues, o.notices = newLabelled(), newLabelled(), newNoticeObserver(l)
 	return o
 }
@@ -87,7 +88,7 @@ func (o *observer) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (o *observer) vectors() []prometheus.Collector {
-	return append([]prometheus.Collector{o.workflows, o.attempts, o.workflowSeconds, o.attemptSeconds}, o.notices.vectors()...)
+	return append([]prometheus.Collector{o.workflows, o.attempts, o.breakers, o.workflowSeconds, o.attemptSeconds}, o.notices.vectors()...)
 }
 
 // externalQueue stands for no queue: what is done outside and completed by its token.
@@ -108,6 +109,10 @@ func (o *observer) Observe(rec *events.Record, told []machine.Told) {
 		}
 		line := byNumber[events.Number(t.Event)]
 		if line < 0 {
+			continue
+		}
+		if observations[line].of == ofBreaker {
+			o.turned(line, rec, t.Event.(*events.BreakerTurned))
 			continue
 		}
 		o.measure(line, rec, t)

@@ -54,6 +54,7 @@ type attempts struct {
 	since     int64 // record time (Unix ms) of the last attempt's notification
 	beat      int64 // record time (Unix ms) of its last sign of life; 0: nobody has begun it
 	begun     bool  // a worker has said that it has begun the last attempt
+	denied    bool  // the last attempt has not begun, and its failure follows
 	endBy     int64 // Unix ms until which it must have ended; 0: there is no limit
 	waits     int64 // record time (Unix ms) since when no worker has begun it; 0: one may not have to
 	ended     string
@@ -202,6 +203,8 @@ func (c *journalChecker) runnable(rec *events.Record, r *run, e events.Event) {
 	switch e := e.(type) {
 	case *events.RunnableDispatched:
 		c.dispatched(rec, r, e)
+	case *events.AttemptDenied:
+		c.denied(rec, r, e)
 	case *events.RunnableNotified:
 		r.runnables[e.Runnable].since, r.runnables[e.Runnable].begun = rec.Time, true
 		c.beaten(rec, r.runnables[e.Runnable])
@@ -320,7 +323,7 @@ func (c *journalChecker) failed(rec *events.Record, r *run, id events.RunnableID
 		return
 	}
 	a.waits = 0
-	if err.Type != events.ErrorUnknownTask && err.Type != events.ErrorStartTimeout && err.Type != events.ErrorDeadline && !a.settles && !a.undone {
+	if c.ranFirst(rec, id, a, err) {
 		c.Executed(rec, r, id, executor)
 	}
 	if c.unsaved(rec, r, id, action) {

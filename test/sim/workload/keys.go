@@ -57,13 +57,26 @@ type Permits struct {
 	over     map[events.PermitID]bool
 	used     map[events.PermitID]bool // by an attempt
 	returned map[events.PermitID]bool // by its workflow
+	denied   map[events.PermitID]bool // by a breaker
+	failed   map[events.PermitID]bool // by its workflow, as denied
+	verdicts map[events.PermitID]map[events.Verdict]bool
 }
+
+func newPermits() *Permits {
+	set := func() map[events.PermitID]bool { return map[events.PermitID]bool{} }
+	return &Permits{
+		asked: map[events.PermitID]string{}, issued: map[events.PermitID]string{}, over: set(), used: set(), returned: set(),
+		denied: set(), failed: set(), verdicts: map[events.PermitID]map[events.Verdict]bool{},
+	}
+}
+
+func isBreaker(key string) bool { return strings.HasPrefix(key, events.KeyOf(events.BreakerKey, "")) }
 
 // CheckKeys holds the journals of all partitions against what keys promise: no key has more
 // permits out than its limit, each is granted once, to one that asked, is used by one attempt
-// at most, and comes back; no rate has granted more than its limit in its time. doubtful: records are gone that may have said so.
+// at most, and comes back; no rate has granted more than its limit in its time, and breakers do as their attempts say. doubtful: records are gone that may have said so.
 func CheckKeys(journals [][]*events.Record, doubtful bool) error {
-	p := &Permits{map[events.PermitID]string{}, map[events.PermitID]string{}, map[events.PermitID]bool{}, map[events.PermitID]bool{}, map[events.PermitID]bool{}}
+	p := newPermits()
 	var errs []error
 	for _, records := range journals {
 		errs = append(errs, p.workflows(records))
@@ -74,6 +87,11 @@ func CheckKeys(journals [][]*events.Record, doubtful bool) error {
 	for id := range p.used {
 		if p.issued[id] == "" && !doubtful {
 			errs = append(errs, complain(id.Workflow, "an attempt of %s has the permit %s, which nobody granted", id.Workflow, id))
+		}
+	}
+	for id := range p.failed {
+		if !p.denied[id] && !doubtful {
+			errs = append(errs, complain(id.Workflow, "%s of %s fails as denied, and no breaker has denied %s", id.Runnable, id.Workflow, id))
 		}
 	}
 	return errors.Join(errs...)
@@ -109,7 +127,17 @@ func (p *Permits) workflows(records []*events.Record) error {
 					p.used[id] = true
 				}
 				delete(waits, r)
+			case *events.AttemptDenied:
+				r := runnable{rec.Workflow, e.Runnable}
+				waits[r] = slices.DeleteFunc(waits[r], func(id events.PermitID) bool {
+					if p.asked[id] != e.Key {
+						return false
+					}
+					p.failed[id] = true
+					return true
+				})
 			case *events.PermitsReturned:
+				errs = append(errs, p.judged(rec, e)...)
 				for _, one := range e.Permits {
 					id := events.PermitID{Workflow: rec.Workflow, Runnable: one.Runnable, Asked: one.Asked}
 					p.returned[id] = true
@@ -143,17 +171,23 @@ func (r *rate) granted(rec *events.Record) error {
 func (p *Permits) keys(records []*events.Record, doubtful bool) error {
 	var errs []error
 	held, limit := map[string]map[events.PermitID]bool{}, map[string]uint64{}
-	rates := map[string]*rate{}
+	rates, fuses := map[string]*rate{}, map[string]*fuse{}
 	for _, rec := range records {
 		if !strings.HasPrefix(rec.Workflow, events.KeyPrefix) {
 			continue
 		}
 		key := rec.Workflow
+		if isBreaker(key) {
+			if fuses[key] == nil {
+				fuses[key] = &fuse{holders: map[events.PermitID]int{}}
+			}
+			errs = append(errs, p.breaker(rec, fuses[key], doubtful)...)
+		}
 		for _, e := range rec.Events {
 			switch e := e.(type) {
 			case *events.PermitQueued:
 				limit[key] = e.Limit.Limit
-				if rates[key] == nil && e.Limit.Per > 0 {
+				if rates[key] == nil && e.Limit.Per > 0 && !isBreaker(key) {
 					rates[key] = &rate{limit: e.Limit}
 				}
 				if p.asked[e.Permit] != key && !doubtful {
@@ -172,7 +206,7 @@ func (p *Permits) keys(records []*events.Record, doubtful bool) error {
 					errs = append(errs, complain(key, "record %s grants %s of the key %s again", rec.Position, e.Permit, key))
 				}
 				p.issued[e.Permit], held[key][e.Permit] = key, true
-				if n := uint64(len(held[key])); n > limit[key] {
+				if n := uint64(len(held[key])); n > limit[key] && !isBreaker(key) {
 					errs = append(errs, complain(key, "record %s: %d permits of the key %s are out, its limit is %d", rec.Position, n, key, limit[key]))
 				}
 			case *events.PermitOver:

@@ -165,6 +165,11 @@ func NewPlan(seed uint64) *Plan {
 			d.pace(w)
 		}
 	}
+	if d := NewDice(seed ^ 0x627265616b); d.One(2) && calm { // likewise
+		for _, w := range p.Workflows {
+			d.protect(w)
+		}
+	}
 	dresser := NewDice(^seed) // of its own: what is told in other ways is the same work
 	for _, w := range p.Workflows {
 		if dresser.One(2) {

@@ -97,6 +97,12 @@ func policyOf(c *Component, f fields, reaction string) policy.Policy {
 	if l, is := f["rate_limit"].(map[string]any); is {
 		p.Rate = policy.KeyLimit{Key: l["key"].(string), Limit: l["limit"].(int), Per: time.Duration(l["per_ms"].(int)) * time.Millisecond}
 	}
+	if b, is := f["circuit_breaker"].(map[string]any); is {
+		p.Breaker = policy.Breaker{Name: b["name"].(string), Threshold: b["failure_threshold"].(int), Reset: time.Duration(b["reset_timeout_ms"].(int)) * time.Millisecond}
+		if b["on_open"] == "fail" {
+			p.Breaker.OnOpen = policy.FailOpen
+		}
+	}
 	if f["idempotency_key"] != nil {
 		p.IdempotencyKey = f["idempotency_key"].(string)
 	}
