@@ -226,6 +226,8 @@ var unrecorded = map[string]string{
 	"event OutcomeArrived":           noPolicy,
 	"field OutcomeArrived.Runnable":  noPolicy,
 	"field OutcomeArrived.Executor":  noPolicy,
+	"field OutcomeArrived.Attempt":   noPolicy,
+	"field OutcomeArrived.Decided":   noPolicy,
 }
 
 // What the seeds do not draw, and the scripts of services/planner do.

@@ -98,7 +98,11 @@ func (en *ends) late(id events.RunnableID, m *events.TaskOutcome) {
 		en.close(id)
 	case m.Outcome == events.OutcomeUnknownTask || m.Outcome == events.OutcomeAbandoned:
 	default:
-		en.emit(&events.OutcomeArrived{Runnable: id, Executor: m.Executor})
+		e := &events.OutcomeArrived{Runnable: id, Executor: m.Executor}
+		if r := en.runs.get(id); r.delivered() { // its probe
+			e.Attempt, e.Decided = r.Attempt, r.Decided
+		}
+		en.emit(e)
 		en.end(id, en.runs.get(id), m)
 	}
 }

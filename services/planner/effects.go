@@ -29,6 +29,9 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			}
 		case *events.RunnableTimedOut:
 			all = append(all, fx.timedOut(e)...)
+		case *events.OutcomeArrived:
+			all = append(all, fx.probeOver(e)...)
+			all, published = fx.publish(all, published)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
 		case *events.PermitAsked:
@@ -44,9 +47,8 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			all = fx.noticeGone(all, e)
 			all = fx.stopGone(all, e)
 		default:
-			if !published && changesStatus(e) && fx.exists() {
-				all = append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id, Value: fx.view.encodedSummary()})
-				published = true
+			if changesStatus(e) {
+				all, published = fx.publish(all, published)
 			}
 		}
 	}
@@ -55,6 +57,14 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 	}
 	fx.p.effects = fx.confirm(fx.told(all), list)
 	return fx.p.effects
+}
+
+// publish adds the summary of the workflow, unless the record has it already.
+func (fx *effects) publish(all []machine.Effect, published bool) ([]machine.Effect, bool) {
+	if published || !fx.exists() {
+		return all, published
+	}
+	return append(all, machine.Effect{Kind: machine.StatusEffect, Key: fx.id, Value: fx.view.encodedSummary()}), true
 }
 
 // gone takes the summary of a run away that is deleted, unless the record begins another.
@@ -72,7 +82,7 @@ func changesStatus(e events.Event) bool {
 	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
 		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
 		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.WorkflowMigrated, *events.InputAccepted,
-		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported, *events.OutcomeArrived,
+		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported,
 		*events.RunnableRetried, *events.RunnableSkipped:
 		return true
 	case *events.RunnableLost: // the summary counts what is uncertain
@@ -218,6 +228,14 @@ func (fx *effects) timedOut(e *events.RunnableTimedOut) []machine.Effect {
 		return nil
 	case e.Attempt == 0: // older records do not say which one it was
 		return fx.cancelOf(e.Runnable)
+	}
+	return []machine.Effect{fx.cancelling(e.Runnable, fx.token(e.Runnable, e.Attempt, e.Decided))}
+}
+
+// probeOver tells the worker of a probe that what it asks for is known.
+func (fx *effects) probeOver(e *events.OutcomeArrived) []machine.Effect {
+	if fx.head == nil || e.Attempt == 0 {
+		return nil
 	}
 	return []machine.Effect{fx.cancelling(e.Runnable, fx.token(e.Runnable, e.Attempt, e.Decided))}
 }

@@ -184,6 +184,9 @@ func (e *ProbeAnswered) Fields(c *wire.Codec) {
 type OutcomeArrived struct {
 	Runnable RunnableID
 	Executor string
+	// The attempt of a probe that was open, whose worker is told.
+	Attempt uint32   // 0: nobody has one
+	Decided Position // the record that dispatched it
 }
 
 func (*OutcomeArrived) number() int { return 56 }
@@ -192,6 +195,8 @@ func (*OutcomeArrived) number() int { return 56 }
 func (e *OutcomeArrived) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.String(c, 2, "executor", &e.Executor)
+	wire.Int(c, 3, "attempt", &e.Attempt)
+	wire.Nested(c, 4, "decided", &e.Decided)
 }
 
 // FailureCaught is the fact that a failure becomes for the components that catch it.

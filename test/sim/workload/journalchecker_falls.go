@@ -48,8 +48,13 @@ func (c *journalChecker) saved(rec *events.Record, r *run, e events.Event) {
 		if a.doubt == 0 {
 			c.fail(rec, "an outcome of %s comes late, and none of its attempts is in doubt", e.Runnable)
 		}
+		probe := uint32(0) // whose worker is told
 		if a.open {
+			probe = a.last
 			c.close(rec, r, e.Runnable, "")
+		}
+		if e.Attempt != probe {
+			c.fail(rec, "the worker of attempt %d of %s is told that it need not answer, want that of %d; 0: none", e.Attempt, e.Runnable, probe)
 		}
 		if rec.Input.Source == events.FromInbox { // a person may know of what never ran
 			c.ran(rec, r, e.Runnable, a.doubt, e.Executor)
