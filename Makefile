@@ -130,7 +130,7 @@ $(GOLANGCI_LINT):
 generate: ## write what is generated: heddle.proto, golden bytes of new messages, golden journals of a new version
 	go generate ./...
 	go test ./shared/events -run Golden -write-golden
-	go test ./internal/partition -run GoldenJournalsAreWritten -write-golden -v
+	$(TEST) ./internal/partition -run GoldenJournalsAreWritten -write-golden -v
 
 .PHONY: bench
 bench: ## run the Go benchmarks of the parts; `heddle bench` measures the whole

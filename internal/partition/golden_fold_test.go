@@ -90,11 +90,11 @@ func (b *goldenBroker) recover() workload.Content {
 
 const goldenStore = "store"
 
-// machine is the planner's, which finds definitions in the journal only.
+// machine is the planner's, which finds definitions in the journal only, with the entities beside its workflows.
 func (b *goldenBroker) machine(p int32) machine.Machine {
-	var m machine.Machine = planner.New(planner.Config{
+	m := workload.Kinds(b.key(), planner.New(planner.Config{
 		Key: b.key(), Partition: p, Definitions: func(string) ([]byte, bool) { return nil, false },
-	})
+	}))
 	if b.changed != nil {
 		m = b.changed(m)
 	}

@@ -123,16 +123,6 @@ func parseText(b []byte) (s string, rest []byte, whole bool) {
 	return string(b[n : n+int(size)]), b[n+int(size):], true
 }
 
-// reserved is the line of a tag that no field has. It is read by nobody and recorded by nobody.
-func reserved() field {
-	return field{
-		copy:   func(*Policy, *Policy) {},
-		same:   func(*Policy, *Policy) bool { return true },
-		append: func(b []byte, _ *Policy) []byte { return b },
-		parse:  func(*Policy, []byte) ([]byte, bool) { return nil, false },
-	}
-}
-
 // queueName is a field that names a queue.
 func queueName(name string, of func(*Policy) *string) field {
 	f := text(name, of)

@@ -25,7 +25,7 @@ func Known(field, known string) string {
 func HasField(name string) bool {
 	base, ms := strings.CutSuffix(name, "_ms")
 	return name == "inherit" || name == "preset" || slices.ContainsFunc(table[:], func(f field) bool {
-		return f.name != "" && (f.name == name || ms && f.timed && f.name == base)
+		return f.name == name || ms && f.timed && f.name == base
 	})
 }
 

@@ -65,11 +65,9 @@ var table = [...]field{
 
 // Fields are the names of all fields.
 func Fields() []string {
-	all := make([]string, 0, len(table))
+	all := make([]string, len(table))
 	for i := range table {
-		if table[i].name != "" {
-			all = append(all, table[i].name)
-		}
+		all[i] = table[i].name
 	}
 	return all
 }
@@ -82,9 +80,6 @@ func Properties() map[string]any {
 	all := map[string]any{}
 	for i := range table {
 		f := &table[i]
-		if f.name == "" {
-			continue
-		}
 		all[f.name] = f.schema
 		if f.timed {
 			all[f.name+"_ms"] = f.inMs
@@ -97,7 +92,7 @@ func Properties() map[string]any {
 func (p *decoder) field(f *fields, name, at string, v any) {
 	base, ms := strings.CutSuffix(name, "_ms")
 	i := slices.IndexFunc(table[:], func(f field) bool { return f.name == name || f.timed && f.name == base })
-	if i < 0 || name == "" {
+	if i < 0 {
 		if later[base] {
 			p.fail(at, "not supported by this version", "remove it")
 		} else {

@@ -31,9 +31,6 @@ func TestEachFieldOfAPolicyHasItsPlaces(t *testing.T) {
 	}
 	for i := range table {
 		name := table[i].name
-		if name == "" {
-			continue // reserved
-		}
 		other, ok := others[name]
 		if !ok {
 			t.Fatalf("%s is not tried", name)
