@@ -78,7 +78,7 @@ func printKeyCounts(out io.Writer, k *client.Key) {
 		fmt.Fprintf(out, "%s %s: %d of %d permits are held, %d wait\n", k.Kind, shown(k.Name), k.Held, k.Limit, k.Queued)
 		return
 	}
-	next := "one is free"
+	next := fmt.Sprintf("%d more may be at once", max(k.Limit, k.Held)-k.Held)
 	if k.Next != nil {
 		next = "the next one at " + clock(*k.Next)
 	}

@@ -93,7 +93,7 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 	if out := succeed(t, "keys", "people"); !strings.Contains(out, "1 of 2 permits are held, 0 wait") || !strings.Contains(out, "holds  w ") {
 		t.Errorf("heddle keys people:\n%s", out)
 	}
-	if out := succeed(t, "keys", "people", "--kind", "rate"); !strings.Contains(out, "1 of 3 permits were granted within 1h0m0s, one is free, 0 wait") {
+	if out := succeed(t, "keys", "people", "--kind", "rate"); !strings.Contains(out, "1 of 3 permits were granted within 1h0m0s, 2 more may be at once, 0 wait") {
 		t.Errorf("heddle keys people --kind rate:\n%s", out)
 	}
 	if out := succeed(t, "keys", "people", "--kind", "breaker"); !strings.Contains(out, "breaker people: closed; 0 failed in a row, 3 open it; 1 permits are held, 0 wait") {

@@ -57,6 +57,9 @@ func (vw *view) restReason() string {
 	case Failed:
 		return vw.failedReason()
 	case Stopping:
+		if h.Until == 0 {
+			return "it is being stopped: its attempts are being closed"
+		}
 		return fmt.Sprintf("it is being stopped: %d attempts may end until %s, then they are closed", h.Slots, events.Stamp(h.Until))
 	case Stopped:
 		return "it is stopped: resume it"

@@ -43,8 +43,11 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 
 // absent says what it means that a key has no rows.
 func absent(kind, name string) string {
-	if kind == events.BreakerKey {
+	switch kind {
+	case events.BreakerKey:
 		return fmt.Sprintf("the breaker %q is closed: nothing that it knows of has failed, and no attempt behind it is open", name)
+	case events.RateKey:
+		return fmt.Sprintf("nobody was granted a permit of the rate %q within its time, and nobody waits for one", name)
 	}
 	return fmt.Sprintf("nobody holds a permit of the key %q or waits for one", name)
 }
