@@ -28,6 +28,15 @@ func (c *Component) beats() {
 	c.needs["max_retries"] = manyBeats
 }
 
+// unheard lets a step give no heartbeats that fails on some inputs whatever is tried: the many attempts would take
+// too long.
+func (c *Component) unheard() {
+	if c.needs["heartbeat_timeout_ms"] != nil {
+		delete(c.needs, "heartbeat_timeout_ms")
+		c.needs["max_retries"] = MaxKills + 2
+	}
+}
+
 // silence is for how long (ms) the open attempt may be silent; 0: there is no limit.
 func (a *attempts) silence() int64 {
 	if a.asks || a.fell == policy.FallbackTask {

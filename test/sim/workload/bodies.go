@@ -156,6 +156,7 @@ func (d Dice) fallible(g *Graph, work, near, far *Component) {
 		work.needs = fields{}
 	}
 	work.needs["on_failure"] = "skip"
+	work.unheard()
 	if work.kind == step && work.needs["max_retries"] == nil {
 		work.needs["max_retries"] = d.IntN(3)
 	}
