@@ -47,6 +47,26 @@ func TestAStartAmidADeletionBeginsWithNothing(t *testing.T) {
 	w.gone()
 }
 
+// Whatever a record has room for, the worker of each attempt is told that a deletion closes: also where
+// the record that closes the last of them deletes the run.
+func TestADeletionInPiecesTellsTheWorkers(t *testing.T) {
+	for room := 1; room < 40; room++ {
+		w := newWorld(t, setting{budget: machine.Budget{Events: room}})
+		w.defs["d"] = components(3, `"step":"f.id"`)
+		w.startsWith("1")
+		if len(w.tasks) != 3 {
+			t.Fatalf("%d tasks", len(w.tasks))
+		}
+		w.command("w", "delete", `{"force":true}`)
+		w.gone()
+		for _, task := range w.tasks {
+			if !w.cancelled[string(task.Token)] {
+				t.Errorf("with room for %d events the worker of %s is not told", room, task.Component)
+			}
+		}
+	}
+}
+
 // A deletion reads so many bytes of facts for a record, and no more.
 func TestADeletionOfLargeFactsIsParted(t *testing.T) {
 	w := newWorld(t, setting{})

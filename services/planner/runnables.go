@@ -329,6 +329,7 @@ func (rs *runnables) skipped(e *events.RunnableSkipped) {
 // admission queue, where resume finds it.
 func (rs *runnables) cancelled(e *events.RunnableCancelled) {
 	if !e.Rearm {
+		rs.noteClosed(e.Runnable)
 		rs.folds.leave(e.Runnable, rs.get(e.Runnable), false)
 		rs.closeAs(e.Runnable, runCancelled)
 		rs.h().Cancelled++

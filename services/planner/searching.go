@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
 )
@@ -24,13 +26,25 @@ func (rs *runnables) behind(after uint64, pick func(events.RunnableID, *runnable
 	return ids, last, more
 }
 
+// attempts are those that workers have or may get, with those that this record cancels.
 func (rs *runnables) attempts() []events.OpenAttempt {
-	var all []events.OpenAttempt
+	all := slices.Clip(rs.closed)
 	for _, id := range rs.active() {
-		r := rs.get(id)
-		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided})
+		all = append(all, rs.attempt(id))
 	}
 	return all
+}
+
+func (rs *runnables) attempt(id events.RunnableID) events.OpenAttempt {
+	r := rs.get(id)
+	return events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided}
+}
+
+// noteClosed keeps the attempt of a runnable that is cancelled: a record that deletes the run, too, tells its worker.
+func (rs *runnables) noteClosed(id events.RunnableID) {
+	if rs.get(id).delivered() {
+		rs.closed = append(rs.closed, rs.attempt(id))
+	}
 }
 
 // active are the runnables whose attempts a worker has or may get.

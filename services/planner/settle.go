@@ -21,7 +21,7 @@ func (t *turn) settle() {
 	case h.Status == Cancelling:
 		t.emit(&events.WorkflowCancelled{})
 	case h.Status == Deleting:
-		t.emit(&events.WorkflowDeleted{Drains: t.notices().Drains})
+		t.emit(t.deletion())
 	case h.Status == Stopping && h.Slots == 0:
 		t.emit(&events.WorkflowStopped{})
 	case h.Status == Running && h.open()+h.Halted == 0:

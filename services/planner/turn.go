@@ -38,6 +38,7 @@ type workflow struct {
 	effects  effects
 
 	givenBack []events.ReturnedPermit // that runnables have left behind in this record
+	closed    []events.OpenAttempt    // that this record cancels
 }
 
 // Each of these knows rows of its own, and the workflow that they are of.
@@ -112,6 +113,7 @@ func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *
 	t := &p.turn
 	t.tx, t.at, t.now, t.id = tx, at, now, id
 	t.in, t.spend, t.events, t.givenBack = machine.Input{}, spending{}, nil, nil
+	t.closed = nil
 	t.scopes.openings = t.scopes.openings[:0]
 	t.queue.fresh, t.queue.queued = t.queue.fresh[:0], t.queue.queued[:0]
 	t.contexts.lastMerge, t.states.turns = merge{}, t.states.turns[:0]

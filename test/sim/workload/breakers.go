@@ -16,6 +16,9 @@ func (d Dice) protect(w *Workflow) {
 			continue
 		}
 		threshold, reset := d.Between(1, 3), Pick(d, 200, 1000, 4000)
+		if c.inner {
+			reset = 200 // each of many elements may be a probe that fails
+		}
 		breaker := map[string]any{"name": fmt.Sprintf("fragile-%d-%d", threshold, reset), "failure_threshold": threshold, "reset_timeout_ms": reset}
 		switch falls := c.Acts.Falls; {
 		case !d.One(2):
