@@ -33,6 +33,9 @@ func (d Dice) pace(w *Workflow) {
 			continue
 		}
 		limit, per := d.Between(2, 4), Pick(d, 400, 6000, 15_000) // some are longer than a takeover takes
+		if c.inner {
+			per = 400 // each of many elements asks
+		}
 		c.needs["rate_limit"] = map[string]any{"key": fmt.Sprintf("'paced-%d-%d'", limit, per), "limit": limit, "per_ms": per}
 		c.own = own(false, c.needs)
 	}
