@@ -30,8 +30,9 @@ func (w *world) isCancelled(token []byte) bool {
 // unknownFor is how long somebody looks at a task that hangs before its worker is made to end it.
 const unknownFor = time.Minute
 
-// unknown reports whether a task hangs of which no owner may know, since the record that dispatched it may not count: nobody
-// cancels it.
+// unknown reports whether a task hangs of which no owner may know, since the record that dispatched it may not count, or
+// the word of its worker is lost with its log: nobody cancels it. The cluster's lock is held.
 func (w *world) unknown(e *execution, now time.Time) bool {
-	return w.audit.inDoubt(e.workflow) && now.Sub(e.began) >= unknownFor
+	lost := w.thinned[place{w.c.names.Inbox(), w.audit.partition(e.workflow)}]
+	return (lost || w.audit.inDoubt(e.workflow)) && now.Sub(e.began) >= unknownFor
 }
