@@ -19,22 +19,39 @@ import (
 
 // entering is a call that wants to enter.
 type entering struct {
+	entered
+	done bool
+	came chan entered
+}
+
+// entered is what became of it.
+type entered struct {
 	leave func(bool)
 	err   error
-	done  bool
 }
 
 func enters(ctx context.Context, r *receivers, host string) *entering {
-	e := &entering{}
+	e := &entering{came: make(chan entered, 1)}
 	go func() {
-		e.leave, e.err = r.enter(ctx, host)
-		e.done = true
+		leave, err := r.enter(ctx, host)
+		e.came <- entered{leave, err}
 	}()
-	synctest.Wait()
+	e.look()
 	return e
 }
 
+// look takes what has become of the call, once every goroutine waits for something.
+func (e *entering) look() {
+	synctest.Wait()
+	select {
+	case e.entered = <-e.came:
+		e.done = true
+	default:
+	}
+}
+
 func (e *entering) is() string {
+	e.look()
 	busy, _ := errors.AsType[*worker.TaskError](e.err)
 	switch {
 	case !e.done:
@@ -49,7 +66,6 @@ func (e *entering) is() string {
 
 func (e *entering) want(t *testing.T, want string) {
 	t.Helper()
-	synctest.Wait()
 	if got := e.is(); got != want {
 		t.Errorf("the call is %q, want %q", got, want)
 	}
