@@ -23,8 +23,8 @@ type Campaign struct {
 	Every        time.Duration // between two lines about the progress; 0: none
 }
 
-// EnoughSeeds are the seeds over which everything has to occur.
-const EnoughSeeds = 300
+// EnoughSeeds are the seeds over which everything has to occur: over 300 no probe was answered.
+const EnoughSeeds = 1000
 
 // excused are the things that need not occur, with the reason.
 func excused(embedded bool) map[string]string {
