@@ -30,7 +30,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 		case *events.RunnableTimedOut:
 			all = append(all, fx.timedOut(e)...)
 		case *events.OutcomeArrived:
-			all = append(all, fx.probeOver(e)...)
+			all = append(all, fx.unwanted(e.Runnable, e.Attempt, e.Decided)...)
 			all, published = fx.publish(all, published)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
@@ -224,20 +224,21 @@ func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
 // or ends the runnable: an attempt that nobody has begun would else be run all the same, later.
 func (fx *effects) timedOut(e *events.RunnableTimedOut) []machine.Effect {
 	switch {
-	case fx.head == nil || e.Idle:
+	case e.Idle:
 		return nil
 	case e.Attempt == 0: // older records do not say which one it was
 		return fx.cancelOf(e.Runnable)
 	}
-	return []machine.Effect{fx.cancelling(e.Runnable, fx.token(e.Runnable, e.Attempt, e.Decided))}
+	return fx.unwanted(e.Runnable, e.Attempt, e.Decided)
 }
 
-// probeOver tells the worker of a probe that what it asks for is known.
-func (fx *effects) probeOver(e *events.OutcomeArrived) []machine.Effect {
-	if fx.head == nil || e.Attempt == 0 {
+// unwanted tells the worker of an attempt that an event names, if it names one, that it is not wanted any more: so of a
+// probe whose question is answered.
+func (fx *effects) unwanted(id events.RunnableID, attempt uint32, decided events.Position) []machine.Effect {
+	if fx.head == nil || attempt == 0 {
 		return nil
 	}
-	return []machine.Effect{fx.cancelling(e.Runnable, fx.token(e.Runnable, e.Attempt, e.Decided))}
+	return []machine.Effect{fx.cancelling(id, fx.token(id, attempt, decided))}
 }
 
 // stopGone tells the workers of a run that was deleted while it was open.
