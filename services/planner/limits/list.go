@@ -25,17 +25,17 @@ func list(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	v := events.KeyList{Items: []events.KeySummary{}}
 	last := ""
 	rows.Scan(tx, entityKey(max(prefix, q.Cursor)), func(k rows.Key, _ *listed) bool {
-		kind, name, err := events.ParseKeyID(k.Workflow)
+		t := begin(tx, events.Position{}, now, k.Workflow)
 		switch {
 		case k.Workflow == q.Cursor:
 			return true
-		case err != nil || !strings.HasPrefix(k.Workflow, prefix): // they are side by side
+		case t.kind == "" || !strings.HasPrefix(k.Workflow, prefix): // they are side by side
 			return false
 		case len(v.Items) == most:
 			v.Next = last
 			return false
 		}
-		v.Items = append(v.Items, begin(tx, events.Position{}, now, k.Workflow).summary(kind, name))
+		v.Items = append(v.Items, t.summary())
 		last = k.Workflow
 		return true
 	})

@@ -32,6 +32,7 @@ type turn struct {
 	now  int64 // Unix ms, the record's time
 	id   string
 	kind string // of the key; empty: it is none
+	name string // of the key
 
 	head *head // nil: there is nothing to remember
 
@@ -39,8 +40,8 @@ type turn struct {
 }
 
 func begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
-	kind, _, _ := events.ParseKeyID(id) // what is no key has no kind, and no rows
-	return &turn{tx: tx, at: at, now: now, id: id, kind: kind, head: rows.Get[head](tx, headKey(id))}
+	kind, name, _ := events.ParseKeyID(id) // what is no key has no kind, and no rows
+	return &turn{tx: tx, at: at, now: now, id: id, kind: kind, name: name, head: rows.Get[head](tx, headKey(id))}
 }
 
 // Decide implements machine.Machine.

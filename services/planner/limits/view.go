@@ -18,13 +18,12 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	}
 	t := begin(tx, events.Position{}, now, q.Workflow)
 	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
-	kind, name, err := events.ParseKeyID(q.Workflow)
-	if err != nil || t.head == nil {
+	if t.kind == "" || t.head == nil {
 		r.Result = events.ResultRefused
-		r.Refusal = &events.Refusal{Code: "not_found", Message: absent(kind, name)}
+		r.Refusal = &events.Refusal{Code: "not_found", Message: absent(t.kind, t.name)}
 		return r
 	}
-	v := events.KeyState{KeySummary: t.summary(kind, name), Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{}}
+	v := events.KeyState{KeySummary: t.summary(), Holders: []events.KeyPermit{}, Queue: []events.KeyPermit{}}
 	if !t.rate() {
 		rows.Scan(tx, holderKey(t.id, 0), func(_ rows.Key, p *permit) bool {
 			v.Holders = append(v.Holders, p.view())
@@ -35,6 +34,7 @@ func (Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 		v.Queue = append(v.Queue, p.view())
 		return len(v.Queue) < maxShown
 	})
+	var err error
 	if r.Body, err = json.Marshal(v); err != nil {
 		panic(err)
 	}
@@ -53,9 +53,9 @@ func absent(kind, name string) string {
 }
 
 // summary is how much of a key's limit is used, of a rate when it grants again, and of a breaker its state.
-func (t *turn) summary(kind, name string) events.KeySummary {
+func (t *turn) summary() events.KeySummary {
 	h := t.head
-	v := events.KeySummary{Name: name, Kind: kind, Limit: h.Limit.Limit, Per: h.Limit.Per, Held: h.Held, Queued: h.Queued}
+	v := events.KeySummary{Name: t.name, Kind: t.kind, Limit: h.Limit.Limit, Per: h.Limit.Per, Held: h.Held, Queued: h.Queued}
 	switch {
 	case t.rate():
 		v.Held = t.recent()
