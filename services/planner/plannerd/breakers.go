@@ -40,8 +40,5 @@ func (o *observer) turned(line int, rec *events.Record, e *events.BreakerTurned)
 	if e.Until != 0 {
 		attrs = append(attrs, slog.String("until", events.Stamp(e.Until).String()))
 	}
-	if leftOut > 0 {
-		attrs = append(attrs, slog.Int64("left_out", leftOut))
-	}
-	o.logger.LogAttrs(context.Background(), level, "breaker "+what.words, attrs...)
+	o.logger.LogAttrs(context.Background(), level, "breaker "+what.words, append(attrs, troubleAttrs(e, leftOut)...)...)
 }
