@@ -129,6 +129,15 @@ func checkTarget(workflow string) *CommandError {
 	return nil
 }
 
+// CheckReceiver refuses the key of an inbox record that can be no workflow's or entity's ID:
+// those are UTF-8 without zero bytes, and journal records keep nothing else as it is.
+func CheckReceiver(id string) *CommandError {
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return &CommandError{"invalid_workflow_id", "key", fmt.Sprintf("%q is not UTF-8 without zero bytes", id)}
+	}
+	return nil
+}
+
 // checkTexts refuses texts around a command that could not be told apart or
 // shown: too long, not UTF-8, or with control characters.
 func (c *Command) checkTexts() *CommandError {

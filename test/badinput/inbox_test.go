@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 func TestReportsThatCannotBeReadAreKept(t *testing.T) {
@@ -20,6 +21,28 @@ func TestReportsThatCannotBeReadAreKept(t *testing.T) {
 			r := r.of(t)
 			k := r.produce(kafka.Keyed(r.names.Inbox(), []byte("w"), value))
 			if l := r.letterOf(k); !strings.HasPrefix(l.Reason, "malformed: ") {
+				t.Errorf("the dead letter says %q", l.Reason)
+			}
+		})
+	}
+	r.goesOn()
+}
+
+// An inbox record to what can be nobody's ID is kept, whatever it says: rows would stand under
+// another ID than the one that the journal can keep.
+func TestReportsToNobodyAreKept(t *testing.T) {
+	r := start(t)
+	notice := wire.Marshal(&events.Notice{Drain: 1, ID: "i", URL: "http://x", Body: []byte(`{}`)})
+	for name, key := range map[string]string{
+		"a notice to an ID that is not UTF-8": "notice:\xd3:w",
+		"a notice to an ID with a zero byte":  "notice:1.2:w\x00",
+		"a permit of a key that is not UTF-8": "key:resource/\xff",
+		"a message to a workflow of no UTF-8": "w\xc3",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := r.of(t)
+			k := r.produce(kafka.Keyed(r.names.Inbox(), []byte(key), events.EncodeInbox(&events.EntityMessage{From: "w", Body: notice})))
+			if l := r.letterOf(k); !strings.HasPrefix(l.Reason, "invalid_workflow_id: ") {
 				t.Errorf("the dead letter says %q", l.Reason)
 			}
 		})

@@ -139,6 +139,10 @@ func (in *intake) takeInbox(r *kgo.Record, ref events.InputRef) {
 		return
 	}
 	workflow := string(r.Key)
+	if bad := events.CheckReceiver(workflow); bad != nil {
+		in.reject(r, ref, bad)
+		return
+	}
 	switch m := msg.(type) {
 	case *events.EntityMessage:
 		in.takeMessage(r, ref, m)
