@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/shared/events"
@@ -27,7 +28,7 @@ func work(p *workload.Plan, l *workload.TaskMemory, executor string) worker.Hand
 			l.Complain(err)
 			return nil, err
 		}
-		result, err := perform(ctx, c, &a.Spec, before)
+		result, err := perform(ctx, c, a, before)
 		if err != nil && !errors.Is(err, errTemporary) && ctx.Err() == nil {
 			l.Complain(fmt.Errorf("%s of %s: %w", c.Name, a.Workflow, err))
 		}
@@ -36,7 +37,8 @@ func work(p *workload.Plan, l *workload.TaskMemory, executor string) worker.Hand
 }
 
 // perform executes a task that was executed so many times before.
-func perform(ctx context.Context, c *workload.Component, task *events.Task, before int) (json.RawMessage, error) {
+func perform(ctx context.Context, c *workload.Component, a *worker.Attempt, before int) (json.RawMessage, error) {
+	task := &a.Spec
 	what, err := c.Purpose(task)
 	if err != nil {
 		return nil, err
@@ -53,8 +55,8 @@ func perform(ctx context.Context, c *workload.Component, task *events.Task, befo
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	if workload.Pause(ctx, c.Acts.Takes) != nil {
-		return nil, context.Cause(ctx)
+	if err := busy(ctx, a, c.Acts.Takes); err != nil {
+		return nil, err
 	}
 	switch how {
 	case workload.Crashes:
@@ -63,4 +65,21 @@ func perform(ctx context.Context, c *workload.Component, task *events.Task, befo
 		return nil, errTemporary
 	}
 	return result, nil
+}
+
+// busy lets the time pass that a task takes, which gives heartbeats where it must.
+func busy(ctx context.Context, a *worker.Attempt, takes time.Duration) error {
+	every := time.Duration(a.Spec.Silence) * time.Millisecond / 3
+	for ; every > 0 && takes > every; takes -= every {
+		if workload.Pause(ctx, every) != nil {
+			return context.Cause(ctx)
+		}
+		if err := a.Heartbeat(json.RawMessage(`"on it"`)); err != nil {
+			return err
+		}
+	}
+	if workload.Pause(ctx, takes) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }

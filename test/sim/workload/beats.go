@@ -51,12 +51,13 @@ const lateBeats = 3000
 // beaten follows a sign of life of an attempt.
 func (c *journalChecker) beaten(rec *events.Record, a *attempts) {
 	c.heard(rec, a)
-	a.beat = rec.Time
+	a.beat, a.beatIn = rec.Time, rec.Position.Epoch
 }
 
-// heard holds that a silent attempt is ended soon.
+// heard holds that a silent attempt is ended soon, unless another owner has taken over since, which reads first what was
+// said meanwhile.
 func (c *journalChecker) heard(rec *events.Record, a *attempts) {
-	if limit := a.silence(); c.steady && limit > 0 && a.open && a.beat > 0 && rec.Time > a.beat+limit+lateBeats {
+	if limit := a.silence(); c.steady && limit > 0 && a.open && a.beat > 0 && a.beatIn == rec.Position.Epoch && rec.Time > a.beat+limit+lateBeats {
 		c.fail(rec, "attempt %d of %s is silent for %d ms, and may be for %d", a.last, a.Component.Name, rec.Time-a.beat, limit)
 	}
 }

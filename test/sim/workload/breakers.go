@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -26,11 +27,46 @@ func (d Dice) protect(w *Workflow) {
 			breaker["on_open"] = "fail"
 		case falls == 0 && c.breaks == 0 && !c.Acts.Halts && c.needs["retry_if"] == nil:
 			breaker["on_open"] = "fail"
-			c.needs["max_retries"], c.needs["backoff"], c.needs["base_delay_ms"] = 10_000, "linear", d.Between(200, 1500)
+			c.needs["max_retries"], c.needs["backoff"], c.needs["base_delay_ms"] = 10_000, "linear", d.Between(leastDelay, 1500)
+			c.denies = true
 		}
 		c.needs["circuit_breaker"] = breaker
 		c.own = own(false, c.needs)
 	}
+}
+
+// leastDelay (ms) is between two attempts of a step that are denied. Tried again at once it would have spent all of its
+// attempts before the breaker lets one try.
+const leastDelay = 200
+
+// delay gives the rules that may fit such a step that delay.
+func (w *Workflow) delay() {
+	for _, c := range w.Graph.Components {
+		if !c.denies {
+			continue
+		}
+		for _, list := range append(w.lists(), w.Graph.rules, c.own) {
+			for i := range list {
+				if r := &list[i]; r.fits(c) != no {
+					r.fields = r.fields.delayed()
+				}
+			}
+		}
+	}
+}
+
+// delayed are the fields with no shorter delay than the least.
+func (f fields) delayed() fields {
+	f = maps.Clone(f)
+	if f["backoff"] == "none" {
+		f["backoff"] = "linear"
+	}
+	for _, name := range []string{"base_delay_ms", "max_delay_ms"} {
+		if ms, is := f[name].(int); is {
+			f[name] = max(ms, leastDelay)
+		}
+	}
+	return f
 }
 
 // denied follows an attempt that its breaker does not let begin: its failure closes it.

@@ -31,6 +31,7 @@ func (d Dice) dress(w *Workflow) {
 			m.Rules = d.list(g, m.Replace)
 		}
 	}
+	w.delay()
 	w.mustBeTaken()
 }
 

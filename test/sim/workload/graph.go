@@ -71,6 +71,7 @@ type Component struct {
 	tolerate tolerance  // mapping: elements that may fail
 	inner    bool       // it is a map, in the body of one, or reminds of a signal
 	halts    bool       // what fails for good would halt the workflow, and a map tolerates it
+	denies   bool       // it fails while its breaker is open, and is tried again for as long as it takes
 
 	patience time.Duration // sleep: the time that a signal has; 0: any
 	deaf     bool          // sleep: nobody sends its signal

@@ -51,12 +51,13 @@ type attempts struct {
 	policy    policy.Policy
 	last      uint32 // attempt
 	open      bool
-	since     int64 // record time (Unix ms) of the last attempt's notification
-	beat      int64 // record time (Unix ms) of its last sign of life; 0: nobody has begun it
-	begun     bool  // a worker has said that it has begun the last attempt
-	denied    bool  // the last attempt has not begun, and its failure follows
-	endBy     int64 // Unix ms until which it must have ended; 0: there is no limit
-	waits     int64 // record time (Unix ms) since when no worker has begun it; 0: one may not have to
+	since     int64  // record time (Unix ms) of the last attempt's notification
+	beat      int64  // record time (Unix ms) of its last sign of life; 0: nobody has begun it
+	beatIn    uint64 // epoch of that record
+	begun     bool   // a worker has said that it has begun the last attempt
+	denied    bool   // the last attempt has not begun, and its failure follows
+	endBy     int64  // Unix ms until which it must have ended; 0: there is no limit
+	waits     int64  // record time (Unix ms) since when no worker has begun it; 0: one may not have to
 	ended     string
 	most      int   // attempts that it may have by now
 	failures  int   // since it was retried by command
