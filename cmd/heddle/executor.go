@@ -27,12 +27,14 @@ type executorCmd struct {
 
 // executorSettings are what an executor may do, wherever it runs.
 type executorSettings struct {
-	Services      serviceMap `placeholder:"QUEUE=URL" help:"HTTP services by the queue they serve; {task} in the URL is the task's name. The settings file can say more: {url, concurrency, allow_private}."`
-	AllowHost     []string   `placeholder:"HOST" help:"Hosts that http.request may call: names or *.suffix; without it all."`
-	AllowLoopback *bool      `help:"Let http.request call this machine; heddle dev does unless it is false."`
-	AllowPrivate  bool       `help:"Let http.request call private networks and this machine."`
-	AllowNetwork  []string   `placeholder:"CIDR" help:"Networks that http.request may call, whatever they are."`
-	AllowTopic    []string   `placeholder:"TOPIC" help:"Topics that kafka.produce may write to: names, or prefixes ending in *."`
+	Services        serviceMap     `placeholder:"QUEUE=URL" help:"HTTP services by the queue they serve; {task} in the URL is the task's name. The settings file can say more: {url, concurrency, allow_private}."`
+	AllowHost       []string       `placeholder:"HOST" help:"Hosts that http.request may call: names or *.suffix; without it all."`
+	AllowLoopback   *bool          `help:"Let http.request call this machine; heddle dev does unless it is false."`
+	AllowPrivate    bool           `help:"Let http.request call private networks and this machine."`
+	AllowNetwork    []string       `placeholder:"CIDR" help:"Networks that http.request may call, whatever they are."`
+	AllowTopic      []string       `placeholder:"TOPIC" help:"Topics that kafka.produce may write to: names, or prefixes ending in *."`
+	AllowTerminal   []string       `placeholder:"SOCKET=SESSION" help:"Terminals that terminal.submit may type into: the socket of a tmux server, by name or absolute path, and a session there, or a prefix ending in *."`
+	TerminalPresses map[string]int `placeholder:"KIND=N" mapsep:"," help:"How often terminal.submit presses Enter, by the kind of worker; claude once, all others twice."`
 }
 
 func (s *executorSettings) rules() (executor.HTTPRules, error) {
@@ -47,6 +49,10 @@ func (s *executorSettings) rules() (executor.HTTPRules, error) {
 	return rules, nil
 }
 
+func (s *executorSettings) terminals() executor.Terminals {
+	return executor.Terminals{Allow: s.AllowTerminal, Presses: s.TerminalPresses}
+}
+
 // Run implements the command.
 func (c *executorCmd) Run(a *app) error {
 	rules, err := c.rules()
@@ -59,7 +65,7 @@ func (c *executorCmd) Run(a *app) error {
 	return c.runTraced(a, "executor", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
 			Kafka: c.kafka(), Name: c.Name, Slots: c.Slots, DrainLimit: c.Drain,
-			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Test: c.Test,
+			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Terminals: c.terminals(), Test: c.Test,
 			Ready: ready, Logger: c.logger(a), Registerer: reg, Tracer: tracer,
 		})
 	})

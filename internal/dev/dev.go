@@ -43,6 +43,7 @@ type Options struct {
 	Rules      executor.HTTPRules          // of http.request; loopback is allowed beside them
 	NoLoopback bool                        // not even loopback
 	Emit       []string                    // topics that kafka.produce may write to
+	Terminals  executor.Terminals          // that terminal.submit may type into
 
 	// Planner is the command line of `heddle planner`, to run the planner as a process
 	// of its own, for killing it; flags are added to it. nil: it runs in this process.

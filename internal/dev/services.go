@@ -90,7 +90,7 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	rules.AllowLoopback = !d.options.NoLoopback
 	return otlp.With(ctx, "heddle-executor", d.logger, func(tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
-			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Test: true,
+			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals, Test: true,
 			Ready: ready, Logger: d.logger, Registerer: d.registry, Tracer: tracer,
 		})
 	})

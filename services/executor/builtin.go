@@ -33,6 +33,11 @@ func newBuiltins(c *Config) (*builtins, error) {
 	}
 	b.tasks["kafka.produce"] = produce
 	b.closers = append(b.closers, produce.close)
+	submit, err := newTerminalSubmit(c)
+	if err != nil {
+		return nil, err
+	}
+	b.tasks["terminal.submit"] = submit
 	if c.Test {
 		for name, h := range testTasks() {
 			b.tasks[name] = h

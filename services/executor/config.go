@@ -26,10 +26,11 @@ type Config struct {
 	Slots      int           // attempts of the queue "default" at a time; 64
 	DrainLimit time.Duration // what attempts get to finish at shutdown; 25 s
 
-	HTTP     HTTPRules
-	Topics   []string           // that kafka.produce may write to: names, or prefixes ending in *; none
-	Services map[string]Service // HTTP services by the queue they serve
-	Test     bool               // test.* tasks: for development
+	HTTP      HTTPRules
+	Topics    []string           // that kafka.produce may write to: names, or prefixes ending in *; none
+	Services  map[string]Service // HTTP services by the queue they serve
+	Terminals Terminals          // that terminal.submit may type into; none
+	Test      bool               // test.* tasks: for development
 
 	Ready      func()                // called once, when attempts can be taken
 	Logger     *slog.Logger          // nil: silent

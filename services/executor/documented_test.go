@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -42,7 +44,7 @@ func TestEachParameterOfBuiltInTasksIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}} {
+	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}, "terminal.submit": submitParams{}} {
 		_, row, ok := strings.Cut(string(text), "| `"+task+"` |")
 		if !ok {
 			t.Errorf("%s is not documented", task)
@@ -53,5 +55,38 @@ func TestEachParameterOfBuiltInTasksIsDocumented(t *testing.T) {
 				t.Errorf("the parameter %s of %s is not documented", name, task)
 			}
 		}
+	}
+}
+
+// docs/terminals.md has each parameter and each reason of terminal.submit, and its definition is one.
+func TestTerminalsAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../docs/terminals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for f := range reflect.TypeFor[submitParams]().Fields() {
+		if name := f.Tag.Get("json"); !strings.Contains(text, "| `"+name+"` |") {
+			t.Errorf("the parameter %s is not documented", name)
+		}
+	}
+	for _, r := range []delivery.Reason{
+		delivery.MissingTarget, delivery.SendConfirmed, delivery.SendConfirmedActiveTask, delivery.SendUnconfirmed,
+		delivery.UnconfirmedAfterMaxRetries, delivery.LeaderMissing, delivery.LeaderMissingDeferred, delivery.DeferredNotInjectable,
+		delivery.TargetResolutionFailed + ":" + delivery.UnresolvedTarget, delivery.PreflightFailed + ":" + delivery.PaneNotReady,
+		delivery.PreflightFailed + ":" + whyPaneDead, delivery.PreflightFailed + ":" + whyPaneGone, delivery.SendFailed + ":" + whyPaneGone,
+	} {
+		if !strings.Contains(text, "`"+string(r)+"`") {
+			t.Errorf("the reason %s is not documented", r)
+		}
+	}
+	_, example, _ := strings.Cut(text, "```yaml\n")
+	example, _, ok := strings.Cut(example, "```")
+	def, err := definition.Parse([]byte(example))
+	if err != nil || !ok {
+		t.Fatalf("the example is no definition: %v", err)
+	}
+	if err := def.CheckParams(); err != nil || len(def.Warnings) > 0 {
+		t.Errorf("the example: %v, %v", err, def.Warnings)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/worker"
@@ -143,4 +144,34 @@ func (s answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		Request: r, Status: strconv.Itoa(s.status), StatusCode: s.status, Header: s.header(), Body: io.NopCloser(strings.NewReader(s.body)),
 	}, r.Context().Err()
+}
+
+// Whatever the input of terminal.submit and the note of an attempt before are, it is refused, or what is
+// typed is no key of a terminal and there is a limit to it.
+func FuzzSubmit(f *testing.F) {
+	f.Add(`{"target":"agents:0.1","text":"do\r\nit {token}","worker":" Claude"}`, `{"delivery":"pending","reason":"send_unconfirmed","unconfirmed":2}`)
+	f.Add(`{"text":"x","presses":0,"attempts":1,"reply":false,"ready":"a+","confirm":"(?m)^b$","active":"c"}`, `{"page":4}`)
+	f.Add(`{"text":"x\u001b[A\u009b\u007f","presses":-1}`, `[1]`)
+	f.Fuzz(func(t *testing.T, input, note string) {
+		h, err := newTerminalSubmit(&Config{Slots: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.panes.sessions["default"] = []string{"agents"}
+		a := attempt("terminal.submit", input)
+		a.Spec.Heartbeat = json.RawMessage(note)
+		s, err := h.submission(a)
+		if err != nil {
+			if e := failureType(err); e != "invalid_input" && e != "terminal_forbidden" {
+				t.Errorf("it is refused as %s", e)
+			}
+			return
+		}
+		if s.Socket != "default" || s.presses < 1 || s.presses > 10 || s.Attempts < 1 || s.unconfirmed < 0 || len(s.text) > maxSubmit {
+			t.Errorf("%+v", s)
+		}
+		if strings.TrimSpace(s.text) == "" || strings.ContainsFunc(s.text, unicode.IsControl) {
+			t.Errorf("%q would be typed", s.text)
+		}
+	})
 }

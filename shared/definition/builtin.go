@@ -11,12 +11,13 @@ import (
 // builtins are the parameters of the tasks that the executor runs itself; a test of
 // its holds that they are those that it reads. A nil list takes any.
 var builtins = map[string][]string{
-	"http.request":  {"body", "expect", "headers", "map", "method", "timeout", "timeout_ms", "url"},
-	"kafka.produce": {"headers", "key", "topic", "value"},
-	"test.echo":     nil,
-	"test.fail":     {"n", "then"},
-	"test.flaky":    {"rate"},
-	"test.sleep":    {"ms"},
+	"http.request":    {"body", "expect", "headers", "map", "method", "timeout", "timeout_ms", "url"},
+	"kafka.produce":   {"headers", "key", "topic", "value"},
+	"terminal.submit": {"active", "attempts", "confirm", "direct", "leader", "presses", "ready", "reply", "socket", "target", "text", "worker"},
+	"test.echo":       nil,
+	"test.fail":       {"n", "then"},
+	"test.flaky":      {"rate"},
+	"test.sleep":      {"ms"},
 }
 
 // Parameters are the parameters of a built-in task, sorted; nil if it takes any, or is

@@ -1,0 +1,295 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/services/executor/tmux"
+	"github.com/heddle-run/heddle/shared/delivery"
+	"github.com/heddle-run/heddle/shared/events"
+)
+
+// submitted is how an attempt of terminal.submit ended.
+type submitted struct {
+	result string
+	typ    string // of its error
+	final  bool   // no further attempt is to follow
+	later  bool   // it completes by its token
+	note   submitNote
+}
+
+// handler may type into the sessions of m that begin with "agents".
+func (m *terminal) handler() *terminalSubmit {
+	m.t.Helper()
+	h, err := newTerminalSubmit(&Config{Slots: 4, Terminals: Terminals{Allow: []string{m.socket + "=agents*"}}})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return h
+}
+
+// submission is an attempt that follows one that has told a note.
+func (m *terminal) submission(h *terminalSubmit, params map[string]any, before submitNote) *submission {
+	m.t.Helper()
+	params["socket"] = m.socket
+	input, err := json.Marshal(params)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	a := attempt("terminal.submit", string(input))
+	if a.Spec.Heartbeat, err = json.Marshal(before); err != nil {
+		m.t.Fatal(err)
+	}
+	s, err := h.submission(a)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+// submit runs an attempt.
+func (m *terminal) submit(params map[string]any, before submitNote) submitted {
+	m.t.Helper()
+	return m.end(m.t.Context(), m.submission(m.handler(), params, before))
+}
+
+func (m *terminal) end(ctx context.Context, s *submission) submitted {
+	m.t.Helper()
+	v, err := s.deliver(ctx)
+	var result json.RawMessage
+	if err == nil {
+		result, err = s.end(v)
+	}
+	out := submitted{result: string(result), note: s.told, later: errors.Is(err, worker.ErrPending)}
+	if e, ok := errors.AsType[*worker.TaskError](err); ok {
+		out.typ, out.final = e.Type, e.NonRetryable
+	} else if err != nil && !out.later {
+		m.t.Fatal(err)
+	}
+	return out
+}
+
+func TestWorkIsHandedToAnAgent(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t)
+	m.shows("agents", "ready")
+	got := m.submit(map[string]any{"target": "agents", "text": "write\r\n the tests; “all” of\nthem;\x1b[A {token}\\;"}, submitNote{})
+	if want := (submitNote{Delivery: delivery.Notified, Reason: delivery.SendConfirmed}); !got.later || got.note != want {
+		t.Errorf("%+v", got)
+	}
+	token := attempt("terminal.submit", "{}").Token()
+	if want := "write  the tests; “all” of them; [A " + token + "\\;\n"; m.took() != want {
+		t.Errorf("the agent took %q, want %q", m.took(), want)
+	}
+	got = m.submit(map[string]any{"target": "%0", "text": "no answer", "reply": false, "worker": " Claude"}, submitNote{})
+	if got.result != `{"pane":"%0","reason":"send_confirmed"}` || !strings.HasSuffix(m.took(), "\nno answer\n") {
+		t.Errorf("%+v, the agent took %q", got, m.took())
+	}
+	long := strings.Repeat("long; ", 2000)
+	if got := m.submit(map[string]any{"target": "agents:0.0", "text": long}, submitNote{}); !got.later || !strings.HasSuffix(m.took(), "\n"+long+"\n") {
+		t.Errorf("a long text: %+v", got)
+	}
+}
+
+// CL06
+func TestAnAgentThatShowsThatItWorksHasConfirmed(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t, "works")
+	m.shows("agents", "ready")
+	if got := m.submit(map[string]any{"target": "agents", "text": "do it"}, submitNote{}); got.note.Reason != delivery.SendConfirmedActiveTask || !got.later {
+		t.Errorf("%+v", got)
+	}
+	// It works, so it takes nothing more: CL03 for who cannot wait.
+	got := m.submit(map[string]any{"target": "agents", "text": "and that", "direct": true}, submitNote{})
+	if got.typ != "preflight_failed:pane_not_ready" || !got.final || m.took() != "do it\n" {
+		t.Errorf("%+v, the agent took %q", got, m.took())
+	}
+}
+
+// The first Enter is ignored: the second press of the policy delivers.
+func TestTheSecondPressIsANudge(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t, "ignore=1")
+	m.shows("agents", "ready")
+	if got := m.submit(map[string]any{"target": "agents", "text": "do it", "worker": "codex"}, submitNote{}); !got.later || got.note.Reason != delivery.SendConfirmed {
+		t.Errorf("%+v", got)
+	}
+	if m.took() != "do it\n" {
+		t.Errorf("the agent took %q", m.took())
+	}
+}
+
+// CL07, and what follows: each attempt types once, what was not taken is taken back, and the count is that of the notes.
+func TestUnconfirmedDeliveriesAreCountedInTheJournal(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t, "ignore=3")
+	m.shows("agents", "ready")
+	work := func() map[string]any { return map[string]any{"target": "agents", "text": "do it", "worker": "claude"} }
+	got := m.submit(work(), submitNote{})
+	if want := (submitNote{delivery.Pending, delivery.SendUnconfirmed, 1}); got.typ != "send_unconfirmed" || got.final || got.note != want {
+		t.Fatalf("first: %+v", got)
+	}
+	got = m.submit(work(), got.note)
+	if got.typ != "send_unconfirmed" || got.final || got.note.Unconfirmed != 2 {
+		t.Fatalf("second: %+v", got)
+	}
+	got = m.submit(work(), got.note)
+	if got.typ != "unconfirmed_after_max_retries" || !got.final || got.note.Unconfirmed != 0 {
+		t.Fatalf("third: %+v", got)
+	}
+	got = m.submit(work(), got.note) // as after `heddle retry`
+	if !got.later || got.note.Reason != delivery.SendConfirmed || m.took() != "do it\n" {
+		t.Errorf("%+v, the agent took %q", got, m.took())
+	}
+}
+
+// A program that reads nothing has confirmed nothing.
+func TestAProgramThatHangsConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t, "stuck")
+	got := m.submit(map[string]any{"target": "agents", "text": "do it", "attempts": 1, "direct": true}, submitNote{})
+	if got.typ != "unconfirmed_after_max_retries" || !got.final {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An Enter that the terminal echoes confirms nothing: the program has not read it.
+func TestAnEchoConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t)
+	m.tmux("new-session", "-d", "-s", "agents-cooked", "tail", "-f", "/dev/null")
+	got := m.submit(map[string]any{"target": "agents-cooked", "text": "do it"}, submitNote{})
+	if got.typ != "send_unconfirmed" || got.final {
+		t.Errorf("%+v", got)
+	}
+	got = m.submit(map[string]any{"target": "agents-cooked", "text": "do it", "ready": `\$$`, "direct": true}, submitNote{})
+	if got.typ != "preflight_failed:pane_not_ready" {
+		t.Errorf("with what it shows when it is ready: %+v", got)
+	}
+}
+
+func TestWhatAProgramShowsMayConfirm(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t)
+	m.shows("agents", "ready")
+	for range 2 { // the second time it is there already
+		got := m.submit(map[string]any{"target": "agents", "text": "do it", "confirm": "(?m)^taken$", "reply": false}, submitNote{})
+		if got.note.Reason != delivery.SendConfirmed {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := m.submit(map[string]any{"target": "agents", "text": "do it", "confirm": "never"}, submitNote{}); got.typ != "send_unconfirmed" {
+		t.Errorf("what never shows: %+v", got)
+	}
+}
+
+// CL02, and panes that are there and take nothing.
+func TestTargetsThatCannotBeDeliveredTo(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t)
+	m.tmux("set-option", "-g", "remain-on-exit", "on")
+	m.tmux("new-session", "-d", "-s", "agents-dead", "true")
+	m.tmux("new-session", "-d", "-s", "private", "cat")
+	m.eventually("the program has ended", func() bool { return m.tmux("display-message", "-p", "-t", "agents-dead", "#{pane_dead}") == "1" })
+	private := m.tmux("display-message", "-p", "-t", "private", "#{pane_id}")
+	for _, c := range []struct{ target, leader, want string }{
+		{"", "", "missing_target"},
+		{"agents-none", "", "target_resolution_failed:unresolved_target"},
+		{"agen", "", "target_resolution_failed:unresolved_target"}, // tmux itself would take it for a prefix
+		{"agents-dead", "", "preflight_failed:pane_dead"},
+		{"private", "", "terminal_forbidden"},
+		{private, "", "terminal_forbidden"},
+		{"agents", private, "terminal_forbidden"},
+	} {
+		got := m.submit(map[string]any{"target": c.target, "leader": c.leader, "text": "do it"}, submitNote{})
+		if got.typ != c.want || !got.final {
+			t.Errorf("%q: %+v, want %s", c.target, got, c.want)
+		}
+	}
+	// DF05: without a later time a leader that is not there fails it at once.
+	for _, leader := range []string{"agents-lead", "agents-dead"} {
+		if got := m.submit(map[string]any{"target": "agents", "leader": leader, "text": "do it", "direct": true}, submitNote{}); got.typ != "leader_missing" || !got.final {
+			t.Errorf("DF05, %s: %+v", leader, got)
+		}
+	}
+	if m.took() != "" {
+		t.Errorf("the agent took %q", m.took())
+	}
+}
+
+func TestInputsThatAreRefused(t *testing.T) {
+	h, err := newTerminalSubmit(&Config{Slots: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Run(t.Context(), attempt("terminal.submit", `{"text": "x"}`)); !errors.Is(err, worker.ErrUnknownTask) || !strings.Contains(err.Error(), "--allow-terminal") {
+		t.Errorf("without a terminal that is allowed: %v", err)
+	}
+	h.panes.sessions = map[string][]string{"default": {"*"}}
+	for input, want := range map[string]string{
+		`{}`: events.ErrorInvalidInput, `{"text": " \n"}`: events.ErrorInvalidInput, `{"text": "x", "attempts": -1}`: events.ErrorInvalidInput,
+		`{"text": "x", "presses": -1}`: events.ErrorInvalidInput, `{"text": "x", "ready": "("}`: events.ErrorInvalidInput,
+		`{"text": "x", "active": "` + strings.Repeat("x", 1025) + `"}`: events.ErrorInvalidInput,
+		`{"text": "` + strings.Repeat("x", 64<<10+1) + `"}`:            events.ErrorInvalidInput,
+		`{"text": "x", "pane": 1}`:                                     events.ErrorInvalidInput,
+		`{"text": "x", "socket": "other"}`:                             "terminal_forbidden",
+	} {
+		if _, err := h.Run(t.Context(), attemptOf("terminal.submit", input, false)); failureType(err) != want {
+			t.Errorf("%.40s: %v, want %s", input, err, want)
+		}
+	}
+	for _, allow := range []string{"", "x", "=x", "x=", "a/b=x"} {
+		if _, err := newPanes(Terminals{Allow: []string{allow}}); err == nil {
+			t.Errorf("%q is allowed", allow)
+		}
+	}
+	if _, err := newPanes(Terminals{Presses: map[string]int{"x": -1}}); err == nil {
+		t.Error("-1 presses are accepted")
+	}
+}
+
+func TestAPaneIsTypedIntoByOneAttemptAtATime(t *testing.T) {
+	t.Parallel()
+	var turns turns
+	leave, err := turns.enter(t.Context(), "%1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := turns.enter(ctx, "%1"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second one at the same time: %v", err)
+	}
+	other, err := turns.enter(t.Context(), "%2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	leave()
+	again, err := turns.enter(t.Context(), "%1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if len(turns.each) > 0 {
+		t.Errorf("%d turns are remembered", len(turns.each))
+	}
+}
+
+// Without a server there are no panes.
+func TestNoServerHasNoPanes(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t)
+	all, err := (tmux.Server{Socket: m.socket + "-none"}).Panes(t.Context())
+	if err != nil || len(all) > 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	if _, err := m.server.Look(t.Context(), "%77"); !errors.Is(err, tmux.ErrGone) {
+		t.Errorf("a look at a pane that is gone: %v", err)
+	}
+}
