@@ -30,13 +30,14 @@ func (w *world) inputTopics() map[events.Source]string {
 var inputLogs = []events.Source{events.FromCommands, events.FromInbox}
 
 // lose removes the oldest records of input logs, now and then. What is read is
-// mostly gone further; what is not has to be told. The returned function ends it.
+// mostly gone further; what is not has to be told. It does so less and less: an operator's word counts for exactly
+// what is gone, and none would count where more is gone each time. The returned function ends it.
 func (w *world) lose(seed uint64) (end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
 		d := workload.NewDice(seed)
-		for workload.Pause(ctx, d.Millis(0, 4000)) == nil {
+		for n := 0; workload.Pause(ctx, d.Millis(0, 4000+200*n)) == nil; n++ {
 			w.expire(d, workload.Pick(d, inputLogs...), int32(d.IntN(int(w.plan.Partitions))))
 		}
 	})

@@ -38,21 +38,39 @@ func (w *world) operate() (end func()) {
 	return func() { stop(); working.Wait(); cl.Close() }
 }
 
+// acceptLosses accepts what blocks a partition, again and again until it does not any more: the word
+// itself may be lost with the log that it is in.
 func (w *world) acceptLosses(ctx context.Context, cl *kgo.Client, working *sync.WaitGroup) {
-	accepted := map[partition.LossError]bool{}
+	var mu sync.Mutex
+	blocks := map[int32]partition.LossError{} // what blocks each partition now
+	blocked := func(l partition.LossError) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return blocks[l.Partition] == l
+	}
 	for ctx.Err() == nil {
 		cl.PollFetches(ctx).EachRecord(func(k *kgo.Record) {
 			var rec runtime.Record
-			if json.Unmarshal(k.Value, &rec) != nil || rec.Blocked == nil {
+			if json.Unmarshal(k.Value, &rec) != nil {
 				return
 			}
-			loss, ok := partition.LossIn(*rec.Blocked)
-			if !ok || accepted[loss] {
+			var loss partition.LossError
+			if rec.Blocked != nil {
+				loss, _ = partition.LossIn(*rec.Blocked)
+			}
+			mu.Lock()
+			again := blocks[k.Partition] == loss
+			blocks[k.Partition] = loss
+			mu.Unlock()
+			if again || loss == (partition.LossError{}) {
 				return
 			}
-			accepted[loss] = true
 			w.happened("a loss that an operator accepts", "loss", *rec.Blocked)
-			working.Go(func() { w.acceptLoss(ctx, loss) })
+			working.Go(func() {
+				for first := true; blocked(loss) && (first || workload.Pause(ctx, 10*time.Second) == nil); first = false {
+					w.acceptLoss(ctx, loss)
+				}
+			})
 		})
 	}
 }

@@ -124,9 +124,8 @@ func (w *world) setDisk(slot int, fs *disk.Disk) {
 	w.disks[slot] = fs
 }
 
-// patience bounds a run, in virtual time. Where input logs lose records all the time, a request for a permit may be lost
-// several times in a row, and is repeated after a minute, two, four and so on.
-const patience = 2 * time.Hour
+// patience bounds a run, in virtual time.
+const patience = 30 * time.Minute
 
 func (w *world) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), patience)
