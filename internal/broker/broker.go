@@ -39,8 +39,8 @@ type Options struct {
 	// NextPort: when Addr's port is taken, try the ones above it.
 	NextPort bool
 
-	// Network, when set, replaces TCP: tests run the broker in a bubble of
-	// testing/synctest and dial Network.DialContext.
+	// Network, when set, replaces TCP: nobody outside this process reaches the broker,
+	// and clients dial Network.DialContext. It works in a bubble of testing/synctest.
 	Network *Network
 
 	Limits Limits       // of connections
@@ -54,7 +54,8 @@ type Options struct {
 	Failed func(error)
 }
 
-// Network is one in memory, for a bubble of testing/synctest.
+// Network is one in memory, of a process that nobody else is to reach, or of a bubble of
+// testing/synctest.
 type Network = kfake.VirtualNetwork
 
 // Broker runs until it is closed.

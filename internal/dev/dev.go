@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,11 @@ type Options struct {
 	// Where the port is taken, use the next free one.
 	NextHTTP, NextKafka bool
 
+	// Network, when set, is what the broker listens on, so that nobody outside this process
+	// reaches it, and the gateway where HTTP is empty. No dev.json is written, and Planner
+	// is nil. nil: TCP.
+	Network *broker.Network
+
 	Prefix     string   // of topics; empty: the default
 	Partitions int32    // of the topics keyed by workflow ID, 0: those of the data, or 8 when they are made
 	Queues     []string // task queues to make besides the default one
@@ -42,6 +48,7 @@ type Options struct {
 	Services   map[string]executor.Service // HTTP services by the queue they serve
 	Rules      executor.HTTPRules          // of http.request; loopback is allowed beside them
 	NoLoopback bool                        // not even loopback
+	NoTest     bool                        // no test.* tasks
 	Emit       []string                    // topics that kafka.produce may write to
 	Terminals  executor.Terminals          // that terminal.submit may type into
 
@@ -79,6 +86,8 @@ type Dev struct {
 	Prefix  string
 	Dir     string // the data directory
 
+	HTTPClient *http.Client // that reaches URL; nil: any does
+
 	options  Options
 	data     *dataDir
 	key      string // of task tokens
@@ -113,6 +122,9 @@ func Start(ctx context.Context, o Options) (_ *Dev, err error) {
 	d.compose()
 	if err := d.startServices(ctx); err != nil {
 		return nil, err
+	}
+	if o.Network != nil {
+		return d, nil
 	}
 	return d, d.announce()
 }

@@ -5,11 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"syscall"
 
 	"github.com/heddle-run/heddle/internal/service"
 )
+
+// insideHTTP is the gateway's address on a network within this process.
+const insideHTTP = "localhost:80"
+
+// inside reports whether only this process reaches the gateway.
+func (d *Dev) inside() bool { return d.options.Network != nil && d.options.HTTP == "" }
+
+// listen opens the gateway's address, on the network that it is reached by.
+func (d *Dev) listen(ctx context.Context) (net.Listener, error) {
+	if !d.inside() {
+		return listen(ctx, d.options.HTTP, d.options.NextHTTP)
+	}
+	if d.HTTPClient == nil {
+		d.HTTPClient = &http.Client{Transport: &http.Transport{
+			DialContext: d.options.Network.DialContext, MaxIdleConns: idleConnections, MaxIdleConnsPerHost: idleConnections,
+		}}
+	}
+	return d.options.Network.Listen("tcp", insideHTTP)
+}
+
+// idleConnections are kept by the HTTP client: as many as calls that wait at once, as a rule.
+const idleConnections = 1024
 
 // portsToTry bounds the search for a free port.
 const portsToTry = 64

@@ -22,7 +22,7 @@ func (d *Dev) open(ctx context.Context) (err error) {
 	if d.key, err = d.data.tokenKey(); err != nil {
 		return err
 	}
-	if d.listener, err = listen(ctx, d.options.HTTP, d.options.NextHTTP); err != nil {
+	if d.listener, err = d.listen(ctx); err != nil {
 		return err
 	}
 	d.address = d.listener.Addr().String()
@@ -32,6 +32,9 @@ func (d *Dev) open(ctx context.Context) (err error) {
 	}
 	d.Brokers = []string{d.broker.Addr()}
 	d.config = kafka.Config{Brokers: d.Brokers, Prefix: d.options.Prefix, ClientID: "heddle-dev", Logger: d.logger}
+	if d.options.Network != nil {
+		d.config.Dialer = d.options.Network.DialContext
+	}
 	set, err := d.makeTopics(ctx)
 	if err != nil {
 		return err
@@ -41,7 +44,7 @@ func (d *Dev) open(ctx context.Context) (err error) {
 }
 
 func (d *Dev) startBroker(ctx context.Context) (*broker.Broker, error) {
-	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Failed: d.options.BrokerFailed, Logger: d.logger}
+	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Network: d.options.Network, Failed: d.options.BrokerFailed, Logger: d.logger}
 	if d.options.Memory {
 		o.Dir = ""
 	}

@@ -90,7 +90,7 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	rules.AllowLoopback = !d.options.NoLoopback
 	return otlp.With(ctx, "heddle-executor", d.logger, func(tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
-			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals, Test: true,
+			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals, Test: !d.options.NoTest,
 			Ready: ready, Logger: d.logger, Registerer: d.registry, Tracer: tracer,
 		})
 	})
@@ -112,5 +112,11 @@ func (d *Dev) runGateway(ctx context.Context, ready func()) error {
 	}
 	ln := d.listener
 	d.listener = nil // the gateway owns it; the next start listens anew
+	if ln == nil && d.inside() {
+		var err error
+		if ln, err = d.listen(ctx); err != nil {
+			return err
+		}
+	}
 	return gateway.Run(ctx, cfg, ln, func(net.Addr) { ready() })
 }

@@ -57,6 +57,7 @@ var table = []entry{
 	{"internal/tracing", shell, "spans, and who is told of them"},
 
 	{"sdk", shell, "what programs outside import"},
+	{"sdk/embedded", assembly, "all services in a program's own process"},
 
 	{"internal/bench", assembly, "workloads and the floor"},
 	{"internal/dev", assembly, "all services in one process"},
@@ -116,6 +117,10 @@ var never = []struct {
 	{"examples", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"an example is a program outside"},
 }
+
+// allInOne are the packages that programs outside link to have all services in their own
+// process, and so reach what others never do.
+var allInOne = []string{"sdk/embedded", "examples/embedded"}
 
 // heavy is what a program needs only if it speaks Kafka or reads definitions.
 var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "go.yaml.in/yaml"}

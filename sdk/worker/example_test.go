@@ -90,6 +90,17 @@ func ExampleWorker_Run() {
 	// Output: 42 <nil>
 }
 
+func ExampleWorker_Queues() {
+	w, err := worker.New(worker.Options{Brokers: devtest.Running().Brokers, Logger: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker.Handle(w, Charge, charge)
+	worker.Handle(w, Double, func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	fmt.Println(w.Queues())
+	// Output: [payments orders] <nil>
+}
+
 func ExampleInterceptor() {
 	logged := func(next worker.Handler) worker.Handler {
 		return func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {

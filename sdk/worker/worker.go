@@ -125,6 +125,20 @@ func (w *Worker) lookup(name string) (core.Handler, bool) {
 // known are the tasks that are registered.
 func (w *Worker) known() []string { return slices.Sorted(maps.Keys(w.handlers)) }
 
+// Queues are the queues that Run takes from. The error is what Run would say of the
+// registrations.
+func (w *Worker) Queues() ([]string, error) {
+	queues := w.options.Queues
+	if len(queues) == 0 {
+		queues = w.queues
+	}
+	errs := w.errs
+	if len(queues) == 0 {
+		errs = append(slices.Clone(errs), errors.New("worker: no task is registered"))
+	}
+	return slices.Clone(queues), errors.Join(errs...)
+}
+
 // Run takes and runs attempts until ctx ends, then drains: it takes no more,
 // lets running attempts finish within the drain limit, cancels and hands back
 // the rest, and returns when everything it reported is acknowledged. A Worker
@@ -134,14 +148,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.errs = append(w.errs, errors.New("worker: Run was called twice"))
 	}
 	w.running = true
-	queues := w.options.Queues
-	if len(queues) == 0 {
-		queues = w.queues
-	}
-	if len(queues) == 0 {
-		w.errs = append(w.errs, errors.New("worker: no task is registered"))
-	}
-	if err := errors.Join(w.errs...); err != nil {
+	queues, err := w.Queues()
+	if err != nil {
 		return err
 	}
 	o := w.options

@@ -1,0 +1,76 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/embedded"
+)
+
+// children are programs that end without an orderly Close.
+var children = map[string]func(ctx context.Context, dir string) error{"exits": exits, "full": full}
+
+// child runs one of them on a directory.
+func child(t *testing.T, ctx context.Context, what, dir string) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+what+"|"+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// exits is a program that ends while its workflow runs.
+func exits(ctx context.Context, dir string) error {
+	r, err := embedded.Open(ctx, doubles(embedded.Options{Dir: dir}))
+	if err != nil {
+		return err
+	}
+	_, err = r.Client.Start(ctx, doubling, 21, client.StartOptions{ID: "a"})
+	return err
+}
+
+func TestAProgramThatEndsWithoutCloseLosesNothing(t *testing.T) {
+	ctx, dir := within(t), t.TempDir()
+	child(t, ctx, "exits", dir)
+	doubled(t, ctx, open(t, ctx, doubles(embedded.Options{Dir: dir})), "a", 42)
+}
+
+// full is a program whose disk is full at once. It is told so, and Close does not hang.
+func full(ctx context.Context, dir string) error {
+	r, err := embedded.Open(ctx, doubles(embedded.Options{Dir: dir}))
+	if err != nil {
+		return err
+	}
+	if _, err := r.Client.Start(ctx, doubling, 21, client.StartOptions{ID: "a"}); err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGXFSZ) // writes that make a file longer fail from here on
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+		return err
+	}
+	patience, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := r.Wait(patience); !errors.Is(err, embedded.ErrFailed) {
+		return fmt.Errorf("Wait: %w", err)
+	}
+	if err := r.Close(); !errors.Is(err, embedded.ErrFailed) {
+		return fmt.Errorf("Close: %w", err)
+	}
+	return nil
+}
+
+// Once there is room again, the next Open goes on with what was acknowledged.
+func TestAFullDiskIsTold(t *testing.T) {
+	ctx, dir := within(t), t.TempDir()
+	child(t, ctx, "full", dir)
+	doubled(t, ctx, open(t, ctx, doubles(embedded.Options{Dir: dir})), "a", 42)
+}
