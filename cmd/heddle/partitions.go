@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
@@ -14,8 +15,12 @@ import (
 
 // partitionsCmd is what concerns the planner partitions.
 type partitionsCmd struct {
-	List       partitionsListCmd `cmd:"" default:"withargs" help:"List the planner partitions: owner, state, committed cursor, what is wrong."`
-	AcceptLoss acceptLossCmd     `cmd:"" help:"Let a blocked partition go on without records of an input log that are gone unread."`
+	List       partitionsListCmd      `cmd:"" default:"withargs" help:"List the planner partitions: owner, lease, age of the checkpoint, backlog, replay, what is wrong."`
+	AcceptLoss acceptLossCmd          `cmd:"" help:"Let a blocked partition go on without records of an input log that are gone unread."`
+	Release    releasePartitionCmd    `cmd:"" help:"Take the lease from its owner: whoever the partition is assigned to takes over."`
+	MarkStale  markStaleCmd           `cmd:"" help:"Say that the lease is not to be trusted: the partition is not ready until it is renewed."`
+	Replay     replayCmd              `cmd:"" help:"Read an input log again from an offset; what is decided is not decided again."`
+	Checkpoint checkpointPartitionCmd `cmd:"" help:"Write all changed rows of the partition to the changelog now."`
 }
 
 // partitionsListCmd lists the planner partitions: who owns them, how far they are, and
@@ -33,13 +38,13 @@ func (c *partitionsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.print(all, func(w io.Writer) { printPartitions(w, all) })
+	return a.print(all, func(w io.Writer) { printPartitions(w, all, time.Now()) })
 }
 
-func printPartitions(w io.Writer, all *client.Readiness) {
-	table := [][]string{{"PARTITION", "OWNER", "EPOCH", "STATE", "CURSOR", "REASON"}}
+func printPartitions(w io.Writer, all *client.Readiness, now time.Time) {
+	table := [][]string{{"PARTITION", "OWNER", "EPOCH", "STATE", "LEASE", "CHECKPOINT", "PENDING", "RUNNING", "REPLAY", "CURSOR", "REASON"}}
 	for i := range all.Partitions {
-		table = append(table, partitionRow(&all.Partitions[i], all.Warnings))
+		table = append(table, partitionRow(&all.Partitions[i], all.Warnings, now))
 	}
 	rows(w, table)
 	if len(all.Partitions) == 0 { // then the reasons are of the whole
@@ -50,16 +55,17 @@ func printPartitions(w io.Writer, all *client.Readiness) {
 }
 
 // partitionRow is a partition, with its reasons not to be ready and its warnings.
-func partitionRow(p *runtime.Partition, warnings []string) []string {
-	row := []string{strconv.Itoa(int(p.Partition)), "", "", partitionState(p), "", ""}
-	if owner := p.Authority.Owner; owner != nil {
-		row[1] = *owner
+func partitionRow(p *runtime.Partition, warnings []string, now time.Time) []string {
+	count := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	row := []string{
+		strconv.Itoa(int(p.Partition)), textOf(p.Authority.Owner), "", partitionState(p), lease(p.Authority.LeasedUntil, now), "",
+		count(p.Backlog.Pending), count(p.Backlog.Notified), count(p.Replay.PendingEvents), textOf(p.Replay.Cursor), "",
 	}
 	if epoch := p.Authority.Epoch; epoch != nil {
-		row[2] = strconv.FormatUint(*epoch, 10)
+		row[2] = count(*epoch)
 	}
-	if cursor := p.Replay.Cursor; cursor != nil {
-		row[4] = *cursor
+	if c := p.Checkpoint; c != nil {
+		row[5] = since(c.At, now)
 	}
 	reasons := slices.Clone(p.Readiness.Reasons)
 	for _, warning := range warnings {
@@ -67,8 +73,39 @@ func partitionRow(p *runtime.Partition, warnings []string) []string {
 			reasons = append(reasons, about)
 		}
 	}
-	row[5] = strings.Join(reasons, "; ")
+	row[len(row)-1] = strings.Join(reasons, "; ")
 	return row
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// lease is for how long a lease still holds, or since when it does not.
+func lease(until *string, now time.Time) string {
+	if until == nil {
+		return ""
+	}
+	at, err := time.Parse(time.RFC3339Nano, *until)
+	switch {
+	case err != nil:
+		return *until
+	case at.After(now):
+		return at.Sub(now).Round(time.Second).String()
+	}
+	return "expired " + since(*until, now)
+}
+
+// since is how long ago a time is.
+func since(text string, now time.Time) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return text
+	}
+	return max(0, now.Sub(at)).Round(time.Second).String() + " ago"
 }
 
 // partitionState is a word for what a partition is at.

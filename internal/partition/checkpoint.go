@@ -156,8 +156,7 @@ func (c *checkpointer) renew(j *job) bool {
 	}
 	j.lease = p.Lease()
 	if j.lease.Held() {
-		j.lease.LeasedUntil = p.Renewal()
-		j.lease.Stale, j.lease.StaleReason = false, ""
+		j.lease = p.Renewed()
 	}
 	if j.redos, j.floor, j.told = c.redos, c.floor, c.told; j.record.SchemaVersion == 0 {
 		j.record = c.r.published(j.lease)
@@ -211,7 +210,7 @@ func (c *checkpointer) wrote(p *loop.Processor, j *job, err error) bool {
 		c.remember(p, j)
 	}
 	c.r.host.clock.refresh() // the next part heeds what is found
-	p.Renew(loop.Renewed{Until: j.lease.LeasedUntil})
+	p.Renew(loop.Renewed{Until: j.lease.LeasedUntil, Stale: j.lease.Stale})
 	if j.ended() {
 		c.finished(p, j)
 	}

@@ -69,7 +69,7 @@ func (c *caller) say() {
 	switch c.rnd.IntN(40) {
 	case 0:
 		r.sendAs(fmt.Sprint("replay", r.seq), c.p, events.PartitionWorkflow(c.p), "request_replay",
-			fmt.Sprintf(`{"cursor":"commands@%d","by":"ann"}`, c.rnd.Int64N(1+r.end(r.names.Commands(), c.p))))
+			fmt.Sprintf(`{"cursor":"commands@%d","by":"ann","why":"test"}`, c.rnd.Int64N(1+r.end(r.names.Commands(), c.p))))
 		r.seq++
 	case 1:
 		r.send("w", "checkpoint", `{}`)

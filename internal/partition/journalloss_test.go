@@ -100,7 +100,7 @@ func givenUpBeside(r *rig, survive int64) {
 	a := r.start("a", p)
 	r.counted("w", 2)
 	r.settled("w")
-	r.do(events.PartitionWorkflow(p), "checkpoint", `{"by":"ann"}`)
+	r.do(events.PartitionWorkflow(p), "checkpoint", `{"by":"ann","why":"test"}`)
 	<-time.After(time.Minute)
 	a.kill()
 	r.purge(r.names.Journal(), p, r.end(r.names.Journal(), p)-survive)

@@ -112,7 +112,7 @@ func TestC3AWorkflowLargerThanAPartIsWritten(t *testing.T) {
 		for range 40 {
 			r.do("m", "input", `{"input":"`+strings.Repeat("x", 100<<10)+`"}`)
 		}
-		r.do("_partition/0", "checkpoint", `{"by":"ann"}`)
+		r.do("_partition/0", "checkpoint", `{"by":"ann","why":"test"}`)
 		for range 60 {
 			<-time.After(time.Second)
 		}
@@ -175,7 +175,7 @@ func diesAt(t *testing.T, r *rig, n int) (more bool, redone int) {
 	dying.mu.Lock()
 	dying.hang = dying.runs + n
 	dying.mu.Unlock()
-	r.do("_partition/0", "checkpoint", `{"by":"ann"}`)
+	r.do("_partition/0", "checkpoint", `{"by":"ann","why":"test"}`)
 	more = true
 	select {
 	case <-dying.hung:
@@ -212,7 +212,7 @@ func (r *rig) restoresTo(instance string, open int64) {
 	if first != second || first < open/2 {
 		r.t.Errorf("m1 has %d open additions, w2 %d", first, second)
 	}
-	r.do("_partition/0", "checkpoint", `{"by":"ann"}`)
+	r.do("_partition/0", "checkpoint", `{"by":"ann","why":"test"}`)
 	<-time.After(3 * time.Second)
 	b.leave()
 	r.mustBeFold(0)

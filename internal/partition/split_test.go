@@ -24,7 +24,7 @@ func TestC3ALargeCheckpointIsSplitByWorkflow(t *testing.T) {
 			r.do(w, "input", large)
 		}
 		before := r.markers()
-		r.do("_partition/0", "checkpoint", `{"by":"ann"}`)
+		r.do("_partition/0", "checkpoint", `{"by":"ann","why":"test"}`)
 		for r.markers() < before+2 {
 			<-time.After(100 * time.Millisecond)
 		}

@@ -22,6 +22,7 @@ type Readiness struct {
 type Partition struct {
 	Partition int32 `json:"partition"`
 	Snapshot
+	Checkpoint *Checkpoint `json:"checkpoint"` // the newest one; null: there is none
 }
 
 // Aggregate is the readiness of a whole deployment: ready exactly when every

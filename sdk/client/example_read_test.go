@@ -207,6 +207,36 @@ func ExampleClient_AcceptLoss() {
 	fmt.Println(goesOn, err)
 }
 
+// The machine of the owner hangs, and nobody wants to wait until its lease is over.
+func ExampleClient_ReleasePartition() {
+	ctx, c := connect()
+	defer c.Close()
+	obeyed, err := c.ReleasePartition(ctx, 3, client.By{Who: "ann", Why: "its machine hangs"})
+	fmt.Println(obeyed, err)
+}
+
+func ExampleClient_MarkPartitionStale() {
+	ctx, c := connect()
+	defer c.Close()
+	obeyed, err := c.MarkPartitionStale(ctx, 3, client.By{Who: "ann", Why: "its disk is being looked at"})
+	fmt.Println(obeyed, err)
+}
+
+// What the inbox has from offset 100 on is read again, and decided where it was not.
+func ExampleClient_ReplayPartition() {
+	ctx, c := connect()
+	defer c.Close()
+	obeyed, err := c.ReplayPartition(ctx, 3, "inbox@100", client.By{Who: "ann", Why: "the topic was restored"})
+	fmt.Println(obeyed, err)
+}
+
+func ExampleClient_CheckpointPartition() {
+	ctx, c := connect()
+	defer c.Close()
+	obeyed, err := c.CheckpointPartition(ctx, 3, client.By{Who: "ann", Why: "the machine is about to be replaced"})
+	fmt.Println(obeyed, err)
+}
+
 func ExampleClient_Key() {
 	ctx, c := connect()
 	defer c.Close()

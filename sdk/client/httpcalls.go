@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -17,6 +18,10 @@ import (
 // commandRequest is the route of a command.
 func commandRequest(c Command) request {
 	r := request{method: http.MethodPost, key: c.ID, body: c.Body, query: url.Values{}}
+	if p, is := events.PartitionOf(c.Workflow); is && events.ToPartition(c.Name) {
+		r.path = path("v1", "partitions", strconv.Itoa(int(p)), strings.ReplaceAll(c.Name, "_", "-"))
+		return r
+	}
 	switch c.Name {
 	case "start":
 		r.method, r.path = http.MethodPut, path("v1", "workflows", c.Workflow)
@@ -26,9 +31,6 @@ func commandRequest(c Command) request {
 		r.method, r.path = http.MethodPut, path("v1", "workflows", c.Workflow, "policies")
 	case "delete":
 		r.method, r.path = http.MethodDelete, path("v1", "workflows", c.Workflow)
-	case "accept_loss":
-		p, _ := events.PartitionOf(c.Workflow) // made of one
-		r.path = path("v1", "partitions", strconv.Itoa(int(p)), "accept-loss")
 	case "signal":
 		r.path = path("v1", "workflows", c.Workflow, "signals", c.Signal)
 	case "complete", "fail", "heartbeat":

@@ -13,7 +13,7 @@ type Readiness = runtime.Aggregate
 
 // What a Readiness consists of.
 type (
-	// Partition is one planner partition: its number, and the Snapshot of it.
+	// Partition is one planner partition: its number, the Snapshot of it, and its newest checkpoint.
 	Partition = runtime.Partition
 	// Snapshot is what is known of a partition.
 	Snapshot = runtime.Snapshot
@@ -27,6 +27,8 @@ type (
 	QueueBacklog = runtime.QueueBacklog
 	// Replay is how far a partition is behind its logs.
 	Replay = runtime.Replay
+	// PartitionCheckpoint is when a partition was last written to the changelog.
+	PartitionCheckpoint = runtime.Checkpoint
 	// Durability is where a partition's state is kept.
 	Durability = runtime.Durability
 	// Replicated is Kafka's own durability.

@@ -47,7 +47,7 @@ func (t *transport) Command(ctx context.Context, c client.Command) (client.Answe
 		out.Body = withField("name", c.Signal, c.Body)
 	}
 	_, partition := events.PartitionOf(c.Workflow)
-	if err := events.CheckWorkflowID(c.Workflow); err != nil && (!partition || c.Name != "accept_loss") {
+	if err := events.CheckWorkflowID(c.Workflow); err != nil && !(partition && events.ToPartition(c.Name)) {
 		return client.Answer{}, &client.Error{Code: "invalid_workflow_id", Path: "id", Message: err.Error()}
 	}
 	if c.Wait == client.UntilWritten {

@@ -54,22 +54,28 @@ func (g *Gateway) signal(w http.ResponseWriter, r *http.Request) error {
 	return g.command(w, r, c, waiting{accepted: true}, controlled)
 }
 
-// acceptLoss sends an operator's word to the partition of the path.
-func (g *Gateway) acceptLoss(w http.ResponseWriter, r *http.Request) error {
+// given is what an operator says to a partition, with who and why.
+type given interface{ CheckGiven() *events.CommandError }
+
+// operate sends an operator's word to the partition of the path.
+func (g *Gateway) operate(w http.ResponseWriter, r *http.Request, name string, body given) error {
 	p, err := g.partitionOf(r)
 	if err != nil {
 		return err
 	}
-	raw, err := g.readObject(w, r, &events.AcceptLoss{})
+	raw, err := g.readObject(w, r, body)
 	if err != nil {
 		return err
 	}
-	c, err := newCommand(r, "accept_loss", events.PartitionWorkflow(p), raw)
+	c, err := newCommand(r, name, events.PartitionWorkflow(p), raw)
 	if err == nil {
 		err = checkCommand(c)
 	}
 	if err != nil {
 		return err
+	}
+	if bad := body.CheckGiven(); bad != nil {
+		return refuseField(bad.Code, bad.Path, bad.Message)
 	}
 	return g.command(w, r, c, waiting{accepted: true}, controlled)
 }

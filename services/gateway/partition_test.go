@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,5 +62,44 @@ func TestALossIsAcceptedForOnePartition(t *testing.T) {
 		if k := asked[i].Record; k.Partition != p || string(k.Key) != events.PartitionWorkflow(p) || string(k.Value) != body {
 			t.Errorf("to partition %d with key %s: %s", k.Partition, k.Key, k.Value)
 		}
+	}
+}
+
+// byAnn is who gives a word, and why.
+const byAnn = `{"by":"ann","why":"it hangs"}`
+
+// Each word of an operator goes to its partition as the command that it is, with who and why.
+func TestOperatorsCommandPartitions(t *testing.T) {
+	var mu sync.Mutex
+	var asked []requesttest.Request
+	r := start(t, func(q requesttest.Request) []events.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, q)
+		return []events.Reply{{Kind: events.ReplyDecided, Result: events.ResultDone}}
+	})
+	words := map[string]string{
+		"force-release": "force_release", "mark-stale": "mark_stale", "request-replay": "request_replay", "checkpoint": "checkpoint",
+	}
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		path := "/v1/partitions/1/" + word
+		for body, at := range map[string]string{`{"why":"it hangs"}`: "by: ", `{"by":"ann"}`: "why: "} {
+			got := r.ask(t, "POST", path, body)
+			if told, _ := got.field("detail").(string); got.status != 422 || got.code() != "missing_field" || !strings.HasPrefix(told, at) {
+				t.Errorf("%s %s: %d %s", path, body, got.status, got.body)
+			}
+		}
+		if len(asked) != 0 {
+			t.Fatalf("planners were asked %+v", asked)
+		}
+		if got := r.ask(t, "POST", path, byAnn); got.status != 200 || got.field("result") != "done" {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		mu.Lock()
+		if len(asked) != 1 || asked[0].Command.Name != words[word] || asked[0].Record.Partition != 1 {
+			t.Errorf("%s asked for %+v", word, asked)
+		}
+		asked = nil
+		mu.Unlock()
 	}
 }

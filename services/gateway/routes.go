@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/shared/events"
@@ -138,9 +139,27 @@ func controlRoutes() []route {
 // partitionRoutes are of operators.
 func partitionRoutes() []route {
 	return []route{
-		{method: "POST", path: "/v1/partitions/{partition}/accept-loss", name: "acceptLoss", role: Operate,
-			about: "Lets a blocked partition go on without records of an input log that are gone unread: exactly those that its readiness names. Workflows that they may concern are paused.",
-			body:  events.AcceptLoss{}, required: []string{"log", "from", "to", "by", "why"}, answers: controlAnswers, handle: (*Gateway).acceptLoss},
+		operate[events.AcceptLoss]("accept_loss", "acceptLoss", "Lets a blocked partition go on without records of an input log that are gone unread: exactly those that its readiness names. Workflows that they may concern are paused.",
+			"log", "from", "to"),
+		operate[events.ReleasePartition]("force_release", "releasePartition", "Takes the lease from its owner, whatever that one says: it stops, and whoever is assigned the partition takes over. An owner that is dead already is not waited for any longer."),
+		operate[events.MarkPartitionStale]("mark_stale", "markPartitionStale", "Says that the lease is not to be trusted: the partition is not ready until its owner renews the lease, or another one takes over."),
+		operate[events.ReplayPartition]("request_replay", "replayPartition", "Has an input log read again from `cursor`, commands@OFFSET or inbox@OFFSET: what is decided already is not decided again. Without a cursor the request is cleared."),
+		operate[events.CheckpointWorkflow]("checkpoint", "checkpointPartition", "Makes all changed rows of the partition due for the changelog now."),
+	}
+}
+
+// operate is the route of a command of operators, whose body is a T.
+func operate[T any, P interface {
+	*T
+	given
+}](command, name, about string, required ...string) route {
+	var body T
+	return route{
+		method: "POST", path: "/v1/partitions/{partition}/" + strings.ReplaceAll(command, "_", "-"), name: name, role: Operate, about: about,
+		body: body, required: append(required, "by", "why"), answers: controlAnswers,
+		handle: func(g *Gateway, w http.ResponseWriter, r *http.Request) error {
+			return g.operate(w, r, command, P(new(T)))
+		},
 	}
 }
 

@@ -17,6 +17,9 @@ func Aggregate(list []Published, now time.Time, l Limits) runtime.Aggregate {
 	for p := range list {
 		s := Snapshot(list[p], now)
 		a.Partitions[p] = runtime.Partition{Partition: int32(p), Snapshot: s}
+		if r := list[p].Record; r != nil {
+			a.Partitions[p].Checkpoint = r.Checkpoint
+		}
 		for _, reason := range s.Readiness.Reasons {
 			a.Reasons = append(a.Reasons, fmt.Sprintf("partition %d: %s", p, reason))
 		}

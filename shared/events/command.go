@@ -154,7 +154,8 @@ type HeartbeatAttempt struct {
 // ReleasePartition is an operator's word that a lease does not hold.
 type ReleasePartition struct{ By }
 
-// MarkPartitionStale is an operator's word that an owner is not to be trusted.
+// MarkPartitionStale is an operator's word that an owner is not to be trusted. Without a
+// reason the lease is stale for why the operator says so.
 type MarkPartitionStale struct {
 	Reason string `json:"reason"`
 	By

@@ -170,9 +170,20 @@ func checkToken(s string) *CommandError {
 	return nil
 }
 
-func (*ReleasePartition) check() *CommandError   { return nil }
-func (*MarkPartitionStale) check() *CommandError { return nil }
-func (*ReplayPartition) check() *CommandError    { return nil }
+func (b *ReleasePartition) check() *CommandError   { return b.CheckGiven() }
+func (b *MarkPartitionStale) check() *CommandError { return b.CheckGiven() }
+func (b *ReplayPartition) check() *CommandError    { return b.CheckGiven() }
+
+// CheckGiven refuses an operator's word to a partition that does not say who gives it, and why.
+func (b *By) CheckGiven() *CommandError {
+	switch {
+	case b.Who == "":
+		return &CommandError{"missing_field", "by", "say who asks for this; the journal keeps it"}
+	case b.Why == "":
+		return &CommandError{"missing_field", "why", "say why; the journal keeps it"}
+	}
+	return nil
+}
 
 func (b *AcceptLoss) check() *CommandError {
 	switch {
@@ -180,10 +191,8 @@ func (b *AcceptLoss) check() *CommandError {
 		return &CommandError{"invalid_field", "log", "must be one of " + strings.Join(LossLogs(), ", ")}
 	case b.From < 0 || b.To <= b.From:
 		return &CommandError{"invalid_field", "to", "from and to are offsets: from that of the first record that is gone, to behind the last one"}
-	case b.Who == "" || b.Why == "":
-		return &CommandError{"missing_field", "why", "say who accepts the loss (by), and why"}
 	}
-	return nil
+	return b.CheckGiven()
 }
 
 // Duration is a time span in JSON: a Go duration text or integer milliseconds.

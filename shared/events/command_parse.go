@@ -69,6 +69,15 @@ func PartitionOf(workflow string) (int32, bool) {
 	return int32(p), err == nil && PartitionWorkflow(int32(p)) == workflow
 }
 
+// ToPartition reports whether a command may be for a partition itself.
+func ToPartition(name string) bool {
+	switch name {
+	case "accept_loss", "force_release", "mark_stale", "request_replay", "checkpoint":
+		return true
+	}
+	return false
+}
+
 // MaxCommandText is the longest id, source, reply address and reply id of a
 // command in bytes: they are keys of the ledger and of replies.
 const MaxCommandText = 1024

@@ -147,12 +147,13 @@ func TestEveryCommandIsUnderstood(t *testing.T) {
 }
 
 func TestPartitionsTakeCommandsOfTheirOwn(t *testing.T) {
+	by := events.By{Who: "ann", Why: "it is dead"}
 	for name, want := range map[string]events.CommandBody{
-		"force_release":  &events.ReleasePartition{},
-		"mark_stale":     &events.MarkPartitionStale{},
-		"request_replay": &events.ReplayPartition{},
+		"force_release":  &events.ReleasePartition{By: by},
+		"mark_stale":     &events.MarkPartitionStale{By: by},
+		"request_replay": &events.ReplayPartition{By: by},
 	} {
-		cmd := parse(t, events.PartitionWorkflow(3), binary(name), `{}`)
+		cmd := parse(t, events.PartitionWorkflow(3), binary(name), `{"by":"ann","why":"it is dead"}`)
 		if !reflect.DeepEqual(cmd.Body, want) || cmd.Workflow != "_partition/3" {
 			t.Errorf("%s: %+v", name, cmd)
 		}
@@ -176,6 +177,10 @@ func TestCommandsThatCannotBeUnderstoodSayWhy(t *testing.T) {
 		{"the system's key", "_x", nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
 		{"a pool's key", "pool:a", nil, `{"command":"pause"}`, "invalid_workflow_id", "key"},
 		{"a partition without number", "_partition/x", nil, `{"command":"mark_stale"}`, "invalid_workflow_id", "key"},
+		{"a release by nobody", "_partition/3", nil, `{"command":"force_release","why":"it is dead"}`, "missing_field", "by"},
+		{"a release for no reason", "_partition/3", nil, `{"command":"force_release","by":"ann"}`, "missing_field", "why"},
+		{"a lease that is stale for no reason", "_partition/3", nil, `{"command":"mark_stale","reason":"odd","by":"ann"}`, "missing_field", "why"},
+		{"a replay by nobody", "_partition/3", nil, `{"command":"request_replay","cursor":"inbox@1"}`, "missing_field", "by"},
 		{"a partition spelled otherwise", "_partition/03", nil, `{"command":"mark_stale"}`, "invalid_workflow_id", "key"},
 		{"an empty value", "w1", nil, ``, "not_json", ""},
 		{"bytes", "w1", nil, "\x00\x01", "not_json", ""},

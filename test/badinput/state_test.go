@@ -68,11 +68,12 @@ func route(id, command string) (method, path string) {
 func TestCommandsToPartitionsAreNotThoseOfWorkflows(t *testing.T) {
 	r := start(t)
 	r.refused(r.partitionCommand(0, 0, "pause", `{}`), "invalid_command", "")
-	r.refused(r.partitionCommand(0, 0, "request_replay", `{"cursor":"nonsense"}`), "invalid_cursor", "")
-	r.refused(r.partitionCommand(0, 0, "request_replay", `{"cursor":"commands@1000000"}`), "invalid_cursor", "")
+	r.refused(r.partitionCommand(0, 0, "request_replay", `{"cursor":"nonsense","by":"ann","why":"test"}`), "invalid_cursor", "")
+	r.refused(r.partitionCommand(0, 0, "request_replay", `{"cursor":"commands@1000000","by":"ann","why":"test"}`), "invalid_cursor", "")
 	r.refused(r.partitionCommand(0, 1, "checkpoint", `{}`), "wrong_partition", "key")
-	r.done(r.partitionCommand(0, 0, "request_replay", `{"cursor":"commands@0"}`))
-	r.done(r.partitionCommand(1, 1, "checkpoint", `{}`))
-	r.refused(r.do(r.idOn(0), "force_release", `{}`), "unknown_command", "")
+	r.done(r.partitionCommand(0, 0, "request_replay", `{"cursor":"commands@0","by":"ann","why":"test"}`))
+	r.done(r.partitionCommand(1, 1, "checkpoint", `{"by":"ann","why":"test"}`))
+	r.refused(r.partitionCommand(1, 1, "checkpoint", `{"by":"ann"}`), "missing_field", "why")
+	r.refused(r.do(r.idOn(0), "force_release", `{"by":"ann","why":"test"}`), "unknown_command", "")
 	r.goesOn()
 }

@@ -63,7 +63,7 @@ func (w *world) dieAtRest() {
 	w.work(func() {
 		c := w.caller("evening")
 		for p := range w.plan.Partitions {
-			if err := c.order(w.ctx, "checkpoint", p, map[string]any{}); err != nil && w.ctx.Err() == nil {
+			if err := c.order(w.ctx, "checkpoint", p, map[string]any{"by": "an operator", "why": "it stands behind all that is read again"}); err != nil && w.ctx.Err() == nil {
 				w.fail("the evening: %w", err)
 			}
 		}
@@ -149,10 +149,10 @@ func (w *world) readAgain(ctx context.Context) error {
 	w.c.mu.Lock()
 	first := w.c.offset(place{names.Commands(), p}, starts)
 	w.c.mu.Unlock()
-	if err := c.order(ctx, "request_replay", p, map[string]any{"cursor": fmt.Sprintf("commands@%d", first)}); err != nil {
+	if err := c.order(ctx, "request_replay", p, map[string]any{"cursor": fmt.Sprintf("commands@%d", first), "by": "an operator", "why": "the ledger has forgotten"}); err != nil {
 		return err
 	}
-	if err := c.order(ctx, "checkpoint", p, map[string]any{}); err != nil { // it stands behind all that is read again
+	if err := c.order(ctx, "checkpoint", p, map[string]any{"by": "an operator", "why": "it stands behind all that is read again"}); err != nil { // it stands behind all that is read again
 		return err
 	}
 	for _, u := range w.users {

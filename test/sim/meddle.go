@@ -235,12 +235,12 @@ func (m *meddler) operate(ctx context.Context) error {
 		name string
 		body map[string]any
 	}{
-		{"mark_stale", map[string]any{"reason": "odd", "by": "an operator"}},
-		{"request_replay", map[string]any{"cursor": "commands@0", "by": "an operator"}},
-		{"request_replay", map[string]any{"cursor": "nowhere", "by": "an operator"}},
-		{"request_replay", map[string]any{"by": "an operator"}},
+		{"mark_stale", map[string]any{"reason": "odd", "by": "an operator", "why": "odd"}},
+		{"request_replay", map[string]any{"cursor": "commands@0", "by": "an operator", "why": "odd"}},
+		{"request_replay", map[string]any{"cursor": "nowhere", "by": "an operator", "why": "odd"}},
+		{"request_replay", map[string]any{"by": "an operator", "why": "odd"}},
 		{"accept_loss", map[string]any{"log": "inbox", "from": 1 << 40, "to": 1<<40 + 1, "by": "an operator", "why": "a slip of the pen"}},
-		{"checkpoint", map[string]any{"by": "an operator"}},
+		{"checkpoint", map[string]any{"by": "an operator", "why": "odd"}},
 		{"pause", map[string]any{"by": "an operator"}},
 	} {
 		if _, err := m.command(ctx, order.name, events.PartitionWorkflow(p), fmt.Sprintf("odd-order-%d", i), order.body); err != nil {

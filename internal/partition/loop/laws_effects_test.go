@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -335,7 +336,7 @@ func TestAnOperatorMayRewindAnInput(t *testing.T) {
 
 func TestAnOperatorMayReleaseThePartition(t *testing.T) {
 	m := newModel(t, Settings{})
-	m.command("r", "_partition/0", "force_release", `{"by":"ann"}`)
+	m.command("r", "_partition/0", "force_release", `{"by":"ann","why":"test"}`)
 	m.mustStep()
 	m.ack()
 	if got := m.names(0); got != "AuthorityReleased " {
@@ -364,15 +365,37 @@ func TestAU08MarkedStaleKeepsTheRenewedLease(t *testing.T) {
 	until := m.now.Add(10 * time.Second).UnixMilli()
 	m.batch.Renewed = []Renewed{{Until: until}}
 	m.mustStep()
-	m.command("s", "_partition/0", "mark_stale", `{"reason":"odd","by":"ann"}`)
+	m.command("s", "_partition/0", "mark_stale", `{"reason":"odd","by":"ann","why":"test"}`)
 	m.mustStep()
 	m.ack()
 	if l := m.p.lease; !l.Stale || l.StaleReason != "odd" || l.LeasedUntil != until {
 		t.Errorf("the lease is %+v", l)
 	}
-	m.batch.Renewed = []Renewed{{Until: until + 1}}
+	renew := func(r Renewed) runtime.Lease {
+		m.batch.Renewed = []Renewed{r}
+		m.mustStep()
+		return m.p.lease
+	}
+	if l := renew(Renewed{Until: until + 1}); !l.Stale || l.LeasedUntil != until+1 {
+		t.Errorf("a renewal that began before the mark leaves %+v", l)
+	}
+	if l := m.p.Renewed(); !l.Stale || l.StaleReason != "odd" {
+		t.Errorf("the next renewal shows %+v", l)
+	}
+	if l := renew(Renewed{Until: until + 2, Stale: true}); !l.Stale || l.StaleReason != "odd" {
+		t.Errorf("a renewal that shows the mark leaves %+v", l)
+	}
+	m.now = m.now.Add(3 * time.Second)
 	m.mustStep()
-	if m.p.lease.Stale {
-		t.Error("a renewal does not clear stale (AU12)")
+	if l := m.p.Renewed(); !l.Stale {
+		t.Errorf("3 s later a renewal shows %+v", l)
+	}
+	m.now = m.now.Add(time.Second)
+	m.mustStep()
+	if l := m.p.Renewed(); l.Stale || l.StaleReason != "" {
+		t.Errorf("4 s later a renewal shows %+v", l)
+	}
+	if l := renew(Renewed{Until: until + 3}); l.Stale {
+		t.Errorf("a renewal does not clear stale (AU12): %+v", l)
 	}
 }

@@ -18,6 +18,21 @@ func (p *Processor) Leased() bool {
 // now on whatever its clock does: so its successor may do so too.
 func (p *Processor) Renewal() int64 { return p.RecordTime() + p.Settings.Lease.Milliseconds() }
 
+// Renewed is the lease as a renewal shows it that begins now. One that an operator has marked stale is shown so for a
+// third of its term before a renewal clears the mark: nobody would see it otherwise.
+func (p *Processor) Renewed() runtime.Lease {
+	l := p.lease
+	l.LeasedUntil = p.Renewal()
+	switch {
+	case !l.Stale:
+	case p.staleSince == 0:
+		p.staleSince = p.clock.now
+	case p.clock.now >= p.staleSince+p.Settings.Lease.Milliseconds()/3:
+		l.Stale, l.StaleReason = false, ""
+	}
+	return l
+}
+
 // Renew takes a renewal whose commit is known. One that is known only after
 // the old expiry does not count: the partition is acquired anew.
 func (p *Processor) Renew(r Renewed) {
@@ -32,6 +47,9 @@ func (p *Processor) Renew(r Renewed) {
 	if err != nil {
 		p.Fail(err)
 		return
+	}
+	if p.lease.Stale && (r.Stale || p.staleSince == 0) { // the mark has not been shown for long enough, or not at all
+		next.Stale, next.StaleReason = true, p.lease.StaleReason
 	}
 	p.lease = next
 	if p.Leased() { // its commit may have taken long

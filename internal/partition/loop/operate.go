@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/heddle-run/heddle/internal/runtime"
@@ -20,7 +21,7 @@ func (p *Processor) operate(d *decision, cmd *events.Command) {
 	case *events.AcceptLoss:
 		d.own = noLoss(cmd, b)
 	case *events.CheckpointWorkflow:
-		p.requestCheckpoint(d, b)
+		p.requestCheckpoint(d, cmd, b)
 	default:
 		d.own = refusal(cmd, "invalid_command", fmt.Sprintf("%s is no command to a partition", cmd.Name))
 	}
@@ -33,12 +34,19 @@ func (p *Processor) dismiss(d *decision, b *events.ReleasePartition) {
 }
 
 func (p *Processor) markStale(d *decision, b *events.MarkPartitionStale) {
-	stale := p.lease.MarkStale(b.Reason, b.By)
+	stale := p.lease.MarkStale(cmp.Or(b.Reason, b.Why), b.By)
 	d.own = stale
-	d.after = func() { p.lease = p.lease.Apply(stale, p.epoch) }
+	d.after = func() {
+		p.lease = p.lease.Apply(stale, p.epoch)
+		p.staleSince = 0
+	}
 }
 
-func (p *Processor) requestCheckpoint(d *decision, b *events.CheckpointWorkflow) {
+func (p *Processor) requestCheckpoint(d *decision, cmd *events.Command, b *events.CheckpointWorkflow) {
+	if bad := b.CheckGiven(); bad != nil { // of a workflow nobody has to
+		d.own = &events.CommandRefused{Command: cmd.Name, Code: bad.Code, Path: bad.Path, Message: bad.Message}
+		return
+	}
 	d.own = &events.CheckpointRequested{By: b.By}
 	d.after = func() { p.checkpointNow() }
 }

@@ -50,10 +50,11 @@ type Processor struct {
 	landedN uint64
 	storedN uint64
 
-	lease     runtime.Lease // as the journal and the renewals say
-	dismissed bool          // an operator released the lease
-	closing   bool          // no more inputs are taken
-	rewound   string        // the cursor of an operator's replay request
+	lease      runtime.Lease // as the journal and the renewals say
+	staleSince int64         // Unix ms since when the lease is shown as stale; 0: it is not shown yet
+	dismissed  bool          // an operator released the lease
+	closing    bool          // no more inputs are taken
+	rewound    string        // the cursor of an operator's replay request
 
 	inputs    [Logs]InputLog
 	intake    intake

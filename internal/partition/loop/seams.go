@@ -179,8 +179,11 @@ type Broken struct {
 	Err    error
 }
 
-// Renewed says until when the lease was renewed.
-type Renewed struct{ Until int64 }
+// Renewed says until when the lease was renewed, and whether it is shown as stale.
+type Renewed struct {
+	Until int64
+	Stale bool
+}
 
 // Logs bounds the arrays that are indexed by the sources commands and inbox.
 const Logs = 3

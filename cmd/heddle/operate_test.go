@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-run/heddle/sdk/client"
+)
+
+// An operator says who asks and why, and what exactly; what is missing is told before anybody is asked.
+func TestAWordOfNobodyIsWrongUsage(t *testing.T) {
+	elsewhere(t)
+	for line, want := range map[string]string{
+		"release 0 --by ann":                                   "--why",
+		"mark-stale 0 --why odd":                               "--by",
+		"checkpoint --by ann --why now":                        `expected "<partition>"`,
+		"replay 0 --by ann --why now":                          "--from commands@OFFSET or inbox@OFFSET, or --clear",
+		"replay 0 --by ann --why now --from inbox@1 --clear":   "or --clear",
+		"replay 0 --by ann --why now --cursor inbox@1":         "unknown flag --cursor",
+		"release 0 --by ann --why now --reason it-is-too-late": "unknown flag --reason",
+	} {
+		code, _, told := heddle(t, "", append([]string{"partitions"}, strings.Fields(line)...)...)
+		if code != codeUsage || !strings.Contains(told, want) {
+			t.Errorf("%q: exit %d: %s", line, code, told)
+		}
+	}
+}
+
+// An operator takes a partition from its owner, doubts it, has it read again and written down; workflows go on, and
+// the journal has each word with who and why.
+func TestAnOperatorsWordsToAPartition(t *testing.T) {
+	elsewhere(t)
+	write(t, "shout.yaml", shout)
+	running(t, "shout.yaml")
+	succeed(t, "run", "shout", "name=ann", "--id", "w1")
+	partitions := func() (all client.Readiness) {
+		if err := json.Unmarshal([]byte(succeed(t, "partitions", "-o", "json")), &all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	ready := func() bool { all := partitions(); return all.Ready && len(all.Partitions) == 2 }
+	eventually(t, "both partitions are ready", ready)
+
+	before := *partitions().Partitions[0].Authority.Epoch
+	by := []string{"--by", "ann", "--why", "its machine hangs"}
+	contains(t, succeed(t, append([]string{"partitions", "release", "0"}, by...)...), "partition 0: its lease is released")
+	eventually(t, "another epoch serves the partition", func() bool {
+		is := partitions().Partitions[0]
+		return is.Readiness.Ready && *is.Authority.Epoch > before
+	})
+
+	contains(t, succeed(t, append([]string{"partitions", "replay", "1", "--from", "commands@0"}, by...)...), "partition 1: it reads again from commands@0")
+	contains(t, succeed(t, append([]string{"partitions", "replay", "1", "--clear"}, by...)...), "there is no request to read again")
+	if code, _, told := heddle(t, "", append([]string{"partitions", "replay", "1", "--from", "commands@99999"}, by...)...); code != codeFailed || !strings.Contains(told, "has been read up to") {
+		t.Errorf("read again what was never there: exit %d, %s", code, told)
+	}
+	contains(t, succeed(t, append([]string{"partitions", "checkpoint", "1"}, by...)...), "written to the changelog now")
+	eventually(t, "the partition has a checkpoint", func() bool { return partitions().Partitions[1].Checkpoint != nil })
+	contains(t, succeed(t, append([]string{"partitions", "mark-stale", "1"}, by...)...), "its lease is stale until its owner renews it")
+	eventually(t, "the lease is stale", func() bool {
+		is := partitions().Partitions[1].Readiness
+		return slices.Equal(is.Reasons, []string{"authority lease is stale: its machine hangs"})
+	})
+	eventually(t, "the owner has renewed its lease", ready)
+
+	contains(t, succeed(t, "input", "w1", "name=bob", "--wait", "10s"), `"HELLO BOB"`)
+	contains(t, succeed(t, "results", "w1", "--all"), `"HELLO ANN"`, `"HELLO BOB"`)
+	for p, words := range map[string][]string{"0": {"AuthorityReleased"}, "1": {"ReplayRequested", "CheckpointRequested", "AuthorityMarkedStale"}} {
+		contains(t, succeed(t, "journal", "dump", "-o", "json", "--partition", p), append(words, "ann", "its machine hangs")...)
+	}
+}
