@@ -56,6 +56,7 @@ type cli struct {
 	Topics    topicsCmd    `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 	Broker    brokerCmd    `cmd:"" group:"Services" help:"Run the embedded broker alone, for services of this machine that come and go."`
 
+	Queues     queuesCmd     `cmd:"" group:"Tools" help:"List the task queues with open attempts: how many wait for a worker, since when the oldest does, and how many run."`
 	Keys       keysCmd       `cmd:"" group:"Tools" help:"List the keys that are in use, or show who holds the permits of one, how many a rate has granted, or whether a breaker is open, and who waits."`
 	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions, and let a blocked one go on."`
 	Dlq        dlqCmd        `cmd:"" group:"Tools" help:"List inputs that could not be read, or were refused without anybody to tell."`

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
@@ -24,6 +26,22 @@ func TestAWordOfNobodyIsWrongUsage(t *testing.T) {
 		code, _, told := heddle(t, "", append([]string{"partitions"}, strings.Fields(line)...)...)
 		if code != codeUsage || !strings.Contains(told, want) {
 			t.Errorf("%q: exit %d: %s", line, code, told)
+		}
+	}
+}
+
+func TestQueuesAreListed(t *testing.T) {
+	now := time.Now()
+	at := runtime.FormatTime(now.Add(-90 * time.Second))
+	var out strings.Builder
+	printQueues(&out, []client.Queue{
+		{Name: "mail\x1b[2J", QueueBacklog: client.QueueBacklog{Pending: 5, Notified: 2, OldestPendingSince: &at}, Partitions: make([]client.QueueShare, 3)},
+		{Name: "bills", QueueBacklog: client.QueueBacklog{Notified: 7}, Partitions: make([]client.QueueShare, 1)},
+	}, now)
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range []string{"QUEUE PENDING OLDEST RUNNING PARTITIONS", `mail\x1b[2J 5 1m30s ago 2 3`, "bills 0 7 1"} {
+		if got := strings.Join(strings.Fields(lines[i]), " "); got != want {
+			t.Errorf("line %d is %q, want %q", i, got, want)
 		}
 	}
 }

@@ -111,6 +111,7 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		{[]string{"list"}, "/v1/workflows"},
 		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
 		{[]string{"explain", "w"}, "/v1/workflows/w/explain"},
+		{[]string{"queues"}, "/v1/queues"},
 		{[]string{"keys"}, "/v1/keys"},
 		{[]string{"keys", "--kind", "rate"}, "/v1/keys?kind=rate"},
 		{[]string{"keys", "--limit", "1"}, "/v1/keys?limit=1"},

@@ -237,6 +237,15 @@ func ExampleClient_CheckpointPartition() {
 	fmt.Println(obeyed, err)
 }
 
+// Nobody takes from a queue whose oldest attempt waits for long.
+func ExampleClient_Queues() {
+	ctx, c := connect()
+	defer c.Close()
+	for _, q := range must(c.Queues(ctx)) {
+		fmt.Printf("%s: %d wait, %d run\n", q.Name, q.Pending, q.Notified)
+	}
+}
+
 func ExampleClient_Key() {
 	ctx, c := connect()
 	defer c.Close()

@@ -25,6 +25,10 @@ type (
 	Backlog = runtime.Backlog
 	// QueueBacklog counts those of one task queue.
 	QueueBacklog = runtime.QueueBacklog
+	// Queue counts the open attempts of a task queue over all partitions.
+	Queue = runtime.Queue
+	// QueueShare counts those of one partition.
+	QueueShare = runtime.QueueShare
 	// Replay is how far a partition is behind its logs.
 	Replay = runtime.Replay
 	// PartitionCheckpoint is when a partition was last written to the changelog.
@@ -42,4 +46,18 @@ func (c *Client) Readiness(ctx context.Context) (*Readiness, error) {
 		return nil, fmt.Errorf("readiness: %w", err)
 	}
 	return decode[*Readiness]("readiness", raw)
+}
+
+// Queues are the task queues with open attempts, by name: how many attempts wait for a worker, since when the oldest does, and
+// how many run. Partitions publish them about once a second, each of at most 64 queues: those first whose
+// oldest pending attempt waits longest. It is the gateway's: not over Kafka.
+func (c *Client) Queues(ctx context.Context) ([]Queue, error) {
+	all, err := c.Readiness(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all.Partitions) == 0 && len(all.Reasons) > 0 { // nobody has published any
+		return nil, &Error{Code: ErrUnavailable.Code, Message: all.Reasons[0]}
+	}
+	return all.Queues(), nil
 }

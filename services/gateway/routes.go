@@ -211,6 +211,8 @@ func serviceRoutes() []route {
 	return []route{
 		{method: "GET", path: "/", name: "home", about: "A page for people: what this is, the partitions' state, and where to read on.",
 			answers: []answer{{200, "the page", nil, "text/html"}}, handle: (*Gateway).getHome},
+		{method: "GET", path: "/v1/queues", name: "listQueues", role: Read, about: "The task queues with open attempts: how many wait for a worker, since when the oldest does, and how many run. Partitions publish them about once a second, each of at most 64 queues: those first whose oldest pending attempt waits longest.",
+			answers: []answer{{200, "all of them", List[Queue]{}, ""}}, handle: (*Gateway).listQueues},
 		{method: "GET", path: "/v1/readiness", name: "getReadiness", role: Read, about: "The readiness of all partitions.",
 			answers: []answer{{200, "ready or not", DeploymentReadiness{}, ""}}, handle: (*Gateway).getReadiness},
 		{method: "GET", path: "/v1/readiness/{partition}", name: "getPartitionReadiness", role: Read, about: "The readiness of one partition.",

@@ -154,6 +154,8 @@ type (
 	DeploymentReadiness struct{ runtime.Aggregate }
 	// PartitionReadiness is what it published of one.
 	PartitionReadiness struct{ runtime.Snapshot }
+	// Queue counts the open attempts of a task queue.
+	Queue = runtime.Queue
 )
 
 // anyObject and anyDocument have no fields of their own.
