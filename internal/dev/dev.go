@@ -129,15 +129,24 @@ func Start(ctx context.Context, o Options) (_ *Dev, err error) {
 	return d, d.announce()
 }
 
-// startServices starts all at a time: none needs another one to start.
+// startServices starts all at a time: none needs another one to start. Where one cannot, the
+// others are given up, as a planner that waits for room on the disk is, and its error is
+// told.
 func (d *Dev) startServices(ctx context.Context) error {
-	var errs [services]error
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	var first error
+	var failed sync.Once
 	var starting sync.WaitGroup
 	for s := range d.units {
-		starting.Go(func() { errs[s] = d.StartService(ctx, Service(s)) })
+		starting.Go(func() {
+			if err := d.StartService(ctx, Service(s)); err != nil {
+				failed.Do(func() { first = err; giveUp() })
+			}
+		})
 	}
 	starting.Wait()
-	return errors.Join(errs[:]...)
+	return first
 }
 
 // StartService starts a service that does not run and returns when it can be

@@ -31,6 +31,10 @@ func (d *Dev) listen(ctx context.Context) (net.Listener, error) {
 	return d.options.Network.Listen("tcp", insideHTTP)
 }
 
+// insideConnections is how many connections the gateway has at a time where its one client is
+// the program itself: as many as calls that wait.
+const insideConnections = 1 << 16
+
 // idleConnections are kept by the HTTP client: as many as calls that wait at once, as a rule.
 const idleConnections = 1024
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/internal/runtime"
+	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/internal/tracing/otlp"
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/services/gateway"
@@ -109,6 +110,9 @@ func (d *Dev) runGateway(ctx context.Context, ready func()) error {
 	}
 	if d.options.Memory {
 		cfg.Dir = ""
+	}
+	if d.inside() {
+		cfg.Bounds = service.Bounds{Connections: insideConnections, PerClient: insideConnections}
 	}
 	ln := d.listener
 	d.listener = nil // the gateway owns it; the next start listens anew

@@ -39,8 +39,8 @@ type Runner struct {
 }
 
 // Open starts everything and returns when it can be used; a cluster is not asked before the
-// first call. ctx bounds the start only. Errors are ErrOptions, ErrInUse, what ctx ended
-// with, or faults.
+// first call. ctx bounds the start only. Errors are ErrOptions, ErrInUse, ErrFailed, what
+// ctx ended with, or faults.
 func Open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -62,7 +62,9 @@ func Open(ctx context.Context, o Options) (_ *Runner, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.Close())
+			if closeErr := r.Close(); closeErr != nil && !errors.Is(err, closeErr) {
+				err = errors.Join(err, closeErr)
+			}
 		}
 	}()
 	if o.Client.URL == "" {
@@ -107,6 +109,8 @@ func (r *Runner) serve(ctx context.Context, o dev.Options) error {
 	switch {
 	case errors.Is(err, dev.ErrInUse):
 		return fmt.Errorf("%w: %s", ErrInUse, o.Dir)
+	case errors.Is(err, ErrFailed):
+		return err
 	case err != nil:
 		return fmt.Errorf("embedded: %w", err)
 	}
