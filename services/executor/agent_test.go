@@ -118,10 +118,11 @@ func appendTo(path, text string) error {
 
 // terminal is a tmux server of a test, with the session "agents".
 type terminal struct {
-	t      *testing.T
-	dir    string
-	socket string
-	server tmux.Server
+	t        *testing.T
+	dir      string
+	socket   string
+	server   tmux.Server
+	stopping chan struct{} // of its executors
 }
 
 // newTerminal starts a server whose one pane has an agent.
@@ -134,7 +135,7 @@ func newTerminal(t *testing.T, words ...string) *terminal {
 		t.Skipf("without tmux nothing is typed into terminals: %v", err)
 	}
 	dir := t.TempDir()
-	m := &terminal{t: t, dir: dir, socket: filepath.Join(dir, "s")}
+	m := &terminal{t: t, dir: dir, socket: filepath.Join(dir, "s"), stopping: make(chan struct{})}
 	if len(m.socket) > 100 {
 		t.Fatalf("the path of the socket is too long: %s", m.socket)
 	}

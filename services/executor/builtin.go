@@ -19,7 +19,8 @@ type builtins struct {
 	closers []func()
 }
 
-func newBuiltins(c *Config) (*builtins, error) {
+// newBuiltins makes them for an executor that takes nothing more once stopping is closed.
+func newBuiltins(c *Config, stopping <-chan struct{}) (*builtins, error) {
 	b := &builtins{tasks: map[string]worker.Handler{}}
 	request, err := newHTTPRequest(c.HTTP, c.Slots)
 	if err != nil {
@@ -33,7 +34,7 @@ func newBuiltins(c *Config) (*builtins, error) {
 	}
 	b.tasks["kafka.produce"] = produce
 	b.closers = append(b.closers, produce.close)
-	submit, err := newTerminalSubmit(c)
+	submit, err := newTerminalSubmit(c, stopping)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (c *Config) defaults() {
 // Run takes and runs attempts until ctx ends, then drains as worker.Worker does.
 func Run(ctx context.Context, c Config) error {
 	c.defaults()
-	b, err := newBuiltins(&c)
+	b, err := newBuiltins(&c, ctx.Done())
 	if err != nil {
 		return err
 	}

@@ -46,15 +46,14 @@ func TestDF03ALeaderThatAppearsIsToldWithinASecond(t *testing.T) {
 func TestDF02WhatWaitsTellsOfItOnce(t *testing.T) {
 	t.Parallel()
 	m := newTerminal(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
 	s := m.submission(m.handler(), map[string]any{"target": "agents", "leader": "agents-lead", "text": "do it"}, submitNote{})
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.deliver(ctx)
+		_, err := s.deliver(t.Context())
 		done <- err
 	}()
 	m.eventually("it waits", func() bool { return len(s.task.waiting) == 1 })
-	cancel(worker.ErrDrained) // its executor stops: nothing was typed, so the attempt is handed back
+	close(m.stopping) // nothing was typed, so the attempt is handed back
 	if err := <-done; !errors.Is(err, worker.ErrUnknownTask) {
 		t.Fatalf("it ended with %v", err)
 	}
@@ -62,6 +61,7 @@ func TestDF02WhatWaitsTellsOfItOnce(t *testing.T) {
 	if s.told != want {
 		t.Fatalf("it told %+v", s.told)
 	}
+	m.stopping = nil
 	again := m.submission(m.handler(), map[string]any{"target": "agents", "leader": "agents-lead", "text": "do it"}, want)
 	ticks, stop := context.WithTimeoutCause(t.Context(), 5*lookEvery/2, worker.ErrTimeout)
 	defer stop()

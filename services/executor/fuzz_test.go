@@ -153,7 +153,7 @@ func FuzzSubmit(f *testing.F) {
 	f.Add(`{"text":"x","presses":0,"attempts":1,"reply":false,"ready":"a+","confirm":"(?m)^b$","active":"c"}`, `{"page":4}`)
 	f.Add(`{"text":"x\u001b[A\u009b\u007f","presses":-1}`, `[1]`)
 	f.Fuzz(func(t *testing.T, input, note string) {
-		h, err := newTerminalSubmit(&Config{Slots: 1})
+		h, err := newTerminalSubmit(&Config{Slots: 1}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,9 +15,10 @@ import (
 // tmux, as a coding agent does. The attempt is over once the pane has shown that it has taken the work;
 // what comes of that is told by the attempt's token, or nobody waits for it.
 type terminalSubmit struct {
-	panes   *panes
-	turns   turns
-	waiting chan struct{} // a place for each attempt that may wait for a pane
+	panes    *panes
+	turns    turns
+	waiting  chan struct{}   // a place for each attempt that may wait for a pane
+	stopping <-chan struct{} // closed when the executor is to stop: what waits is handed back
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 // lookEvery is how often a pane is looked at that is waited for.
 const lookEvery = 250 * time.Millisecond
 
-func newTerminalSubmit(c *Config) (*terminalSubmit, error) {
+func newTerminalSubmit(c *Config, stopping <-chan struct{}) (*terminalSubmit, error) {
 	p, err := newPanes(c.Terminals)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func newTerminalSubmit(c *Config) (*terminalSubmit, error) {
 			return nil, fmt.Errorf("executor: terminal.submit is allowed, but %w", err)
 		}
 	}
-	return &terminalSubmit{panes: p, waiting: make(chan struct{}, max(1, c.Slots/2))}, nil
+	return &terminalSubmit{panes: p, waiting: make(chan struct{}, max(1, c.Slots/2)), stopping: stopping}, nil
 }
 
 // Run implements worker.Handler. Where nobody is to reply, the result is {reason, pane}.
@@ -82,11 +82,12 @@ func (s *submission) deliver(ctx context.Context) (delivery.Verdict, error) {
 		if err := s.note(v, s.unconfirmed); err != nil {
 			return v, err
 		}
-		if err := pause(ctx, lookEvery); err != nil {
-			if errors.Is(err, worker.ErrDrained) { // nothing was typed: nothing is lost
-				err = fmt.Errorf("%w for now: %s, and its executor stops", worker.ErrUnknownTask, v.Reason)
-			}
-			return v, err
+		select {
+		case <-time.After(lookEvery):
+		case <-s.task.stopping: // nothing was typed: nothing is lost
+			return v, fmt.Errorf("%w for now: %s, and its executor stops", worker.ErrUnknownTask, v.Reason)
+		case <-ctx.Done():
+			return v, context.Cause(ctx)
 		}
 	}
 }

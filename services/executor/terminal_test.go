@@ -26,7 +26,7 @@ type submitted struct {
 // handler may type into the sessions of m that begin with "agents".
 func (m *terminal) handler() *terminalSubmit {
 	m.t.Helper()
-	h, err := newTerminalSubmit(&Config{Slots: 4, Terminals: Terminals{Allow: []string{m.socket + "=agents*"}}})
+	h, err := newTerminalSubmit(&Config{Slots: 4, Terminals: Terminals{Allow: []string{m.socket + "=agents*"}}}, m.stopping)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestTargetsThatCannotBeDeliveredTo(t *testing.T) {
 }
 
 func TestInputsThatAreRefused(t *testing.T) {
-	h, err := newTerminalSubmit(&Config{Slots: 4})
+	h, err := newTerminalSubmit(&Config{Slots: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
