@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/heddle-run/heddle/sdk/client"
 )
@@ -20,18 +22,26 @@ func (c *lookupCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
-	w, err := cl.Get(a, c.ID)
+	place, err := cl.Lookup(a, c.ID)
 	if err != nil {
 		return err
 	}
-	return a.print(w, func(out io.Writer) { printPlace(out, w) })
+	if place.Readiness.Ready { // else nobody may be there to ask
+		if _, err := cl.Get(a, c.ID); errors.Is(err, client.ErrNotFound) {
+			return err
+		}
+	}
+	return a.print(place, func(out io.Writer) { printPlace(out, place) })
 }
 
-func printPlace(out io.Writer, w *client.Workflow) {
-	table := [][]string{{"id", w.ID}, {"status", string(w.Status)}, {"partition", strconv.Itoa(int(w.Partition))}}
-	if o := w.Owner; o != nil {
+func printPlace(out io.Writer, p *client.Place) {
+	table := [][]string{{"id", p.ID}, {"partition", strconv.Itoa(int(p.Partition))}}
+	if o := p.Owner; o != nil {
 		table = append(table, []string{"owner", o.Instance},
 			[]string{"epoch", strconv.FormatUint(o.Epoch, 10)}, []string{"leased until", clock(o.LeasedUntil)})
+	}
+	if !p.Readiness.Ready {
+		table = append(table, []string{"not ready", strings.Join(p.Readiness.Reasons, "; ")})
 	}
 	rows(out, table)
 }

@@ -107,7 +107,7 @@ func TestJSONHasTheShapesOfTheAPI(t *testing.T) {
 		path string
 	}{
 		{[]string{"get", "w"}, "/v1/workflows/w"},
-		{[]string{"lookup", "w"}, "/v1/workflows/w"},
+		{[]string{"lookup", "w"}, "/v1/workflows/w/lookup"},
 		{[]string{"list"}, "/v1/workflows"},
 		{[]string{"runnables", "w"}, "/v1/workflows/w/runnables"},
 		{[]string{"explain", "w"}, "/v1/workflows/w/explain"},

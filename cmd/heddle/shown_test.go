@@ -59,7 +59,7 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 		"get":  {15, func(a *app) { printWorkflow(a.out, w) }},
 		"list": {2, func(a *app) { printList(a.out, []client.Workflow{*w}) }},
 		"lookup": {6, func(a *app) {
-			printPlace(a.out, w)
+			printPlace(a.out, &client.Place{ID: hostile, Owner: &client.Owner{Instance: hostile}, Readiness: client.PartitionReadiness{Reasons: []string{hostile}}})
 		}},
 		"runnables": {2, func(a *app) {
 			printRunnables(a.out, []client.Runnable{{ID: "r1", Component: hostile, Error: &trouble, Fallback: hostile}}, true)

@@ -237,6 +237,15 @@ func ExampleClient_CheckpointPartition() {
 	fmt.Println(obeyed, err)
 }
 
+// Any gateway knows where a workflow lives, also while no planner runs.
+func ExampleClient_Lookup() {
+	ctx, c := connect()
+	defer c.Close()
+	place := must(c.Lookup(ctx, "order-7"))
+	fmt.Println(place.ID, place.Owner != nil)
+	// Output: order-7 true
+}
+
 // Nobody takes from a queue whose oldest attempt waits for long.
 func ExampleClient_Queues() {
 	ctx, c := connect()

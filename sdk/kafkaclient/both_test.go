@@ -284,6 +284,9 @@ func TestListsNeedAGateway(t *testing.T) {
 		}
 		<-tick.C
 	}
+	if _, err := d.kafka.Lookup(ctx, "w"); !errors.Is(err, client.ErrUnsupported) {
+		t.Errorf("who owns a workflow's partition, over Kafka: %v", err)
+	}
 	if _, err := d.kafka.List(ctx, client.Filter{}); !errors.Is(err, client.ErrUnsupported) {
 		t.Fatalf("over Kafka: %v", err)
 	}

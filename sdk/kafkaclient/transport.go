@@ -108,6 +108,9 @@ func (t *transport) Await(ctx context.Context, workflow string) (client.Answer, 
 }
 
 func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage, error) {
+	if q.Kind == client.QueryLookup {
+		return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "who owns partitions is the gateway's to tell: connect with a URL"}
+	}
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
 	body, err := t.requests.Read(ctx, events.Query{

@@ -86,6 +86,7 @@ func calls(token string) map[string][]string {
 		"POST /v1/tasks/{token}/complete":    {"/v1/tasks/" + token + "/complete", `{"result":1}`, "/v1/tasks/x/complete", "{}"},
 		"POST /v1/tasks/{token}/fail":        {"/v1/tasks/" + token + "/fail", `{"error":{"type":"t","message":"m"}}`},
 		"POST /v1/tasks/{token}/heartbeat":   {"/v1/tasks/" + token + "/heartbeat", ""},
+		"GET /v1/workflows/{id}/lookup":      {"/v1/workflows/w/lookup", "", "/v1/workflows/nobody/lookup", "", "/v1/workflows/a%20b/lookup", ""},
 		"GET /v1/queues":                     {"/v1/queues", ""},
 		"GET /v1/readiness":                  {"/v1/readiness", ""},
 		"GET /v1/readiness/{partition}":      {"/v1/readiness/1", "", "/v1/readiness/9", ""},

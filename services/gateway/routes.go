@@ -178,6 +178,7 @@ func readRoutes() []route {
 			query:   append(filterParams(), cursorParam, limitParam),
 			answers: []answer{{200, "one page", List[Workflow]{}, ""}}, handle: (*Gateway).listWorkflows},
 		read("", "getWorkflow", "The summary of a workflow.", Workflow{}, []param{{"wait", "a duration: answer when it has drained, at the latest then"}}, (*Gateway).getWorkflow),
+		read("/lookup", "lookupWorkflow", "Where a workflow lives: the partition of its ID, who owns that, and whether it is ready. No planner is asked, so it is told while all are gone, and of an ID that no workflow has.", Place{}, nil, (*Gateway).lookupWorkflow),
 		read("/results", "getResults", "The latest value of each output; with all=true every one.", Results{}, []param{{"all", "true: lists, in order of production"}}, (*Gateway).getResults),
 		read("/productions", "getProductions", "All values of each component, in order of production.", Productions{}, nil, reading("productions")),
 		read("/facts", "listFacts", "Facts with their parents.", List[Fact]{}, pages, listing("facts")),

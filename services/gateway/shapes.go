@@ -154,6 +154,13 @@ type (
 	DeploymentReadiness struct{ runtime.Aggregate }
 	// PartitionReadiness is what it published of one.
 	PartitionReadiness struct{ runtime.Snapshot }
+	// Place is where a workflow lives.
+	Place struct {
+		ID        string            `json:"id"`
+		Partition int32             `json:"partition"`
+		Owner     *owner            `json:"owner"`     // null: nobody is known to own the partition
+		Readiness runtime.Readiness `json:"readiness"` // of the partition
+	}
 	// Queue counts the open attempts of a task queue.
 	Queue = runtime.Queue
 )
