@@ -1,0 +1,131 @@
+// Package sqlite keeps logs in one file, by SQLite as modernc.org/sqlite has translated it to Go: no C compiler is needed.
+//
+// A write that was acknowledged is synced to the disk (WAL, synchronous=FULL). Several processes of one machine may have
+// the file open; one of them writes at a time. Beside the file lie PATH-wal and PATH-shm while it is open; a copy of the
+// file alone is whole only when nobody has it open. It must not be on a network file system.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	_ "modernc.org/sqlite" // the driver that database/sql is asked for
+
+	"github.com/heddle-run/heddle/sdk/store"
+)
+
+// Options say where a store is.
+type Options struct {
+	Path string // of the file, which is made if it is not there; its directory has to be
+}
+
+type db struct {
+	sql    *sql.DB
+	writer chan struct{} // holds one thing: the turn to write, which SQLite gives to one at a time
+
+	closing sync.RWMutex // held for reading by each call
+	closed  bool
+
+	// point, if it is not nil, is told of each place in a write at which a process could die. A test sets it.
+	point func(what string)
+}
+
+// New opens the store in a file.
+func New(ctx context.Context, o Options) (store.Opened, error) { return openFile(ctx, o) }
+
+// Open is the store.Opener of this package. An address is sqlite:PATH.
+func Open(ctx context.Context, address string) (store.Opened, error) {
+	_, path, _ := strings.Cut(address, ":")
+	if path == "" {
+		return nil, errors.New("the address names no file, as sqlite:/var/lib/heddle/runs.db does")
+	}
+	return New(ctx, Options{Path: path})
+}
+
+func openFile(ctx context.Context, o Options) (*db, error) {
+	if o.Path == "" {
+		return nil, errors.New("the path of the store's file is empty")
+	}
+	settings := url.Values{
+		"_txlock": {"immediate"}, // a transaction that begins to read and then writes could be refused in the middle
+		"_pragma": {"busy_timeout(30000)", "journal_mode(WAL)", "synchronous(FULL)"},
+	}
+	name := "file:" + (&url.URL{Path: o.Path}).EscapedPath() + "?" + settings.Encode()
+	s, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", o.Path, err)
+	}
+	d := &db{sql: s, writer: make(chan struct{}, 1)}
+	if err := d.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", o.Path, err), s.Close())
+	}
+	return d, nil
+}
+
+// migrations lead from each version of the tables to the next. What is there is never changed: a new version is a new line.
+var migrations = []string{`
+CREATE TABLE logs (
+	log         INTEGER PRIMARY KEY,
+	id          TEXT NOT NULL UNIQUE,
+	entries     INTEGER NOT NULL, -- how many
+	epoch       INTEGER NOT NULL,
+	snapshot_at INTEGER           -- NULL: there is no snapshot
+);
+CREATE TABLE entries (log INTEGER NOT NULL, position INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (log, position));
+CREATE TABLE snapshots (log INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE labels (log INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (log, name)) WITHOUT ROWID;
+`}
+
+// migrate brings the tables to the newest version. Of two processes the second finds it done.
+func (d *db) migrate(ctx context.Context) error {
+	return d.change(ctx, func(w *writing) error {
+		var version int
+		if err := w.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version > len(migrations) {
+			return fmt.Errorf("its tables have version %d, and this program knows those up to %d", version, len(migrations))
+		}
+		for _, m := range migrations[version:] {
+			if _, err := w.tx.ExecContext(ctx, m); err != nil {
+				return fmt.Errorf("migrating its tables from version %d: %w", version, err)
+			}
+		}
+		_, err := w.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return err
+	})
+}
+
+// enter says why a call is not answered. Whoever got nil calls leave.
+func (d *db) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.closing.RLock()
+	if d.closed {
+		d.closing.RUnlock()
+		return store.ErrClosed
+	}
+	return nil
+}
+
+func (d *db) leave() { d.closing.RUnlock() }
+
+// Close waits for the calls in flight.
+func (d *db) Close() error {
+	d.closing.Lock()
+	defer d.closing.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	if err := d.sql.Close(); err != nil {
+		return fmt.Errorf("closing the store: %w", err)
+	}
+	return nil
+}
