@@ -8,7 +8,7 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
 # Packages whose goroutines meet; the rest, the planner itself among them, is pure. The simulation's run one at a
 # time: a few of its seeds are enough. Folding golden journals is one goroutine's work, and measuring
-# every workload is too much for a race detector: `make test` does both.
+# every workload is too much for a race detector, and megabytes and torn writes of stores are one goroutine's: `make test` does all.
 RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -vE '/(services/planner|internal/lint)$$')
 # In a bubble of virtual time whoever waits for a mutex stops the clock. kgo's tag
 # makes its mutexes ones that do not: it holds one while it asks a broker.
@@ -49,12 +49,16 @@ test: ## run all tests that need nothing but Go
 
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
-	HEDDLE_SEEDS=$(RACE_SEEDS) $(TEST) -race -timeout 20m -skip 'Golden|AnApplyThatChangedIsNamed|EveryWorkloadIsMeasured' $(RACE_PACKAGES)
+	HEDDLE_SEEDS=$(RACE_SEEDS) $(TEST) -race -timeout 20m -skip 'Golden|AnApplyThatChangedIsNamed|EveryWorkloadIsMeasured|Conformance/(Limits|LoadInParts|Torn)' $(RACE_PACKAGES)
 	$(TEST) -race ./test/sim -run TestSeedsComeToRest -seeds 4
 
 .PHONY: test-integration
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
 	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
+
+.PHONY: stores
+stores: ## hold every adapter of sdk/store to its contract, that of PostgreSQL (Debian: postgresql) too
+	HEDDLE_POSTGRES=required $(TEST) -count 1 ./sdk/store/... ./sdk/storetest
 
 .PHONY: long-map
 long-map: ## kill the planner in the middle of a map of 100,000 elements, and send it commands there

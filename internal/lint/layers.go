@@ -53,6 +53,7 @@ var table = []entry{
 	{"internal/history", shell, "history out of the journal, graphs"},
 	{"internal/service", shell, "start and stop, health and metrics"},
 	{"internal/store", shell, "typed tables over Pebble"},
+	{"internal/postgrestest", shell, "a PostgreSQL server for tests"},
 	{"internal/worker", shell, "consumers of task queues"},
 	{"internal/tracing", shell, "spans, and who is told of them"},
 
@@ -74,7 +75,9 @@ var gates = []struct {
 	module string
 	only   []string
 }{
-	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "test/sim", "services/gateway/view"}},
+	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "test/sim", "services/gateway/view", "sdk/store/pebblestore"}},
+	{"github.com/jackc/pgx", []string{"sdk/store/postgres", "internal/postgrestest"}},
+	{"modernc.org", []string{"sdk/store/sqlite"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
@@ -105,22 +108,35 @@ var pureModules = map[string]string{
 // never lists what a package may not reach by any path, outside of tests.
 var never = []struct {
 	from string
+	but  string // "" or what lies below from and may
 	not  []string
 	why  string
 }{
-	{"sdk", []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
+	{"sdk", adapters, []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"programs outside link neither our stores nor our services"},
-	{"sdk/worker", []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"}, "a program brings its exporter, or package sdk/tracing"},
-	{"cmd/heddle", []string{module + "/test"}, "users who run workflows need no simulation"},
-	{"sdk/client", heavy, "a program that speaks HTTP links no Kafka client and no language"},
-	{"sdk/task", heavy, "a task is a name and two types"},
-	{"examples", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
+	{"sdk/worker", "", []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"}, "a program brings its exporter, or package sdk/tracing"},
+	{"sdk", adapters, databases, "who keeps nothing in a database links none"},
+	{adapters, "", []string{module + "/services", module + "/internal"}, "a store is used by us, and uses nothing of ours"},
+	{"sdk/store/memory", "", append([]string{"github.com/cockroachdb/pebble"}, databases...), "a store in memory links no database"},
+	{"sdk/storetest", "", append([]string{"github.com/cockroachdb/pebble"}, databases...), "the kit of an adapter links that adapter's database alone"},
+	{"services", "", databases, "an assembly names the store that its services are given"},
+	{"internal", "internal/postgrestest", databases, "likewise"},
+	{"cmd/heddle", "", []string{module + "/test"}, "users who run workflows need no simulation"},
+	{"sdk/client", "", heavy, "a program that speaks HTTP links no Kafka client and no language"},
+	{"sdk/task", "", heavy, "a task is a name and two types"},
+	{"examples", "", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"an example is a program outside"},
 }
 
 // allInOne are the packages that programs outside link to have all services in their own
 // process, and so reach what others never do.
 var allInOne = []string{"sdk/embedded", "examples/embedded"}
+
+// adapters are the packages below which each store brings the database that it is named after.
+const adapters = "sdk/store"
+
+// databases are linked by the programs that name them.
+var databases = []string{"github.com/jackc/pgx", "modernc.org"}
 
 // heavy is what a program needs only if it speaks Kafka or reads definitions.
 var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "go.yaml.in/yaml"}

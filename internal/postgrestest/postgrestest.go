@@ -20,8 +20,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a running server, which listens to a socket in a directory of its own.
-type Server struct {
+// server is one that listens to a socket in a directory of its own.
+type server struct {
 	dir     string
 	bin     string
 	account *syscall.Credential // whom it runs as; nil: as this process
@@ -34,7 +34,7 @@ type Server struct {
 
 var (
 	mu     sync.Mutex
-	shared *Server
+	shared *server
 )
 
 // Database makes an empty database on the shared server and returns its URL. Main stops
@@ -44,9 +44,23 @@ func Database(t testing.TB) string {
 	mu.Lock()
 	defer mu.Unlock()
 	if shared == nil {
-		shared = Start(t)
+		shared = start(t)
 	}
-	return shared.Database(t)
+	return shared.database(t)
+}
+
+// Kill ends the shared server's first process at once. The others may live, and even answer, until they notice.
+func Kill() error {
+	mu.Lock()
+	defer mu.Unlock()
+	return errors.Join(syscall.Kill(-shared.running.Pid, syscall.SIGKILL), shared.wait())
+}
+
+// Again starts the shared server over what Kill has left.
+func Again(ctx context.Context) error {
+	mu.Lock()
+	defer mu.Unlock()
+	return shared.run(ctx)
 }
 
 // Main runs a package's tests, and stops the shared server behind them. It is for TestMain.
@@ -55,7 +69,7 @@ func Main(m *testing.M) {
 	mu.Lock()
 	defer mu.Unlock()
 	if shared != nil {
-		if err := shared.Stop(); err != nil {
+		if err := shared.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "postgrestest:", err)
 			code = max(code, 1)
 		}
@@ -63,8 +77,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Start starts a server that the caller stops, or skips the test as Database does.
-func Start(t testing.TB) *Server {
+func start(t testing.TB) *server {
 	t.Helper()
 	bin, err := programs()
 	if err != nil {
@@ -74,11 +87,11 @@ func Start(t testing.TB) *Server {
 		}
 		absent("PostgreSQL cannot be asked: %v; Debian's package postgresql has it", err)
 	}
-	s := &Server{bin: bin}
+	s := &server{bin: bin}
 	if err := s.create(t.Context()); err != nil {
 		t.Fatalf("making a PostgreSQL server: %v", err)
 	}
-	if err := s.Run(t.Context()); err != nil {
+	if err := s.run(t.Context()); err != nil {
 		t.Fatalf("starting PostgreSQL: %v", err)
 	}
 	return s
@@ -104,7 +117,7 @@ func programs() (string, error) {
 }
 
 // create makes the server's files. It runs as somebody else where this process is root, whom PostgreSQL refuses.
-func (s *Server) create(ctx context.Context) error {
+func (s *server) create(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "pg") // its path has to be short: that of a socket has a limit
 	if err != nil {
 		return err
@@ -144,7 +157,7 @@ func account() (*syscall.Credential, error) {
 	return nil, errors.New("neither postgres nor nobody is an account to run it as")
 }
 
-func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (s *server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = s.dir
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.account, Setpgid: true}
@@ -154,9 +167,9 @@ func (s *Server) command(ctx context.Context, name string, args ...string) *exec
 // guard ends the server with the process that holds its standard input, which a shell gives to nobody in the background.
 const guard = `exec 3<&0; "$@" & server=$!; (cat <&3; kill -QUIT $server) & wait $server`
 
-// Run starts the server over its files, and waits until it answers. Behind Kill it may have to be started
+// run starts the server over its files, and waits until it answers. Behind Kill it may have to be started
 // several times, as it refuses to run before the last process of the one before has noticed its end.
-func (s *Server) Run(ctx context.Context) error {
+func (s *server) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -164,7 +177,7 @@ func (s *Server) Run(ctx context.Context) error {
 			return err
 		}
 		for running := true; running; {
-			c, err := pgx.Connect(ctx, s.URL("postgres"))
+			c, err := pgx.Connect(ctx, s.url("postgres"))
 			if err == nil {
 				return c.Close(ctx)
 			}
@@ -182,7 +195,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // launch starts the server's process.
-func (s *Server) launch() error {
+func (s *server) launch() error {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -206,17 +219,17 @@ func (s *Server) launch() error {
 	return nil
 }
 
-// URL is the address of a database.
-func (s *Server) URL(database string) string {
+// url is the address of a database.
+func (s *server) url(database string) string {
 	return fmt.Sprintf("postgres:///%s?host=%s&user=postgres", database, s.dir)
 }
 
-// Database makes an empty database and returns its URL.
-func (s *Server) Database(t testing.TB) string {
+// database makes an empty database and returns its URL.
+func (s *server) database(t testing.TB) string {
 	t.Helper()
 	s.made++
 	name := fmt.Sprintf("test%d", s.made)
-	c, err := pgx.Connect(t.Context(), s.URL("postgres"))
+	c, err := pgx.Connect(t.Context(), s.url("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,19 +237,14 @@ func (s *Server) Database(t testing.TB) string {
 	if _, err := c.Exec(t.Context(), "CREATE DATABASE "+name+" STRATEGY file_copy"); err != nil {
 		t.Fatal(err)
 	}
-	return s.URL(name)
+	return s.url(name)
 }
 
-// Kill ends the server's first process at once. The others may live, and even answer, until they notice.
-func (s *Server) Kill() error {
-	return errors.Join(syscall.Kill(-s.running.Pid, syscall.SIGKILL), s.wait())
-}
-
-// Stop ends the server and removes its files.
-func (s *Server) Stop() error { return errors.Join(s.wait(), os.RemoveAll(s.dir)) }
+// stop ends the server and removes its files.
+func (s *server) stop() error { return errors.Join(s.wait(), os.RemoveAll(s.dir)) }
 
 // wait waits until the server has ended, which closing its standard input makes it do.
-func (s *Server) wait() error {
+func (s *server) wait() error {
 	err := s.stdin.Close()
 	if errors.Is(err, os.ErrClosed) { // the process has ended before
 		err = nil

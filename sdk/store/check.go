@@ -13,7 +13,7 @@ const (
 	MaxID       = 512           // bytes of an ID
 	MaxEntries  = 10_000        // entries of one append
 	MaxBatch    = 16 << 20      // bytes of the entries of one append, together
-	MaxSnapshot = 64 << 20      // bytes of a snapshot's data
+	MaxSnapshot = 32 << 20      // bytes of a snapshot's data
 	MaxLabels   = 128           // labels of a snapshot
 	MaxFilter   = 16            // labels of a filter
 	MaxLabel    = 512           // bytes of a label's name, and of its value

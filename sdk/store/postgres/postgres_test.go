@@ -231,13 +231,7 @@ func TestAnotherEncodingIsRefused(t *testing.T) {
 
 // What was acknowledged is there behind the death of the server, and the store connects again by itself.
 func TestTheServerIsKilled(t *testing.T) {
-	server := postgrestest.Start(t)
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	s := opened(t, Options{URL: server.Database(t)})
+	s := opened(t, Options{URL: database(t)})
 	defer s.Close()
 	entry := [][]byte{[]byte("entry")}
 	acked := uint64(0)
@@ -246,13 +240,13 @@ func TestTheServerIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		acked++
-		if err := server.Kill(); err != nil {
+		if err := postgrestest.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		for s.Append(t.Context(), "a", acked, 1, entry) == nil { // by a process that has not noticed yet
 			acked++
 		}
-		if err := server.Run(t.Context()); err != nil {
+		if err := postgrestest.Again(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		log, err := s.Load(t.Context(), "a", 0)
