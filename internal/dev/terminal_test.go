@@ -97,6 +97,13 @@ func TestDeliveriesAreCountedInTheJournal(t *testing.T) {
 		seen.tell(t, e)
 		switch {
 		case seen.deferred == 1 && before.deferred == 0:
+			why, err := run.Explain(ctx, client.PageOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(why.Items) != 1 || !strings.Contains(why.Items[0].WaitsFor, "its delivery: leader_missing_deferred") {
+				t.Errorf("it is explained by %+v", why.Items)
+			}
 			if err := d.StopService(dev.Executor); err != nil {
 				t.Fatal(err)
 			}

@@ -18,3 +18,22 @@ func TestWhenAPermitComesIsNotSaid(t *testing.T) {
 		}
 	}
 }
+
+// Of an open attempt is told what its newest heartbeat says of a delivery, in our spelling; other details are the task's own.
+func TestWhatAHeartbeatTellsOfADelivery(t *testing.T) {
+	for _, c := range []struct {
+		r    runnable
+		want string
+	}{
+		{runnable{Executor: "x", Notified: true}, "x, which runs it"},
+		{runnable{Executor: "x", Notified: true, Heartbeat: []byte(`{"page": 4}`)}, "x, which runs it"},
+		{runnable{Executor: "x", Notified: true, Heartbeat: []byte(`{"reason": "tired"}`)}, "x, which runs it"},
+		{runnable{Executor: "x", Notified: true, Heartbeat: []byte(`[1]`)}, "x, which runs it"},
+		{runnable{Executor: "x", Notified: true, Heartbeat: []byte(`{"reason": "leader_pane_missing_deferred"}`)}, "x, which runs it; its delivery: leader_missing_deferred"},
+		{runnable{Executor: "x", Detached: true, Heartbeat: []byte(`{"reason": "send_confirmed"}`)}, "completion by its token: x has handed it on; its delivery: send_confirmed"},
+	} {
+		if got := waitsForOutcome(nil, &c.r); got != c.want {
+			t.Errorf("%s: %q, want %q", c.r.Heartbeat, got, c.want)
+		}
+	}
+}
