@@ -106,12 +106,20 @@ func (f flaw) List(ctx context.Context, filter store.Filter, cursor string) (sto
 // disk keeps what is in a memory that is not closed, and cuts what uses it off from it.
 type disk struct {
 	store.Opened
-	closed bool
-	left   int    // writes until it is cut; below 0: it is not to be
-	cut    func() // nil: it is not armed
+	left int    // writes until it is cut
+	cut  func() // nil: it is not to be
 }
 
 var errCut = errors.New("cut off")
+
+// gone answers as what is closed does.
+var gone = func() store.Opened {
+	s := memory.New()
+	if err := s.Close(); err != nil {
+		panic(err)
+	}
+	return s
+}()
 
 func (d *disk) Append(ctx context.Context, id string, at, epoch uint64, entries [][]byte) error {
 	return d.write(func() error { return d.Opened.Append(ctx, id, at, epoch, entries) })
@@ -126,9 +134,6 @@ func (d *disk) Delete(ctx context.Context, id string, epoch uint64) error {
 }
 
 func (d *disk) write(do func() error) error {
-	if d.closed {
-		return store.ErrClosed
-	}
 	if d.cut == nil {
 		return do()
 	}
@@ -140,22 +145,8 @@ func (d *disk) write(do func() error) error {
 	return do()
 }
 
-func (d *disk) Load(ctx context.Context, id string, from uint64) (store.Log, error) {
-	if d.closed {
-		return store.Log{}, store.ErrClosed
-	}
-	return d.Opened.Load(ctx, id, from)
-}
-
-func (d *disk) List(ctx context.Context, f store.Filter, cursor string) (store.Page, error) {
-	if d.closed {
-		return store.Page{}, store.ErrClosed
-	}
-	return d.Opened.List(ctx, f, cursor)
-}
-
 func (d *disk) Close() error {
-	d.closed = true
+	d.Opened = gone
 	return nil
 }
 

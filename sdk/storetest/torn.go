@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,14 +23,17 @@ func closed(t *testing.T, p Place) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Append(t.Context(), "a", 1, 1, texts("two")); err == nil {
-		t.Error("a closed store takes entries")
-	}
-	if _, err := s.Load(t.Context(), "a", 0); err == nil {
-		t.Error("a closed store gives entries")
-	}
-	if _, err := s.List(t.Context(), store.Filter{}, ""); err == nil {
-		t.Error("a closed store lists")
+	_, loaded := s.Load(t.Context(), "a", 0)
+	_, _, snapped := s.LoadSnapshot(t.Context(), "a")
+	_, listed := s.List(t.Context(), store.Filter{}, "")
+	_, existed := s.Exists(t.Context(), "a")
+	for call, err := range map[string]error{
+		"Append": s.Append(t.Context(), "a", 1, 1, texts("two")), "SaveSnapshot": s.SaveSnapshot(t.Context(), "a", 1, store.Snapshot{}),
+		"Delete": s.Delete(t.Context(), "a", 1), "Load": loaded, "LoadSnapshot": snapped, "List": listed, "Exists": existed,
+	} {
+		if !errors.Is(err, store.ErrClosed) {
+			t.Errorf("%s of a closed store gave the error %v", call, err)
+		}
 	}
 }
 

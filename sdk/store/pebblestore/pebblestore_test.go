@@ -178,6 +178,35 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	}
 }
 
+// A deletion leaves no key behind.
+func TestADeletionLeavesNothing(t *testing.T) {
+	s := opened(t, vfs.NewMem()).(*db)
+	defer s.Close()
+	for _, id := range []string{"a", "b"} {
+		if err := s.Append(t.Context(), id, 0, 1, [][]byte{{1}, {2}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SaveSnapshot(t.Context(), id, 1, store.Snapshot{At: 1, Data: []byte{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete(t.Context(), "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	it, err := s.pebble.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	var keys []string
+	for ok := it.First(); ok; ok = it.Next() {
+		keys = append(keys, string(it.Key()[:min(2, len(it.Key()))]))
+	}
+	if got := strings.Join(keys, " "); got != "eb eb f hb sb" {
+		t.Errorf("the keys begin with %s", got)
+	}
+}
+
 func FuzzHead(f *testing.F) {
 	f.Add(head{end: 3, epoch: 2}.encode())
 	f.Add(head{end: 300, epoch: store.MaxNumber, snapshot: true, at: 7, labels: map[string]string{"": "v", "n": ""}}.encode())
