@@ -235,7 +235,7 @@ func TestTheServerIsKilled(t *testing.T) {
 	defer s.Close()
 	entry := [][]byte{[]byte("entry")}
 	acked := uint64(0)
-	for range 3 {
+	for range 2 {
 		if err := s.Append(t.Context(), "a", acked, 1, entry); err != nil {
 			t.Fatal(err)
 		}

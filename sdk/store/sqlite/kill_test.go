@@ -62,7 +62,9 @@ func TestProcessesThatAreKilled(t *testing.T) {
 				}
 				said[at] = fmt.Sprint(name, " ", n)
 				if len(said) == 20 {
-					c.Process.Kill()
+					if err := c.Process.Kill(); err != nil {
+						t.Error(err)
+					}
 				}
 			}
 			if err := c.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
