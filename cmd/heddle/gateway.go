@@ -20,6 +20,7 @@ type gatewayCmd struct {
 	HTTPCertFile   string   `name:"http-cert-file" placeholder:"FILE" help:"Certificate (PEM) to serve https with, read again when it changes."`
 	HTTPKeyFile    string   `name:"http-key-file" placeholder:"FILE" help:"Key (PEM) of that certificate."`
 	CreateQueues   bool     `help:"Let registrations create the topics of the task queues they name."`
+	NotReady       string   `enum:"accept,hold,refuse" default:"accept" help:"What becomes of commands for a workflow whose partition is not ready: accept writes them to Kafka, where they wait; hold waits for the partition for 10 s; refuse answers 503 at once."`
 	MaxBody        int64    `help:"Bytes of a request's body; 0 is the default of 1 MiB."`
 	MaxInFlight    int      `help:"Requests being served; 0 is the default of 8,192."`
 	MaxWatchers    int      `help:"Event streams; 0 is the default of 256."`
@@ -49,7 +50,7 @@ func (c *gatewayCmd) Run(a *app) error {
 	group.Add("gateway", func(ctx context.Context, ready func()) error {
 		return gateway.Run(ctx, gateway.Config{
 			Kafka: c.kafka(), Dir: c.Data, Listen: c.HTTP, Insecure: c.InsecureListen, APIKeys: keys, CertFile: c.HTTPCertFile, KeyFile: c.HTTPKeyFile,
-			CreateQueues: c.CreateQueues, Logger: logger, Registry: newRegistry(),
+			CreateQueues: c.CreateQueues, NotReady: gateway.NotReady(c.NotReady), Logger: logger, Registry: newRegistry(),
 			Bounds: service.Bounds{Connections: c.MaxConnections, PerClient: c.MaxPerClient},
 			Limits: gateway.Limits{Body: c.MaxBody, InFlight: c.MaxInFlight, Watchers: c.MaxWatchers, Rate: c.Rate},
 		}, nil, func(at net.Addr) {

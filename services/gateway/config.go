@@ -32,6 +32,8 @@ type Config struct {
 	// names; otherwise it is refused with the command that creates them.
 	CreateQueues bool
 
+	NotReady NotReady // what becomes of commands for partitions that are not ready; empty: AcceptNotReady
+
 	Limits   Limits
 	Bounds   service.Bounds       // of connections
 	Logger   *slog.Logger         // nil: silent

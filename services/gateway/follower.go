@@ -27,6 +27,7 @@ type follower struct {
 	mu        sync.Mutex
 	owners    map[int32]owner
 	readiness map[string]shown
+	changed   chan struct{} // closed when something was read
 }
 
 // shown is a record of the readiness topic.
@@ -54,7 +55,7 @@ func openFollower(ctx context.Context, cfg kafka.Config, partitions int32, logge
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	f := &follower{
 		cl: cl, partitions: partitions, authority: names.Authority(), logger: logger, stop: stop, done: make(chan struct{}),
-		owners: map[int32]owner{}, readiness: map[string]shown{},
+		owners: map[int32]owner{}, readiness: map[string]shown{}, changed: make(chan struct{}),
 	}
 	go f.run(ctx)
 	return f, nil
@@ -79,6 +80,8 @@ func (f *follower) run(ctx context.Context) {
 		}
 		f.mu.Lock()
 		fetches.EachRecord(f.take)
+		close(f.changed)
+		f.changed = make(chan struct{})
 		f.mu.Unlock()
 	}
 }
@@ -123,6 +126,13 @@ func (f *follower) owner(partition int32) *owner {
 		return &o
 	}
 	return nil
+}
+
+// next is closed when something is read from now on.
+func (f *follower) next() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
 }
 
 // shown is the readiness record of a key; false when there is none.

@@ -66,6 +66,9 @@ func Open(ctx context.Context, cfg Config) (_ *Gateway, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.NotReady.check(); err != nil {
+		return nil, err
+	}
 	g := &Gateway{
 		cfg: cfg, limits: cfg.Limits.withDefaults(), logger: cfg.Logger, names: names, stopping: make(chan struct{}),
 	}

@@ -131,6 +131,9 @@ func (g *Gateway) sendStart(w http.ResponseWriter, r *http.Request, c request.Co
 		}
 		return err
 	}
+	if err := g.admit(r.Context(), c.Workflow); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.patience(wait))
 	defer cancel()
 	call, err := g.requests.Call(ctx, c, false)

@@ -88,6 +88,9 @@ func checkCommand(c request.Command) error {
 
 // command sends a command, waits as asked, and answers.
 func (g *Gateway) command(w http.ResponseWriter, r *http.Request, c request.Command, wait waiting, o outcome) error {
+	if err := g.admit(r.Context(), c.Workflow); err != nil {
+		return err
+	}
 	if !wait.waits() {
 		id, err := g.requests.Send(r.Context(), c)
 		if err != nil {
