@@ -89,6 +89,7 @@ func calls(token string) map[string][]string {
 		"GET /v1/workflows/{id}/lookup":      {"/v1/workflows/w/lookup", "", "/v1/workflows/nobody/lookup", "", "/v1/workflows/a%20b/lookup", ""},
 		"GET /v1/queues":                     {"/v1/queues", ""},
 		"GET /v1/readiness":                  {"/v1/readiness", ""},
+		"GET /v1/readiness/events":           {"/v1/readiness/events?partition=1", ""}, // the stream itself: readiness_stream_test.go
 		"GET /v1/readiness/{partition}":      {"/v1/readiness/1", "", "/v1/readiness/9", ""},
 		"POST /v1/partitions/{partition}/accept-loss": {
 			"/v1/partitions/1/accept-loss", `{"log":"inbox","from":3,"to":5,"by":"ann","why":"the disk is gone"}`,

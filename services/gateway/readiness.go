@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -28,14 +31,52 @@ func (g *Gateway) silence(now time.Time) string {
 
 // getReadiness passes the aggregate on; without a recent one it says so.
 func (g *Gateway) getReadiness(w http.ResponseWriter, r *http.Request) error {
+	all, err := g.aggregate()
+	if err != nil {
+		return err
+	}
+	writeBytes(w, r, http.StatusOK, "application/json", all)
+	return nil
+}
+
+func (g *Gateway) aggregate() (json.RawMessage, error) {
 	if why := g.silence(time.Now()); why != "" {
-		return writeJSON(w, r, http.StatusOK, runtime.Aggregate{
+		return json.Marshal(runtime.Aggregate{
 			SchemaVersion: runtime.SchemaVersion, Reasons: []string{why}, Warnings: []string{}, Partitions: []runtime.Partition{},
 		})
 	}
 	all, _ := g.follow.shown(runtime.AggregateKey)
-	writeBytes(w, r, http.StatusOK, "application/json", all.value)
-	return nil
+	return all.value, nil
+}
+
+// followReadiness sends the aggregate as it is, and again whenever it changes, as server-sent events. There is nothing to
+// take up again: each has all.
+func (g *Gateway) followReadiness(w http.ResponseWriter, r *http.Request) error {
+	return g.stream(w, r, func(ctx context.Context, out *stream) error {
+		silence := time.NewTicker(runtime.AggregateEvery) // nobody tells of a service that is not there any more
+		defer silence.Stop()
+		var last json.RawMessage
+		for n := 0; ctx.Err() == nil; {
+			changed := g.follow.next()
+			now, err := g.aggregate()
+			if err != nil {
+				return err
+			}
+			if n == 0 || !bytes.Equal(now, last) {
+				n++
+				if !out.send(strconv.Itoa(n), now) {
+					return nil
+				}
+				last = now
+			}
+			select {
+			case <-changed:
+			case <-silence.C:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	})
 }
 
 // partitionOf is the partition of the path.

@@ -216,6 +216,8 @@ func serviceRoutes() []route {
 			answers: []answer{{200, "all of them", List[Queue]{}, ""}}, handle: (*Gateway).listQueues},
 		{method: "GET", path: "/v1/readiness", name: "getReadiness", role: Read, about: "The readiness of all partitions.",
 			answers: []answer{{200, "ready or not", DeploymentReadiness{}, ""}}, handle: (*Gateway).getReadiness},
+		{method: "GET", path: "/v1/readiness/events", name: "followReadiness", role: Read, about: "Server-sent events: the readiness of all partitions as it is, and again whenever it changes.",
+			answers: []answer{{200, "events; the data of each is what /v1/readiness answers", nil, "text/event-stream"}}, handle: (*Gateway).followReadiness},
 		{method: "GET", path: "/v1/readiness/{partition}", name: "getPartitionReadiness", role: Read, about: "The readiness of one partition.",
 			answers: []answer{{200, "ready or not", PartitionReadiness{}, ""}}, handle: (*Gateway).getPartitionReadiness},
 		plain("/livez", "live", "The gateway's own loop turns.", 200, "application/json", func(g *Gateway) http.HandlerFunc { return g.health.ServeLive }),

@@ -32,6 +32,22 @@ func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return g.stream(w, r, func(ctx context.Context, out *stream) error {
+		err := history.Follow(ctx, g.cfg.Kafka, s.run, from, s.asOf, func(i history.Item) bool {
+			sent := out.send(i.Cursor.String(), s.names.Print(i))
+			_, deleted := i.Event.(*events.WorkflowDeleted)
+			return sent && !deleted
+		})
+		if err == nil && s.run.Closed && !out.began() {
+			w.WriteHeader(http.StatusNoContent) // all is told: a browser comes no more
+		}
+		return err
+	})
+}
+
+// stream is an event stream that write writes until it is done, the client is gone, or the gateway stops: then ctx ends.
+// What breaks off a stream that has begun shows in its client taking it up again.
+func (g *Gateway) stream(w http.ResponseWriter, r *http.Request, write func(ctx context.Context, out *stream) error) error {
 	if r.Method == http.MethodHead {
 		eventHeader(w)
 		w.WriteHeader(http.StatusOK)
@@ -52,19 +68,12 @@ func (g *Gateway) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 		out.ping(ctx, g.stopping)
 	}()
-	err = history.Follow(ctx, g.cfg.Kafka, s.run, from, s.asOf, func(i history.Item) bool {
-		sent := out.send(i.Cursor.String(), s.names.Print(i))
-		_, deleted := i.Event.(*events.WorkflowDeleted)
-		return sent && !deleted
-	})
+	err := write(ctx, out)
+	broken := out.began() || ctx.Err() != nil && r.Context().Err() == nil
 	cancel()
 	<-done
-	if err == nil && s.run.Closed && !out.began() {
-		w.WriteHeader(http.StatusNoContent) // all is told: a browser comes no more
+	if broken {
 		return nil
-	}
-	if out.began() || ctx.Err() != nil && r.Context().Err() == nil {
-		return nil // what broke it off shows in the client taking it up again
 	}
 	return err
 }
