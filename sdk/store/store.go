@@ -24,7 +24,8 @@
 // context included, leaves open whether it has happened. Who has to know appends no entries under a higher
 // epoch, by which the lost write is fenced if it has not happened yet, and loads.
 //
-// A call whose context has ended before it does nothing and returns the context's error.
+// A call whose context has ended before it does nothing and returns the context's error. Where a call fails as its context
+// ends, that error is in the chain.
 //
 // Methods may be called by several goroutines. Whether several processes may have the same data open the adapter says.
 //

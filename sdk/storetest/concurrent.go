@@ -168,9 +168,9 @@ func readersSeeWholeBatches(t *testing.T, s store.Store) {
 func givenUp(t *testing.T, s store.Store) {
 	at, took, undone := uint64(0), time.Duration(0), 0
 	batch := texts(large("a", 100_000), large("b", 100_000), large("c", 100_000))
-	for n := range 40 {
+	for n := range 24 {
 		// from at once to twice of what the last whole one has taken
-		ctx, cancel := context.WithTimeout(t.Context(), took*time.Duration(n%20)/10)
+		ctx, cancel := context.WithTimeout(t.Context(), took*time.Duration(n%12)/6)
 		began := time.Now()
 		epoch := uint64(2 * n)
 		err := s.Append(ctx, "given up", at, epoch, batch)
@@ -179,11 +179,10 @@ func givenUp(t *testing.T, s store.Store) {
 		} else {
 			undone++
 		}
-		var c *store.Conflict
-		if errors.As(err, &c) {
-			t.Fatal(err)
-		}
 		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("an append whose time was over gave the error %v", err)
+		}
 		end := settle(t, s, "given up", epoch+1)
 		if end != at && end != at+3 || err == nil && end != at+3 {
 			t.Fatalf("the log has %d entries behind an append of 3 to %d that answered %v", end, at, err)

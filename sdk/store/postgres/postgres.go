@@ -107,5 +107,13 @@ func (d *db) in(ctx context.Context, do func(pgx.Tx) error) error {
 	if d.closed.Load() && err != nil && ctx.Err() == nil {
 		return errors.Join(store.ErrClosed, err)
 	}
-	return err
+	return because(ctx, err)
+}
+
+// because says that a call's context has ended, where that may be why it failed.
+func because(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return errors.Join(ctx.Err(), err)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/heddle-run/heddle/internal/postgrestest"
@@ -94,6 +96,9 @@ type wire struct {
 var errCut = errors.New("the connection was cut")
 
 func (w *wire) configure(c *pgxpool.Config) {
+	c.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // nobody is left to be asked to cancel
+		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
+	}
 	dial := c.ConnConfig.DialFunc
 	c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		w.mu.Lock()

@@ -54,7 +54,7 @@ func (d *db) Load(ctx context.Context, id string, from uint64) (store.Log, error
 		err = fmt.Errorf("it has %d entries, and none from position %d on", log.End, from)
 	}
 	if err != nil {
-		return store.Log{}, fmt.Errorf("reading the log %q: %w", id, err)
+		return store.Log{}, fmt.Errorf("reading the log %q: %w", id, because(ctx, err))
 	}
 	return log, nil
 }
@@ -79,7 +79,7 @@ func (d *db) LoadSnapshot(ctx context.Context, id string) (store.Snapshot, bool,
 		return store.Snapshot{}, false, nil
 	}
 	if err != nil {
-		return store.Snapshot{}, false, fmt.Errorf("reading the snapshot of %q: %w", id, err)
+		return store.Snapshot{}, false, fmt.Errorf("reading the snapshot of %q: %w", id, because(ctx, err))
 	}
 	s.Labels = labels(names, values)
 	return s, true, nil
@@ -105,7 +105,7 @@ func (d *db) Exists(ctx context.Context, id string) (bool, error) {
 	}
 	var there bool
 	if err := d.pool.QueryRow(ctx, d.named("SELECT EXISTS (SELECT 1 FROM @logs WHERE id = $1)"), id).Scan(&there); err != nil {
-		return false, fmt.Errorf("reading: %w", err)
+		return false, fmt.Errorf("reading: %w", because(ctx, err))
 	}
 	return there, nil
 }
@@ -136,7 +136,7 @@ func (d *db) List(ctx context.Context, f store.Filter, cursor string) (store.Pag
 		})
 	}
 	if err != nil {
-		return store.Page{}, fmt.Errorf("listing: %w", err)
+		return store.Page{}, fmt.Errorf("listing: %w", because(ctx, err))
 	}
 	if len(items) > limit {
 		return store.Page{Items: items[:limit], Next: items[limit-1].ID}, nil

@@ -27,11 +27,11 @@ func (d *db) Load(ctx context.Context, id string, from uint64) (store.Log, error
 		LEFT JOIN entries e ON e.log = l.log AND e.position >= ?
 		WHERE l.id = ? ORDER BY e.position`, from, id)
 	if err != nil {
-		return store.Log{}, fmt.Errorf("reading: %w", err)
+		return store.Log{}, fmt.Errorf("reading: %w", because(ctx, err))
 	}
 	log, err := load(rows, from)
 	if err = errors.Join(err, rows.Close()); err != nil {
-		return store.Log{}, fmt.Errorf("reading the log %q: %w", id, err)
+		return store.Log{}, fmt.Errorf("reading the log %q: %w", id, because(ctx, err))
 	}
 	return log, nil
 }
@@ -72,14 +72,14 @@ func (d *db) LoadSnapshot(ctx context.Context, id string) (store.Snapshot, bool,
 	defer d.leave()
 	tx, err := d.sql.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // so that both statements see one moment
 	if err != nil {
-		return store.Snapshot{}, false, fmt.Errorf("beginning to read: %w", err)
+		return store.Snapshot{}, false, fmt.Errorf("beginning to read: %w", because(ctx, err))
 	}
 	snap, ok, err := snapshot(ctx, tx, id)
 	if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) { // a context that ends rolls back by itself
 		err = errors.Join(err, undo)
 	}
 	if err != nil {
-		return store.Snapshot{}, false, fmt.Errorf("reading the snapshot of %q: %w", id, err)
+		return store.Snapshot{}, false, fmt.Errorf("reading the snapshot of %q: %w", id, because(ctx, err))
 	}
 	return snap, ok, nil
 }
@@ -126,7 +126,7 @@ func (d *db) Exists(ctx context.Context, id string) (bool, error) {
 	defer d.leave()
 	var there bool
 	if err := d.sql.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM logs WHERE id = ?)", id).Scan(&there); err != nil {
-		return false, fmt.Errorf("reading: %w", err)
+		return false, fmt.Errorf("reading: %w", because(ctx, err))
 	}
 	return there, nil
 }
@@ -146,11 +146,11 @@ func (d *db) List(ctx context.Context, f store.Filter, cursor string) (store.Pag
 		FROM (SELECT * FROM logs l WHERE `+where+` ORDER BY id LIMIT ?) l
 		LEFT JOIN labels b ON b.log = l.log ORDER BY l.id`, append(args, limit+1)...)
 	if err != nil {
-		return store.Page{}, fmt.Errorf("reading: %w", err)
+		return store.Page{}, fmt.Errorf("reading: %w", because(ctx, err))
 	}
 	items, err := list(rows)
 	if err = errors.Join(err, rows.Close()); err != nil {
-		return store.Page{}, fmt.Errorf("listing: %w", err)
+		return store.Page{}, fmt.Errorf("listing: %w", because(ctx, err))
 	}
 	if len(items) > limit {
 		return store.Page{Items: items[:limit], Next: items[limit-1].ID}, nil

@@ -129,3 +129,11 @@ func (d *db) Close() error {
 	}
 	return nil
 }
+
+// because says that a call's context has ended, where that may be why it failed.
+func because(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return errors.Join(ctx.Err(), err)
+}

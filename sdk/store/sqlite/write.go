@@ -88,7 +88,7 @@ func (d *db) write(ctx context.Context, id string, epoch uint64, change func(*wr
 		return err
 	}
 	defer d.leave()
-	return d.change(ctx, func(w *writing) error {
+	return because(ctx, d.change(ctx, func(w *writing) error {
 		l := log{there: true}
 		err := w.tx.QueryRowContext(ctx, "SELECT log, entries, epoch, snapshot_at FROM logs WHERE id = ?", id).
 			Scan(&l.key, &l.entries, &l.epoch, &l.snapshotAt)
@@ -101,7 +101,7 @@ func (d *db) write(ctx context.Context, id string, epoch uint64, change func(*wr
 			return &store.Fenced{ID: id, Epoch: epoch, Current: l.epoch}
 		}
 		return change(w, &l)
-	})
+	}))
 }
 
 // writing is a transaction that writes.
