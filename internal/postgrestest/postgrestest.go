@@ -234,7 +234,7 @@ func (s *server) database(t testing.TB) string {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	if _, err := c.Exec(t.Context(), "CREATE DATABASE "+name+" STRATEGY file_copy"); err != nil {
+	if _, err := c.Exec(t.Context(), "CREATE DATABASE "+name+""); err != nil {
 		t.Fatal(err)
 	}
 	return s.url(name)

@@ -225,8 +225,10 @@ func TestAUserWhoMayOnlyReadAndWrite(t *testing.T) {
 func TestAnotherEncodingIsRefused(t *testing.T) {
 	url := database(t)
 	c := connect(t, url)
-	if _, err := c.Exec(t.Context(), "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0"); err != nil {
-		t.Fatal(err)
+	for _, s := range []string{"DROP DATABASE IF EXISTS latin", "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0"} {
+		if _, err := c.Exec(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	before, _, _ := strings.Cut(url, "?")
 	if _, err := Open(t.Context(), strings.Replace(url, before, "postgres:///latin", 1)); err == nil || !strings.Contains(err.Error(), "LATIN1") {
