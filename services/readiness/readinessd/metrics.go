@@ -1,12 +1,9 @@
 package readinessd
 
 import (
-	"context"
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/heddle-run/heddle/internal/runtime"
 )
@@ -62,44 +59,4 @@ func number(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// watchLag measures how far the group's committed offsets, which are the
-// durable cursors, are behind the logs.
-func (s *Service) watchLag(ctx context.Context, ready func()) error {
-	ready()
-	tick := time.NewTicker(refreshEvery)
-	defer tick.Stop()
-	for {
-		if err := s.measureLag(ctx); err != nil && ctx.Err() == nil {
-			s.logger.Warn("measuring lag", "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-func (s *Service) measureLag(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, refreshEvery)
-	defer cancel()
-	adm := kadm.NewClient(s.admin)
-	committed, err := adm.FetchOffsets(ctx, s.set.PlannerGroup())
-	if err != nil {
-		return err
-	}
-	ends, err := adm.ListEndOffsets(ctx, s.set.Commands(), s.set.Inbox(), s.set.Journal())
-	if err != nil {
-		return err
-	}
-	ends.Each(func(end kadm.ListedOffset) {
-		at, ok := committed.Lookup(end.Topic, end.Partition)
-		if !ok || at.At < 0 || end.Err != nil {
-			return
-		}
-		s.metrics.lag.WithLabelValues(end.Topic, strconv.Itoa(int(end.Partition))).Set(float64(max(0, end.Offset-at.At)))
-	})
-	return nil
 }

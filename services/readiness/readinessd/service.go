@@ -31,7 +31,7 @@ const (
 	// deriveEvery bounds how late a change shows, and how often one is published.
 	deriveEvery = 250 * time.Millisecond
 
-	// refreshEvery is how often the group's offsets are asked for.
+	// refreshEvery is how often the cluster is looked at.
 	refreshEvery = 5 * time.Second
 
 	stopGrace = 5 * time.Second
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config, ready func()) error {
 	defer s.close()
 	group := service.Group{Logger: s.logger, StopTimeout: 2 * stopGrace}
 	group.Add("readiness records", s.follow)
-	group.Add("readiness lag", s.watchLag)
+	group.Add("readiness cluster", s.watchCluster)
 	group.Add("readiness unread", s.watchUnread)
 	if cfg.Listener != nil || cfg.Listen != "" {
 		group.Add("readiness http", s.serveHTTP)

@@ -19,6 +19,7 @@ type statusTable struct {
 	mu        sync.Mutex
 	published []readiness.Published // by partition
 	unread    map[int32][]readiness.Unread
+	cluster   []string          // warnings about the cluster
 	shown     map[string][]byte // by key of the readiness topic
 	aggregate runtime.Aggregate
 	derived   time.Time
@@ -52,6 +53,13 @@ func (t *statusTable) take(key, value []byte) error {
 	return nil
 }
 
+// setCluster takes the warnings about the cluster.
+func (t *statusTable) setCluster(warnings []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cluster = warnings
+}
+
 // seen counts the partitions of which there is a record.
 func (t *statusTable) seen() int {
 	t.mu.Lock()
@@ -81,6 +89,7 @@ func (t *statusTable) derive(now time.Time) ([]change, error) {
 		t.published[p].Unread = t.unread[int32(p)]
 	}
 	t.aggregate = readiness.Aggregate(t.published, now, t.limits)
+	t.aggregate.Warnings = append(t.aggregate.Warnings, t.cluster...)
 	var changes []change
 	for _, p := range t.aggregate.Partitions {
 		if err := t.show(&changes, strconv.Itoa(int(p.Partition)), p.Snapshot); err != nil {
