@@ -174,7 +174,8 @@ func (b *ReleasePartition) check() *CommandError   { return b.CheckGiven() }
 func (b *MarkPartitionStale) check() *CommandError { return b.CheckGiven() }
 func (b *ReplayPartition) check() *CommandError    { return b.CheckGiven() }
 
-// CheckGiven refuses an operator's word to a partition that does not say who gives it, and why.
+// CheckGiven refuses an operator's word to a partition that does not say who gives it, and why, or says it at
+// length: a reason is part of the lease, which is published, and of the readiness of all partitions, which is one record.
 func (b *By) CheckGiven() *CommandError {
 	switch {
 	case b.Who == "":
@@ -182,7 +183,12 @@ func (b *By) CheckGiven() *CommandError {
 	case b.Why == "":
 		return &CommandError{"missing_field", "why", "say why; the journal keeps it"}
 	}
-	return nil
+	return first(checkText("by", b.Who), checkText("why", b.Why))
+}
+
+// CheckGiven is that of By, and for the reason, which the lease shows.
+func (b *MarkPartitionStale) CheckGiven() *CommandError {
+	return first(b.By.CheckGiven(), checkText("reason", b.Reason))
 }
 
 func (b *AcceptLoss) check() *CommandError {
