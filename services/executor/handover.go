@@ -45,7 +45,7 @@ func (s *submission) hand(ctx context.Context, seen delivery.Observations) (deli
 	if !seen.Preflight {
 		return delivery.Classify(seen), nil
 	}
-	typed, err := s.send(ctx)
+	typed, err := s.send(context.WithoutCancel(ctx)) // it takes a moment, and half of a text could not be taken back
 	if errors.Is(err, tmux.ErrGone) {
 		seen.Why = whyPaneGone
 		return delivery.Classify(seen), nil
@@ -55,7 +55,7 @@ func (s *submission) hand(ctx context.Context, seen delivery.Observations) (deli
 	}
 	seen.Send = true
 	if seen.Confirmed, seen.Active, err = s.submit(ctx, typed); err != nil {
-		return delivery.Verdict{}, tmuxError(ctx, err)
+		return delivery.Verdict{}, s.givenUp(ctx, tmuxError(ctx, err))
 	}
 	return delivery.Classify(seen), nil
 }
@@ -105,10 +105,32 @@ func (s *submission) submit(ctx context.Context, typed tmux.Screen) (confirmed, 
 			}
 		}
 	}
-	if now.Ends(s.text) {
-		return false, false, unlessGone(s.server.Erase(ctx, s.pane, utf8.RuneCountInString(s.text)))
+	return false, false, s.takeBack(ctx, &now)
+}
+
+// takeBack erases the text where it stands in the prompt still.
+func (s *submission) takeBack(ctx context.Context, now *tmux.Screen) error {
+	if !now.Ends(s.text) {
+		return nil
 	}
-	return false, false, nil
+	return unlessGone(s.server.Erase(ctx, s.pane, utf8.RuneCountInString(s.text)))
+}
+
+// givenUp takes the text back for an attempt that has ended before its delivery, as by a cancellation: the Enter of
+// another workflow's attempt would submit it together with what that one types. It returns why it was given up.
+func (s *submission) givenUp(ctx context.Context, why error) error {
+	if ctx.Err() == nil {
+		return why
+	}
+	ctx = context.WithoutCancel(ctx)
+	now, err := s.server.Look(ctx, s.pane)
+	if err == nil {
+		err = s.takeBack(ctx, &now)
+	}
+	if err = unlessGone(err); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
 }
 
 // until is the wait before look i, from 1: between the presses it is shorter.

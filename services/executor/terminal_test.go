@@ -148,6 +148,30 @@ func TestUnconfirmedDeliveriesAreCountedInTheJournal(t *testing.T) {
 	}
 }
 
+// An attempt that is cancelled before its text was taken leaves nothing for the Enter of the next one.
+func TestACancelledAttemptTakesItsTextBack(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t, "ignore=10")
+	m.shows("agents", "ready")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	s := m.submission(m.handler(), map[string]any{"target": "agents", "text": "do it", "presses": 10}, submitNote{})
+	go func() {
+		_, err := s.deliver(ctx)
+		ended <- err
+	}()
+	m.shows("agents", "do it")
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	m.eventually("the prompt is empty", func() bool {
+		now, err := m.server.Look(t.Context(), "agents")
+		return err == nil && !strings.Contains(now.Text(), "do it")
+	})
+}
+
 // A program that reads nothing has confirmed nothing.
 func TestAProgramThatHangsConfirmsNothing(t *testing.T) {
 	t.Parallel()
