@@ -184,7 +184,7 @@ func (m *memory) List(ctx context.Context, f store.Filter, cursor string) (store
 func (l *log) item(id string) store.Item {
 	i := store.Item{ID: id, End: uint64(len(l.entries)), Epoch: l.epoch}
 	if l.snapshot != nil {
-		i.Snapshot, i.SnapshotAt, i.Labels = true, l.snapshot.At, own(*l.snapshot).Labels
+		i.Snapshot, i.SnapshotAt, i.Labels = true, l.snapshot.At, maps.Clone(l.snapshot.Labels)
 	}
 	return i
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -51,11 +52,14 @@ func openFile(ctx context.Context, o Options) (*db, error) {
 	if o.Path == "" {
 		return nil, errors.New("the path of the store's file is empty")
 	}
+	if o.Path == ":memory:" { // SQLite would make a database of its own for each connection of the pool
+		return nil, errors.New("the path of the store's file is :memory:, which is no file: for a store in memory use sdk/store/memory")
+	}
 	settings := url.Values{
 		"_txlock": {"immediate"}, // a transaction that begins to read and then writes could be refused in the middle
 		"_pragma": {"busy_timeout(30000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
-	name := "file:" + (&url.URL{Path: o.Path}).EscapedPath() + "?" + settings.Encode()
+	name := "file:" + (&url.URL{Path: filepath.Clean(o.Path)}).EscapedPath() + "?" + settings.Encode()
 	s, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", o.Path, err)

@@ -143,7 +143,7 @@ func TestALaterVersionIsRefused(t *testing.T) {
 }
 
 func TestWhatIsNoFileIsTold(t *testing.T) {
-	for _, address := range []string{"sqlite:", "sqlite:" + t.TempDir(), "sqlite:" + t.TempDir() + "/not/there.db"} {
+	for _, address := range []string{"sqlite:", "sqlite::memory:", "sqlite:" + t.TempDir(), "sqlite:" + t.TempDir() + "/not/there.db"} {
 		if _, err := Open(t.Context(), address); err == nil {
 			t.Errorf("%s is opened", address)
 		}
@@ -154,6 +154,17 @@ func TestWhatIsNoFileIsTold(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), "sqlite:"+no); err == nil {
 		t.Error("a text is opened")
+	}
+}
+
+// A path may have what a URL would take for a host.
+func TestAPathIsNoURL(t *testing.T) {
+	s, err := Open(t.Context(), "sqlite:/"+filepath.Join(t.TempDir(), "runs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
