@@ -184,9 +184,10 @@ func Rests(status string, active uint64) bool {
 
 // Await looks until the workflow has drained, or ctx ends; then the error is
 // ctx's and Workflow is as of the last look. A look that nobody answers, as while
-// a partition changes its owner, is followed by the next one.
+// a partition changes its owner, is followed by the next one. Short workflows are over within milliseconds, so
+// the first looks come soon.
 func (cl *Client) Await(ctx context.Context, workflow string) (Drained, error) {
-	const first, most = 20 * time.Millisecond, time.Second
+	const first, most = 5 * time.Millisecond, time.Second
 	var last Drained
 	for wait := first; ; wait = min(2*wait, most) {
 		d, done, err := cl.Look(ctx, workflow)
