@@ -58,7 +58,7 @@ type cli struct {
 
 	Queues     queuesCmd     `cmd:"" group:"Tools" help:"List the task queues with open attempts: how many wait for a worker, since when the oldest does, and how many run."`
 	Keys       keysCmd       `cmd:"" group:"Tools" help:"List the keys that are in use, or show who holds the permits of one, how many a rate has granted, or whether a breaker is open, and who waits."`
-	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions, and let a blocked one go on."`
+	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions, and command one: release, checkpoint, replay and so on."`
 	Dlq        dlqCmd        `cmd:"" group:"Tools" help:"List inputs that could not be read, or were refused without anybody to tell."`
 	Journal    journalCmd    `cmd:"" group:"Tools" help:"Show the journal's records."`
 	Bench      benchCmd      `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -113,13 +114,14 @@ func TestAWorkflowFromTheCommandLine(t *testing.T) {
 	contains(t, succeed(t, "results", "w1", "--all"), `"HELLO ANN"`, `"HELLO BOB"`)
 	contains(t, succeed(t, "results", "w1", "--components"), `"hello bob"`)
 	contains(t, succeed(t, "get", "w1"), "idle", "shout@1", "2 completed")
-	contains(t, succeed(t, "lookup", "w1"), "partition", "dev/")
+	contains(t, succeed(t, "lookup", "w1"), "partition", "dev/", "ready")
 	if code, _, err := heddle(t, "", "lookup", "nobody"); code != codeFailed || !strings.Contains(err, "there is no workflow") {
 		t.Errorf("lookup of nobody: exit %d, %s", code, err)
 	}
 	eventually(t, "both partitions are ready, with their committed cursors", func() bool {
 		out := succeed(t, "partitions")
-		return strings.Count(out, " ready ") == 2 && strings.Contains(out, "/0@") && strings.Contains(out, "/1@")
+		return len(regexp.MustCompile(`(?m)^[01] .* ready .* [0-9]+$`).FindAllString(out, -1)) == 2 &&
+			strings.Count(succeed(t, "partitions", "-o", "json"), ".journal/") == 2
 	})
 	contains(t, succeed(t, "history", "w1"), "WorkflowStarted", "RunnableCompleted", "WorkflowIdle")
 	contains(t, succeed(t, "graph", "w1"), "flowchart", "completed")
@@ -322,6 +324,9 @@ func TestADevThatIsNotNotedIsFoundAtTheUsualAddresses(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	if code, _, err := heddle(t, "", "list"); code != codeUnreachable || !strings.Contains(err, "nobody listens at 127.0.0.1:1") {
+		t.Errorf("exit %d, %s", code, err)
+	}
+	if code, _, err := heddle(t, "", "journal", "dump"); code != codeUnreachable || !strings.Contains(err, "name brokers with --brokers") || strings.Contains(err, "--url") {
 		t.Errorf("exit %d, %s", code, err)
 	}
 	expected(t, devfile.File{URL: f.URL, Brokers: f.Brokers})

@@ -126,7 +126,7 @@ func (c *logArgs) config() (kafka.Config, error) {
 	if len(c.Brokers) > 0 {
 		return config, nil
 	}
-	file, err := (&remote{Data: c.Data}).running(brokerOf)
+	file, err := (&remote{Data: c.Data}).running(brokerOf, "brokers with --brokers: this command reads Kafka, not a gateway")
 	return kafka.Config{Brokers: file.Brokers, Prefix: file.Prefix}, err
 }
 

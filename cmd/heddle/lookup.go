@@ -40,7 +40,9 @@ func printPlace(out io.Writer, p *client.Place) {
 		table = append(table, []string{"owner", o.Instance},
 			[]string{"epoch", strconv.FormatUint(o.Epoch, 10)}, []string{"leased until", clock(o.LeasedUntil)})
 	}
-	if !p.Readiness.Ready {
+	if p.Readiness.Ready {
+		table = append(table, []string{"ready", "yes"})
+	} else {
 		table = append(table, []string{"not ready", strings.Join(p.Readiness.Reasons, "; ")})
 	}
 	rows(out, table)

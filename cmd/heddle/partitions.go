@@ -42,11 +42,16 @@ func (c *partitionsListCmd) Run(a *app) error {
 }
 
 func printPartitions(w io.Writer, all *client.Readiness, now time.Time) {
-	table := [][]string{{"PARTITION", "OWNER", "EPOCH", "STATE", "LEASE", "CHECKPOINT", "PENDING", "RUNNING", "REPLAY", "CURSOR", "REASON"}}
+	table := [][]string{{"PARTITION", "OWNER", "EPOCH", "STATE", "LEASE", "CHECKPOINT", "PENDING", "RUNNING", "REPLAY", "CURSOR"}}
 	for i := range all.Partitions {
-		table = append(table, partitionRow(&all.Partitions[i], all.Warnings, now))
+		table = append(table, partitionRow(&all.Partitions[i], now))
 	}
 	rows(w, table)
+	for i := range all.Partitions { // below the table, which fits a terminal
+		for _, reason := range partitionReasons(&all.Partitions[i], all.Warnings) {
+			fmt.Fprintf(w, "partition %d: %s\n", all.Partitions[i].Partition, shown(reason))
+		}
+	}
 	if len(all.Partitions) == 0 { // then the reasons are of the whole
 		for _, reason := range all.Reasons {
 			fmt.Fprintln(w, shown(reason))
@@ -54,12 +59,13 @@ func printPartitions(w io.Writer, all *client.Readiness, now time.Time) {
 	}
 }
 
-// partitionRow is a partition, with its reasons not to be ready and its warnings.
-func partitionRow(p *runtime.Partition, warnings []string, now time.Time) []string {
+// partitionRow is a partition in the table. The cursor is shown without its log, the partition of the journal.
+func partitionRow(p *runtime.Partition, now time.Time) []string {
 	count := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	cursor := textOf(p.Replay.Cursor)
 	row := []string{
 		strconv.Itoa(int(p.Partition)), textOf(p.Authority.Owner), "", partitionState(p), lease(p.Authority.LeasedUntil, now), "",
-		count(p.Backlog.Pending), count(p.Backlog.Notified), count(p.Replay.PendingEvents), textOf(p.Replay.Cursor), "",
+		count(p.Backlog.Pending), count(p.Backlog.Notified), count(p.Replay.PendingEvents), cursor[strings.LastIndexByte(cursor, '@')+1:],
 	}
 	if epoch := p.Authority.Epoch; epoch != nil {
 		row[2] = count(*epoch)
@@ -67,14 +73,18 @@ func partitionRow(p *runtime.Partition, warnings []string, now time.Time) []stri
 	if c := p.Checkpoint; c != nil {
 		row[5] = since(c.At, now)
 	}
+	return row
+}
+
+// partitionReasons are why a partition is not ready, and its warnings.
+func partitionReasons(p *runtime.Partition, warnings []string) []string {
 	reasons := slices.Clone(p.Readiness.Reasons)
 	for _, warning := range warnings {
 		if about, ok := strings.CutPrefix(warning, fmt.Sprintf("partition %d: ", p.Partition)); ok {
 			reasons = append(reasons, about)
 		}
 	}
-	row[len(row)-1] = strings.Join(reasons, "; ")
-	return row
+	return reasons
 }
 
 func textOf(s *string) string {

@@ -13,7 +13,7 @@ func TestErrorsAreProblemsInJSON(t *testing.T) {
 	elsewhere(t)
 	bad := write(t, "bad.yaml", "name: x\ncomponents:\n  a: {stepp: b.c}\n")
 	running(t)
-	dev, err := (&remote{}).running(brokerOf)
+	dev, err := (&remote{}).running(brokerOf, "")
 	if err != nil {
 		t.Fatal(err)
 	}

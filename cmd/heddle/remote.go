@@ -54,7 +54,7 @@ func (r *remote) overHTTP(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	if o.URL == "" {
-		file, err := r.running(gatewayOf)
+		file, err := r.running(gatewayOf, "a gateway with --url")
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,8 @@ func brokerOf(f devfile.File) string { return f.Brokers[0] }
 
 // running is the `heddle dev` that runs here. Where none is noted, it is the deployment
 // at the usual addresses, if somebody listens at the one that is wanted.
-func (r *remote) running(wanted func(devfile.File) string) (devfile.File, error) {
+// hint names the flag that says where another one is.
+func (r *remote) running(wanted func(devfile.File) string, hint string) (devfile.File, error) {
 	find := func() (devfile.File, error) { return devfile.Find(".") }
 	if r.Data != "" {
 		find = func() (devfile.File, error) { return devfile.Read(r.Data) }
@@ -90,7 +91,7 @@ func (r *remote) running(wanted func(devfile.File) string) (devfile.File, error)
 		if r.Data == "" && listens(wanted(at)) {
 			return at, nil
 		}
-		return file, unreachable(fmt.Errorf("%w, and nobody listens at %s; start one with: heddle dev, or name a gateway with --url", err, wanted(at)))
+		return file, unreachable(fmt.Errorf("%w, and nobody listens at %s; start one with: heddle dev, or name %s", err, wanted(at), hint))
 	}
 	if err == nil && !alive(file.PID) {
 		return file, unreachable(fmt.Errorf("the heddle dev of %s (process %d) is gone; start it again with: heddle dev", file.URL, file.PID))

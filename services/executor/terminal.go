@@ -149,12 +149,23 @@ func (s *submission) end(v delivery.Verdict) (json.RawMessage, error) {
 	case v.State != delivery.Notified:
 		return nil, &worker.TaskError{
 			Type: string(v.Reason), NonRetryable: v.State == delivery.Failed,
-			Message: fmt.Sprintf("the pane %q of the tmux server %q: delivery %d of %d: %s", s.Target, s.Socket, s.unconfirmed+1, s.Attempts, v.Reason),
+			Message: s.explained(v.Reason),
 		}
 	case *s.Reply:
 		return nil, worker.ErrPending
 	}
 	return json.Marshal(map[string]string{"reason": string(v.Reason), "pane": s.pane})
+}
+
+// explained is what a person is told of a delivery that did not succeed.
+func (s *submission) explained(reason delivery.Reason) string {
+	if reason == delivery.MissingTarget {
+		return "params have no target: the pane to type into, as SESSION:WINDOW.PANE"
+	}
+	if reason == delivery.TargetResolutionFailed+":"+delivery.UnresolvedTarget {
+		return fmt.Sprintf("the tmux server %q has no pane %q; tmux list-panes -a shows those that it has", s.Socket, s.Target)
+	}
+	return fmt.Sprintf("the pane %q of the tmux server %q: delivery %d of %d: %s", s.Target, s.Socket, s.unconfirmed+1, s.Attempts, reason)
 }
 
 // tmuxError is a failure of tmux itself, which another attempt may not meet.

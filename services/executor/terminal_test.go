@@ -16,11 +16,12 @@ import (
 
 // submitted is how an attempt of terminal.submit ended.
 type submitted struct {
-	result string
-	typ    string // of its error
-	final  bool   // no further attempt is to follow
-	later  bool   // it completes by its token
-	note   submitNote
+	result  string
+	typ     string // of its error
+	message string
+	final   bool // no further attempt is to follow
+	later   bool // it completes by its token
+	note    submitNote
 }
 
 // handler may type into the sessions of m that begin with "agents".
@@ -67,7 +68,7 @@ func (m *terminal) end(ctx context.Context, s *submission) submitted {
 	}
 	out := submitted{result: string(result), note: s.told, later: errors.Is(err, worker.ErrPending)}
 	if e, ok := errors.AsType[*worker.TaskError](err); ok {
-		out.typ, out.final = e.Type, e.NonRetryable
+		out.typ, out.message, out.final = e.Type, e.Message, e.NonRetryable
 	} else if err != nil && !out.later {
 		m.t.Fatal(err)
 	}
@@ -221,18 +222,18 @@ func TestTargetsThatCannotBeDeliveredTo(t *testing.T) {
 	m.tmux("new-session", "-d", "-s", "private", "cat")
 	m.eventually("the program has ended", func() bool { return m.tmux("display-message", "-p", "-t", "agents-dead", "#{pane_dead}") == "1" })
 	private := m.tmux("display-message", "-p", "-t", "private", "#{pane_id}")
-	for _, c := range []struct{ target, leader, want string }{
-		{"", "", "missing_target"},
-		{"agents-none", "", "target_resolution_failed:unresolved_target"},
-		{"agen", "", "target_resolution_failed:unresolved_target"}, // tmux itself would take it for a prefix
-		{"agents-dead", "", "preflight_failed:pane_dead"},
-		{"private", "", "terminal_forbidden"},
-		{private, "", "terminal_forbidden"},
-		{"agents", private, "terminal_forbidden"},
+	for _, c := range []struct{ target, leader, want, says string }{
+		{"", "", "missing_target", "params have no target"},
+		{"agents-none", "", "target_resolution_failed:unresolved_target", `has no pane "agents-none"`},
+		{"agen", "", "target_resolution_failed:unresolved_target", "tmux list-panes"}, // tmux itself would take it for a prefix
+		{"agents-dead", "", "preflight_failed:pane_dead", "agents-dead"},
+		{"private", "", "terminal_forbidden", "private"},
+		{private, "", "terminal_forbidden", "private"},
+		{"agents", private, "terminal_forbidden", "private"},
 	} {
 		got := m.submit(map[string]any{"target": c.target, "leader": c.leader, "text": "do it"}, submitNote{})
-		if got.typ != c.want || !got.final {
-			t.Errorf("%q: %+v, want %s", c.target, got, c.want)
+		if got.typ != c.want || !got.final || !strings.Contains(got.message, c.says) {
+			t.Errorf("%q: %+v, want %s that says: %s", c.target, got, c.want, c.says)
 		}
 	}
 	// DF05: without a later time a leader that is not there fails it at once.
