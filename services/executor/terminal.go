@@ -119,7 +119,7 @@ func (s *submission) try(ctx context.Context) (delivery.Verdict, error) {
 		return delivery.Classify(seen), nil
 	}
 	s.pane = pane.ID
-	leave, err := s.task.turns.enter(ctx, s.Socket+"\n"+pane.ID)
+	leave, err := s.task.turns.enter(ctx, pane.Server+pane.ID)
 	if err != nil {
 		return delivery.Verdict{}, err
 	}

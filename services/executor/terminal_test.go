@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -303,6 +305,35 @@ func TestAPaneIsTypedIntoByOneAttemptAtATime(t *testing.T) {
 	again()
 	if len(turns.each) > 0 {
 		t.Errorf("%d turns are remembered", len(turns.each))
+	}
+}
+
+// A pane is one pane by whatever name of its server it is reached: two texts that are typed at a time would be taken as one.
+func TestAPaneHasOneTurnByAllNamesOfItsServer(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t)
+	m.shows("agents", "ready")
+	other := m.dir + "/./s"
+	h, err := newTerminalSubmit(&Config{Slots: 4, Terminals: Terminals{Allow: []string{m.socket + "=agents", other + "=agents"}}}, m.stopping)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{m.socket: strings.Repeat("a", 20_000), other: strings.Repeat("b", 20_000)}
+	var both sync.WaitGroup
+	for socket, text := range texts { // order: they are typed at the same time
+		s := m.submission(h, map[string]any{"target": "agents", "text": text, "worker": "claude"}, submitNote{})
+		s.server.Socket, s.Socket = socket, socket
+		both.Go(func() {
+			if v, err := s.deliver(t.Context()); err != nil || v.Reason != delivery.SendConfirmed {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+	both.Wait()
+	took := strings.Fields(m.took())
+	slices.Sort(took)
+	if want := []string{texts[m.socket], texts[other]}; !slices.Equal(took, want) {
+		t.Errorf("the agent took %d texts: %.80q", len(took), took)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 // Pane is one pane of a server.
 type Pane struct {
 	ID           string // %3
+	Server       string // the process ID of its tmux server, whatever name of the socket that is reached by
 	Session      string
 	Window, Pane int  // their indices
 	Current      bool // the window is the one that its session shows
@@ -16,12 +17,12 @@ type Pane struct {
 	Dead         bool // its program has ended, and it was kept
 }
 
-const paneFormat = "#{pane_id} #{window_index} #{window_active} #{pane_index} #{pane_active} #{pane_dead} #{session_name}"
+const paneFormat = "#{pane_id} #{window_index} #{window_active} #{pane_index} #{pane_active} #{pane_dead} #{pid} #{session_name}"
 
 // paneOf reads a line of paneFormat. Names of sessions may have spaces, so they are last.
 func paneOf(line string) (Pane, error) {
-	f := strings.SplitN(line, " ", 7)
-	if len(f) < 7 {
+	f := strings.SplitN(line, " ", 8)
+	if len(f) < 8 {
 		return Pane{}, fmt.Errorf("tmux has listed a pane as %q", line)
 	}
 	window, err := strconv.Atoi(f[1])
@@ -32,7 +33,7 @@ func paneOf(line string) (Pane, error) {
 	if err != nil {
 		return Pane{}, fmt.Errorf("tmux has listed a pane as %q: its index: %w", line, err)
 	}
-	return Pane{ID: f[0], Session: f[6], Window: window, Current: f[2] == "1", Pane: pane, Active: f[4] == "1", Dead: f[5] == "1"}, nil
+	return Pane{ID: f[0], Server: f[6], Session: f[7], Window: window, Current: f[2] == "1", Pane: pane, Active: f[4] == "1", Dead: f[5] == "1"}, nil
 }
 
 // Find is the pane that a target names, exactly: %ID, SESSION (its current window, and there the active

@@ -7,7 +7,7 @@ import (
 
 func TestTargetsAreNamedExactly(t *testing.T) {
 	var panes []Pane
-	for _, line := range []string{"%0 0 0 0 0 0 main", "%1 0 0 1 1 0 main", "%2 1 1 0 1 0 main", "%10 0 1 0 1 1 main two", "%11 3 1 2 1 0 ma"} {
+	for _, line := range []string{"%0 0 0 0 0 0 7 main", "%1 0 0 1 1 0 7 main", "%2 1 1 0 1 0 7 main", "%10 0 1 0 1 1 7 main two", "%11 3 1 2 1 0 7 ma"} {
 		p, err := paneOf(line)
 		if err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestTargetsAreNamedExactly(t *testing.T) {
 			t.Errorf("%q is %q, %v; want %q", target, p.ID, ok, want)
 		}
 	}
-	if p, _ := Find(panes, "main two"); !p.Dead || p.Session != "main two" {
+	if p, _ := Find(panes, "main two"); !p.Dead || p.Session != "main two" || p.Server != "7" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -75,7 +75,7 @@ func TestWhatIsGone(t *testing.T) {
 func FuzzOutput(f *testing.F) {
 	f.Add("7 0 1 0 0\n> do it\n", "do it")
 	f.Add("0 1 1 0 0\n> do it\n\n", "do it")
-	f.Add("%0 0 1 0 1 0 main", "main:0.0")
+	f.Add("%0 0 1 0 1 0 7 main", "main:0.0")
 	f.Add("9999999999999999999999 -1 1 0 0\n", "")
 	f.Add("7 0 1 0 0\n\xff", "\xff")
 	f.Fuzz(func(t *testing.T, out, text string) {
