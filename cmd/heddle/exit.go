@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -44,7 +45,12 @@ func usage(parser *kong.Kong, err error) error {
 	var parse *kong.ParseError
 	help := parser.Model.Name + " --help"
 	if errors.As(err, &parse) && parse.Context != nil {
-		if words := commandWords(parse.Context.Command()); words != "" {
+		words := commandWords(parse.Context.Command())
+		// A default command that nobody has named: its parent's help lists those that could have been meant.
+		if n := parse.Context.Selected(); n != nil && n.Parent != nil && n.Parent.DefaultCmd == n && !slices.Contains(parse.Context.Args, n.Name) {
+			words = strings.TrimSuffix(words, " "+n.Name)
+		}
+		if words != "" {
 			help = parser.Model.Name + " " + words + " --help"
 		}
 	}

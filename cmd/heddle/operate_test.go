@@ -15,10 +15,12 @@ import (
 func TestAWordOfNobodyIsWrongUsage(t *testing.T) {
 	elsewhere(t)
 	for line, want := range map[string]string{
-		"release 0 --by ann":                                   "--why",
-		"mark-stale 0 --why odd":                               "--by",
-		"checkpoint --by ann --why now":                        `expected "<partition>"`,
-		"replay 0 --by ann --why now":                          "--from commands@OFFSET or inbox@OFFSET, or --clear",
+		"release 0 --by ann":            "--why",
+		"mark-stale 0 --why odd":        "--by",
+		"checkpoint --by ann --why now": `expected "<partition>"`,
+		"relase 0":                      "see: heddle partitions --help",
+		"list 0":                        "see: heddle partitions list --help",
+		"replay 0 --by ann --why now":   "--from commands@OFFSET or inbox@OFFSET, or --clear",
 		"replay 0 --by ann --why now --from inbox@1 --clear":   "or --clear",
 		"replay 0 --by ann --why now --cursor inbox@1":         "unknown flag --cursor",
 		"release 0 --by ann --why now --reason it-is-too-late": "unknown flag --reason",

@@ -222,6 +222,8 @@ func TestWrongOptionsSayWhatIsWrong(t *testing.T) {
 		"Client.URL: the client":            {Worker: brokers, Tasks: task},
 		"Worker.Brokers: the worker":        {Client: gateway, Tasks: task},
 		"a cluster has gateways of its own": {Client: gateway, HTTP: "127.0.0.1:0"},
+		`HTTP is "0.0.0.0:0", want`:         {Memory: true, HTTP: "0.0.0.0:0"},
+		`HTTP is "4080", want`:              {Memory: true, HTTP: "4080"},
 		"Worker.Prefix says how a cluster":  {Memory: true, Worker: worker.Options{Prefix: "mine."}},
 		"Worker.Security says":              {Memory: true, Worker: worker.Options{Security: worker.Security{TLS: true}}},
 		"Client.APIKey says":                {Memory: true, Client: client.Options{APIKey: "key"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/dev"
@@ -79,6 +80,9 @@ func (o Options) checkCluster() error {
 
 // checkAlone refuses what would be said in vain where there is no cluster.
 func (o Options) checkAlone() error {
+	if host, _, err := net.SplitHostPort(o.HTTP); o.HTTP != "" && host != "localhost" && (err != nil || !net.ParseIP(host).IsLoopback()) {
+		return wrong("HTTP is %q, want an address of loopback, as 127.0.0.1:4080", o.HTTP)
+	}
 	w, c := o.Worker, o.Client
 	for name, given := range map[string]bool{
 		"Worker.Prefix": w.Prefix != "", "Worker.Security": w.Security != worker.Security{}, "Worker.TLS": w.TLS != nil,
