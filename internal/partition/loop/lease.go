@@ -23,11 +23,7 @@ func (p *Processor) Renewal() int64 { return p.RecordTime() + p.Settings.Lease.M
 func (p *Processor) Renewed() runtime.Lease {
 	l := p.lease
 	l.LeasedUntil = p.Renewal()
-	switch {
-	case !l.Stale:
-	case p.staleSince == 0:
-		p.staleSince = p.clock.now
-	case p.clock.now >= p.staleSince+p.Settings.Lease.Milliseconds()/3:
+	if p.staleSince != 0 && p.clock.now >= p.staleSince+p.Settings.Lease.Milliseconds()/3 {
 		l.Stale, l.StaleReason = false, ""
 	}
 	return l
@@ -50,6 +46,9 @@ func (p *Processor) Renew(r Renewed) {
 	}
 	if p.lease.Stale && (r.Stale || p.staleSince == 0) { // the mark has not been shown for long enough, or not at all
 		next.Stale, next.StaleReason = true, p.lease.StaleReason
+	}
+	if r.Stale && p.staleSince == 0 {
+		p.staleSince = p.clock.now
 	}
 	p.lease = next
 	if p.Leased() { // its commit may have taken long

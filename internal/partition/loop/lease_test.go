@@ -31,6 +31,11 @@ func TestAU08MarkedStaleKeepsTheRenewedLease(t *testing.T) {
 	if l := m.p.Renewed(); !l.Stale || l.StaleReason != "odd" {
 		t.Errorf("the next renewal shows %+v", l)
 	}
+	m.now = m.now.Add(5 * time.Second) // its first commit takes long, and fails
+	m.mustStep()
+	if l := m.p.Renewed(); !l.Stale {
+		t.Errorf("the renewal after one that failed shows %+v", l)
+	}
 	if l := renew(Renewed{Until: until + 2, Stale: true}); !l.Stale || l.StaleReason != "odd" {
 		t.Errorf("a renewal that shows the mark leaves %+v", l)
 	}
