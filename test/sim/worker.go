@@ -40,6 +40,8 @@ type execution struct {
 	offset   int64
 	ends     time.Time // zero: never
 	began    time.Time
+	looked   time.Time // whether the record that dispatched it counts
+	void     bool      // it does not
 	last     time.Time // heard of
 	said     time.Time // by the task itself
 	busy     bool      // the task gives heartbeats, as it must
