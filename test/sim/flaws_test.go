@@ -42,7 +42,7 @@ var flaws = []flaw{
 	{"clocks are not compared", 60, loop.Flaws{NoClock: true}, []string{"skew", "leap", "move", "kill"}, [2]uint64{1, 14}},
 	{"one broker's clock counts", 60, loop.Flaws{OneClock: true}, []string{wrongStamps}, [2]uint64{18, 0}},
 	{"a planner that cannot serve keeps what it has", 60, loop.Flaws{Clings: true}, []string{lasting}, [2]uint64{3, 3}},
-	{"timeouts do not wait for the inputs", 160, loop.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}, [2]uint64{30, 68}},
+	{"timeouts do not wait for the inputs", 160, loop.Flaws{HastyTimers: true}, []string{"deaf", "freeze"}, [2]uint64{44, 96}},
 	{"the lease is not looked at", 60, loop.Flaws{NoLease: true}, nil, [2]uint64{17, 10}},
 	{"what is sent later does not look at the lease", 300, loop.Flaws{LateEffects: true}, []string{"effect", "freeze"}, [2]uint64{44, 4}},
 	{"reads look no further than an open transaction", 60, loop.Flaws{DecidedEnds: true}, []string{"foreign"}, [2]uint64{1, 2}},
