@@ -3,9 +3,6 @@ package gateway_test
 import (
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/heddle-run/heddle/internal/kafka"
 )
 
 // A browser finds a page that loads nothing, with the partitions' state, escaped.
@@ -15,10 +12,8 @@ func TestTheRootIsAPageForPeople(t *testing.T) {
 	if a.status != 200 || a.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(a.body, "no readiness record") {
 		t.Fatalf("%d %v %s", a.status, a.header, a.body)
 	}
-	rec := kafka.Keyed(r.Topics.Readiness(), []byte("all"), []byte(`{"ready":false,"partitions":[`+
-		`{"partition":0,"authority":{"owner":"p1"},"readiness":{"ready":true}},{"partition":1,"readiness":{"ready":false,"reasons":["<b>blocked</b>"]}}]}`))
-	rec.Timestamp = time.Now().Add(time.Hour) // however slow the machine is, the record is not too old to be shown
-	r.statuses(t, rec)
+	r.readiness(t, "all", `{"ready":false,"partitions":[`+
+		`{"partition":0,"authority":{"owner":"p1"},"readiness":{"ready":true}},{"partition":1,"readiness":{"ready":false,"reasons":["<b>blocked</b>"]}}]}`)
 	awaitTrue(t, r.ctx, func() bool {
 		a = r.ask(t, "GET", "/", "")
 		return strings.Contains(a.body, "<td>1</td>") // the page says "Not all are ready." without a record too

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/runtime"
@@ -23,21 +21,19 @@ func (g *Gateway) lookupWorkflow(w http.ResponseWriter, r *http.Request) error {
 		return refuseField("invalid_workflow_id", "id", err.Error())
 	}
 	p := kafka.PartitionFor([]byte(id), g.follow.partitions)
-	is, err := g.readinessOf(p)
-	if err != nil {
+	is := runtime.Readiness{}
+	if one, why := g.snapshot(p); why != "" {
+		is.Reasons = []string{why}
+	} else if is, err = readinessIn(p, one); err != nil {
 		return err
 	}
 	return writeJSON(w, r, http.StatusOK, Place{ID: id, Partition: p, Owner: g.follow.owner(p), Readiness: is})
 }
 
-// readinessOf is whether a partition is served, as was published last, or why nothing can be said of it.
-func (g *Gateway) readinessOf(p int32) (runtime.Readiness, error) {
-	one, ok := g.follow.shown(strconv.Itoa(int(p)))
-	if why := g.silence(time.Now()); why != "" || !ok {
-		return runtime.Readiness{Reasons: []string{or(why, noReadiness)}}, nil
-	}
+// readinessIn is whether a partition is served, as its snapshot says.
+func readinessIn(p int32, snapshot json.RawMessage) (runtime.Readiness, error) {
 	var s runtime.Snapshot
-	if err := json.Unmarshal(one.value, &s); err != nil {
+	if err := json.Unmarshal(snapshot, &s); err != nil {
 		return runtime.Readiness{}, fmt.Errorf("decode the readiness record of partition %d: %w", p, err)
 	}
 	return s.Readiness, nil

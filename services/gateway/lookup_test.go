@@ -4,9 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/request/requesttest"
@@ -24,19 +21,9 @@ func TestNoPlannerIsAskedWhereAWorkflowLives(t *testing.T) {
 	}
 	p := strconv.Itoa(int(kafka.PartitionFor([]byte("w"), 2)))
 	ready := `{"readiness":{"ready":true,"reasons":[]}}`
-	for topic, records := range map[string]map[string]string{
-		r.Topics.Authority(): {p: `{"authority":{"owner":"p1/7","lease_id":"l","leased_until":"2026-01-02T03:04:05Z","epoch":4}}`},
-		r.Topics.Readiness(): {p: ready, "all": `{"ready":true,"partitions":[{"partition":` + p + `,"backlog":{"queues":{"mail":{"pending":3,"notified":1}}}}]}`},
-	} {
-		for key, value := range records {
-			rec := kafka.Keyed(topic, []byte(key), []byte(value))
-			if topic == r.Topics.Authority() {
-				rec = kafka.Placed(topic, 0, []byte(key), []byte(value))
-			}
-			rec.Timestamp = time.Now().Add(time.Hour) // however slow the machine is, the record is not too old to be shown
-			r.statuses(t, []*kgo.Record{rec}...)
-		}
-	}
+	r.statuses(t, kafka.Placed(r.Topics.Authority(), 0, []byte(p), []byte(`{"authority":{"owner":"p1/7","lease_id":"l","leased_until":"2026-01-02T03:04:05Z","epoch":4}}`)))
+	r.readiness(t, p, ready)
+	r.readiness(t, "all", `{"ready":true,"partitions":[{"partition":`+p+`,"backlog":{"queues":{"mail":{"pending":3,"notified":1}}}}]}`)
 	want := `{"id":"w","partition":` + p + `,"owner":{"instance":"p1/7","epoch":4,"leased_until":"2026-01-02T03:04:05Z"},` + ready[1:]
 	var got, queues string
 	awaitTrue(t, r.ctx, func() bool {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -63,10 +62,11 @@ func (g *Gateway) admit(ctx context.Context, workflow string) error {
 
 // blocks are the reasons for which a partition is published as not ready.
 func (g *Gateway) blocks(p int32) ([]string, error) {
-	if _, ok := g.follow.shown(strconv.Itoa(int(p))); !ok || g.silence(time.Now()) != "" {
+	one, why := g.snapshot(p)
+	if why != "" {
 		return nil, nil
 	}
-	is, err := g.readinessOf(p)
+	is, err := readinessIn(p, one)
 	if err != nil || is.Ready {
 		return nil, err
 	}

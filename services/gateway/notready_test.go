@@ -27,9 +27,7 @@ func TestCommandsForAPartitionThatIsNotReady(t *testing.T) {
 			}, func(c *gateway.Config) { c.NotReady, c.Limits.Answer = what, 30*time.Second })
 			publish := func(snapshot string) {
 				for key, value := range map[string]string{p: snapshot, "all": `{}`} {
-					rec := kafka.Keyed(r.Topics.Readiness(), []byte(key), []byte(value))
-					rec.Timestamp = time.Now().Add(time.Hour) // however slow the machine is, the record is not too old to be shown
-					r.statuses(t, rec)
+					r.readiness(t, key, value)
 				}
 				awaitTrue(t, r.ctx, func() bool {
 					return strings.TrimSpace(r.ask(t, "GET", "/v1/readiness/"+p, "").body) == snapshot
@@ -83,9 +81,7 @@ func TestACommandIsNotHeldForEver(t *testing.T) {
 	p := strconv.Itoa(int(kafka.PartitionFor([]byte("w"), 2)))
 	r := start(t, nil, func(c *gateway.Config) { c.NotReady, c.Limits.Answer = gateway.HoldNotReady, 20*time.Millisecond })
 	for key, value := range map[string]string{p: `{"readiness":{"ready":false,"reasons":["replay has 5 pending events"]}}`, "all": `{}`} {
-		rec := kafka.Keyed(r.Topics.Readiness(), []byte(key), []byte(value))
-		rec.Timestamp = time.Now().Add(time.Hour)
-		r.statuses(t, rec)
+		r.readiness(t, key, value)
 	}
 	awaitTrue(t, r.ctx, func() bool {
 		a := r.ask(t, "POST", "/v1/workflows/w/pause", "")

@@ -97,13 +97,24 @@ func (g *Gateway) getPartitionReadiness(w http.ResponseWriter, r *http.Request) 
 	if err != nil {
 		return err
 	}
-	why := g.silence(time.Now())
-	one, ok := g.follow.shown(strconv.Itoa(int(p)))
-	if why == "" && ok {
-		writeBytes(w, r, http.StatusOK, "application/json", one.value)
+	one, why := g.snapshot(p)
+	if why == "" {
+		writeBytes(w, r, http.StatusOK, "application/json", one)
 		return nil
 	}
 	return writeJSON(w, r, http.StatusOK, runtime.Snapshot{
-		SchemaVersion: runtime.SchemaVersion, Readiness: runtime.Readiness{Reasons: []string{or(why, noReadiness)}},
+		SchemaVersion: runtime.SchemaVersion, Readiness: runtime.Readiness{Reasons: []string{why}},
 	})
+}
+
+// snapshot is what was published last of a partition, or why nothing can be said of it.
+func (g *Gateway) snapshot(p int32) (value json.RawMessage, why string) {
+	if why := g.silence(time.Now()); why != "" {
+		return nil, why
+	}
+	one, ok := g.follow.shown(strconv.Itoa(int(p)))
+	if !ok {
+		return nil, noReadiness
+	}
+	return one.value, ""
 }

@@ -5,9 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/heddle-run/heddle/internal/kafka"
 )
 
 // A stream of the readiness has what is known at once, and each change as it is published, once.
@@ -38,14 +35,9 @@ func TestReadinessIsFollowed(t *testing.T) {
 	if got := next(); !strings.Contains(got, "no readiness record") {
 		t.Errorf("before anything is published: %s", got)
 	}
-	publish := func(value string) {
-		rec := kafka.Keyed(r.Topics.Readiness(), []byte("all"), []byte(value))
-		rec.Timestamp = time.Now().Add(time.Hour) // however slow the machine is, the record is not too old to be shown
-		r.statuses(t, rec)
-	}
 	for _, is := range []string{`{"ready":false}`, `{"ready":true}`} {
-		publish(is)
-		publish(is) // nothing new
+		r.readiness(t, "all", is)
+		r.readiness(t, "all", is) // nothing new
 		if got := next(); got != is {
 			t.Errorf("got %s, want %s", got, is)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/gateway"
@@ -60,6 +61,14 @@ func startOver(t testing.TB, partitions int32, script requesttest.Script, change
 		srv.Close()
 	})
 	return r
+}
+
+// readiness publishes a readiness record. However slow the machine is, it is not too old to be shown.
+func (r *rig) readiness(t *testing.T, key, value string) {
+	t.Helper()
+	rec := kafka.Keyed(r.Topics.Readiness(), []byte(key), []byte(value))
+	rec.Timestamp = time.Now().Add(time.Hour)
+	r.statuses(t, rec)
 }
 
 // reply is an answer of the gateway.
