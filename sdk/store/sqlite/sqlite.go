@@ -14,8 +14,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver that database/sql is asked for
+	"modernc.org/sqlite" // also the driver that database/sql is asked for
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/heddle-run/heddle/sdk/store"
 )
@@ -57,7 +59,7 @@ func openFile(ctx context.Context, o Options) (*db, error) {
 	}
 	settings := url.Values{
 		"_txlock": {"immediate"}, // a transaction that begins to read and then writes could be refused in the middle
-		"_pragma": {"busy_timeout(30000)", "journal_mode(WAL)", "synchronous(FULL)"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "synchronous(FULL)"},
 	}
 	name := "file:" + (&url.URL{Path: filepath.Clean(o.Path)}).EscapedPath() + "?" + settings.Encode()
 	s, err := sql.Open("sqlite", name)
@@ -65,10 +67,41 @@ func openFile(ctx context.Context, o Options) (*db, error) {
 		return nil, fmt.Errorf("opening the store %s: %w", o.Path, err)
 	}
 	d := &db{sql: s, writer: make(chan struct{}, 1)}
-	if err := d.migrate(ctx); err != nil {
+	err = d.useWAL(ctx)
+	if err == nil {
+		err = d.migrate(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", o.Path, err), s.Close())
 	}
 	return d, nil
+}
+
+// patience bounds how long a call waits for others who have the file locked.
+const patience = 30 * time.Second
+
+// useWAL makes the file one with a write-ahead log, which it then is for all who open it. While two do so at a time,
+// SQLite refuses one of them at once, without the wait of busy_timeout: both would wait for each other.
+func (d *db) useWAL(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		var mode string
+		err := d.sql.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		switch busy := (*sqlite.Error)(nil); {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("the file cannot have a write-ahead log: its journal mode stays %s", mode)
+		case !errors.As(err, &busy) || busy.Code()&0xff != sqlite3.SQLITE_BUSY:
+			return fmt.Errorf("giving it a write-ahead log: %w", because(ctx, err))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("giving it a write-ahead log: %w", because(ctx, err))
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
 }
 
 // migrations lead from each version of the tables to the next. What is there is never changed: a new version is a new line.
