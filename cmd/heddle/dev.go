@@ -72,7 +72,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 	log := logging{LogLevel: c.LogLevel, LogFormat: c.LogFormat}
 	o := dev.Options{
 		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions, History: c.History,
-		Services: c.Services, Rules: rules, NoLoopback: c.AllowLoopback != nil && !*c.AllowLoopback, Emit: c.AllowTopic, Terminals: c.terminals(), Logger: log.logger(a),
+		Services: c.Services, Rules: rules, NoLoopback: c.AllowLoopback != nil && !*c.AllowLoopback, Emit: c.AllowTopic, Terminals: c.terminals(), Commands: c.commands(), Logger: log.logger(a),
 		BrokerFailed: func(err error) { os.Exit(report(a.err, err)) },
 	}
 	for queue, s := range o.Services {

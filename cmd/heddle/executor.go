@@ -34,6 +34,8 @@ type executorSettings struct {
 	AllowNetwork    []string       `placeholder:"CIDR" help:"Networks that http.request may call, whatever they are."`
 	AllowTopic      []string       `placeholder:"TOPIC" help:"Topics that kafka.produce may write to: names, or prefixes ending in *."`
 	AllowTerminal   []string       `placeholder:"SOCKET=SESSION" help:"Terminals that terminal.submit may type into: the socket of a tmux server, by name or absolute path, and a session there, or a prefix ending in *."`
+	AllowCommand    []string       `placeholder:"PATH" help:"Programs that exec.command may run, by their absolute paths; without it none."`
+	CommandEnv      []string       `placeholder:"NAME" help:"Environment variables that programs of exec.command may have: the executor's own, and those that a step gives them."`
 	TerminalPresses map[string]int `placeholder:"KIND=N" mapsep:"," help:"How often terminal.submit presses Enter, by the kind of worker; claude once, all others twice."`
 }
 
@@ -53,6 +55,10 @@ func (s *executorSettings) terminals() executor.Terminals {
 	return executor.Terminals{Allow: s.AllowTerminal, Presses: s.TerminalPresses}
 }
 
+func (s *executorSettings) commands() executor.Commands {
+	return executor.Commands{Allow: s.AllowCommand, Env: s.CommandEnv}
+}
+
 // Run implements the command.
 func (c *executorCmd) Run(a *app) error {
 	rules, err := c.rules()
@@ -65,7 +71,7 @@ func (c *executorCmd) Run(a *app) error {
 	return c.runTraced(a, "executor", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
 			Kafka: c.kafka(), Name: c.Name, Slots: c.Slots, DrainLimit: c.Drain,
-			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Terminals: c.terminals(), Test: c.Test,
+			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Terminals: c.terminals(), Commands: c.commands(), Test: c.Test,
 			Ready: ready, Logger: c.logger(a), Registerer: reg, Tracer: tracer,
 		})
 	})

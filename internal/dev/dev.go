@@ -51,6 +51,7 @@ type Options struct {
 	NoTest     bool                        // no test.* tasks
 	Emit       []string                    // topics that kafka.produce may write to
 	Terminals  executor.Terminals          // that terminal.submit may type into
+	Commands   executor.Commands           // that exec.command may run
 
 	// Planner is the command line of `heddle planner`, to run the planner as a process
 	// of its own, for killing it; flags are added to it. nil: it runs in this process.

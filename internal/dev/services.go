@@ -91,7 +91,8 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	rules.AllowLoopback = !d.options.NoLoopback
 	return otlp.With(ctx, "heddle-executor", d.logger, func(tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
-			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals, Test: !d.options.NoTest,
+			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals,
+			Commands: d.options.Commands, Test: !d.options.NoTest,
 			Ready: ready, Logger: d.logger, Registerer: d.registry, Tracer: tracer,
 		})
 	})

@@ -39,6 +39,9 @@ func newBuiltins(c *Config, stopping <-chan struct{}) (*builtins, error) {
 		return nil, err
 	}
 	b.tasks["terminal.submit"] = submit
+	if b.tasks["exec.command"], err = newExecCommand(c); err != nil {
+		return nil, err
+	}
 	if c.Test {
 		for name, h := range testTasks() {
 			b.tasks[name] = h

@@ -30,6 +30,7 @@ type Config struct {
 	Topics    []string           // that kafka.produce may write to: names, or prefixes ending in *; none
 	Services  map[string]Service // HTTP services by the queue they serve
 	Terminals Terminals          // that terminal.submit may type into; none
+	Commands  Commands           // that exec.command may run; none
 	Test      bool               // test.* tasks: for development
 
 	Ready      func()                // called once, when attempts can be taken

@@ -8,6 +8,7 @@
 //	http.request    httprequest.go    a request to any host that the rules allow
 //	kafka.produce   kafkaproduce.go   a record to a topic that the settings allow
 //	terminal.submit terminal.go       work for a program in a pane of tmux, where the settings allow
+//	exec.command    execcommand.go    a program of this machine that the settings allow
 //	test.*          testtasks.go      in dev only
 //	HTTP services   httpservice.go    POST of a task's value to a URL
 //

@@ -44,7 +44,7 @@ func TestEachParameterOfBuiltInTasksIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}, "terminal.submit": submitParams{}} {
+	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}, "terminal.submit": submitParams{}, "exec.command": commandParams{}} {
 		_, row, ok := strings.Cut(string(text), "| `"+task+"` |")
 		if !ok {
 			t.Errorf("%s is not documented", task)
@@ -54,6 +54,29 @@ func TestEachParameterOfBuiltInTasksIsDocumented(t *testing.T) {
 			if name := f.Tag.Get("json"); !strings.Contains(row, "`"+name+"`") {
 				t.Errorf("the parameter %s of %s is not documented", name, task)
 			}
+		}
+	}
+}
+
+// docs/programs.md has each parameter of exec.command, and each variable and failure.
+func TestProgramsAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../docs/programs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for f := range reflect.TypeFor[commandParams]().Fields() {
+		names = append(names, f.Tag.Get("json"))
+	}
+	for _, v := range environ(map[string]string{}, attempt("exec.command", "{}")) {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	names = append(names, errorExitStatus, errorCommandFailed, errorCommandForbidden, events.ErrorTimeout, events.ErrorInvalidInput,
+		events.ErrorResultTooLarge, events.ErrorInvalidResult, events.ErrorExpression)
+	for _, name := range names {
+		if !strings.Contains(string(b), "`"+name+"`") {
+			t.Errorf("%s is not documented", name)
 		}
 	}
 }

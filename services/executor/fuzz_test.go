@@ -175,3 +175,33 @@ func FuzzSubmit(f *testing.F) {
 		}
 	})
 }
+
+// Whatever the input of exec.command is, it is refused, or what would run is an allowed program, has no variable but
+// those that it may have, and ends.
+func FuzzCommand(f *testing.F) {
+	f.Add(`{"command":["/bin/sh","-c","exit"],"stdin":{"a":1},"env":{"LANG":"C"},"expect":[1],"json":true,"map":"input","timeout":"1s"}`)
+	f.Add(`{"command":["/bin/sh\u0000"],"env":{"LANG":"\u0000"},"timeout_ms":-1}`)
+	f.Add(`{"command":["sh"],"env":{"PATH":"/tmp"},"bogus":1}`)
+	f.Fuzz(func(t *testing.T, input string) {
+		e := &execCommand{rules: Commands{Allow: []string{shell}, Env: []string{"LANG"}}}
+		c, err := e.command(attempt("exec.command", input))
+		if err != nil {
+			if typ := failureType(err); typ != "invalid_input" && typ != "command_forbidden" {
+				t.Errorf("it is refused as %s", typ)
+			}
+			return
+		}
+		if c.Command[0] != shell || c.limit <= 0 {
+			t.Errorf("%q would run for %v", c.Command, c.limit)
+		}
+		for _, v := range c.env {
+			name, value, _ := strings.Cut(v, "=")
+			if name != "LANG" && name != "TRACEPARENT" && !strings.HasPrefix(name, "HEDDLE_") || strings.ContainsRune(value, 0) {
+				t.Errorf("it would have %q", v)
+			}
+		}
+		if len(c.Stdin) > 0 && !json.Valid(c.Stdin) {
+			t.Errorf("it would read %q", c.Stdin)
+		}
+	})
+}

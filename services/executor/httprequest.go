@@ -96,19 +96,23 @@ func (h *httpRequest) Run(ctx context.Context, a *worker.Attempt) (json.RawMessa
 }
 
 func (p *requestParams) timeout() (time.Duration, error) {
-	var given any = p.TimeoutMs
-	if p.Timeout != "" {
-		given = p.Timeout
+	return timeoutOf(p.Timeout, p.TimeoutMs, requestTimeout)
+}
+
+// timeoutOf is a time limit of a step's parameters; usual where they give none.
+func timeoutOf(text string, ms int64, usual time.Duration) (time.Duration, error) {
+	var given any = ms
+	if text != "" {
+		given = text
 	}
-	d, err := policy.DurationOf(given, p.Timeout == "")
-	if err != nil {
-		return 0, err
-	}
+	d, err := policy.DurationOf(given, text == "")
 	switch {
+	case err != nil:
+		return 0, err
 	case d < 0:
 		return 0, fmt.Errorf("%v is negative", d)
 	case d == 0:
-		return requestTimeout, nil
+		return usual, nil
 	}
 	return d, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // A definition is checked against the parameters that tasks read.
 func TestDefinitionsKnowTheParametersOfBuiltInTasks(t *testing.T) {
-	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}, "terminal.submit": submitParams{}} {
+	for task, params := range map[string]any{"http.request": requestParams{}, "kafka.produce": produceParams{}, "terminal.submit": submitParams{}, "exec.command": commandParams{}} {
 		var names []string
 		typ := reflect.TypeOf(params)
 		for i := range typ.NumField() {
@@ -55,7 +55,7 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 			t.Errorf("%s %s beside params: %v", c.task, c.input, err)
 		}
 	}
-	for task, p := range map[string]any{"http.request": &requestParams{}, "kafka.produce": &produceParams{}, "terminal.submit": &submitParams{}} {
+	for task, p := range map[string]any{"http.request": &requestParams{}, "kafka.produce": &produceParams{}, "terminal.submit": &submitParams{}, "exec.command": &commandParams{}} {
 		if err := parameters(attemptOf(task, `{"bogus":1}`, false), p); err == nil || !strings.Contains(err.Error(), "bogus") {
 			t.Errorf("%s {bogus: 1}: %v", task, err)
 		}

@@ -11,6 +11,7 @@ import (
 // builtins are the parameters of the tasks that the executor runs itself; a test of
 // its holds that they are those that it reads. A nil list takes any.
 var builtins = map[string][]string{
+	"exec.command":    {"command", "env", "expect", "json", "map", "stdin", "timeout", "timeout_ms"},
 	"http.request":    {"body", "expect", "headers", "map", "method", "timeout", "timeout_ms", "url"},
 	"kafka.produce":   {"headers", "key", "topic", "value"},
 	"terminal.submit": {"active", "attempts", "confirm", "direct", "leader", "presses", "ready", "reply", "socket", "target", "text", "worker"},
