@@ -34,6 +34,8 @@ type plannerCmd struct {
 	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
 
+	Archive bool `help:"There is an archiver (heddle archiver): no workflow is deleted by its age, and nothing of the journal, before that has it. Equal on all planners."`
+
 	RetainCompleted string `default:"7d" help:"How long a completed workflow is kept that does not say so itself (option retain), as in 7d; or forever."`
 	RetainFailed    string `default:"90d" help:"Likewise, one that has failed and that nobody has retried."`
 	RetainCancelled string `default:"7d" help:"Likewise, one that was cancelled."`
@@ -80,7 +82,7 @@ func (c *plannerCmd) Run(a *app) error {
 	return c.runTraced(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
-			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive, Retain: retain,
+			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive, Retain: retain, Archive: c.Archive,
 			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes, Value: c.ValueBytes},
 			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
 			Ready:     c.saying(a, ready), Logger: c.logger(a), Registerer: reg, Tracer: tracer,

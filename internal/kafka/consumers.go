@@ -85,6 +85,22 @@ func memberPatience(key int16) time.Duration {
 	return 30 * time.Second // as kgo has it
 }
 
+// NewArchiverMember makes a member of the archivers' group. It subscribes to the journal, for membership and commits only, as
+// a planner's does to commands.
+func NewArchiverMember(c Config, serverSide bool, a Assignment) (*kgo.Client, error) {
+	names, err := c.Names()
+	if err != nil {
+		return nil, err
+	}
+	opts := append(consumeBase(), groupBase(names.ArchiverGroup(), names.Journal(), topics.Default().ArchiverGroupSettings(), serverSide, a)...)
+	cl, err := c.client("archiver", opts...)
+	if err != nil {
+		return nil, err
+	}
+	cl.PauseFetchTopics(names.Journal())
+	return cl, nil
+}
+
 // NewQueueConsumer makes a worker of one task queue: a member of the queue's
 // group that commits by hand and starts where the group has committed,
 // else at the start of the log.

@@ -199,6 +199,10 @@ func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + 
 
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
+	"event ArchiveAwaited":           noArchiver,
+	"event WorkflowArchived":         noArchiver,
+	"field WorkflowArchived.Through": noArchiver,
+
 	"event JournalLost":              noLoss,
 	"field JournalLost.From":         noLoss,
 	"field JournalLost.To":           noLoss,
@@ -243,6 +247,9 @@ const (
 
 // oneRetry: the scripts of services/planner retry in the smallest pieces.
 const oneRetry = "the first piece of a retry is all of it in these seeds"
+
+// noArchiver: TestNothingIsForgottenThatIsNotArchived has one.
+const noArchiver = "no archiver runs beside the simulated planners"
 
 // noLoss: TestALossOfTheJournalWaitsForAnOperatorsWord has some.
 const noLoss = "no journal of these seeds is lost"

@@ -18,7 +18,7 @@ func (r *tenure) published(lease runtime.Lease) runtime.Record {
 		Authority:     lease.Published(),
 		Durability:    r.host.Durability,
 		Epochs:        published(r.epochs),
-		Notes:         slices.Concat(p.Waiting(), r.notes, r.host.clock.notes()),
+		Notes:         slices.Concat(p.Waiting(), r.notes, r.trim.notes(), r.host.clock.notes()),
 		Checkpoint: &runtime.Checkpoint{
 			At: runtime.FormatTime(p.Now()), IntervalMs: r.check.interval().Milliseconds(), DirtyBytes: uint64(dirty),
 		},

@@ -2,10 +2,12 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/shared/events"
@@ -20,6 +22,7 @@ import (
 type trimmer struct {
 	busy bool
 	next time.Time
+	held string // why the journal keeps what is old enough to be deleted; empty: it does not
 }
 
 // trim is what may be deleted of one log: what is below an offset and stamped
@@ -75,11 +78,19 @@ func (t *trimmer) beside(r *tenure, f func(ctx context.Context)) {
 	})
 }
 
+// notes says what keeps the journal from being trimmed.
+func (t *trimmer) notes() []string {
+	if t.held == "" {
+		return nil
+	}
+	return []string{t.held}
+}
+
 // find lowers each place to the first record that is not old enough, and keeps
 // those where the log has anything below.
 func (t *trimmer) find(ctx context.Context, r *tenure, wanted []trim) {
 	var found []trim
-	var failed error
+	held, failed := r.archived(ctx, wanted)
 	for _, w := range wanted {
 		start, err := ask(ctx, r.host.adm.ListStartOffsets, w.topic, r.o.p)
 		if err == nil && w.below > start {
@@ -95,7 +106,41 @@ func (t *trimmer) find(ctx context.Context, r *tenure, wanted []trim) {
 			failed = fmt.Errorf("looking for what may be deleted of %s/%d: %w", w.topic, r.o.p, err)
 		}
 	}
-	r.box.Do(func(p *loop.Processor) { t.cut(r, found, failed) })
+	r.box.Do(func(p *loop.Processor) {
+		t.held = held
+		t.cut(r, found, failed)
+	})
+}
+
+// archived lowers what is wanted of the journal to what the archiver has, where there is one: a run that is trimmed before
+// it is kept elsewhere would be lost. held says that it keeps back what would be deleted else.
+func (r *tenure) archived(ctx context.Context, wanted []trim) (held string, err error) {
+	if !r.host.Settings.Archive {
+		return "", nil
+	}
+	group, journal := r.host.names.ArchiverGroup(), &wanted[0]
+	committed, err := r.host.adm.FetchOffsets(ctx, group)
+	at, ok := committed.Lookup(journal.topic, r.o.p)
+	old := journal.below
+	journal.below = 0 // as long as nothing else is known
+	switch {
+	case errors.Is(err, kerr.GroupIDNotFound): // nobody has ever been one
+	case err == nil && ok && at.Err == nil:
+		journal.below = max(0, min(old, at.At))
+	case err == nil && ok:
+		err = at.Err
+	}
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return r.trim.held, fmt.Errorf("asking what %s has: %w", group, err)
+	}
+	young, err := ask(ctx, func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+		return r.host.adm.ListOffsetsAfterMilli(ctx, journal.before.UnixMilli(), topics...)
+	}, journal.topic, r.o.p)
+	if err != nil || min(old, young) <= journal.below {
+		return "", err
+	}
+	return fmt.Sprintf("the archiver (group %s) has %s up to offset %d only: %d records that are old enough to be deleted are kept until it has them",
+		group, journal.topic, journal.below, min(old, young)-journal.below), nil
 }
 
 // cut deletes what was found, in the owner's goroutine, if the lease still has its

@@ -134,6 +134,8 @@ func (t *turn) inbox(m events.InboxMessage) {
 		}
 	case *events.EntityMessage:
 		t.told(m)
+	case *events.RunArchived:
+		t.archived(m)
 	}
 }
 

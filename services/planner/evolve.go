@@ -183,6 +183,10 @@ func (w *workflow) apply(e events.Event) {
 		w.migrated(e)
 	case *events.RetentionArmed:
 		w.retentionArmed(e)
+	case *events.ArchiveAwaited:
+		w.archiveAwaited()
+	case *events.WorkflowArchived:
+		w.kept()
 	case *events.CommandRefused:
 		w.refused(e)
 	case *events.PermitAsked:

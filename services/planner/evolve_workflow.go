@@ -107,6 +107,9 @@ func (w *workflow) disarm() {
 		w.tx.Delete(w.endKey())
 		w.h().Until = 0
 	}
+	if w.head.Rest != nil {
+		w.h().Rest = nil
+	}
 }
 
 // endKey is the timer that ends the status by itself.

@@ -37,6 +37,9 @@ func (vw *view) reasons() []string {
 	if h.Until != 0 && h.Status != Stopping {
 		all = append(all, fmt.Sprintf("it is kept until %s, then it is deleted", events.Stamp(h.Until)))
 	}
+	if h.awaitsArchive() {
+		all = append(all, "it has been kept for long enough, and is deleted once the archiver has it")
+	}
 	if n := h.inHand(); n > 0 {
 		all = append(all, fmt.Sprintf("%d pieces of earlier decisions are still to be carried on", n))
 	}

@@ -24,6 +24,9 @@ type Config struct {
 	// Retain is how long workflows at rest are kept that do not say so themselves; the zero
 	// value keeps them for ever.
 	Retain definition.Retain
+	// Archive says that runs are kept outside Kafka: none is deleted by its age before the
+	// archiver has reported that it has it.
+	Archive bool
 	// Prefix is what the topics of the deployment begin with: nothing is emitted into
 	// these. Empty: none is known.
 	Prefix string

@@ -34,7 +34,7 @@ func (w *workflow) retention(s Status) time.Duration {
 
 // retain says until when a workflow is kept that a record has brought to rest.
 func (t *turn) retain() {
-	if t.head == nil || t.head.Status == Running || t.head.Until != 0 {
+	if t.head == nil || t.head.Status == Running || t.head.Until != 0 || t.head.awaitsArchive() {
 		return
 	}
 	if d := t.retention(t.head.Status); d > 0 {
@@ -50,6 +50,47 @@ func (t *turn) keptLongEnough(k rows.Key) {
 	if t.head.Until != int64(k.A) || t.head.Status == Stopping {
 		return
 	}
+	if t.p.cfg.Archive && !t.head.archived() {
+		t.emit(&events.ArchiveAwaited{})
+		return
+	}
+	t.forgetRun()
+}
+
+// forgetRun deletes a workflow that has been kept for long enough.
+func (t *turn) forgetRun() {
 	s := t.head.Status
 	t.delete(events.By{Who: "heddle", Why: fmt.Sprintf("it has been %s for %s (option retain)", s, t.retention(s))})
+}
+
+// archived takes the archiver's word that it has a run. It counts for one that is to be deleted some day, if nothing
+// has come of it that the archive has not: a closed run is the same for ever.
+func (t *turn) archived(m *events.RunArchived) {
+	if !t.exists() || m.Run != t.head.Run || t.head.archived() {
+		return
+	}
+	h := t.head
+	kept := h.awaitsArchive() || h.Until != 0 && h.Status != Stopping
+	if !kept || !h.Status.closed() && m.Through.Before(h.Applied) {
+		return
+	}
+	awaited := h.awaitsArchive()
+	t.emit(&events.WorkflowArchived{Through: m.Through})
+	if awaited {
+		t.forgetRun()
+	}
+}
+
+// archiveAwaited takes the timer away that would have deleted the workflow: the archiver's word does.
+func (w *workflow) archiveAwaited() {
+	w.disarm()
+	w.h().Rest = &rest{Awaits: true}
+}
+
+func (w *workflow) kept() {
+	r := rest{Archived: true}
+	if w.head.Rest != nil {
+		r.Awaits = w.head.Rest.Awaits
+	}
+	w.h().Rest = &r
 }

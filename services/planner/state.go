@@ -91,6 +91,8 @@ type header struct {
 
 	Asking uint64 // runnables that wait for a permit and have room of max_concurrency meanwhile
 
+	Rest *rest // nil: nothing is known of an archive
+
 	SettledFirst uint64 // number of the first input that has settled and is not forgotten
 	SettledNext  uint64 // of the next one that settles
 }
@@ -129,6 +131,7 @@ func (h *header) Fields(c *wire.Codec) {
 	wire.Int(c, 33, "settled_next", &h.SettledNext)
 	wire.Optional(c, 34, "signals", &h.Signals)
 	wire.Int(c, 39, "asking", &h.Asking)
+	wire.Optional(c, 40, "rest", &h.Rest)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what each record
@@ -161,6 +164,25 @@ func (r *trouble) Fields(c *wire.Codec) {
 	wire.String(c, 5, "quarantine", &r.Quarantine)
 	wire.Int(c, 6, "uncertain", &r.Uncertain)
 }
+
+// rest is what is known of the archive, of a workflow at rest; it is gone when the workflow leaves that. It is replaced as a
+// whole: headers are copied, and share it.
+type rest struct {
+	Archived bool // nothing is lost when it is deleted
+	Awaits   bool // it has been kept for long enough, and is deleted as soon as it is archived
+}
+
+// Fields implements wire.Message.
+func (r *rest) Fields(c *wire.Codec) {
+	c.Bool(1, "archived", &r.Archived)
+	c.Bool(2, "awaits", &r.Awaits)
+}
+
+// archived reports whether nothing is lost when the workflow is deleted.
+func (h *header) archived() bool { return h.Rest != nil && h.Rest.Archived }
+
+// awaitsArchive reports whether the workflow is deleted as soon as it is archived.
+func (h *header) awaitsArchive() bool { return h.Rest != nil && h.Rest.Awaits }
 
 // uncertain is how many runnables are.
 func (h *header) uncertain() uint64 {

@@ -113,6 +113,7 @@ func (r random) inbox() events.InboxMessage {
 		func() events.InboxMessage { return &events.TaskNotified{} },
 		func() events.InboxMessage { return &events.TaskHeartbeat{} },
 		func() events.InboxMessage { return &events.EntityMessage{} },
+		func() events.InboxMessage { return &events.RunArchived{} },
 	}).Draw(r.t, "message")()
 	return filled(r, m)
 }

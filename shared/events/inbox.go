@@ -29,7 +29,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
 
-// InboxMessage is what executors report to planners, and what entities tell each other.
+// InboxMessage is what executors and other services report to planners, and what entities tell each other.
 type InboxMessage interface {
 	wire.Message
 	// AttemptToken is the sealed token of the attempt that it is about; nil: it is
@@ -64,6 +64,12 @@ type TaskHeartbeat struct {
 	Details json.RawMessage // only when the task gave new ones
 }
 
+// RunArchived reports that a run is kept outside Kafka, with all of its records up to one.
+type RunArchived struct {
+	Run     RunID
+	Through Position // of the last record that is kept
+}
+
 // AttemptToken implements InboxMessage.
 func (m *TaskOutcome) AttemptToken() []byte { return m.Token }
 
@@ -72,6 +78,9 @@ func (m *TaskNotified) AttemptToken() []byte { return m.Token }
 
 // AttemptToken implements InboxMessage.
 func (m *TaskHeartbeat) AttemptToken() []byte { return m.Token }
+
+// AttemptToken implements InboxMessage: it is about no attempt.
+func (m *RunArchived) AttemptToken() []byte { return nil }
 
 // Fields implements wire.Message.
 func (m *TaskOutcome) Fields(c *wire.Codec) {
@@ -98,12 +107,18 @@ func (m *TaskHeartbeat) Fields(c *wire.Codec) {
 	c.JSON(2, "details", &m.Details)
 }
 
+// Fields implements wire.Message.
+func (m *RunArchived) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "run", &m.Run)
+	wire.Nested(c, 2, "through", &m.Through)
+}
+
 // Inbox is the value of a record on the inbox topic.
 type Inbox struct{ Message InboxMessage }
 
 // Fields implements wire.Message.
 func (m *Inbox) Fields(c *wire.Codec) {
-	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4})
+	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5})
 }
 
 func inboxNumber(m InboxMessage) int {
@@ -116,6 +131,8 @@ func inboxNumber(m InboxMessage) int {
 		return 3
 	case *EntityMessage:
 		return 4
+	case *RunArchived:
+		return 5
 	}
 	panic(fmt.Sprintf("inbox message %T has no number", m))
 }
@@ -130,12 +147,14 @@ func newInbox(n int) (InboxMessage, bool) {
 		return &TaskHeartbeat{}, true
 	case 4:
 		return &EntityMessage{}, true
+	case 5:
+		return &RunArchived{}, true
 	}
 	return nil, false
 }
 
 func inboxName(n int) string {
-	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage"}[n]
+	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived"}[n]
 }
 
 // EncodeInbox encodes m for the inbox topic.

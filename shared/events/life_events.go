@@ -34,6 +34,26 @@ func (e *RetentionArmed) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "until", &e.Until)
 }
 
+// ArchiveAwaited says that a workflow has been kept for long enough, and is kept all the same until it is archived.
+type ArchiveAwaited struct{}
+
+func (*ArchiveAwaited) number() int { return 99 }
+
+// Fields implements wire.Message.
+func (*ArchiveAwaited) Fields(*wire.Codec) {}
+
+// WorkflowArchived says that a workflow at rest is kept outside Kafka: nothing is lost when it is deleted.
+type WorkflowArchived struct {
+	Through Position // of the last record that is kept
+}
+
+func (*WorkflowArchived) number() int { return 81 }
+
+// Fields implements wire.Message.
+func (e *WorkflowArchived) Fields(c *wire.Codec) {
+	wire.Nested(c, 1, "through", &e.Through)
+}
+
 // WorkflowMigrated says that a run goes on with another definition. Numbers of components and
 // signals that its rows and events have stay what they are; names that are new get those behind.
 type WorkflowMigrated struct {

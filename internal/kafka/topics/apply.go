@@ -144,7 +144,7 @@ func alter(ctx context.Context, adm *kadm.Client, topic, setting, value string) 
 // settings allow no shorter sessions, keeps its own: there our groups use the
 // classic protocol, in which each member asks for its session timeout.
 func (s *Set) applyGroups(ctx context.Context, cl *kgo.Client) error {
-	groups := map[string]Group{s.PlannerGroup(): s.spec.PlannerGroupSettings()}
+	groups := map[string]Group{s.PlannerGroup(): s.spec.PlannerGroupSettings(), s.ArchiverGroup(): s.spec.ArchiverGroupSettings()}
 	for _, q := range s.queues {
 		groups[s.QueueGroup(q)] = s.spec.QueueGroupSettings()
 	}

@@ -35,6 +35,7 @@ const (
 	dlq            = "dlq"
 
 	plannerGroup       = "planner"
+	archiverGroup      = "archiver"
 	queueGroupTemplate = "queue.QUEUE"
 	queuePlaceholder   = "QUEUE"
 )
@@ -43,6 +44,8 @@ var baseNames = []string{
 	commands, inbox, journal, state, tasksTemplate, taskControl, status, definitions,
 	queries, replies, runnerCommands, authority, readiness, dlq,
 }
+
+var groupNames = []string{plannerGroup, archiverGroup, queueGroupTemplate}
 
 var (
 	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -126,6 +129,9 @@ func (n Names) Queue(topic string) (string, bool) {
 // PlannerGroup is the consumer group of planners; its committed offsets are
 // the durable cursors of checkpoints.
 func (n Names) PlannerGroup() string { return n.prefix + plannerGroup }
+
+// ArchiverGroup is the consumer group of archivers: what it has committed of the journal is kept outside Kafka.
+func (n Names) ArchiverGroup() string { return n.prefix + archiverGroup }
 
 // QueueGroup is the consumer group of the workers of one queue.
 func (n Names) QueueGroup(queue string) string { return n.prefix + "queue." + queue }

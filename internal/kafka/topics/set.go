@@ -117,6 +117,9 @@ type Group struct {
 // PlannerGroupSettings are the session settings of the planner group.
 func (s *Spec) PlannerGroupSettings() Group { return s.group(plannerGroup) }
 
+// ArchiverGroupSettings are the session settings of the archivers' group.
+func (s *Spec) ArchiverGroupSettings() Group { return s.group(archiverGroup) }
+
 // QueueGroupSettings are the session settings of every queue's group.
 func (s *Spec) QueueGroupSettings() Group { return s.group(queueGroupTemplate) }
 

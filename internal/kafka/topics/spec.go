@@ -169,7 +169,7 @@ func (c *checker) complete(f fileSpec) {
 			c.failf("topics."+name, "missing")
 		}
 	}
-	for _, name := range []string{plannerGroup, queueGroupTemplate} {
+	for _, name := range groupNames {
 		if _, ok := f.Groups[name]; !ok {
 			c.failf("groups."+name, "missing")
 		}
@@ -228,7 +228,7 @@ func (c *checker) compaction(path string, t fileTopic, out *topicSpec) {
 }
 
 func (c *checker) group(path, name string, g fileGroup) groupSpec {
-	if name != plannerGroup && name != queueGroupTemplate {
+	if !slices.Contains(groupNames, name) {
 		c.failf(path, "unknown group")
 	}
 	out := groupSpec{

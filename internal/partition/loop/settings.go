@@ -25,6 +25,7 @@ type Settings struct {
 
 	Window time.Duration // in which a repeated id is recognised
 
+	Archive   bool          // an archiver keeps what the journal has: what it has not committed is not deleted
 	History   time.Duration // that the journal keeps behind what recovery needs; its owner deletes what is older
 	TrimEvery time.Duration // between two looks at what may be deleted of the partition's logs
 

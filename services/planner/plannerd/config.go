@@ -36,6 +36,7 @@ type Config struct {
 	Clock      loop.Clock        // of leases and records; nil: the system's
 	CacheBytes int64             // of Pebble's blocks, for all partitions together; 64 MiB
 	Retain     definition.Retain // of workflows that do not say so themselves; planner.DefaultRetain
+	Archive    bool              // there is an archiver: nothing is deleted by its age that it has not
 	MaxActive  int               // attempts of one workflow at a time; planner.DefaultMaxActive
 	Budget     machine.Budget    // of one decision
 
@@ -80,6 +81,7 @@ func (c *Config) defaults() error {
 		return err
 	}
 	c.prefix = names.Prefix()
+	c.Partition.Archive = c.Archive
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
 	}
@@ -97,7 +99,7 @@ func (c *Config) defaults() error {
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
 	return machine.Kinds{
-		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Prefix: c.prefix, Budget: c.Budget}),
+		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Archive: c.Archive, Prefix: c.prefix, Budget: c.Budget}),
 		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey), limits.Kind: limits.Machine{}},
 	}
 }

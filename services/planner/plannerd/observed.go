@@ -106,6 +106,8 @@ var quiet = map[string]string{
 	"RowsRemoved":         quietBooks,
 	"CheckpointRequested": quietBooks,
 	"RetentionArmed":      quietBooks,
+	"WorkflowArchived":    quietBooks,
+	"ArchiveAwaited":      quietBooks,
 	"WorkflowDeleting":    quietBooks,
 	"WorkflowCancelling":  quietBooks,
 	"WorkflowStopping":    quietBooks,
