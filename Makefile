@@ -12,7 +12,8 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -vE '/(services/planner|internal/lint)$$')
 # In a bubble of virtual time whoever waits for a mutex stops the clock. kgo's tag
 # makes its mutexes ones that do not: it holds one while it asks a broker.
-TEST := go test -tags synctests
+# Tests make much garbage and are soon over: to collect it less often saves a third of their time.
+TEST := GOGC=400 go test -tags synctests
 FUZZ_TIME ?= 60s
 TORTURE_FLAGS ?=
 SEEDS ?= 350

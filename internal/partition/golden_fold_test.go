@@ -22,15 +22,17 @@ import (
 )
 
 // fold lets recoveries read the journal from a broker, each into an empty store,
-// when so many of its records are there; visit gets what the store then holds.
-// changed is put around the machine; nil: nothing.
-func (g *golden) fold(t *testing.T, cuts []int, changed func(machine.Machine) machine.Machine, visit func(behind int, all workload.Content)) {
+// when so many of its records are there, for as long as visit, which gets what the store
+// then holds, wants more. changed is put around the machine; nil: nothing.
+func (g *golden) fold(t *testing.T, cuts []int, changed func(machine.Machine) machine.Machine, visit func(behind int, all workload.Content) bool) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &goldenBroker{golden: g, t: t, changed: changed, cluster: brokertest.StartInBubble(t, topics.Options{Partitions: g.owner.Partitions})}
 		for _, cut := range cuts {
 			b.write(cut)
-			visit(cut, b.recover())
+			if !visit(cut, b.recover()) {
+				return
+			}
 		}
 	})
 }
@@ -102,7 +104,7 @@ func (b *goldenBroker) machine(p int32) machine.Machine {
 }
 
 // differences compares what the journal folds to with what it folded to when it
-// was recorded, state after state.
+// was recorded, state after state; of a machine that is changed the first counts.
 func (g *golden) differences(t *testing.T, changed func(machine.Machine) machine.Machine) error {
 	t.Helper()
 	var errs []error
@@ -112,9 +114,11 @@ func (g *golden) differences(t *testing.T, changed func(machine.Machine) machine
 		cuts = append(cuts, s.Behind)
 		want[s.Behind] = s.content()
 	}
-	g.fold(t, cuts, changed, func(behind int, have workload.Content) {
+	g.fold(t, cuts, changed, func(behind int, have workload.Content) bool {
 		what := fmt.Sprintf("%s, behind %d of %d records", g.name, behind, len(g.records))
-		errs = append(errs, workload.Compare(what, want[behind], have))
+		err := workload.Compare(what, want[behind], have)
+		errs = append(errs, err)
+		return changed == nil || err == nil
 	})
 	return errors.Join(errs...)
 }

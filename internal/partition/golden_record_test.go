@@ -49,12 +49,13 @@ func recordGolden(t *testing.T) []*golden {
 // keepStates folds the journal and keeps the states behind its cuts.
 func (g *golden) keepStates(t *testing.T) {
 	t.Helper()
-	g.fold(t, g.cuts(t), nil, func(behind int, have workload.Content) {
+	g.fold(t, g.cuts(t), nil, func(behind int, have workload.Content) bool {
 		state, err := newGoldenState(behind, have)
 		if err != nil {
 			t.Fatal(err)
 		}
 		g.states = append(g.states, state)
+		return true
 	})
 }
 

@@ -53,6 +53,7 @@ func TestGoldenJournalsFoldToTheSameState(t *testing.T) {
 	for v := 1; v <= events.Version; v++ {
 		for _, g := range goldens(t, v) {
 			t.Run(fmt.Sprintf("v%d/%s", v, g.name), func(t *testing.T) {
+				t.Parallel()
 				if err := g.differences(t, nil); err != nil {
 					t.Errorf("%v\n\n%s", err, fmt.Sprintf(whatToDo, v, goldenDir(v)))
 				}
@@ -145,6 +146,7 @@ func TestAnApplyThatChangedIsNamed(t *testing.T) {
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			for i, g := range all {
 				if !occur[i]["event "+kind] {
 					continue

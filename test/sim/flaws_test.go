@@ -2,8 +2,11 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/faults"
 	"github.com/heddle-run/heddle/internal/partition/loop"
@@ -93,23 +96,22 @@ func noticed(t *testing.T, over int, options func(uint64) Options) {
 	if !faults.Built {
 		t.Fatal("this program has no flaws to notice: test it with -tags synctests, as `make test` does")
 	}
+	sound := &soundRuns{}
 	for _, f := range flaws {
 		if over == 1 && slices.Contains(f.kinds, wrongStamps) {
 			continue // the embedded broker is alone
 		}
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
+			if *cheapest > 0 {
+				f.tellCheapest(t, options)
+				return
+			}
 			for n := uint64(0); n <= f.within; n++ {
 				seed := cmp.Or(n, f.seen[over])
-				o := options(seed)
-				o.Flaws, o.Kinds = f.flaws, f.kinds
-				if f.kinds != nil {
-					o.Steps *= 2
-				}
-				if r := Run(o); r.Err != nil {
-					o.Flaws = loop.Flaws{}
-					if sound := Run(o); sound.Err != nil {
-						t.Errorf("seed %d fails without the flaw: %v", seed, sound.Err)
+				if r := Run(f.options(seed, options)); r.Err != nil {
+					if err := sound.err(f.options(seed, options)); err != nil {
+						t.Errorf("seed %d fails without the flaw: %v", seed, err)
 					}
 					t.Logf("noticed with seed %d: %.300v", seed, r.Err)
 					return
@@ -118,4 +120,41 @@ func noticed(t *testing.T, over int, options func(uint64) Options) {
 			t.Errorf("not noticed within %d seeds", f.within)
 		})
 	}
+}
+
+// options of a run that is to show the flaw.
+func (f flaw) options(seed uint64, options func(uint64) Options) Options {
+	o := options(seed)
+	o.Flaws, o.Kinds = f.flaws, f.kinds
+	if f.kinds != nil {
+		o.Steps *= 2
+	}
+	return o
+}
+
+// soundRuns are runs without a flaw. Those of the flaws that the same seed shows, under
+// the same faults, are one and the same.
+type soundRuns struct{ runs sync.Map }
+
+func (s *soundRuns) err(o Options) error {
+	o.Flaws = loop.Flaws{}
+	run, _ := s.runs.LoadOrStore(fmt.Sprint(o.Seed, o.Kinds), sync.OnceValue(func() error { return Run(o).Err }))
+	return run.(func() error)()
+}
+
+// tellCheapest tells which seeds show the flaw soonest: what else a plan has moves them.
+func (f flaw) tellCheapest(t *testing.T, options func(uint64) Options) {
+	type run struct {
+		seed uint64
+		took time.Duration
+	}
+	var shown []run
+	for seed := uint64(1); seed <= min(f.within, *cheapest); seed++ {
+		began := time.Now()
+		if r := Run(f.options(seed, options)); r.Err != nil {
+			shown = append(shown, run{seed, time.Since(began).Round(time.Millisecond)})
+		}
+	}
+	slices.SortFunc(shown, func(a, b run) int { return cmp.Compare(a.took, b.took) })
+	t.Logf("shown soonest by %v", shown[:min(len(shown), 4)])
 }

@@ -15,13 +15,14 @@ import (
 )
 
 var (
-	oneSeed = flag.Uint64("seed", 0, "run this seed alone")
-	seeds   = flag.Int("seeds", 24, "how many seeds each test runs")
-	runs    = flag.Int("runs", 2, "how often a seed is run that has to give the same each time")
-	steps   = flag.Int("steps", 800, "with faults")
-	over    = flag.Bool("embedded", false, "over the embedded broker, where a test has a choice")
-	broken  = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
-	show    = flag.Bool("show", false, "print the history")
+	oneSeed  = flag.Uint64("seed", 0, "run this seed alone")
+	seeds    = flag.Int("seeds", 24, "how many seeds each test runs")
+	runs     = flag.Int("runs", 2, "how often a seed is run that has to give the same each time")
+	steps    = flag.Int("steps", 800, "with faults")
+	over     = flag.Bool("embedded", false, "over the embedded broker, where a test has a choice")
+	broken   = flag.String("flaw", "", "break a protection, by its name in the list of flaws")
+	cheapest = flag.Uint64("cheapest", 0, "tell which of so many seeds show each flaw soonest")
+	show     = flag.Bool("show", false, "print the history")
 )
 
 func TestMain(m *testing.M) {
