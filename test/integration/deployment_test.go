@@ -44,6 +44,20 @@ func deploy(t *testing.T, planners int) *deployment {
 // deployOn does the same on another cluster.
 func deployOn(t *testing.T, brokers string, planners int) *deployment {
 	t.Helper()
+	d := prepare(t, brokers)
+	for i := range planners {
+		d.add("planner", fmt.Sprintf("planner-%d", i+1))
+	}
+	d.add("executor", "executor")
+	d.add("readiness", "readiness")
+	d.api = &api{t: t, base: "http://" + d.add("gateway", "gateway")}
+	d.ready()
+	return d
+}
+
+// prepare makes the topics and the settings of a deployment without services.
+func prepare(t *testing.T, brokers string) *deployment {
+	t.Helper()
 	d := &deployment{
 		t:         t,
 		brokers:   brokers,
@@ -56,17 +70,17 @@ func deployOn(t *testing.T, brokers string, planners int) *deployment {
 	if d.names, err = topics.NewNames(d.prefix); err != nil {
 		t.Fatal(err)
 	}
-	d.heddle("topics", "apply", "--brokers", d.brokers, "--prefix", d.prefix, "--partitions", fmt.Sprint(partitions), "--queue", "shop")
+	if err := d.applyTopics(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(d.end)
 	d.configure()
-	for i := range planners {
-		d.add("planner", fmt.Sprintf("planner-%d", i+1))
-	}
-	d.add("executor", "executor")
-	d.add("readiness", "readiness")
-	d.api = &api{t: t, base: "http://" + d.add("gateway", "gateway")}
-	d.ready()
 	return d
+}
+
+// applyTopics makes those of the deployment's topics that are not there.
+func (d *deployment) applyTopics() error {
+	return d.heddle("topics", "apply", "--brokers", d.brokers, "--prefix", d.prefix, "--partitions", fmt.Sprint(partitions), "--queue", "shop")
 }
 
 // settings binds the queue shop to the test's HTTP service.
@@ -105,14 +119,7 @@ func (d *deployment) add(service, name string) string {
 }
 
 // heddle runs a command of the binary to its end.
-func (d *deployment) heddle(args ...string) {
-	d.t.Helper()
-	if err := d.tryHeddle(args...); err != nil {
-		d.t.Fatal(err)
-	}
-}
-
-func (d *deployment) tryHeddle(args ...string) error {
+func (d *deployment) heddle(args ...string) error {
 	out, err := exec.CommandContext(d.t.Context(), binary, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("heddle %s: %w\n%s", strings.Join(args, " "), err, out)

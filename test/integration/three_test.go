@@ -150,9 +150,7 @@ func (d *deployment) remake(topic string) {
 	if _, err := adm.DeleteTopic(d.t.Context(), topic); err != nil {
 		d.t.Fatalf("deleting %s: %v", topic, err)
 	}
-	eventually(d.t, readyLimit, topic+" is made anew", func() error {
-		return d.tryHeddle("topics", "apply", "--brokers", d.brokers, "--prefix", d.prefix, "--partitions", fmt.Sprint(partitions), "--queue", "shop")
-	})
+	eventually(d.t, readyLimit, topic+" is made anew", d.applyTopics)
 }
 
 // foreignTransaction opens a transaction of another system in the partition of
