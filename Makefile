@@ -55,7 +55,11 @@ race: ## run the tests of everything concurrent under the race detector
 
 .PHONY: test-integration
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
-	go test -tags integration -count 1 -timeout 20m -v ./test/integration/...
+	go test -tags integration -count 1 -timeout 20m -parallel 3 -v ./test/integration/...
+
+.PHONY: takeover
+takeover: ## kill a planner under load over Apache Kafka in Docker, and print what became of its partitions, with times
+	HEDDLE_WAITING=200000 go test -tags integration -count 1 -timeout 10m -v -run TestAnotherPlannerTakesOver ./test/integration | grep -E 'TIMELINE|TAKEOVER|^(---|ok|FAIL|panic)'
 
 .PHONY: stores
 stores: ## hold every adapter of sdk/store to its contract, that of PostgreSQL (Debian: postgresql) too

@@ -10,7 +10,7 @@ import (
 // Look is what a look at the cluster has found.
 type Look struct {
 	At   time.Time
-	Lag  map[string]int64 // by input topic: records that planners have not committed, over its partitions
+	Lag  map[string]int64 // by input topic: records that planners have not committed, over its partitions; nil: it is not known
 	Dead int64            // records that the dead letter topic has ever had, over its partitions; below 0: it is not known
 	Down []string         // what is wrong with partitions of topics, one each
 }
@@ -36,10 +36,15 @@ const (
 	mostDown = 10
 )
 
-// Add adds the newest look.
+// Add adds the newest look. What is not known in it is as it was.
 func (t *Trend) Add(l Look) {
-	if n := len(t.looks); l.Dead < 0 && n > 0 {
-		l.Dead = t.looks[n-1].Dead
+	if n := len(t.looks); n > 0 {
+		if l.Dead < 0 {
+			l.Dead = t.looks[n-1].Dead
+		}
+		if l.Lag == nil {
+			l.Lag = t.looks[n-1].Lag
+		}
 	}
 	t.looks = append(t.looks, l)
 	old := slices.IndexFunc(t.looks, func(o Look) bool { return l.At.Sub(o.At) <= deadWindow })
@@ -74,7 +79,7 @@ func (t *Trend) Warnings() []string {
 func (t *Trend) grows(topic string) (since time.Time, grows bool) {
 	newest := len(t.looks) - 1
 	first := newest
-	for first > 0 && t.looks[first-1].Lag[topic] <= t.looks[first].Lag[topic] {
+	for first > 0 && t.looks[first-1].Lag != nil && t.looks[first-1].Lag[topic] <= t.looks[first].Lag[topic] {
 		first--
 	}
 	since = t.looks[first].At

@@ -49,6 +49,27 @@ func TestALagThatGrowsIsWarnedOf(t *testing.T) {
 	}
 }
 
+// A lag that is not known is as it was, and before it was ever known it was nothing to grow from.
+func TestALagThatIsNotKnownDoesNotGrow(t *testing.T) {
+	trend, at := readiness.Trend{DeadLetters: "dlq"}, now
+	unknown := func(n int) {
+		for range n {
+			at = at.Add(5 * time.Second)
+			trend.Add(readiness.Look{At: at, Dead: -1})
+		}
+	}
+	unknown(20)
+	looks(&trend, &at, 5000)
+	unknown(20)
+	if got := trend.Warnings(); got != nil {
+		t.Errorf("got %q", got)
+	}
+	looks(&trend, &at, 6000)
+	if got, want := trend.Warnings(), []string{"the lag of commands has grown for 1m45s, to 6000 records: more comes than planners decide"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestNewDeadLettersAreWarnedOfForAWhile(t *testing.T) {
 	trend, at := readiness.Trend{DeadLetters: "letters"}, now
 	look := func(dead int64) []string {

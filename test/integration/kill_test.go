@@ -15,6 +15,7 @@ const takeoverLimit = 90 * time.Second
 func TestAnotherPlannerTakesOverFromAKilledOne(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, 2)
+	h := d.hear()
 	const workflows = 40
 	definition := chain(4, "shop.add")
 	definition["components"].(object)["s2"] = object{"sleep": "3s", "after": "s1"}
@@ -26,9 +27,11 @@ func TestAnotherPlannerTakesOverFromAKilledOne(t *testing.T) {
 		t.Fatalf("two planners should share the partitions, owners are %v", before)
 	}
 
+	h.vanishes("partition ")
 	victim := d.processes["planner-1"]
-	victim.kill(t)
 	killed := time.Now()
+	victim.kill(t)
+	d.flood(waiting(t))
 	eventually(t, takeoverLimit, "every partition has an owner that decides", func() error {
 		owners := d.owners(workflows)
 		for i := range partitions {
@@ -42,6 +45,9 @@ func TestAnotherPlannerTakesOverFromAKilledOne(t *testing.T) {
 		return nil
 	})
 	t.Logf("TAKEOVER: %s from kill -9 until the other planner owned and decided for every partition", time.Since(killed).Round(time.Millisecond))
+	d.ready()
+	h.vanishes("partition ")
+	d.tellTakeover(h, killed)
 
 	for i := range workflows {
 		id := fmt.Sprintf("move-%d", i)

@@ -80,7 +80,7 @@ func (d *deployment) operate(p int32, word string) {
 func (d *deployment) orphaned(h *heard, looks time.Time) {
 	killed := time.Now()
 	d.processes["planner-1"].kill(d.t)
-	d.flood()
+	d.flood(4000) // makes a lag that is warned of
 	next := time.Minute - killed.Sub(looks)%time.Minute
 	if next < 10*time.Second {
 		next += time.Minute
@@ -113,10 +113,10 @@ func (d *deployment) orphaned(h *heard, looks time.Time) {
 	h.vanishes("has been unread since")
 }
 
-// flood sends so many commands as make a lag that is warned of.
-func (d *deployment) flood() {
+// flood starts so many workflows of one expression.
+func (d *deployment) flood(n int) {
 	d.t.Helper()
-	all := make([]*kgo.Record, 4000)
+	all := make([]*kgo.Record, n)
 	for i := range all {
 		id := fmt.Sprintf("flood-%d", i)
 		all[i] = &kgo.Record{Topic: d.names.Commands(), Key: []byte(id), Value: []byte(`{"command":"start","definition":{"name":"one","components":{"a":{"expr":"input"}}},"input":1,"id":"` + id + `"}`)}

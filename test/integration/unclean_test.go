@@ -29,7 +29,9 @@ func TestAnUncleanElection(t *testing.T) {
 	leader, lagging := others[0], others[1]
 	d.unreplicated(adm, d.names.Journal(), ofJournal, leader, lagging)
 	d.unreplicated(adm, d.names.Commands(), ofCommands, leader, lagging)
+	d.alone(adm, d.names.DLQ(), 0, lagging)
 	d.decideIn("before", 0, 1, 2, 3)
+	h := d.hear()
 
 	resume := theThree.pause(t, lagging)
 	for topic, p := range map[string]int32{d.names.Journal(): ofJournal, d.names.Commands(): ofCommands} {
@@ -39,6 +41,9 @@ func TestAnUncleanElection(t *testing.T) {
 		d.decideIn(fmt.Sprintf("alone-%d", i), ofJournal, ofCommands)
 	}
 	d.positionsCatchUp(adm)
+	h.appears("partition 0 of " + d.names.DLQ() + " has no leader")
+	h.appears("partition ", " of 3 replicas in sync")
+	h.appears(" more partitions of topics are like that")
 
 	stopped := theThree.pause(t, leader)
 	resume()
@@ -53,14 +58,7 @@ func TestAnUncleanElection(t *testing.T) {
 	stopped()
 
 	// The owner that finds it says so for as long as its tenure lasts.
-	eventually(t, takeoverLimit, "readiness warns of the input log", func() error {
-		var all runtime.Aggregate
-		err := d.api.get("/v1/readiness", &all)
-		if told := fmt.Sprint(all.Warnings, err); !strings.Contains(told, "input log commands") {
-			return fmt.Errorf("it says %s", told)
-		}
-		return nil
-	})
+	h.appears(fmt.Sprintf("partition %d: input log commands: ", ofCommands))
 
 	// What makes the owner append is taken, and waits.
 	if err := d.api.do(http.MethodPut, "/v1/workflows/"+d.inPartition("behind", ofJournal), object{"definition": chain(1, "shop.add"), "input": 1}, nil); err != nil {
@@ -86,6 +84,8 @@ func TestAnUncleanElection(t *testing.T) {
 		t.Errorf("it was told %d times that the partition is blocked", n)
 	}
 
+	h.appears(fmt.Sprintf("partition %d: blocked: ", ofJournal))
+
 	// An operator goes on without it: the state is that of the last checkpoint. What
 	// waited may have been decided in what is lost, and is held.
 	d.acceptLoss(ofJournal)
@@ -102,6 +102,25 @@ func TestAnUncleanElection(t *testing.T) {
 	}
 	d.endsWith(held, "2")
 	d.decideIn("at-last", 0, 1, 2, 3)
+	h.vanishes("blocked: ")
+	h.vanishes("has no leader")
+	h.vanishes("replicas in sync")
+	h.vanishes("more partitions of topics")
+	d.operate(ofCommands, "force-release")
+	h.vanishes("input log commands: ")
+}
+
+// alone lets one broker alone have a partition.
+func (d *deployment) alone(adm *kadm.Client, topic string, p, broker int32) {
+	d.t.Helper()
+	var order kadm.AlterPartitionAssignmentsReq
+	order.Assign(topic, p, []int32{broker})
+	if _, err := adm.AlterPartitionAssignments(d.t.Context(), order); err != nil {
+		d.t.Fatal(err)
+	}
+	d.eventuallyAt(topic, p, "it has one replica", func(at kadm.PartitionDetail) bool {
+		return at.Leader == broker && slices.Equal(at.ISR, []int32{broker}) && len(at.Replicas) == 1
+	})
 }
 
 // acceptLoss is an operator who accepts what the reason of a blocked partition says.

@@ -18,8 +18,6 @@ import (
 
 	"github.com/testcontainers/testcontainers-go"
 	tcexec "github.com/testcontainers/testcontainers-go/exec"
-
-	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 // The broker that leads the inbox's first partition has a wrong clock, ahead and then
@@ -35,15 +33,17 @@ func TestOneBrokersClock(t *testing.T) {
 	}
 	broker := all[d.names.Inbox()].Partitions[0].Leader
 	d.decideIn("before", 0, 1, 2, 3)
+	h := d.hear()
 	owners := instances(d.partitionOwners("before"))
 	for name, wrong := range map[string]time.Duration{"ahead of": 5 * time.Minute, "behind": -5 * time.Minute} {
 		theThree.setClock(t, broker, wrong)
 		began := time.Now()
-		d.warned(fmt.Sprintf("the clock of broker %d is ", broker), name)
+		h.appears(fmt.Sprintf("the clock of broker %d is ", broker), name)
 		d.decideIn(name[:5], 0, 1, 2, 3)
 		t.Logf("A BROKER'S CLOCK: %s by %s, warned of and decided %s later", name, wrong.Abs(), time.Since(began).Round(time.Millisecond))
 	}
 	theThree.setClock(t, broker, 0)
+	h.vanishes("the clock of broker ")
 	if now := instances(d.partitionOwners("before")); !maps.Equal(now, owners) {
 		t.Errorf("one broker's clock has made the owners %v, they were %v", now, owners)
 	}
@@ -56,23 +56,6 @@ func instances(owners map[int32]string) map[int32]string {
 		owners[p], _, _ = strings.Cut(owner, " ")
 	}
 	return owners
-}
-
-// warned waits for a warning of readiness that has all of some texts.
-func (d *deployment) warned(texts ...string) {
-	d.t.Helper()
-	eventually(d.t, takeoverLimit, "readiness warns: "+strings.Join(texts, "…"), func() error {
-		var all runtime.Aggregate
-		if err := d.api.get("/v1/readiness", &all); err != nil {
-			return err
-		}
-		for _, w := range all.Warnings {
-			if told := fmt.Sprint(w); strings.Contains(told, texts[0]) && strings.Contains(told, texts[len(texts)-1]) {
-				return nil
-			}
-		}
-		return fmt.Errorf("it warns of %v", all.Warnings)
-	})
 }
 
 // What a node is preloaded with, and the file that says how wrong its clock is.

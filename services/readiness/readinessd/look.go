@@ -22,11 +22,11 @@ func (s *Service) watchCluster(ctx context.Context, ready func()) error {
 	defer tick.Stop()
 	for {
 		look, err := s.look(ctx)
-		switch {
-		case err == nil:
+		if !look.At.IsZero() {
 			trend.Add(look)
 			s.table.setCluster(trend.Warnings())
-		case ctx.Err() == nil:
+		}
+		if err != nil && ctx.Err() == nil {
 			s.logger.Warn("looking at the cluster", "error", err)
 		}
 		select {
@@ -37,33 +37,12 @@ func (s *Service) watchCluster(ctx context.Context, ready func()) error {
 	}
 }
 
+// look tells what the cluster has; with an error, as much of it as is known. What brokers that are gone cannot tell hides
+// nothing of the others, and not that they are gone.
 func (s *Service) look(ctx context.Context) (readiness.Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, refreshEvery)
 	defer cancel()
 	adm := kadm.NewClient(s.admin)
-	committed, err := adm.FetchOffsets(ctx, s.set.PlannerGroup())
-	if err != nil {
-		return readiness.Look{}, fmt.Errorf("ask what %s has committed: %w", s.set.PlannerGroup(), err)
-	}
-	ends, err := adm.ListEndOffsets(ctx, s.set.Commands(), s.set.Inbox(), s.set.Journal(), s.set.DLQ())
-	if err != nil {
-		return readiness.Look{}, fmt.Errorf("ask for the ends of the logs: %w", err)
-	}
-	l := readiness.Look{At: time.Now(), Lag: map[string]int64{s.set.Commands(): 0, s.set.Inbox(): 0}}
-	known := true // of each partition of the dead letter topic
-	ends.Each(func(end kadm.ListedOffset) {
-		switch {
-		case end.Topic != s.set.DLQ():
-			s.measure(&l, committed, end)
-		case end.Err != nil:
-			known = false
-		default:
-			l.Dead += end.Offset
-		}
-	})
-	if !known {
-		l.Dead = -1
-	}
 	names := make([]string, 0, len(s.set.Desired()))
 	for _, t := range s.set.Desired() {
 		names = append(names, t.Name)
@@ -72,14 +51,62 @@ func (s *Service) look(ctx context.Context) (readiness.Look, error) {
 	if err != nil {
 		return readiness.Look{}, fmt.Errorf("ask for the partitions of the topics: %w", err)
 	}
-	l.Down = down(all.Topics)
-	return l, nil
+	l := readiness.Look{At: time.Now(), Dead: -1, Down: down(all.Topics)}
+	if dlq := s.set.DLQ(); led(all.Topics[dlq]) {
+		ends, err := endsOf(ctx, adm, dlq)
+		if err != nil {
+			return l, err
+		}
+		l.Dead = 0
+		ends.Each(func(end kadm.ListedOffset) { l.Dead += end.Offset })
+	}
+	return l, s.measureAll(ctx, adm, &l, all.Topics)
 }
 
-// measure measures how far planners are behind a partition of a log. One without a leader the metadata tells.
+// led reports whether all partitions of a topic have a leader: one that has none is waited for.
+func led(t kadm.TopicDetail) bool {
+	for _, p := range t.Partitions {
+		if p.Leader < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func endsOf(ctx context.Context, adm *kadm.Client, topics ...string) (kadm.ListedOffsets, error) {
+	ends, err := adm.ListEndOffsets(ctx, topics...)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for the ends of the logs: %w", err)
+	}
+	return ends, nil
+}
+
+// measureAll measures how far planners are behind the logs, unless one of them lacks a leader.
+func (s *Service) measureAll(ctx context.Context, adm *kadm.Client, l *readiness.Look, all kadm.TopicDetails) error {
+	logs := []string{s.set.Commands(), s.set.Inbox(), s.set.Journal()}
+	if slices.ContainsFunc(logs, func(topic string) bool { return !led(all[topic]) }) {
+		return nil
+	}
+	committed, err := adm.FetchOffsets(ctx, s.set.PlannerGroup())
+	if err != nil {
+		return fmt.Errorf("ask what %s has committed: %w", s.set.PlannerGroup(), err)
+	}
+	ends, err := endsOf(ctx, adm, logs...)
+	if err != nil {
+		return err
+	}
+	l.Lag = map[string]int64{s.set.Commands(): 0, s.set.Inbox(): 0}
+	ends.Each(func(end kadm.ListedOffset) { s.measure(l, committed, end) })
+	return nil
+}
+
+// measure measures how far planners are behind a partition of a log.
 func (s *Service) measure(l *readiness.Look, committed kadm.OffsetResponses, end kadm.ListedOffset) {
 	at, ok := committed.Lookup(end.Topic, end.Partition)
-	if end.Err != nil || !ok || at.At < 0 {
+	if !ok || at.At < 0 {
 		return
 	}
 	lag := max(0, end.Offset-at.At)
@@ -89,20 +116,20 @@ func (s *Service) measure(l *readiness.Look, committed kadm.OffsetResponses, end
 	s.metrics.lag.WithLabelValues(end.Topic, strconv.Itoa(int(end.Partition))).Set(float64(lag))
 }
 
-// down names the partitions of topics that lack a leader or replicas.
+// down names the partitions of topics that lack a leader, and then those that lack replicas.
 func down(all kadm.TopicDetails) []string {
-	var list []string
+	var without, list []string
 	for _, t := range all.Sorted() {
 		parts := t.Partitions.Sorted()
 		slices.SortFunc(parts, func(x, y kadm.PartitionDetail) int { return cmp.Compare(x.Partition, y.Partition) })
 		for _, p := range parts {
 			switch {
 			case p.Leader < 0:
-				list = append(list, fmt.Sprintf("partition %d of %s has no leader: nothing is read from it or written to it", p.Partition, t.Topic))
+				without = append(without, fmt.Sprintf("partition %d of %s has no leader: nothing is read from it or written to it", p.Partition, t.Topic))
 			case len(p.ISR) < len(p.Replicas):
 				list = append(list, fmt.Sprintf("partition %d of %s has %d of %d replicas in sync", p.Partition, t.Topic, len(p.ISR), len(p.Replicas)))
 			}
 		}
 	}
-	return list
+	return append(without, list...)
 }

@@ -79,8 +79,8 @@ func TestPartitionsThatLackReplicasAreNamed(t *testing.T) {
 		"a": {Topic: "a", Partitions: kadm.PartitionDetails{0: {Topic: "a", Leader: 0, Replicas: []int32{0}, ISR: []int32{0}}}},
 	}
 	want := []string{
-		"partition 0 of b has 1 of 3 replicas in sync",
 		"partition 1 of b has no leader: nothing is read from it or written to it",
+		"partition 0 of b has 1 of 3 replicas in sync",
 	}
 	if got := down(all); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
