@@ -55,6 +55,7 @@ var table = []entry{
 	{"internal/store", shell, "typed tables over Pebble"},
 	{"internal/postgrestest", shell, "a PostgreSQL server for tests"},
 	{"internal/worker", shell, "consumers of task queues"},
+	{"internal/adapter", shell, "attempts that are handed over to something else"},
 	{"internal/tracing", shell, "spans, and who is told of them"},
 
 	{"sdk", shell, "what programs outside import"},

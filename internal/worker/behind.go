@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -31,6 +32,9 @@ func (t *Worker) listen(ctx context.Context) error {
 	since, err := t.oldest(ask)
 	if err != nil {
 		t.log.Warn("how long attempts wait in their queues is not known; all cancellations are read", "error", err)
+	}
+	if slices.ContainsFunc(t.pools, func(p *pool) bool { return p.Cancelled != nil }) {
+		since = time.Now().Add(-cancelledFor) // also what was cancelled while nobody was there
 	}
 	if t.tail, err = kafka.NewTailSince(t.config.Kafka, since.UnixMilli(), t.names.TaskControl()); err != nil {
 		return fmt.Errorf("worker: %w", err)

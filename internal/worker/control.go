@@ -53,5 +53,16 @@ func (t *Worker) cancelled(r *kgo.Record) {
 	if r.Timestamp.Before(at) { // a stamp that is ahead would let older cancellations be forgotten
 		at = r.Timestamp
 	}
-	t.tracker.cancel(k, cause, at)
+	if begun := t.tracker.cancel(k, cause, at); !begun {
+		t.elsewhere(&c)
+	}
+}
+
+// elsewhere tells those who hand work over that an attempt is cancelled that has not begun here.
+func (t *Worker) elsewhere(c *events.TaskCancel) {
+	for _, p := range t.pools {
+		if p.Cancelled != nil {
+			p.Cancelled(c)
+		}
+	}
 }

@@ -36,6 +36,8 @@ var (
 	ErrPending = errors.New("the attempt completes later, by its token")
 	// ErrUnknownTask: the handler does not know the task; it is handed back.
 	ErrUnknownTask = errors.New("unknown task")
+	// ErrLost: the work went on elsewhere, and nobody knows what became of it; the policy's on_lost decides.
+	ErrLost = errors.New("lost")
 )
 
 // unknownTask is an ErrUnknownTask that says who does not know which task.

@@ -26,6 +26,9 @@ func (t *Worker) outcome(a *Attempt, result json.RawMessage, err error) (o event
 		o.Outcome = events.OutcomeUnknownTask
 		e := events.TaskError{Type: events.ErrorUnknownTask, Message: err.Error()}.Bounded()
 		o.Error = &e
+	case errors.Is(err, ErrLost):
+		o.Outcome = events.OutcomeAbandoned
+		o.Error = taskError(o.Outcome, err)
 	default:
 		o.Outcome = ended(&a.life, err)
 		o.Error = taskError(o.Outcome, err)

@@ -187,16 +187,17 @@ func (l *tracker) reported(bytes int) {
 	}
 }
 
-// cancel stops the attempt of a token, or notes that it is not to begin.
-func (l *tracker) cancel(k key, cause error, now time.Time) {
+// cancel stops the attempt of a token, or notes that it is not to begin. It reports whether it had begun here.
+func (l *tracker) cancel(k key, cause error, now time.Time) (begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.open[k]
 	if a == nil {
 		l.cancelled.add(k, now)
-		return
+		return false
 	}
 	a.stop(cause)
+	return !a.started.IsZero()
 }
 
 // cancelAll stops everything that is still running.

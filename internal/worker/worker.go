@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/policy"
 )
 
@@ -42,6 +43,10 @@ type Pool struct {
 	Slots  int // attempts at a time
 	Lookup Lookup
 	Known  func() []string // the tasks that Lookup finds; nil: it finds others too, or nobody can say
+
+	// Cancelled is told of each cancellation of an attempt, of whatever queue, that has not begun here, back to the longest
+	// that cancellations are kept: what another worker had handed over for it may go on. It must return at once. nil: nobody asks.
+	Cancelled func(*events.TaskCancel)
 }
 
 // Defaults of Config.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/dev/devtest"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/executor"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/sdk/worker"
 )
@@ -79,6 +80,19 @@ func doubled(w *worker.Worker, n int) (out int, err error) {
 }
 
 var quiet = slog.New(slog.DiscardHandler)
+
+// printer is an adapter, as docs/executors.md says how to write one.
+type printer struct{ executor.Adapter }
+
+func ExampleServe() {
+	w, err := worker.New(worker.Options{Brokers: []string{"kafka-1:9092"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker.Serve(w, "print", printer{}, worker.ServeOptions{Open: 100})
+	fmt.Println(w.Queues())
+	// Output: [print] <nil>
+}
 
 func ExampleWorker_Run() {
 	w, err := worker.New(worker.Options{Brokers: devtest.Running().Brokers, Logger: quiet})

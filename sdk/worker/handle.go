@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/heddle-run/heddle/internal/adapter"
 	core "github.com/heddle-run/heddle/internal/worker"
 	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/shared/events"
@@ -48,7 +49,7 @@ func (h *handler) Run(ctx context.Context, a *core.Attempt) (json.RawMessage, er
 	if len(input) == 0 {
 		input = json.RawMessage("null") // a fresh one: the function owns it
 	}
-	out, err := h.run(task.WithSource(ctx, &call{a, h.log}), input)
+	out, err := h.run(task.WithSource(ctx, &adapter.Source{Attempt: a, Log: h.log}), input)
 	if errors.Is(err, task.ErrPending) {
 		return nil, core.ErrPending
 	}
@@ -72,22 +73,6 @@ func (f function[I, O]) run(ctx context.Context, input json.RawMessage) (json.Ra
 		return nil, err
 	}
 	return f.encode(out)
-}
-
-// call is a call of a task's function: it tells of its attempt.
-type call struct {
-	attempt *core.Attempt
-	log     *slog.Logger
-}
-
-// TaskAttempt implements task.Source.
-func (c *call) TaskAttempt() *task.Attempt {
-	a := c.attempt
-	return &task.Attempt{
-		Sealed: a.Spec.Token, Workflow: a.Workflow, Task: a.Spec.Task, Component: a.Spec.Component,
-		Number: int(a.Spec.Attempt), IdempotencyKey: a.Spec.IdempotencyKey, TraceParent: a.Spec.TraceParent,
-		Context: a.Spec.Context, LastHeartbeat: a.Spec.Heartbeat, Logger: c.log, Heartbeat: a.Heartbeat,
-	}
 }
 
 // decoder reads inputs; raw values pass as they are.

@@ -67,6 +67,7 @@ type Worker struct {
 	options  Options
 	handlers map[string]core.Handler
 	queues   []string // of the registered tasks
+	served   []served // queues that have adapters
 	running  bool
 	errs     []error // of registrations
 }
@@ -128,15 +129,35 @@ func (w *Worker) known() []string { return slices.Sorted(maps.Keys(w.handlers)) 
 // Queues are the queues that Run takes from. The error is what Run would say of the
 // registrations.
 func (w *Worker) Queues() ([]string, error) {
-	queues := w.options.Queues
-	if len(queues) == 0 {
-		queues = w.queues
+	queues := slices.Clone(w.ofTasks())
+	for _, s := range w.served {
+		queues = append(queues, s.queue)
 	}
 	errs := w.errs
 	if len(queues) == 0 {
 		errs = append(slices.Clone(errs), errors.New("worker: no task is registered"))
 	}
-	return slices.Clone(queues), errors.Join(errs...)
+	return queues, errors.Join(errs...)
+}
+
+// ofTasks are the queues whose attempts the registered tasks get.
+func (w *Worker) ofTasks() []string {
+	if len(w.options.Queues) > 0 {
+		return w.options.Queues
+	}
+	return w.queues
+}
+
+// pools are the slots of a Run that ends with stopping.
+func (w *Worker) pools(stopping <-chan struct{}) []core.Pool {
+	var pools []core.Pool
+	if queues := w.ofTasks(); len(queues) > 0 {
+		pools = append(pools, core.Pool{Queues: queues, Slots: w.options.Slots, Lookup: w.lookup, Known: w.known})
+	}
+	for _, s := range w.served {
+		pools = append(pools, s.pool(w, stopping))
+	}
+	return pools
 }
 
 // Run takes and runs attempts until ctx ends, then drains: it takes no more,
@@ -163,7 +184,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			Dialer: o.Dialer, TLS: o.TLS, SASL: o.SASL, Security: o.Security, Logger: o.Logger,
 		},
 		Name: o.Name, Channel: "worker", DrainLimit: o.DrainLimit, Logger: o.Logger, Tracer: tracer,
-		Pools: []core.Pool{{Queues: queues, Slots: o.Slots, Lookup: w.lookup, Known: w.known}},
+		Pools: w.pools(ctx.Done()),
 	})
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)

@@ -38,7 +38,7 @@ var (
 // inBubble runs fn with a worker that register fills and that has been started.
 func inBubble(t *testing.T, register func(*worker.Worker), fn func(t *testing.T, p *workertest.Planner)) {
 	t.Helper()
-	workertest.InBubble(t, topics.Options{Partitions: 2, Queues: []string{"orders"}}, func(t *testing.T, p *workertest.Planner) {
+	workertest.InBubble(t, topics.Options{Partitions: 2, Queues: []string{"orders", "jobs"}}, func(t *testing.T, p *workertest.Planner) {
 		w, err := worker.New(worker.Options{
 			Brokers: p.Config.Brokers, Dialer: p.Config.Dialer, Name: "w", Slots: 4, Logger: slog.New(slog.DiscardHandler),
 		})
@@ -60,7 +60,7 @@ func inBubble(t *testing.T, register func(*worker.Worker), fn func(t *testing.T,
 
 // What an interceptor panics with fails the attempt, not the program.
 func TestAPanicOfAnInterceptorFailsTheAttempt(t *testing.T) {
-	workertest.InBubble(t, topics.Options{Partitions: 1, Queues: []string{"orders"}}, func(t *testing.T, p *workertest.Planner) {
+	workertest.InBubble(t, topics.Options{Partitions: 1, Queues: []string{"orders", "jobs"}}, func(t *testing.T, p *workertest.Planner) {
 		w, err := worker.New(worker.Options{
 			Brokers: p.Config.Brokers, Dialer: p.Config.Dialer, Name: "w", Logger: slog.New(slog.DiscardHandler),
 			Interceptors: []worker.Interceptor{func(worker.Handler) worker.Handler {

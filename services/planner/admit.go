@@ -57,7 +57,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 	}
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context) + len(t.setup().own(c))
 	t.emit(&events.RunnableDispatched{
-		Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For, StartBy: t.startBy(r, pol), Key: key,
+		Runnable: id, Attempt: r.Attempt + 1, Queue: cmp.Or(other.Queue, queueOf(c, pol)), For: r.For, StartBy: t.startBy(r, pol), Key: key, Work: r.left(),
 	})
 }
 

@@ -33,8 +33,8 @@ func (t *turn) muchOpen() bool {
 }
 
 func (t *turn) cancelRun(by events.By) {
-	for _, id := range t.runs.active() {
-		t.emit(&events.RunnableCancelled{Runnable: id})
+	for _, id := range t.runs.atWork() {
+		t.close(id)
 	}
 	t.emit(&events.WorkflowCancelled{By: by})
 }
@@ -47,7 +47,7 @@ func (t *turn) cancelSome(w events.Work) {
 // close closes a runnable of a run that is cancelled or deleted, if it is open.
 func (t *turn) close(id events.RunnableID) {
 	if r := t.runs.get(id); r != nil && r.Status.open() {
-		t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External})
+		t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External, Work: r.left() != nil})
 	}
 }
 

@@ -24,7 +24,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 				all = append(all, effect)
 			}
 		case *events.RunnableCancelled:
-			if !e.Idle {
+			if !e.Idle || e.Work {
 				all = append(all, fx.cancelOf(e.Runnable)...)
 			}
 		case *events.RunnableTimedOut:
@@ -184,6 +184,7 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 		Laid:           c.Params != nil && r.For != events.ForProbe,
 		Announce:       r.limit().Start != 0 || r.silence(pol) > 0,
 		Silence:        r.silence(pol).Milliseconds(),
+		Work:           fx.workOf(id, r),
 	}
 	if other.Task != "" {
 		fx.p.task.Heartbeat = nil // which the component's own task has sent
@@ -217,7 +218,7 @@ func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
 	if fx.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == fx.at {
 		return nil
 	}
-	return []machine.Effect{fx.cancelling(id, fx.token(id, r.Attempt, r.Decided))}
+	return []machine.Effect{fx.cancelling(id, events.TaskCancel{Token: fx.token(id, r.Attempt, r.Decided), Work: fx.workOf(id, r)})}
 }
 
 // timedOut tells the worker of an attempt whose time was over, also where the record goes on with the next one
@@ -238,20 +239,20 @@ func (fx *effects) unwanted(id events.RunnableID, attempt uint32, decided events
 	if fx.head == nil || attempt == 0 {
 		return nil
 	}
-	return []machine.Effect{fx.cancelling(id, fx.token(id, attempt, decided))}
+	return []machine.Effect{fx.cancelling(id, events.TaskCancel{Token: fx.token(id, attempt, decided)})}
 }
 
 // stopGone tells the workers of a run that was deleted while it was open.
 func (fx *effects) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
 	for _, o := range e.Open {
 		token := events.Token{Workflow: fx.id, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}
-		all = append(all, fx.cancelling(o.Runnable, fx.p.sealer.Seal(token)))
+		all = append(all, fx.cancelling(o.Runnable, events.TaskCancel{Token: fx.p.sealer.Seal(token)}))
 	}
 	return all
 }
 
-func (fx *effects) cancelling(id events.RunnableID, token []byte) machine.Effect {
-	cancel := events.TaskCancel{Token: token, Reason: "the attempt was closed"}
+func (fx *effects) cancelling(id events.RunnableID, cancel events.TaskCancel) machine.Effect {
+	cancel.Reason = "the attempt was closed"
 	return machine.Effect{Kind: machine.CancelEffect, Key: fx.id, Runnable: id, Value: wire.Marshal(&cancel)}
 }
 

@@ -87,6 +87,7 @@ type runnable struct {
 	Limits    *limits          // of time, besides that of its open attempt; nil: there are none
 	Doubt     *doubt           // the attempt that was lost and of which nobody knows what became; nil: there is none
 	Permit    *permit          // of a key: what it waits for, or what its attempt holds; nil: it needs none
+	Work      *events.Began    // the attempt that began the work which the last attempt goes on with; nil: that has begun it itself
 	Key       string           // idempotency key of all attempts, by its policy; empty: it gives none, or there was no attempt yet
 }
 
@@ -128,6 +129,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 47, "doubt", &r.Doubt)
 	wire.Optional(c, 50, "permit", &r.Permit)
 	wire.String(c, 55, "key", &r.Key)
+	wire.Optional(c, 56, "work", &r.Work)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome

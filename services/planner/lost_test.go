@@ -69,6 +69,20 @@ func (w *world) taskOf(id, component string) events.Task {
 	return events.Task{}
 }
 
+// beganBy is the attempt that has begun the work of an attempt.
+func (w *world) beganBy(token, work []byte) uint32 {
+	w.t.Helper()
+	if len(work) > 0 {
+		token = work
+	}
+	t, err := events.PeekToken(token)
+	w.must(err)
+	if again := w.p.sealer.Seal(t); string(again) != string(token) {
+		w.t.Fatalf("attempt %d has not begun its work under the token that it had", t.Attempt)
+	}
+	return t.Attempt
+}
+
 // arrive delivers what lost workers have made of a component's attempts.
 func (w *world) arrive(id, component string) {
 	w.t.Helper()

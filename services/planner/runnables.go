@@ -64,7 +64,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
 	r.Since, r.Notified, r.Detached = rs.now, false, false
 	r.External, r.Context = e.Queue == "", rs.setup().Contexts
-	r.Beside = h.Slots > 0
+	r.Beside, r.Work = h.Slots > 0, e.Work
 	if r.For = e.For; r.For == events.ForResult {
 		r.Doubt = nil // what became of one before does not matter any more
 	}

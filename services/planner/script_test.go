@@ -53,6 +53,8 @@ var settings = []setting{
 //	lose ID COMPONENT    the worker of its open attempt vanishes
 //	beat ID COMPONENT D  its open attempt gives a heartbeat with the details D, or its worker without any
 //	begin ID COMPONENT   the worker of its open attempt says that it has begun
+//	work ID COMPONENT    which attempt has begun what its open one goes on with
+//	cancels              what workers were told to cancel, as attempt/attempt that has begun the work
 //	arrive ID COMPONENT  what lost workers made of its attempts comes after all
 //
 // Files in testdata/plain run under the first setting only: they show what
@@ -184,6 +186,16 @@ func (w *world) line(out *bytes.Buffer, line string) {
 	case "lose": // the worker of a component's open attempt vanishes
 		id, component, _ := strings.Cut(rest, " ")
 		w.lose(id, component)
+	case "work": // which attempt has begun what its open one goes on with
+		id, component, _ := strings.Cut(rest, " ")
+		task := w.taskOf(id, component)
+		fmt.Fprintf(out, "attempt %d of %s: work of %d\n", task.Attempt, component, w.beganBy(task.Token, task.Work))
+	case "cancels":
+		for _, c := range w.cancels {
+			token, err := events.PeekToken(c.Token)
+			w.must(err)
+			fmt.Fprintf(out, "cancel %d/%d\n", token.Attempt, w.beganBy(c.Token, c.Work))
+		}
 	case "arrive": // what a lost worker has made comes after all
 		id, component, _ := strings.Cut(rest, " ")
 		w.arrive(id, component)

@@ -49,9 +49,18 @@ func (rs *runnables) noteClosed(id events.RunnableID) {
 
 // active are the runnables whose attempts a worker has or may get.
 func (rs *runnables) active() []events.RunnableID {
+	return rs.those((*runnable).delivered)
+}
+
+// atWork are the active ones, and those whose last attempt has left a work that somebody may be at.
+func (rs *runnables) atWork() []events.RunnableID {
+	return rs.those(func(r *runnable) bool { return r.delivered() || r.left() != nil })
+}
+
+func (rs *runnables) those(wanted func(*runnable) bool) []events.RunnableID {
 	var ids []events.RunnableID
 	rows.Scan(rs.tx, rows.Key{Table: rows.Runnable, Workflow: rs.id}, func(k rows.Key, r *runnable) bool {
-		if r.delivered() {
+		if wanted(r) {
 			ids = append(ids, events.RunnableID(k.A))
 		}
 		return true

@@ -61,6 +61,7 @@ type world struct {
 	keysOf    map[string][]string // likewise: the idempotency keys of each time
 	last      *events.TaskOutcome // that was delivered
 	vanished  []events.Task       // whose workers have vanished
+	cancels   []events.TaskCancel // that workers were told
 	active    int
 	peak      int
 	replies   []events.Reply
@@ -236,6 +237,7 @@ func (w *world) effect(from string, e machine.Effect) {
 		var c events.TaskCancel
 		w.must(wire.Unmarshal(e.Value, &c))
 		w.cancelled[string(c.Token)] = true
+		w.cancels = append(w.cancels, c)
 	case machine.ReplyEffect:
 		var r events.Reply
 		w.must(json.Unmarshal(e.Value, &r))

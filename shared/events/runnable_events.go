@@ -59,6 +59,21 @@ type RunnableDispatched struct {
 	For      Purpose
 	StartBy  int64  // Unix ms until which a worker must have begun it; 0: there is no limit
 	Key      string // idempotency key of this attempt and all that follow; empty: it has one, or its policy gives none
+	Work     *Began // the attempt that has begun the work which this one goes on with; nil: this one begins it
+}
+
+// Began names an attempt that has begun a work. The work may outlive the attempt, where its worker has handed it
+// over to something else, as a queue of jobs: an attempt that replaces one that was lost or handed back goes on with
+// the same work. A failure, or the end of its time, ends the work; the next attempt begins another one.
+type Began struct {
+	Attempt uint32
+	Decided Position
+}
+
+// Fields implements wire.Message.
+func (b *Began) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "attempt", &b.Attempt)
+	wire.Nested(c, 2, "decided", &b.Decided)
 }
 
 func (*RunnableDispatched) number() int { return 5 }
@@ -71,6 +86,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.Int(c, 4, "for", &e.For)
 	wire.Int(c, 5, "start_by", &e.StartBy)
 	wire.String(c, 6, "idempotency_key", &e.Key)
+	wire.Optional(c, 7, "work", &e.Work)
 }
 
 // RunnableNotified says that a worker has the attempt.
@@ -326,6 +342,7 @@ type RunnableCancelled struct {
 	Runnable RunnableID
 	Rearm    bool
 	Idle     bool
+	Work     bool // though no attempt is open, somebody may be at what its last one has begun
 }
 
 func (*RunnableCancelled) number() int { return 29 }
@@ -335,6 +352,7 @@ func (e *RunnableCancelled) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	c.Bool(2, "rearm", &e.Rearm)
 	c.Bool(3, "idle", &e.Idle)
+	c.Bool(4, "work", &e.Work)
 }
 
 // RunnableSuppressed says that a component cannot run in this scope, because

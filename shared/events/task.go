@@ -104,6 +104,7 @@ type Task struct {
 	Timeout        int64           // ms that the attempt may take once it has started; 0 = no limit
 	Announce       bool            // the worker says at once that it has begun: there is a limit to that, or to its silence
 	Silence        int64           // ms between two heartbeats that the task itself gives; 0 = no limit
+	Work           []byte          // sealed token of the attempt that began the work, where that was lost or handed back and this one goes on with it; empty: this one begins it
 }
 
 // Fields implements wire.Message.
@@ -122,16 +123,19 @@ func (t *Task) Fields(c *wire.Codec) {
 	c.Bool(12, "laid", &t.Laid)
 	c.Bool(13, "announce", &t.Announce)
 	wire.Int(c, 14, "silence", &t.Silence)
+	c.Bytes(15, "work", &t.Work)
 }
 
 // TaskCancel asks every worker to cancel a running attempt (topic task-control).
 type TaskCancel struct {
 	Token  []byte
 	Reason string
+	Work   []byte // as in Task
 }
 
 // Fields implements wire.Message.
 func (t *TaskCancel) Fields(c *wire.Codec) {
 	c.Bytes(1, "token", &t.Token)
 	wire.String(c, 2, "reason", &t.Reason)
+	c.Bytes(3, "work", &t.Work)
 }
