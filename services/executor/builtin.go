@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/heddle-run/heddle/internal/adapter"
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/sdk/executor"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/expr"
@@ -38,7 +40,7 @@ func newBuiltins(c *Config, stopping <-chan struct{}) (*builtins, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.tasks["terminal.submit"] = submit
+	b.tasks["terminal.submit"] = adapter.New(adapter.Config{Adapter: submit, Stopping: stopping, Logger: c.Logger})
 	if b.tasks["exec.command"], err = newExecCommand(c); err != nil {
 		return nil, err
 	}
@@ -72,21 +74,26 @@ func refuse(typ, format string, args ...any) error {
 }
 
 // parameters reads the parameters of a built-in task from its input, an object.
+func parameters(a *worker.Attempt, into any) error {
+	return parametersOf(executor.Work{Task: a.Spec.Task, Input: a.Spec.Input, Laid: a.Spec.Laid}, into)
+}
+
+// parametersOf reads the parameters of a built-in task from the input of its work.
 // Where params are laid over the arriving value, further fields are that value's,
 // and params were checked with the definition; else a further field is a mistake.
-func parameters(a *worker.Attempt, into any) error {
-	if err := json.Unmarshal(a.Spec.Input, into); err != nil {
-		return refuse(events.ErrorInvalidInput, "%s: %v", a.Spec.Task, err)
+func parametersOf(w executor.Work, into any) error {
+	if err := json.Unmarshal(w.Input, into); err != nil {
+		return refuse(events.ErrorInvalidInput, "%s: %v", w.Task, err)
 	}
-	if a.Spec.Laid {
+	if w.Laid {
 		return nil
 	}
-	fields, err := expr.Members(a.Spec.Input)
+	fields, err := expr.Members(w.Input)
 	if err != nil { // null, which is an object without fields
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if wrong := definition.UnknownParameter(a.Spec.Task, name); wrong != "" {
+		if wrong := definition.UnknownParameter(w.Task, name); wrong != "" {
 			return refuse(events.ErrorInvalidInput, "%s", wrong)
 		}
 	}

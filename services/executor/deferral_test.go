@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/sdk/executor"
 	"github.com/heddle-run/heddle/shared/delivery"
 )
 
@@ -54,7 +55,7 @@ func TestDF02WhatWaitsTellsOfItOnce(t *testing.T) {
 	}()
 	m.eventually("it waits", func() bool { return len(s.task.waiting) == 1 })
 	close(m.stopping) // nothing was typed, so the attempt is handed back
-	if err := <-done; !errors.Is(err, worker.ErrUnknownTask) {
+	if err := <-done; !errors.Is(err, executor.ErrHandBack) {
 		t.Fatalf("it ended with %v", err)
 	}
 	want := submitNote{Delivery: delivery.Pending, Reason: delivery.LeaderMissingDeferred}
@@ -101,7 +102,7 @@ func TestWhoFindsNoPlaceToWaitIsHandedBack(t *testing.T) {
 		h.waiting <- struct{}{}
 	}
 	s := m.submission(h, map[string]any{"target": "agents", "leader": "agents-lead", "text": "do it"}, submitNote{})
-	if _, err := s.deliver(t.Context()); !errors.Is(err, worker.ErrUnknownTask) {
+	if _, err := s.deliver(t.Context()); !errors.Is(err, executor.ErrHandBack) {
 		t.Errorf("it ended with %v", err)
 	}
 	if cap(h.waiting) != 2 || len(h.waiting) != 2 {

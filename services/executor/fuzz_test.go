@@ -160,7 +160,7 @@ func FuzzSubmit(f *testing.F) {
 		h.panes.sessions["default"] = []string{"agents"}
 		a := attempt("terminal.submit", input)
 		a.Spec.Heartbeat = json.RawMessage(note)
-		s, err := h.submission(a)
+		s, err := h.submission(workOf(a))
 		if err != nil {
 			if e := failureType(err); e != "invalid_input" && e != "terminal_forbidden" {
 				t.Errorf("it is refused as %s", e)

@@ -1,13 +1,15 @@
 package executor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
 
-	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/sdk/executor"
+	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/services/executor/tmux"
 	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
@@ -46,7 +48,7 @@ const (
 type submission struct {
 	submitParams
 	task    *terminalSubmit
-	attempt *worker.Attempt
+	token   string // of the attempt
 	server  tmux.Server
 	text    string
 	presses int
@@ -67,9 +69,9 @@ type submitNote struct {
 	Unconfirmed int             `json:"unconfirmed,omitempty"` // deliveries in a row
 }
 
-func (t *terminalSubmit) submission(a *worker.Attempt) (*submission, error) {
-	s := &submission{task: t, attempt: a}
-	if err := parameters(a, &s.submitParams); err != nil {
+func (t *terminalSubmit) submission(ctx context.Context, w executor.Work) (*submission, error) {
+	s := &submission{task: t, token: task.Token(ctx)}
+	if err := parametersOf(w, &s.submitParams); err != nil {
 		return nil, err
 	}
 	s.defaults()
@@ -80,7 +82,9 @@ func (t *terminalSubmit) submission(a *worker.Attempt) (*submission, error) {
 	if err := s.check(); err != nil {
 		return nil, refuse(events.ErrorInvalidInput, "terminal.submit: %v", err)
 	}
-	s.told = noteOf(a.Spec.Heartbeat)
+	if details, ok := task.LastHeartbeat[json.RawMessage](ctx); ok {
+		s.told = noteOf(details)
+	}
 	s.unconfirmed = s.told.Unconfirmed
 	return s, nil
 }
@@ -103,7 +107,7 @@ func (p *submitParams) defaults() {
 
 // check reads the parameters that are not taken as they are.
 func (s *submission) check() (err error) {
-	s.text = keys(strings.ReplaceAll(s.Text, tokenPlaceholder, s.attempt.Token()))
+	s.text = keys(strings.ReplaceAll(s.Text, tokenPlaceholder, s.token))
 	switch {
 	case strings.TrimSpace(s.text) == "":
 		return fmt.Errorf("text is missing")
@@ -164,16 +168,12 @@ func noteOf(details json.RawMessage) submitNote {
 }
 
 // note tells of a verdict, once until it is another one.
-func (s *submission) note(v delivery.Verdict, unconfirmed int) error {
+func (s *submission) note(ctx context.Context, v delivery.Verdict, unconfirmed int) error {
 	n := submitNote{v.State, v.Reason, unconfirmed}
 	if n == s.told {
 		return nil
 	}
-	details, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	if err := s.attempt.Heartbeat(details); err != nil {
+	if err := task.Heartbeat(context.WithoutCancel(ctx), n); err != nil { // also of an attempt that ends
 		return err
 	}
 	s.told = n

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/sdk/executor"
 	"github.com/heddle-run/heddle/services/executor/tmux"
 	"github.com/heddle-run/heddle/shared/delivery"
 )
 
-// terminalSubmit is the task terminal.submit: it hands work to a program that waits for input in a pane of
+// terminalSubmit is the task terminal.submit, an executor.Adapter: it hands work to a program that waits for input in a pane of
 // tmux, as a coding agent does. The attempt is over once the pane has shown that it has taken the work;
 // what comes of that is told by the attempt's token, or nobody waits for it.
 type terminalSubmit struct {
@@ -42,20 +43,34 @@ func newTerminalSubmit(c *Config, stopping <-chan struct{}) (*terminalSubmit, er
 	return &terminalSubmit{panes: p, waiting: make(chan struct{}, max(1, c.Slots/2)), stopping: stopping}, nil
 }
 
-// Run implements worker.Handler. Where nobody is to reply, the result is {reason, pane}.
-func (t *terminalSubmit) Run(ctx context.Context, a *worker.Attempt) (json.RawMessage, error) {
+// Dispatch implements executor.Adapter: it types the work. Where nobody is to reply, it is done with {reason, pane}; else the
+// program tells of its end. A pane knows no keys: what nobody has told of is typed again.
+func (t *terminalSubmit) Dispatch(ctx context.Context, w executor.Work) (executor.Answer, error) {
 	if len(t.panes.sessions) == 0 {
-		return nil, fmt.Errorf("%w: this executor may type into no terminal (--allow-terminal)", worker.ErrUnknownTask)
+		return executor.Answer{}, fmt.Errorf("%w: this executor may type into no terminal (--allow-terminal)", executor.ErrHandBack)
 	}
-	s, err := t.submission(a)
+	s, err := t.submission(ctx, w)
 	if err != nil {
-		return nil, err
+		return executor.Answer{}, err
 	}
 	v, err := s.deliver(ctx)
 	if err != nil {
-		return nil, err
+		return executor.Answer{}, err
 	}
-	return s.end(v)
+	return s.end(ctx, v)
+}
+
+// Cancel implements executor.Adapter: a program that has been told is not told otherwise, and what was not submitted yet, the end
+// of its Dispatch has taken back.
+func (t *terminalSubmit) Cancel(context.Context, executor.Ref) error { return nil }
+
+// Recover implements executor.Adapter. What programs do with what they were told, they tell by the attempt's token.
+func (t *terminalSubmit) Recover(_ context.Context, refs []executor.Ref) ([]executor.State, error) {
+	states := make([]executor.State, len(refs))
+	for i := range refs {
+		states[i] = executor.Unknown()
+	}
+	return states, nil
 }
 
 // deliver tries until there is a verdict about the attempt: what is deferred waits here.
@@ -76,16 +91,16 @@ func (s *submission) deliver(ctx context.Context) (delivery.Verdict, error) {
 			case s.task.waiting <- struct{}{}:
 				waits = true
 			default:
-				return v, fmt.Errorf("%w for now: %s, and as many wait already as may: %d", worker.ErrUnknownTask, v.Reason, cap(s.task.waiting))
+				return v, fmt.Errorf("%w: %s, and as many wait already as may: %d", executor.ErrHandBack, v.Reason, cap(s.task.waiting))
 			}
 		}
-		if err := s.note(v, s.unconfirmed); err != nil {
+		if err := s.note(ctx, v, s.unconfirmed); err != nil {
 			return v, err
 		}
 		select {
 		case <-time.After(lookEvery):
 		case <-s.task.stopping: // nothing was typed: nothing is lost
-			return v, fmt.Errorf("%w for now: %s, and its executor stops", worker.ErrUnknownTask, v.Reason)
+			return v, fmt.Errorf("%w: %s, and its executor stops", executor.ErrHandBack, v.Reason)
 		case <-ctx.Done():
 			return v, context.Cause(ctx)
 		}
@@ -137,24 +152,25 @@ func (s *submission) find(all []tmux.Pane, target string) (tmux.Pane, bool, erro
 }
 
 // end is what a verdict means for the attempt. What is told of it with a heartbeat is there for the next one.
-func (s *submission) end(v delivery.Verdict) (json.RawMessage, error) {
+func (s *submission) end(ctx context.Context, v delivery.Verdict) (executor.Answer, error) {
 	unconfirmed := 0
 	if v.State == delivery.Pending {
 		unconfirmed = s.unconfirmed + 1
 	}
-	if err := s.note(v, unconfirmed); err != nil {
-		return nil, err
+	if err := s.note(ctx, v, unconfirmed); err != nil {
+		return executor.Answer{}, err
 	}
 	switch {
 	case v.State != delivery.Notified:
-		return nil, &worker.TaskError{
+		return executor.Answer{}, &worker.TaskError{
 			Type: string(v.Reason), NonRetryable: v.State == delivery.Failed,
 			Message: s.explained(v.Reason),
 		}
 	case *s.Reply:
-		return nil, worker.ErrPending
+		return executor.Told(), nil
 	}
-	return json.Marshal(map[string]string{"reason": string(v.Reason), "pane": s.pane})
+	result, err := json.Marshal(map[string]string{"reason": string(v.Reason), "pane": s.pane})
+	return executor.Done(result), err
 }
 
 // explained is what a person is told of a delivery that did not succeed.

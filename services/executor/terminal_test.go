@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/adapter"
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/sdk/executor"
+	"github.com/heddle-run/heddle/sdk/task"
 	"github.com/heddle-run/heddle/services/executor/tmux"
 	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
@@ -48,11 +51,17 @@ func (m *terminal) submission(h *terminalSubmit, params map[string]any, before s
 	if a.Spec.Heartbeat, err = json.Marshal(before); err != nil {
 		m.t.Fatal(err)
 	}
-	s, err := h.submission(a)
+	s, err := h.submission(workOf(a))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return s
+}
+
+// workOf is what an adapter is given of an attempt.
+func workOf(a *worker.Attempt) (context.Context, executor.Work) {
+	ctx := task.WithSource(context.Background(), &adapter.Source{Attempt: a})
+	return ctx, executor.Work{Key: "a key", Task: a.Spec.Task, Input: a.Spec.Input, Laid: a.Spec.Laid}
 }
 
 // submit runs an attempt.
@@ -64,11 +73,11 @@ func (m *terminal) submit(params map[string]any, before submitNote) submitted {
 func (m *terminal) end(ctx context.Context, s *submission) submitted {
 	m.t.Helper()
 	v, err := s.deliver(ctx)
-	var result json.RawMessage
+	var answer executor.Answer
 	if err == nil {
-		result, err = s.end(v)
+		answer, err = s.end(ctx, v)
 	}
-	out := submitted{result: string(result), note: s.told, later: errors.Is(err, worker.ErrPending)}
+	out := submitted{result: string(answer.Result), note: s.told, later: answer.Kind == executor.KindTold}
 	if e, ok := errors.AsType[*worker.TaskError](err); ok {
 		out.typ, out.message, out.final = e.Type, e.Message, e.NonRetryable
 	} else if err != nil && !out.later {
@@ -254,7 +263,7 @@ func TestInputsThatAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Run(t.Context(), attempt("terminal.submit", `{"text": "x"}`)); !errors.Is(err, worker.ErrUnknownTask) || !strings.Contains(err.Error(), "--allow-terminal") {
+	if _, err := h.Dispatch(workOf(attempt("terminal.submit", `{"text": "x"}`))); !errors.Is(err, executor.ErrHandBack) || !strings.Contains(err.Error(), "--allow-terminal") {
 		t.Errorf("without a terminal that is allowed: %v", err)
 	}
 	h.panes.sessions = map[string][]string{"default": {"*"}}
@@ -266,7 +275,7 @@ func TestInputsThatAreRefused(t *testing.T) {
 		`{"text": "x", "pane": 1}`:                                     events.ErrorInvalidInput,
 		`{"text": "x", "socket": "other"}`:                             "terminal_forbidden",
 	} {
-		if _, err := h.Run(t.Context(), attemptOf("terminal.submit", input, false)); failureType(err) != want {
+		if _, err := h.Dispatch(workOf(attemptOf("terminal.submit", input, false))); failureType(err) != want {
 			t.Errorf("%.40s: %v, want %s", input, err, want)
 		}
 	}
