@@ -88,8 +88,8 @@ func TestAPanicOfACheckpointEndsATenure(t *testing.T) {
 	})
 }
 
-// A record that counts and cannot be decoded blocks the partition, with its place.
-func TestAnUnreadableRecordBlocksWithItsPlace(t *testing.T) {
+// A record that counts and cannot be decoded blocks the partition, with its place, and nothing is written behind it.
+func TestPS04AnUnreadableRecordBlocksWithItsPlace(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		p := r.partitionOf("w")
 		a := r.start("a", p)
@@ -105,6 +105,10 @@ func TestAnUnreadableRecordBlocksWithItsPlace(t *testing.T) {
 		defer b.loseAll()
 		if got := b.await(Blocked); !strings.Contains(got.Why, fmt.Sprintf("offset %d", k.Offset)) || !strings.Contains(got.Why, "cannot be decoded") {
 			t.Errorf("it is blocked as %q, the record is at %d", got.Why, k.Offset)
+		}
+		<-time.After(time.Minute)
+		if end := r.end(r.names.Journal(), p); end != k.Offset+1 {
+			t.Errorf("the journal ends at %d, behind the record at %d", end, k.Offset)
 		}
 	})
 }

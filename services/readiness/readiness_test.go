@@ -88,7 +88,7 @@ func TestReasonsAreExact(t *testing.T) {
 	}
 }
 
-func TestSnapshotHasAllKeysAndNulls(t *testing.T) { // PS01
+func TestPS01SnapshotHasAllKeysAndNulls(t *testing.T) {
 	const want = `{"schema_version":1,` +
 		`"authority":{"owner":null,"lease_id":null,"leased_until":null,"stale":false,"stale_reason":null,"epoch":null},` +
 		`"backlog":{"pending":0,"notified":0,"delivered":0,"failed":0,"oldest_pending_since":null,"deferred":0},` +

@@ -10,7 +10,9 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 )
 
-func TestCommandsThatCannotBeReadAreAnsweredAndKept(t *testing.T) {
+// Without a name that is known, without a field that it needs, or without JSON a command is an error. So it is with a
+// field too many: PS13 accepts that, but who misspells one must be told, as over HTTP.
+func TestPS13CommandsThatCannotBeReadAreAnsweredAndKept(t *testing.T) {
 	r := start(t)
 	typed := func(name string) []kgo.RecordHeader {
 		return []kgo.RecordHeader{kafka.Header(events.HeaderType, []byte(events.CommandType(name)))}
@@ -33,6 +35,7 @@ func TestCommandsThatCannotBeReadAreAnsweredAndKept(t *testing.T) {
 		"unknown version":        {"w", []kgo.RecordHeader{kafka.Header(events.HeaderType, []byte("heddle.command.start.v9"))}, `{}`, "unknown_command", "type"},
 		"no definition":          {"w", typed("start"), `{}`, "missing_field", "definition"},
 		"definition of a kind":   {"w", typed("start"), `{"definition":7}`, "invalid_field", "definition"},
+		"field too many":         {"w", typed("pause"), `{"colour":"red"}`, "unknown_field", "colour"},
 		"field of a kind":        {"w", typed("stop"), `{"drain":[]}`, "invalid_field", "drain"},
 		"no such mode":           {"w", typed("input"), `{"input":1,"mode":"maybe"}`, "invalid_field", "mode"},
 		"no such runnable":       {"w", typed("skip"), `{"runnable":"seven"}`, "invalid_field", "runnable"},
