@@ -62,6 +62,9 @@ var operationName = regexp.MustCompile(`op-[a-z0-9]+`)
 // An operation that Ctrl-C ends says how to go on, and goes on behind what was done: each
 // workflow is retried once, although those that were have failed again.
 func TestAnOperationGoesOnAfterCtrlC(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	const n = 30
 	manyBroken(t, n)
 	ctx, stop := context.WithCancel(t.Context())

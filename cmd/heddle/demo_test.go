@@ -22,10 +22,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	startApart()
 	os.Exit(m.Run())
 }
 
 func TestTheDemoEndsAsPromised(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	elsewhere(t)
 	t.Setenv(asProgram, "1")
 	// The planner of the demo is not the one that these are for.

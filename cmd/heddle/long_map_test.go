@@ -126,6 +126,9 @@ func (l *longMaps) ends(run *client.Run) {
 
 // The planner is killed in the middle of a long map, as kill -9 does: the next one goes on where it was.
 func TestALongMapOutlivesItsPlanner(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	t.Setenv(asProgram, "1")
 	own, err := os.Executable()
 	if err != nil {

@@ -51,6 +51,9 @@ func TestQueuesAreListed(t *testing.T) {
 // An operator takes a partition from its owner, doubts it, has it read again and written down; workflows go on, and
 // the journal has each word with who and why.
 func TestAnOperatorsWordsToAPartition(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	elsewhere(t)
 	write(t, "shout.yaml", shout)
 	running(t, "shout.yaml")
