@@ -53,6 +53,7 @@ type cli struct {
 	Executor  executorCmd  `cmd:"" group:"Services" help:"Run an executor: built-in tasks and HTTP services."`
 	Gateway   gatewayCmd   `cmd:"" group:"Services" help:"Run a gateway: the HTTP API."`
 	Readiness readinessCmd `cmd:"" group:"Services" help:"Run the readiness service: tells which partitions work."`
+	Archiver  archiverCmd  `cmd:"" group:"Services" help:"Run an archiver: keeps runs in a store outside Kafka."`
 	Topics    topicsCmd    `cmd:"" group:"Services" help:"Compare a cluster's topics with what Heddle needs, and apply that."`
 	Broker    brokerCmd    `cmd:"" group:"Services" help:"Run the embedded broker alone, for services of this machine that come and go."`
 
@@ -60,6 +61,7 @@ type cli struct {
 	Keys       keysCmd       `cmd:"" group:"Tools" help:"List the keys that are in use, or show who holds the permits of one, how many a rate has granted, or whether a breaker is open, and who waits."`
 	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions, and command one: release, checkpoint, replay and so on."`
 	Dlq        dlqCmd        `cmd:"" group:"Tools" help:"List inputs that could not be read, or were refused without anybody to tell."`
+	Archive    archiveCmd    `cmd:"" group:"Tools" help:"List, search and show the runs that are kept outside Kafka."`
 	Journal    journalCmd    `cmd:"" group:"Tools" help:"Show the journal's records."`
 	Bench      benchCmd      `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
 	Expr       exprCmd       `cmd:"" group:"Tools" help:"Try an expression."`

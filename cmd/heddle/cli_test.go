@@ -233,7 +233,7 @@ func TestADurationHasItsUnit(t *testing.T) {
 }
 
 func TestASecretIsNotShown(t *testing.T) {
-	if !isSecret("token-key") || isSecret("key-file") {
+	if !isSecret("token-key") || !isSecret("archive-store") || isSecret("key-file") {
 		t.Error("the token key is shown, or a file's name is not")
 	}
 }

@@ -102,5 +102,5 @@ func (a *app) effective(flag *kong.Flag, command string) effective {
 
 // isSecret reports whether a setting's value must not be shown.
 func isSecret(name string) bool {
-	return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "password")
+	return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "password") || name == "archive-store" // whose address may hold one
 }

@@ -20,14 +20,15 @@ import (
 type devCmd struct {
 	Files []string `arg:"" optional:"" placeholder:"FILE" help:"Definitions to register, now and whenever they are saved."`
 
-	Data       string        `default:".heddle" placeholder:"DIR" help:"Data directory; started again on the same data it goes on where it stopped."`
-	HTTP       string        `name:"http" placeholder:"ADDR" help:"Address of the gateway; without it 127.0.0.1:4080, or the next free port."`
-	Kafka      string        `placeholder:"ADDR" help:"Address of the broker; without it 127.0.0.1:4092, or the next free port."`
-	Partitions int32         `help:"Partitions of the topics keyed by workflow ID, fixed with the first start; default: those of the data, or 8."`
-	History    time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; what is older is deleted."`
-	Memory     bool          `help:"Keep nothing: the data is gone when it stops."`
-	LogLevel   string        `enum:"debug,info,warn,error" default:"warn" help:"Least level that is logged: ${enum}."`
-	LogFormat  string        `enum:"text,json" default:"text" help:"${enum}."`
+	Data        string        `default:".heddle" placeholder:"DIR" help:"Data directory; started again on the same data it goes on where it stopped."`
+	HTTP        string        `name:"http" placeholder:"ADDR" help:"Address of the gateway; without it 127.0.0.1:4080, or the next free port."`
+	Kafka       string        `placeholder:"ADDR" help:"Address of the broker; without it 127.0.0.1:4092, or the next free port."`
+	Partitions  int32         `help:"Partitions of the topics keyed by workflow ID, fixed with the first start; default: those of the data, or 8."`
+	History     time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; what is older is deleted."`
+	ArchiveKeep string        `enum:"closed,all,none" default:"closed" help:"What is kept below the data directory when Kafka has it no more: closed runs, and those that are deleted by their age; all runs; or none."`
+	Memory      bool          `help:"Keep nothing: the data is gone when it stops."`
+	LogLevel    string        `enum:"debug,info,warn,error" default:"warn" help:"Least level that is logged: ${enum}."`
+	LogFormat   string        `enum:"text,json" default:"text" help:"${enum}."`
 	executorSettings
 }
 
@@ -71,6 +72,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 	}
 	log := logging{LogLevel: c.LogLevel, LogFormat: c.LogFormat}
 	o := dev.Options{
+		NoArchive: c.ArchiveKeep == "none", ArchiveAll: c.ArchiveKeep == "all",
 		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions, History: c.History,
 		Services: c.Services, Rules: rules, NoLoopback: c.AllowLoopback != nil && !*c.AllowLoopback, Emit: c.AllowTopic, Terminals: c.terminals(), Commands: c.commands(), Logger: log.logger(a),
 		BrokerFailed: func(err error) { os.Exit(report(a.err, err)) },

@@ -7,6 +7,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/services/gateway"
+	"github.com/heddle-run/heddle/services/planner/archive/archiver"
+	"github.com/heddle-run/heddle/services/planner/archive/shelf"
 )
 
 // gatewayCmd runs the gateway service.
@@ -19,14 +21,16 @@ type gatewayCmd struct {
 	InsecureListen bool     `help:"Serve others than this machine without API keys: something else guards the address."`
 	HTTPCertFile   string   `name:"http-cert-file" placeholder:"FILE" help:"Certificate (PEM) to serve https with, read again when it changes."`
 	HTTPKeyFile    string   `name:"http-key-file" placeholder:"FILE" help:"Key (PEM) of that certificate."`
-	CreateQueues   bool     `help:"Let registrations create the topics of the task queues they name."`
-	NotReady       string   `enum:"accept,hold,refuse" default:"accept" help:"What becomes of commands for a workflow whose partition is not ready: accept writes them to Kafka, where they wait; hold waits for the partition for 10 s; refuse answers 503 at once."`
-	MaxBody        int64    `help:"Bytes of a request's body; 0 is the default of 1 MiB."`
-	MaxInFlight    int      `help:"Requests being served; 0 is the default of 8,192."`
-	MaxWatchers    int      `help:"Event streams; 0 is the default of 256."`
-	MaxConnections int      `help:"Connections; 0 is the default of 16,384."`
-	MaxPerClient   int      `help:"Connections of one address; 0 is the default of 2,048. Behind a proxy all clients have one."`
-	Rate           float64  `help:"Requests per second and client; 0 is unlimited."`
+	archiveSettings
+	Archiver       bool    `help:"Keep runs in --archive-store from within this process, as heddle archiver does; a pebble: store is open to one process only."`
+	CreateQueues   bool    `help:"Let registrations create the topics of the task queues they name."`
+	NotReady       string  `enum:"accept,hold,refuse" default:"accept" help:"What becomes of commands for a workflow whose partition is not ready: accept writes them to Kafka, where they wait; hold waits for the partition for 10 s; refuse answers 503 at once."`
+	MaxBody        int64   `help:"Bytes of a request's body; 0 is the default of 1 MiB."`
+	MaxInFlight    int     `help:"Requests being served; 0 is the default of 8,192."`
+	MaxWatchers    int     `help:"Event streams; 0 is the default of 256."`
+	MaxConnections int     `help:"Connections; 0 is the default of 16,384."`
+	MaxPerClient   int     `help:"Connections of one address; 0 is the default of 2,048. Behind a proxy all clients have one."`
+	Rate           float64 `help:"Requests per second and client; 0 is unlimited."`
 }
 
 // Run implements the command.
@@ -47,10 +51,27 @@ func (c *gatewayCmd) Run(a *app) error {
 	}
 	logger := c.logger(a)
 	group := service.Group{Logger: logger}
+	registry := newRegistry()
+	var kept gateway.Archive
+	if c.ArchiveStore != "" {
+		st, err := c.openStore(a)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		kept = &shelf.Shelf{Store: st}
+		if c.Archiver {
+			group.Add("archiver", func(ctx context.Context, ready func()) error {
+				return archiver.Run(ctx, c.config(c.kafka(), st, "", logger, registry), ready)
+			})
+		}
+	} else if c.Archiver {
+		return usageError("--archiver needs --archive-store: where runs are kept")
+	}
 	group.Add("gateway", func(ctx context.Context, ready func()) error {
 		return gateway.Run(ctx, gateway.Config{
 			Kafka: c.kafka(), Dir: c.Data, Listen: c.HTTP, Insecure: c.InsecureListen, APIKeys: keys, CertFile: c.HTTPCertFile, KeyFile: c.HTTPKeyFile,
-			CreateQueues: c.CreateQueues, NotReady: gateway.NotReady(c.NotReady), Logger: logger, Registry: newRegistry(),
+			CreateQueues: c.CreateQueues, NotReady: gateway.NotReady(c.NotReady), Archive: kept, Logger: logger, Registry: registry,
 			Bounds: service.Bounds{Connections: c.MaxConnections, PerClient: c.MaxPerClient},
 			Limits: gateway.Limits{Body: c.MaxBody, InFlight: c.MaxInFlight, Watchers: c.MaxWatchers, Rate: c.Rate},
 		}, nil, func(at net.Addr) {

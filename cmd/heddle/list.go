@@ -28,6 +28,7 @@ type listCmd struct {
 	Status     string   `env:"-" help:"Only those with this status."`
 	Definition string   `env:"-" help:"Only those of this definition: a name or digest."`
 	Label      []string `env:"-" placeholder:"K=V" help:"Only those with this label."`
+	Archived   bool     `env:"-" help:"Go on, behind the workflows, with the runs that are kept in the archive only."`
 	Limit      int      `env:"-" default:"50" help:"How many at most; 0 is all."`
 }
 
@@ -46,6 +47,7 @@ func (c *listCmd) Run(a *app) error {
 		return err
 	}
 	defer cl.Close()
+	filter.Archived = c.Archived
 	all, err := collect(c.Limit, func(cursor string, limit int) (*client.Page[client.Workflow], error) {
 		filter.Cursor, filter.Limit = cursor, limit
 		return cl.List(a, filter)
@@ -111,7 +113,11 @@ func collect[T any](limit int, get func(cursor string, limit int) (*client.Page[
 func printList(w io.Writer, all []client.Workflow) {
 	table := [][]string{{"ID", "STATUS", "DEFINITION", "UPDATED", "RUNNABLES", "FAILURE"}}
 	for _, wf := range all {
-		row := []string{wf.ID, string(wf.Status), versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts), ""}
+		status := string(wf.Status)
+		if wf.Archived != nil {
+			status += ", archived"
+		}
+		row := []string{wf.ID, status, versioned(wf.Definition), clock(wf.UpdatedAt), counts(wf.Counts), ""}
 		if wf.Failure != nil {
 			row[5] = cut(failureText(wf.Failure), maxShown)
 		}

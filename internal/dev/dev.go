@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/services/executor"
 )
 
@@ -44,6 +45,14 @@ type Options struct {
 	Queues     []string // task queues to make besides the default one
 
 	History time.Duration // that journals keep behind what recovery needs; 0: the default of planners
+
+	// Store is where runs are kept when Kafka has them no more; the caller closes it behind Stop. nil: Pebble below
+	// Dir, with Memory the memory.
+	Store store.Store
+	// NoArchive keeps no runs but those that the planner has.
+	NoArchive bool
+	// ArchiveAll keeps the records of living runs, too.
+	ArchiveAll bool
 
 	Services   map[string]executor.Service // HTTP services by the queue they serve
 	Rules      executor.HTTPRules          // of http.request; loopback is allowed beside them
@@ -76,6 +85,7 @@ const (
 	Planner Service = iota
 	Executor
 	Readiness
+	Archiver
 	Gateway
 	services
 )
@@ -98,6 +108,8 @@ type Dev struct {
 	listener net.Listener // of the gateway's first start
 	address  string       // of the gateway
 	registry *prometheus.Registry
+	archive  store.Store  // nil: there is none
+	own      store.Opened // the same, if it is this deployment's
 	units    [services]*unit
 	started  atomic.Int32 // planners in this process, so far
 	process  plannerProcess
@@ -196,6 +208,9 @@ func (d *Dev) closers() []io.Closer {
 	var all []io.Closer
 	if d.listener != nil {
 		all = append(all, d.listener)
+	}
+	if d.own != nil {
+		all = append(all, d.own)
 	}
 	if d.broker != nil {
 		all = append(all, d.broker)

@@ -10,6 +10,8 @@ import (
 	"github.com/heddle-run/heddle/internal/dev/devfile"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/sdk/store/memory"
+	"github.com/heddle-run/heddle/sdk/store/pebblestore"
 )
 
 // open locks the data, starts the broker, takes the gateway's port and makes
@@ -27,6 +29,9 @@ func (d *Dev) open(ctx context.Context) (err error) {
 	}
 	d.address = d.listener.Addr().String()
 	d.URL = "http://" + d.address
+	if err = d.openArchive(); err != nil {
+		return err
+	}
 	if d.broker, err = d.startBroker(ctx); err != nil {
 		return err
 	}
@@ -40,6 +45,25 @@ func (d *Dev) open(ctx context.Context) (err error) {
 		return err
 	}
 	d.Prefix, d.options.Partitions = set.Prefix(), set.Partitions()
+	return nil
+}
+
+// openArchive opens the store of archived runs.
+func (d *Dev) openArchive() (err error) {
+	switch {
+	case d.options.NoArchive:
+		return nil
+	case d.options.Store != nil:
+		d.archive = d.options.Store
+		return nil
+	case d.options.Memory:
+		d.own = memory.New()
+	default:
+		if d.own, err = pebblestore.New(pebblestore.Options{Dir: d.data.join("archive"), Logger: d.logger}); err != nil {
+			return fmt.Errorf("opening the archive: %w", err)
+		}
+	}
+	d.archive = d.own
 	return nil
 }
 

@@ -99,6 +99,9 @@ func (d *Dev) plannerCommand(ctx context.Context) *exec.Cmd {
 	if d.options.History > 0 {
 		args = append(args, "--history="+d.options.History.String())
 	}
+	if d.archive != nil {
+		args = append(args, "--archive")
+	}
 	cmd := exec.CommandContext(ctx, d.options.Planner[0], args...)
 	cmd.Dir = d.data.path // settings files of where this process runs are not for the child
 	cmd.Env = append(foreignEnvironment(), "HEDDLE_TOKEN_KEY="+d.key)

@@ -16,6 +16,9 @@ import (
 	"github.com/heddle-run/heddle/internal/tracing/otlp"
 	"github.com/heddle-run/heddle/services/executor"
 	"github.com/heddle-run/heddle/services/gateway"
+	"github.com/heddle-run/heddle/services/planner/archive"
+	"github.com/heddle-run/heddle/services/planner/archive/archiver"
+	"github.com/heddle-run/heddle/services/planner/archive/shelf"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
 	"github.com/heddle-run/heddle/services/readiness/readinessd"
 	"github.com/heddle-run/heddle/shared/events"
@@ -42,6 +45,7 @@ func (d *Dev) compose() {
 		Planner:   {name: "planner", run: runPlanner},
 		Executor:  {name: "executor", run: d.runExecutor},
 		Readiness: {name: "readiness", run: d.runReadiness},
+		Archiver:  {name: "archiver", run: d.runArchiver},
 		Gateway:   {name: "gateway", run: d.runGateway},
 	}
 }
@@ -51,6 +55,7 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 		return plannerd.Run(ctx, plannerd.Config{
 			Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
 			CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Tracer: tracer, Ready: ready,
+			Archive: d.archive != nil,
 			Partition: loop.Settings{
 				HotBytes: hotBytes, History: d.options.History,
 				// The lock on the data directory sees to it.
@@ -102,6 +107,19 @@ func (d *Dev) runReadiness(ctx context.Context, ready func()) error {
 	return readinessd.Run(ctx, readinessd.Config{Kafka: d.config, Logger: d.logger, Registry: d.registry}, ready)
 }
 
+// runArchiver keeps runs, if there is an archive; the planner waits for it before it forgets one.
+func (d *Dev) runArchiver(ctx context.Context, ready func()) error {
+	if d.archive == nil {
+		ready()
+		<-ctx.Done()
+		return nil
+	}
+	return archiver.Run(ctx, archiver.Config{
+		Kafka: d.config, Store: d.archive, Settings: archive.Settings{All: d.options.ArchiveAll}, Name: instance,
+		Logger: d.logger, Registry: d.registry,
+	}, ready)
+}
+
 func (d *Dev) runGateway(ctx context.Context, ready func()) error {
 	registry := prometheus.NewRegistry() // of one start; the others' metrics are shown with it
 	registry.MustRegister(d.registry)
@@ -111,6 +129,9 @@ func (d *Dev) runGateway(ctx context.Context, ready func()) error {
 	}
 	if d.options.Memory {
 		cfg.Dir = ""
+	}
+	if d.archive != nil {
+		cfg.Archive = &shelf.Shelf{Store: d.archive}
 	}
 	if d.inside() {
 		cfg.Bounds = service.Bounds{Connections: insideConnections, PerClient: insideConnections}

@@ -54,8 +54,8 @@ func documented(t *testing.T) map[string]string {
 // services' sources, those included that a short run does not come to show.
 func TestTheMetricsOfTheDocsAreThoseOfTheCode(t *testing.T) {
 	docs, code := documented(t), map[string]string{}
-	named := regexp.MustCompile(`"(heddle_(?:planner|executor|gateway|readiness)_[a-z_]+)",\s*(?:Help:\s*)?"([^"]*)"`)
-	mentioned := regexp.MustCompile(`"heddle_(?:planner|executor|gateway|readiness)_`)
+	named := regexp.MustCompile(`"(heddle_(?:planner|executor|gateway|readiness|archiver)_[a-z_]+)",\s*(?:Help:\s*)?"([^"]*)"`)
+	mentioned := regexp.MustCompile(`"heddle_(?:planner|executor|gateway|readiness|archiver)_`)
 	err := filepath.WalkDir(filepath.FromSlash("../../services"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -110,7 +110,7 @@ func TestTheGatewayShowsTheMetricsOfAllServices(t *testing.T) {
 		`heddle_planner_attempts_total{event="completed",queue="default"} 1`,
 		`heddle_planner_attempt_seconds_count{event="completed",queue="default"} 1`,
 		`heddle_planner_store_disk_bytes{partition="0"} `, "heddle_planner_store_saves_total ",
-		"heddle_executor_", "heddle_gateway_", "heddle_readiness_", "go_goroutines",
+		"heddle_executor_", "heddle_archiver_", "heddle_gateway_", "heddle_readiness_", "go_goroutines",
 	} {
 		if !strings.Contains(body, "\n"+line) {
 			t.Errorf("/metrics has no %s…", line)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -40,6 +41,27 @@ func ReadPage(ctx context.Context, cfg kafka.Config, run Run, names *Names, from
 		p.Items = slices.Insert(p.Items, p.before, names.Print(*p.hidden))
 	}
 	return p.Page, err
+}
+
+// PageOf is a page of events of records that are at hand, as those of an archive: all of a run's from the one on whose
+// number is the cursor's Offset. Items have that number where those of a journal have their offset.
+func PageOf(records iter.Seq2[*events.Record, error], names *Names, from Cursor, limit int) (Page, error) {
+	p := pageInMaking{Page: Page{Items: []json.RawMessage{}}, names: names, limit: limit}
+	h := history{from: from, visit: p.take, without: from.WithoutEffect}
+	at := from.Offset
+	for rec, err := range records {
+		if err != nil {
+			return p.Page, err
+		}
+		if !h.emit(at, rec) {
+			break
+		}
+		at++
+	}
+	if p.hidden != nil && p.Next == nil {
+		p.Items = slices.Insert(p.Items, p.before, names.Print(*p.hidden))
+	}
+	return p.Page, nil
 }
 
 // pageInMaking is a page with the last event that it does not list.

@@ -30,6 +30,9 @@ var table = []entry{
 	{"shared/events/protogen", assembly, "writes heddle.proto; a tool beside what it describes"},
 
 	{"services/planner", pure, "what happens next"},
+	{"services/planner/archive", pure, "what of a journal is kept outside Kafka, and what a stored run comes to"},
+	{"services/planner/archive/archiver", service, "follows the journal and writes to a store"},
+	{"services/planner/archive/shelf", shell, "reads runs out of a store"},
 	{"services/planner/plannerd", service, "hosts the planner in partitions"},
 	{"services/executor", service, "slots, built-in tasks, HTTP services"},
 	{"services/gateway", service, "HTTP"},

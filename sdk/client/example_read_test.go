@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 
 	"github.com/heddle-run/heddle/internal/dev/devtest"
 	"github.com/heddle-run/heddle/sdk/client"
@@ -287,5 +288,38 @@ func ExampleClient_Keys() {
 		if f.Cursor = page.Next; f.Cursor == "" {
 			return
 		}
+	}
+}
+
+// What is deleted by its age is in the archive still, where there is one.
+func ExampleClient_Archive() {
+	ctx, c := connect()
+	defer c.Close()
+	page := must(c.Archive(ctx, client.Filter{Status: client.StatusCompleted, Text: "acme"}))
+	for _, w := range page.Items {
+		fmt.Println(w.ID, w.Archived.Run)
+	}
+}
+
+func ExampleClient_GetArchived() {
+	ctx, c := connect()
+	defer c.Close()
+	_, err := c.GetArchived(ctx, "never-was", client.ArchivedOptions{})
+	fmt.Println(errors.Is(err, client.ErrNotFound))
+	// Output: true
+}
+
+func ExampleClient_ArchivedHistory() {
+	ctx, c := connect()
+	defer c.Close()
+	page, err := c.ArchivedHistory(ctx, "order-7", client.ArchivedOptions{Limit: 10})
+	if errors.Is(err, client.ErrNotFound) {
+		return // it is not archived, or not yet
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range page.Items {
+		fmt.Println(e.Position, e.Type)
 	}
 }

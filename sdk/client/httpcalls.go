@@ -108,6 +108,10 @@ func (t *httpTransport) Await(ctx context.Context, workflow string) (Answer, err
 }
 
 func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, error) {
+	if r, is := archiveRequest(q); is {
+		_, b, err := t.fetch(ctx, r)
+		return b, err
+	}
 	r := request{method: http.MethodGet, path: path("v1", "workflows", q.Workflow), query: url.Values{}}
 	if kind, name, err := events.ParseKeyID(q.Workflow); err == nil {
 		r.path = path("v1", "keys", name)
@@ -153,6 +157,9 @@ func (t *httpTransport) List(ctx context.Context, f Filter) (json.RawMessage, er
 	v := url.Values{}
 	for _, t := range f.search().Terms() {
 		v.Set(t.Name, t.Value)
+	}
+	if f.Archived {
+		v.Set("archived", "true")
 	}
 	setPage(v, f.Cursor, f.Limit)
 	_, b, err := t.fetch(ctx, request{method: http.MethodGet, path: "/v1/workflows", query: v})

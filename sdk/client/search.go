@@ -25,6 +25,10 @@ type Filter struct {
 	CreatedAfter, CreatedBefore time.Time
 	UpdatedAfter, UpdatedBefore time.Time
 
+	// Archived has the list go on, behind the workflows, with the runs that an archive keeps and the deployment has no
+	// more, in the order of their IDs; each says so (Workflow.Archived). It is no part of what is chosen.
+	Archived bool
+
 	// Which page of the list; both are no part of what is chosen.
 	Cursor string // Next of the page before; empty: the first
 	Limit  int    // 0: the default

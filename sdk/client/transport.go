@@ -56,4 +56,7 @@ type Query struct {
 	Limit    int
 
 	Status, Component string // runnables: only those
+
+	Run    string  // of what is archived: which of the workflow's runs
+	Filter *Filter // QueryArchive: which are listed; its page is Cursor and Limit
 }

@@ -61,6 +61,8 @@ type Workflow struct {
 
 	Notice *NoticeTrouble `json:"notice,omitempty"` // on_complete: what its receiver does not take; nil when there is nothing
 
+	Archived *Archived `json:"archived,omitempty"` // it is kept outside Kafka, and what it shows is as of there; nil: it is the deployment's
+
 	Position string `json:"position"` // in its partition's journal, EPOCH.SEQ, as of which all this is so
 }
 

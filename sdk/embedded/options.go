@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/sdk/worker"
 )
 
@@ -29,6 +30,10 @@ type Options struct {
 	// programs of this machine too, with metrics. Empty: nobody outside this program
 	// reaches anything. A cluster has gateways of its own.
 	HTTP string
+
+	// Store is where runs are kept when they are deleted by their age, as one of package sdk/store/postgres; the program
+	// closes it behind Close. nil: below Dir, or with Memory in memory. A cluster has an archiver of its own.
+	Store store.Store
 
 	// Worker and Client say more about the program's worker and client, as how many
 	// attempts run at a time. What says how a cluster is reached goes with a cluster only.
@@ -74,6 +79,8 @@ func (o Options) checkCluster() error {
 		return wrong("Client.URL without Worker.Brokers: the worker takes tasks from Kafka")
 	case o.HTTP != "":
 		return wrong("HTTP: a cluster has gateways of its own")
+	case o.Store != nil:
+		return wrong("Store: a cluster has an archiver of its own")
 	}
 	return nil
 }
@@ -102,7 +109,7 @@ const kafkaInside = "localhost:9092"
 // of its own.
 func (o Options) services(network *broker.Network, queues []string, failed func(error)) dev.Options {
 	return dev.Options{
-		Dir: o.Dir, Memory: o.Memory, Network: network, Kafka: kafkaInside, HTTP: o.HTTP, Queues: queues,
+		Dir: o.Dir, Memory: o.Memory, Network: network, Kafka: kafkaInside, HTTP: o.HTTP, Queues: queues, Store: o.Store,
 		// As an executor of a cluster that is told nothing: a move there changes nothing.
 		NoLoopback: true, NoTest: true,
 		BrokerFailed: failed, Logger: o.Logger,

@@ -32,6 +32,8 @@ type Config struct {
 	// names; otherwise it is refused with the command that creates them.
 	CreateQueues bool
 
+	Archive Archive // nil: there is none
+
 	NotReady NotReady // what becomes of commands for partitions that are not ready; empty: AcceptNotReady
 
 	Limits   Limits

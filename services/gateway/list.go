@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/services/gateway/view"
@@ -21,6 +22,13 @@ func (g *Gateway) listWorkflows(w http.ResponseWriter, r *http.Request) error {
 	limit, err := pageLimit(r)
 	if err != nil {
 		return err
+	}
+	too, err := archivedToo(r)
+	if err != nil {
+		return err
+	}
+	if cursor := r.URL.Query().Get("cursor"); too && strings.HasPrefix(cursor, archivedCursor) {
+		return g.behindWorkflows(w, r, f, cursor, limit)
 	}
 	from, err := search.ParseCursor(r.URL.Query().Get("cursor"))
 	if err != nil {
@@ -38,8 +46,22 @@ func (g *Gateway) listWorkflows(w http.ResponseWriter, r *http.Request) error {
 	}
 	if found.Next != "" {
 		page.Next = &found.Next
+	} else if too {
+		next := archivedCursor
+		page.Next = &next
 	}
 	return writeJSON(w, r, http.StatusOK, page)
+}
+
+// archivedToo reads ?archived=.
+func archivedToo(r *http.Request) (bool, error) {
+	switch r.URL.Query().Get(archivedParam.name) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, refuseField("invalid_parameter", archivedParam.name, "want true or false")
 }
 
 // listProblem is what an error of the view is to a client.
@@ -65,7 +87,7 @@ func parseFilter(r *http.Request) (search.Filter, error) {
 	var terms []search.Term
 	given := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if name != cursorParam.name && name != limitParam.name {
+		if name != cursorParam.name && name != limitParam.name && name != archivedParam.name {
 			terms = append(terms, search.Term{Name: name, Value: given.Get(name)})
 		}
 	}

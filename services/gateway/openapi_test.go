@@ -71,7 +71,7 @@ func calls(token string) map[string][]string {
 			"/v1/workflows/w/signals/approved", `{"key":"k","input":{"by":"ann"},"by":"ann"}`, "/v1/workflows/w/signals/approved", "",
 			"/v1/workflows/missing/signals/approved", "", "/v1/workflows/w/signals/approved", `{"name":"approved"}`,
 		},
-		"GET /v1/workflows":                  {"/v1/workflows", "", "/v1/workflows?limit=x", ""},
+		"GET /v1/workflows":                  {"/v1/workflows", "", "/v1/workflows?limit=x", "", "/v1/workflows?archived=true&cursor=archive", "", "/v1/workflows?archived=x", ""},
 		"GET /v1/workflows/{id}":             {"/v1/workflows/w", "", "/v1/workflows/missing", "", "/v1/workflows/w?wait=1s", ""},
 		"GET /v1/workflows/{id}/results":     {"/v1/workflows/w/results", ""},
 		"GET /v1/workflows/{id}/productions": {"/v1/workflows/w/productions", ""},
@@ -88,6 +88,11 @@ func calls(token string) map[string][]string {
 		"POST /v1/tasks/{token}/heartbeat":   {"/v1/tasks/" + token + "/heartbeat", ""},
 		"GET /v1/workflows/{id}/lookup":      {"/v1/workflows/w/lookup", "", "/v1/workflows/nobody/lookup", "", "/v1/workflows/a%20b/lookup", ""},
 		"GET /v1/queues":                     {"/v1/queues", ""},
+		"GET /v1/archive":                    {"/v1/archive?status=completed", "", "/v1/archive?limit=x", "", "/v1/archive?cursor=x", ""},
+		"GET /v1/archive/{id}":               {"/v1/archive/a", "", "/v1/archive/nobody", "", "/v1/archive/a%20b", ""},
+		"GET /v1/archive/{id}/history":       {"/v1/archive/a/history?run=1.2", "", "/v1/archive/a/history?cursor=x", ""},
+		"GET /v1/archive/{id}/runnables":     {"/v1/archive/a/runnables?status=completed", "", "/v1/archive/a/runnables?limit=0", ""},
+		"GET /v1/archive/{id}/facts":         {"/v1/archive/a/facts", ""},
 		"GET /v1/readiness":                  {"/v1/readiness", ""},
 		"GET /v1/readiness/events":           {"/v1/readiness/events?partition=1", ""}, // the stream itself: readiness_stream_test.go
 		"GET /v1/readiness/{partition}":      {"/v1/readiness/1", "", "/v1/readiness/9", ""},
@@ -110,7 +115,7 @@ func calls(token string) map[string][]string {
 }
 
 func TestEveryAnswerIsAsTheDocumentSays(t *testing.T) {
-	r := start(t, historian)
+	r := start(t, historian, archived(t))
 	r.journals(t)
 	r.statuses(t, r.row("a", "idle", "d", "x", 1, 2))
 	r.awaitListed(t, "", "a")

@@ -69,6 +69,8 @@ func refuseField(code, path, message string) *Problem {
 var statuses = map[string]int{
 	"not_found":            http.StatusNotFound,
 	"no_such_route":        http.StatusNotFound,
+	"no_archive":           http.StatusNotFound,
+	"incomplete_archive":   http.StatusConflict,
 	"method_not_allowed":   http.StatusMethodNotAllowed,
 	"not_json":             http.StatusBadRequest,
 	"too_deep":             http.StatusBadRequest,

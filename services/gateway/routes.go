@@ -48,6 +48,7 @@ func routes() []route {
 	all = append(all, controlRoutes()...)
 	all = append(all, readRoutes()...)
 	all = append(all, keyRoutes()...)
+	all = append(all, archiveRoutes()...)
 	all = append(all, taskRoutes()...)
 	all = append(all, partitionRoutes()...)
 	return append(all, serviceRoutes()...)
@@ -175,7 +176,7 @@ func readRoutes() []route {
 	stream.answers = []answer{{200, "events; the data of each is an item of the history", nil, "text/event-stream"}, {204, "the workflow is closed, and nothing is behind Last-Event-ID", nil, "text/event-stream"}}
 	return []route{
 		{method: "GET", path: "/v1/workflows", name: "listWorkflows", role: Read, about: "Finds workflows, newest first: those that fit all that is given. One request looks at 20,000 at most, and then says so (looked_at); the cursor goes on behind them.",
-			query:   append(filterParams(), cursorParam, limitParam),
+			query:   append(filterParams(), cursorParam, limitParam, archivedParam),
 			answers: []answer{{200, "one page", List[Workflow]{}, ""}}, handle: (*Gateway).listWorkflows},
 		read("", "getWorkflow", "The summary of a workflow.", Workflow{}, []param{{"wait", "a duration: answer when it has drained, at the latest then"}}, (*Gateway).getWorkflow),
 		read("/lookup", "lookupWorkflow", "Where a workflow lives: the partition of its ID, who owns that, and whether it is ready. No planner is asked, so it is told while all are gone, and of an ID that no workflow has.", Place{}, nil, (*Gateway).lookupWorkflow),

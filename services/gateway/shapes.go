@@ -14,6 +14,30 @@ import (
 type Workflow struct {
 	events.Summary
 	Owner *owner `json:"owner"`
+
+	Archived *archivedAs `json:"archived,omitempty"` // of a list with archived=true: it is kept outside Kafka, and the deployment has it no more
+}
+
+// ArchivedWorkflow is the summary of a run that is kept outside Kafka.
+type ArchivedWorkflow struct {
+	events.Summary
+	Archived archivedAs `json:"archived"`
+}
+
+// archivedAs says how a run is kept.
+type archivedAs struct {
+	Run     string `json:"run"`               // which of the workflow's runs it is
+	Entries uint64 `json:"entries"`           // records that are kept
+	Over    bool   `json:"over"`              // nothing follows
+	Deleted bool   `json:"deleted,omitempty"` // the deployment has it no more
+	Lacks   bool   `json:"lacks,omitempty"`   // its first records were in no journal any more when it was archived
+	Why     string `json:"why,omitempty"`     // the summary is not what its planner would say
+}
+
+// ArchivedRun is a run that is kept outside Kafka.
+type ArchivedRun struct {
+	Workflow ArchivedWorkflow `json:"workflow"`
+	Results  json.RawMessage  `json:"results"` // null where they are not known
 }
 
 // Started answers a start or input that was waited for.

@@ -72,6 +72,13 @@ func restsOrAsks(list []events.Event) (asked, rested bool) {
 	return asked, rested
 }
 
+// Checkpoints says what of events matters to a checkpoint strategy: whether they ask for a checkpoint, whether they bring the
+// workflow to rest, and how many attempts end with them.
+func Checkpoints(list []events.Event) (asked, rested bool, ended uint64) {
+	asked, rested = restsOrAsks(list)
+	return asked, rested, outcomes(list)
+}
+
 // outcomes is how many attempts a record ends, by its events.
 func outcomes(list []events.Event) (n uint64) {
 	for _, e := range list {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/search"
 )
 
@@ -120,4 +122,28 @@ func (v *View) fitting(m *search.Matcher, id []byte) (json.RawMessage, bool, err
 		return nil, false, fmt.Errorf("the view's own row of %s: %w", id, err)
 	}
 	return status, m.Fits(&w), nil
+}
+
+// Has reports whether the view shows this run of a workflow.
+func (v *View) Has(id string, run events.RunID) (bool, error) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.away || v.health.Err() != nil {
+		return false, ErrRemade
+	}
+	stored, err := v.get(appendRowKey(nil, []byte(id)))
+	if err != nil || stored == nil {
+		return false, err
+	}
+	_, status, err := storedRow(stored)
+	if err != nil {
+		return false, fmt.Errorf("the view's own row of %s: %w", id, err)
+	}
+	var s struct {
+		Run string `json:"run"`
+	}
+	if err := jsonv2.Unmarshal(status, &s, asStored); err != nil {
+		return false, fmt.Errorf("the view's own row of %s: %w", id, err)
+	}
+	return s.Run == run.String(), nil
 }

@@ -1,0 +1,210 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/heddle-run/heddle/internal/history"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/search"
+)
+
+// Archive is where runs are kept outside Kafka. An error that has a Refusal is the client's to know.
+type Archive interface {
+	// List lists runs in the order of their workflows' IDs, behind a cursor; items are summaries with a field archived.
+	// looked: the page ends because so many were looked at.
+	List(ctx context.Context, f search.Filter, cursor string, limit int) (items []json.RawMessage, next string, looked int, err error)
+	// Show is the summary of a workflow's run, as List has it, and its results; run: empty is the newest.
+	Show(ctx context.Context, workflow, run string) (json.RawMessage, error)
+	// History is one page of its events.
+	History(ctx context.Context, workflow, run string, from history.Cursor, limit int) (history.Page, error)
+	// Query answers a query as its planner would have.
+	Query(ctx context.Context, workflow, run string, q events.Query) (json.RawMessage, error)
+}
+
+var (
+	runParam      = param{"run", "which of the workflow's runs, as archived.run of a list has it; without it the newest"}
+	archivedParam = param{"archived", "true: the archived runs come behind the workflows, in the order of their IDs; each has a field archived"}
+)
+
+// archivedCursor begins the cursors of the part of a list that is archived.
+const archivedCursor = "archive"
+
+func archiveRoutes() []route {
+	one := func(path, name, about string, shape any, query []param, handle func(*Gateway, http.ResponseWriter, *http.Request) error) route {
+		return route{method: "GET", path: "/v1/archive/{id}" + path, name: name, about: about, role: Read, query: append([]param{runParam}, query...),
+			answers: []answer{{200, "as of its last record that is kept", shape, ""}}, handle: handle}
+	}
+	return []route{
+		{method: "GET", path: "/v1/archive", name: "listArchive", role: Read,
+			about: "The runs that are kept outside Kafka, by the IDs of their workflows. Where there is no archive it answers 404, no_archive.",
+			query: append([]param{cursorParam, limitParam}, filterParams()...), answers: []answer{{200, "one page", List[ArchivedWorkflow]{}, ""}}, handle: (*Gateway).listArchive},
+		one("", "getArchived", "An archived run: its summary and its results.", ArchivedRun{}, nil, (*Gateway).getArchived),
+		one("/history", "getArchivedHistory", "The events of an archived run, oldest first.", List[HistoryItem]{}, []param{cursorParam, limitParam}, (*Gateway).getArchivedHistory),
+		one("/runnables", "listArchivedRunnables", "The runnables of an archived run.", List[Runnable]{}, append([]param{{"status", "only of this status"}, {"component", "only of this component"}}, cursorParam, limitParam), archivedList("runnables")),
+		one("/facts", "listArchivedFacts", "The facts of an archived run.", List[Fact]{}, []param{cursorParam, limitParam}, archivedList("facts")),
+	}
+}
+
+// archive is the archive, or why there is none.
+func (g *Gateway) archive() (Archive, error) {
+	if g.cfg.Archive == nil {
+		return nil, refuse("no_archive", "this gateway reads no archive: start it with --archive-store")
+	}
+	return g.cfg.Archive, nil
+}
+
+// archiveProblem is what an error of the archive is to a client.
+func archiveProblem(err error) error {
+	var told interface{ Refusal() (code, message string) }
+	if errors.As(err, &told) {
+		return refuse(told.Refusal())
+	}
+	return err
+}
+
+// listArchive lists archived runs alone.
+func (g *Gateway) listArchive(w http.ResponseWriter, r *http.Request) error {
+	f, err := parseFilter(r)
+	if err != nil {
+		return err
+	}
+	limit, err := pageLimit(r)
+	if err != nil {
+		return err
+	}
+	page, err := g.archived(r.Context(), f, r.URL.Query().Get("cursor"), limit, "")
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, page)
+}
+
+// archived is one page of the archive, whose next cursor begins with a prefix.
+func (g *Gateway) archived(ctx context.Context, f search.Filter, cursor string, limit int, prefix string) (page List[json.RawMessage], err error) {
+	a, err := g.archive()
+	if err != nil {
+		return page, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
+	defer cancel()
+	items, next, looked, err := a.List(ctx, f, cursor, limit)
+	if err != nil {
+		return page, archiveProblem(err)
+	}
+	page.Items, page.LookedAt = items, looked
+	if next != "" {
+		next = prefix + next
+		page.Next = &next
+	}
+	return page, nil
+}
+
+// behindWorkflows is the page of a list of workflows that the archive goes on with: its runs, but those that the deployment has
+// still.
+func (g *Gateway) behindWorkflows(w http.ResponseWriter, r *http.Request, f search.Filter, cursor string, limit int) error {
+	page, err := g.archived(r.Context(), f, strings.TrimPrefix(cursor, archivedCursor), limit, archivedCursor)
+	if err != nil {
+		return err
+	}
+	gone := make([]json.RawMessage, 0, len(page.Items))
+	for _, item := range page.Items {
+		var sum events.Summary
+		if err := json.Unmarshal(item, &sum); err != nil {
+			return err
+		}
+		there, err := g.view.Has(sum.ID, sum.Run)
+		if err != nil {
+			return listProblem(err)
+		}
+		if there {
+			continue
+		}
+		if item, err = splice(item, "owner", nil); err != nil {
+			return err
+		}
+		gone = append(gone, item)
+	}
+	page.Items = gone
+	return writeJSON(w, r, http.StatusOK, page)
+}
+
+// archivedOf is the workflow of the path and the run that is asked for.
+func (g *Gateway) archivedOf(r *http.Request) (a Archive, workflow, run string, err error) {
+	if a, err = g.archive(); err != nil {
+		return nil, "", "", err
+	}
+	if workflow, err = pathValue(r, "id"); err != nil {
+		return nil, "", "", err
+	}
+	if err := events.CheckWorkflowID(workflow); err != nil {
+		return nil, "", "", refuseField("invalid_workflow_id", "id", err.Error())
+	}
+	return a, workflow, r.URL.Query().Get(runParam.name), nil
+}
+
+func (g *Gateway) getArchived(w http.ResponseWriter, r *http.Request) error {
+	a, workflow, run, err := g.archivedOf(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Wait)
+	defer cancel()
+	body, err := a.Show(ctx, workflow, run)
+	if err != nil {
+		return archiveProblem(err)
+	}
+	writeBytes(w, r, http.StatusOK, "application/json", body)
+	return nil
+}
+
+func (g *Gateway) getArchivedHistory(w http.ResponseWriter, r *http.Request) error {
+	a, workflow, run, err := g.archivedOf(r)
+	if err != nil {
+		return err
+	}
+	limit, err := pageLimit(r)
+	if err != nil {
+		return err
+	}
+	from, err := history.ParseCursor(r.URL.Query().Get("cursor"))
+	if err != nil {
+		return refuseField("invalid_parameter", "cursor", err.Error())
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Wait)
+	defer cancel()
+	page, err := a.History(ctx, workflow, run, from, limit)
+	if err != nil {
+		return archiveProblem(err)
+	}
+	return writeJSON(w, r, http.StatusOK, page)
+}
+
+// archivedList answers with one page of a list of an archived run.
+func archivedList(kind string) func(*Gateway, http.ResponseWriter, *http.Request) error {
+	return func(g *Gateway, w http.ResponseWriter, r *http.Request) error {
+		a, workflow, run, err := g.archivedOf(r)
+		if err != nil {
+			return err
+		}
+		limit, err := pageLimit(r)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), g.limits.Wait)
+		defer cancel()
+		v := r.URL.Query()
+		body, err := a.Query(ctx, workflow, run, events.Query{Kind: kind, Cursor: v.Get("cursor"), Limit: uint32(limit), Filter: v.Get("status"), Component: v.Get("component")})
+		if err != nil {
+			return archiveProblem(err)
+		}
+		var page List[json.RawMessage]
+		if err := json.Unmarshal(body, &page); err != nil {
+			return err
+		}
+		return writeJSON(w, r, http.StatusOK, page)
+	}
+}

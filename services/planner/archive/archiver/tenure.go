@@ -1,0 +1,245 @@
+package archiver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/heddle-run/heddle/internal/journal"
+	"github.com/heddle-run/heddle/sdk/store"
+	"github.com/heddle-run/heddle/services/planner/archive"
+)
+
+const (
+	// tick is how long what is due waits for more to come with it.
+	tick = 100 * time.Millisecond
+	// batch is how many records are taken between two writes, and ahead how many are read meanwhile.
+	batch = 2000
+	ahead = 1000
+	// placeEvery is how often the place is saved and committed while there is something new.
+	placeEvery = time.Second
+	// lagEvery is how often it is asked how far the journal reaches.
+	lagEvery = 5 * time.Second
+	// atOnce is how many runs of a partition are written at a time.
+	atOnce = 8
+)
+
+// tenure is the archiving of one partition under one epoch.
+type tenure struct {
+	a         *Archiver
+	partition int32
+	healthy   func() // called whenever all is written
+
+	epoch  uint64
+	claims uint64 // entries of the place's log
+	keeper *archive.Keeper
+	saved  archive.Place
+	told   bool      // saved is committed: an older tenure may have ended in between
+	asked  time.Time // how far the journal reaches
+	placed time.Time
+}
+
+// run archives until something fails or ctx ends.
+func (t *tenure) run(ctx context.Context) error {
+	from, err := t.claim(ctx)
+	if err != nil {
+		return err
+	}
+	place, err := t.resume(ctx, from)
+	if err != nil {
+		return err
+	}
+	t.keeper, t.saved = archive.NewKeeper(t.a.cfg.Settings, from), from
+	ctx, stop := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer stop()
+	entries, failed := make(chan journal.Entry, ahead), make(chan error, 1)
+	reading.Go(func() {
+		_, err := t.a.reader.Read(ctx, journal.Range{Partition: t.partition, From: place, To: journal.Follow}, func(e journal.Entry) error {
+			select {
+			case entries <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		failed <- err
+	})
+	return t.follow(ctx, entries, failed)
+}
+
+// claim takes an epoch that nobody else has, and tells how far the partition is archived. The zero place: not at all.
+func (t *tenure) claim(ctx context.Context) (at archive.Place, err error) {
+	id := archive.PlaceID(t.a.topic, t.partition)
+	for {
+		log, err := t.a.store.Load(ctx, id, store.MaxNumber)
+		if err != nil {
+			return at, fmt.Errorf("asking how far the partition is archived: %w", err)
+		}
+		t.epoch, t.claims = log.Epoch+1, log.End+1
+		err = t.a.store.Append(ctx, id, log.End, t.epoch, [][]byte{[]byte(t.a.cfg.Name)})
+		var conflict *store.Conflict
+		var fenced *store.Fenced
+		if errors.As(err, &conflict) || errors.As(err, &fenced) { // another one claims it, too
+			continue
+		}
+		if err != nil {
+			return at, fmt.Errorf("taking an epoch of the archive: %w", err)
+		}
+		break
+	}
+	s, ok, err := t.a.store.LoadSnapshot(ctx, id)
+	if err == nil && ok {
+		err = json.Unmarshal(s.Data, &at)
+	}
+	if err != nil {
+		return at, fmt.Errorf("asking how far the partition is archived: %w", err)
+	}
+	return at, nil
+}
+
+// resume is where reading goes on. What the journal has lost before it was archived is said.
+func (t *tenure) resume(ctx context.Context, at archive.Place) (journal.Place, error) {
+	bounds, err := t.a.reader.Bounds(ctx, t.partition)
+	if err != nil {
+		return journal.Place{}, err
+	}
+	if at == (archive.Place{}) || at.Offset < bounds.Start {
+		if bounds.Start > at.Offset {
+			t.a.metrics.lost.Add(float64(bounds.Start - at.Offset))
+			t.a.logger.Warn("records are gone from the journal that are not in the archive: runs that began before lack their beginnings there",
+				"partition", t.partition, "from_offset", at.Offset, "to_offset", bounds.Start)
+		}
+		return t.a.reader.Begin(ctx, t.partition)
+	}
+	if !at.First.IsZero() {
+		return journal.Before(at.First, at.Offset), nil
+	}
+	return journal.Place{Offset: at.Offset, Filter: journal.After(at.After)}, nil
+}
+
+// follow takes records and writes what is due.
+func (t *tenure) follow(ctx context.Context, entries <-chan journal.Entry, failed <-chan error) error {
+	timer := time.NewTicker(tick)
+	defer timer.Stop()
+	taken := 0
+	for {
+		select {
+		case e := <-entries:
+			t.keeper.Take(e.Mark.Offset, e.Record)
+			if taken++; taken < batch {
+				continue
+			}
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		taken = 0
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// flush writes what is due, tells the planners, and then says how far it is.
+func (t *tenure) flush(ctx context.Context) error {
+	for _, d := range t.keeper.Definitions() {
+		if err := t.a.saveDefinition(ctx, d); err != nil {
+			return err
+		}
+	}
+	due := t.keeper.Due(time.Now().UnixMilli())
+	if err := t.writeAll(ctx, due); err != nil {
+		return err
+	}
+	for _, l := range due {
+		t.keeper.Written(l, l.At)
+	}
+	runs, bytes := t.keeper.Pending()
+	t.a.metrics.pending(t.partition, runs, bytes)
+	if err := t.savePlace(ctx); err != nil {
+		return err
+	}
+	t.healthy()
+	return t.lag(ctx)
+}
+
+// savePlace saves and commits how far everything is written.
+func (t *tenure) savePlace(ctx context.Context) error {
+	at := t.keeper.Place()
+	if at == t.saved && t.told || time.Since(t.placed) < placeEvery {
+		return nil
+	}
+	data, err := json.Marshal(at)
+	if err != nil {
+		return err
+	}
+	if err := t.a.step("place"); err != nil {
+		return err
+	}
+	if err := t.a.store.SaveSnapshot(ctx, archive.PlaceID(t.a.topic, t.partition), t.epoch, store.Snapshot{At: t.claims, Data: data}); err != nil {
+		return fmt.Errorf("saving how far the partition is archived: %w", err)
+	}
+	if err := t.a.step("commit"); err != nil {
+		return err
+	}
+	t.saved, t.placed = at, time.Now()
+	if err := t.commit(ctx, at.Offset); err != nil {
+		return err
+	}
+	t.told = true
+	return nil
+}
+
+// commit lets the journal's owner trim what is archived.
+func (t *tenure) commit(ctx context.Context, offset int64) (err error) {
+	topic := t.a.names.Journal()
+	at := map[string]map[int32]kgo.EpochOffset{topic: {t.partition: {Epoch: -1, Offset: offset}}}
+	done := make(chan error, 1)
+	t.a.member.CommitOffsets(ctx, at, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, err error) {
+		done <- committed(r, err)
+	})
+	if err := <-done; err != nil {
+		return fmt.Errorf("committing how far the partition is archived: %w", err)
+	}
+	return nil
+}
+
+// lag measures how far the archive is behind the journal.
+func (t *tenure) lag(ctx context.Context) error {
+	if time.Since(t.asked) < lagEvery {
+		return nil
+	}
+	t.asked = time.Now()
+	bounds, err := t.a.reader.Bounds(ctx, t.partition)
+	if err != nil {
+		return err
+	}
+	t.a.metrics.behind(t.partition, bounds.End-t.keeper.Place().Offset)
+	return nil
+}
+
+// committed is what the coordinator says about what was committed.
+func committed(r *kmsg.OffsetCommitResponse, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, t := range r.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

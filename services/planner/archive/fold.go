@@ -1,0 +1,129 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-run/heddle/services/planner"
+	"github.com/heddle-run/heddle/shared/definition"
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// Folded is what the entries of a run come to: the rows that a planner had of it. It answers what a planner does.
+type Folded struct {
+	Last events.Position // of the last entry
+	Time int64           // Unix ms, likewise
+
+	planner  *planner.Planner
+	state    state
+	workflow string
+}
+
+// UnknownDefinitionError says that a run needs a definition that nobody has.
+type UnknownDefinitionError struct{ Digest string }
+
+func (e *UnknownDefinitionError) Error() string {
+	return fmt.Sprintf("the definition %s of the run is neither in the archive nor registered", e.Digest)
+}
+
+// key seals tokens that nobody is given.
+var key = events.Key("an archive gives no tokens out")
+
+// NewFold begins to fold the entries of a run of a workflow in a partition.
+func NewFold(workflow string, partition int32) *Folded {
+	return &Folded{
+		planner:  planner.New(planner.Config{Key: key, Partition: partition, Definitions: func(string) ([]byte, bool) { return nil, false }}),
+		workflow: workflow,
+	}
+}
+
+// Needs are the digests of the definitions that an entry needs to be folded.
+func Needs(rec *events.Record) (digests []string) {
+	for _, e := range rec.Events {
+		switch e := e.(type) {
+		case *events.WorkflowStarted:
+			digests = append(digests, e.Digest)
+		case *events.WorkflowMigrated:
+			digests = append(digests, e.To)
+		}
+	}
+	return digests
+}
+
+// Add folds the next entry. canonical has the definitions that it needs. An entry that does not follow those before it, as
+// where a log lacks its beginning, is an error.
+func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, bool)) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("record %s does not follow the entries before it: %v", rec.Position, v)
+		}
+	}()
+	with := *rec
+	with.Events = nil
+	for _, digest := range Needs(rec) {
+		c, ok := canonical(digest)
+		if !ok {
+			return &UnknownDefinitionError{digest}
+		}
+		with.Events = append(with.Events, &events.DefinitionPinned{Digest: digest, Canonical: c})
+	}
+	with.Events = append(with.Events, rec.Events...)
+	tx := rows.Begin(&f.state)
+	f.planner.Apply(tx, &with, true)
+	f.state.commit(tx.Writes())
+	f.Last, f.Time = rec.Position, rec.Time
+	return nil
+}
+
+// Query answers a query about the run as a planner would have at its last entry.
+func (f *Folded) Query(q events.Query) (body json.RawMessage, refusal *events.Refusal, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("answering from the entries of %s: %v", f.workflow, v)
+		}
+	}()
+	q.Workflow = f.workflow
+	r := f.planner.Query(rows.Begin(&f.state), f.Time, &q)
+	return r.Body, r.Refusal, nil
+}
+
+// Summary is the run's summary as of its last entry.
+func (f *Folded) Summary() (events.Summary, error) {
+	var s events.Summary
+	body, refusal, err := f.Query(events.Query{Kind: "workflow"})
+	switch {
+	case err != nil:
+		return s, err
+	case refusal != nil:
+		return s, fmt.Errorf("the entries of %s come to no run: %s", f.workflow, refusal.Message)
+	}
+	if err := json.Unmarshal(body, &s); err != nil {
+		return s, fmt.Errorf("the summary of %s: %w", f.workflow, err)
+	}
+	return s, nil
+}
+
+// Components are the names of the components that a run begins with, by their numbers; none where its definition is not known.
+func Components(first *events.Record, canonical func(digest string) ([]byte, bool)) (names []string) {
+	needs := Needs(first)
+	if len(needs) == 0 {
+		return nil
+	}
+	c, ok := canonical(needs[0])
+	if !ok {
+		return nil
+	}
+	d, err := definition.Parse(c)
+	if err != nil {
+		return nil
+	}
+	g, err := definition.Compile(d)
+	if err != nil {
+		return nil
+	}
+	for _, c := range g.Components {
+		names = append(names, c.Name)
+	}
+	return names
+}
