@@ -62,8 +62,8 @@ takeover: ## kill a planner under load over Apache Kafka in Docker, and print wh
 	HEDDLE_WAITING=200000 go test -tags integration -count 1 -timeout 10m -v -run TestAnotherPlannerTakesOver ./test/integration | grep -E 'TIMELINE|TAKEOVER|^(---|ok|FAIL|panic)'
 
 .PHONY: stores
-stores: ## hold every adapter of sdk/store to its contract, that of PostgreSQL (Debian: postgresql) too
-	HEDDLE_POSTGRES=required $(TEST) -count 1 ./sdk/store/... ./sdk/storetest
+stores: ## hold every adapter of sdk/store and sdk/executor to its contract, those of PostgreSQL (Debian: postgresql) too
+	HEDDLE_POSTGRES=required $(TEST) -count 1 ./sdk/store/... ./sdk/storetest ./sdk/executor/... ./sdk/executortest
 
 .PHONY: long-map
 long-map: ## kill the planner in the middle of a map of 100,000 elements, and send it commands there

@@ -80,7 +80,8 @@ var gates = []struct {
 	only   []string
 }{
 	{"github.com/cockroachdb/pebble", []string{"internal/store", "internal/broker", "test/sim", "services/gateway/view", "sdk/store/pebblestore"}},
-	{"github.com/jackc/pgx", []string{"sdk/store/postgres", "internal/postgrestest"}},
+	{"github.com/jackc/pgx", []string{"sdk/store/postgres", "sdk/executor/river", "internal/postgrestest"}},
+	{"github.com/riverqueue", []string{"sdk/executor/river"}},
 	{"modernc.org", []string{"sdk/store/sqlite"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
@@ -112,23 +113,27 @@ var pureModules = map[string]string{
 // never lists what a package may not reach by any path, outside of tests.
 var never = []struct {
 	from string
-	but  string // "" or what lies below from and may
+	but  []string // what lies below from and may
 	not  []string
 	why  string
 }{
-	{"sdk", adapters, []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
+	{"sdk", []string{adapters}, []string{"github.com/cockroachdb/pebble", "github.com/twmb/franz-go/pkg/kfake", module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"programs outside link neither our stores nor our services"},
-	{"sdk/worker", "", []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"}, "a program brings its exporter, or package sdk/tracing"},
-	{"sdk", adapters, databases, "who keeps nothing in a database links none"},
-	{adapters, "", []string{module + "/services", module + "/internal"}, "a store is used by us, and uses nothing of ours"},
-	{"sdk/store/memory", "", append([]string{"github.com/cockroachdb/pebble"}, databases...), "a store in memory links no database"},
-	{"sdk/storetest", "", append([]string{"github.com/cockroachdb/pebble"}, databases...), "the kit of an adapter links that adapter's database alone"},
-	{"services", "", databases, "an assembly names the store that its services are given"},
-	{"internal", "internal/postgrestest", databases, "likewise"},
-	{"cmd/heddle", "", []string{module + "/test"}, "users who run workflows need no simulation"},
-	{"sdk/client", "", heavy, "a program that speaks HTTP links no Kafka client and no language"},
-	{"sdk/task", "", heavy, "a task is a name and two types"},
-	{"examples", "", []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
+	{"sdk/worker", nil, []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"}, "a program brings its exporter, or package sdk/tracing"},
+	{"sdk", []string{adapters, "sdk/executor/river"}, databases, "who keeps nothing in a database links none"},
+	{adapters, nil, []string{module + "/services", module + "/internal"}, "a store is used by us, and uses nothing of ours"},
+	{"sdk/store/memory", nil, append([]string{"github.com/cockroachdb/pebble"}, databases...), "a store in memory links no database"},
+	{"sdk/storetest", nil, append([]string{"github.com/cockroachdb/pebble"}, databases...), "the kit of an adapter links that adapter's database alone"},
+	{"services", nil, databases, "an assembly names the store that its services are given"},
+	{"internal", []string{"internal/postgrestest"}, databases, "likewise"},
+	{"sdk/executor", []string{"sdk/executor/river"}, heavy, "an adapter speaks to its system alone"},
+	{"sdk/executor/river", nil, append([]string{module + "/services", module + "/internal"}, heavy...), "likewise"},
+	{"sdk/executortest", nil, append([]string{module + "/internal"}, heavy...), "the kit of an adapter links that adapter's system alone"},
+	{"cmd/heddle", nil, []string{"github.com/riverqueue"}, "who hands nothing over to River does not link it"},
+	{"cmd/heddle", nil, []string{module + "/test"}, "users who run workflows need no simulation"},
+	{"sdk/client", nil, heavy, "a program that speaks HTTP links no Kafka client and no language"},
+	{"sdk/task", nil, heavy, "a task is a name and two types"},
+	{"examples", nil, []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"an example is a program outside"},
 }
 
@@ -140,7 +145,7 @@ var allInOne = []string{"sdk/embedded", "examples/embedded"}
 const adapters = "sdk/store"
 
 // databases are linked by the programs that name them.
-var databases = []string{"github.com/jackc/pgx", "modernc.org"}
+var databases = []string{"github.com/jackc/pgx", "modernc.org", "github.com/riverqueue"}
 
 // heavy is what a program needs only if it speaks Kafka or reads definitions.
 var heavy = []string{"github.com/twmb/franz-go", "github.com/expr-lang/expr", "github.com/santhosh-tekuri/jsonschema", "go.yaml.in/yaml"}

@@ -118,7 +118,7 @@ func appendTo(path, text string) error {
 
 // terminal is a tmux server of a test, with the session "agents".
 type terminal struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	socket   string
 	server   tmux.Server
@@ -126,7 +126,7 @@ type terminal struct {
 }
 
 // newTerminal starts a server whose one pane has an agent.
-func newTerminal(t *testing.T, words ...string) *terminal {
+func newTerminal(t testing.TB, words ...string) *terminal {
 	t.Helper()
 	if err := tmux.Available(); err != nil {
 		if os.Getenv("HEDDLE_TMUX") == "required" {
