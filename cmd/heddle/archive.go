@@ -12,9 +12,10 @@ import (
 
 // archiveCmd reads the runs that are kept outside Kafka.
 type archiveCmd struct {
-	List   archiveListCmd   `cmd:"" help:"List archived runs, by the IDs of their workflows."`
-	Search archiveSearchCmd `cmd:"" help:"List the archived runs with these words in their IDs, labels, definitions or failures."`
-	Show   archiveShowCmd   `cmd:"" help:"Print an archived run with its results, or its events."`
+	List    archiveListCmd    `cmd:"" help:"List archived runs, by the IDs of their workflows."`
+	Search  archiveSearchCmd  `cmd:"" help:"List the archived runs with these words in their IDs, labels, definitions or failures."`
+	Show    archiveShowCmd    `cmd:"" help:"Print an archived run with its results, or its events."`
+	Restore archiveRestoreCmd `cmd:"" help:"Give an archived run back to the planners, where they have no workflow of its ID."`
 }
 
 // archiveListCmd lists archived runs.
@@ -129,4 +130,30 @@ func printArchived(out io.Writer, run *client.ArchivedRun) {
 		table = append(table, []string{name, cut(string(run.Results[name]), maxField)})
 	}
 	rows(out, table)
+}
+
+// archiveRestoreCmd restores an archived run.
+type archiveRestoreCmd struct {
+	remote
+	ID    string `arg:"" help:"The workflow."`
+	Which string `name:"run" env:"-" placeholder:"RUN" help:"Which of its runs, as the list names it; without it the newest."`
+	By    string `env:"-" help:"Who does it."`
+	Why   string `env:"-" help:"Why."`
+}
+
+// Run implements the command.
+func (c *archiveRestoreCmd) Run(a *app) error {
+	cl, err := c.open(a)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	restored, err := cl.Restore(a, c.ID, client.RestoreOptions{Run: c.Which, By: c.By, Why: c.Why})
+	if err != nil {
+		return err
+	}
+	return a.print(restored, func(w io.Writer) {
+		fmt.Fprintf(w, "%s is restored, and is %s\n", shown(c.ID), restored.Workflow.Status)
+		fmt.Fprintf(w, "as of record %s of %s: %s\n", restored.AsOf, clock(restored.UpdatedAt), restored.Note)
+	})
 }

@@ -96,6 +96,7 @@ func (n *Names) field(o *object, name string, v reflect.Value) {
 		o.add(key, x.String())
 	case []events.FactID:
 		o.add(key, facts(x))
+	case []events.RestoredRow, []events.DefinitionPinned: // a whole state
 	case []events.ReplyTo: // addresses of callers, which mean something to planners only
 	case events.Action:
 		o.add(key, x.String())

@@ -204,10 +204,17 @@ var unrecorded = map[string]string{
 	"event WorkflowArchived":         noArchiver,
 	"field WorkflowArchived.Through": noArchiver,
 
-	"field Began.Attempt":           noWork,
-	"field Began.Decided":           noWork,
-	"field RunnableDispatched.Work": noWork,
-	"field RunnableCancelled.Work":  noWork,
+	"field Began.Attempt":                noWork,
+	"field Began.Decided":                noWork,
+	"field RunnableDispatched.Work":      noWork,
+	"field RunnableCancelled.Work":       noWork,
+	"event WorkflowRestored":             noRestore,
+	"field WorkflowRestored.Run":         noRestore,
+	"field WorkflowRestored.Definitions": noRestore,
+	"field WorkflowRestored.Rows":        noRestore,
+	"field WorkflowRestored.By":          noRestore,
+	"field RestoredRow.Key":              noRestore,
+	"field RestoredRow.Value":            noRestore,
 
 	"event JournalLost":              noLoss,
 	"field JournalLost.From":         noLoss,
@@ -259,6 +266,9 @@ const noArchiver = "no archiver runs beside the simulated planners"
 
 // noWork: work.txt of services/planner has lost attempts that leave their work to the next one.
 const noWork = "these journals were recorded before attempts went on with the work of others"
+
+// noRestore: TestARestoredRunGoesOnAsTheFirstWouldHave has some.
+const noRestore = "nothing is restored in a simulated cluster"
 
 // noLoss: TestALossOfTheJournalWaitsForAnOperatorsWord has some.
 const noLoss = "no journal of these seeds is lost"

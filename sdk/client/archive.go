@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Archived says how a run is kept outside Kafka.
@@ -59,11 +60,42 @@ func (c *Client) ArchivedHistory(ctx context.Context, id string, o ArchivedOptio
 	return decode[*Page[Event]]("history of "+id, raw)
 }
 
-// The kinds of queries that Archive, GetArchived and ArchivedHistory make.
+// RestoreOptions say which run is restored, and who does it why.
+type RestoreOptions struct {
+	Run string // Archived.Run, or its first part, EPOCH.SEQ; empty: the newest
+	By  string
+	Why string
+}
+
+// Restored is a run that a planner has again.
+type Restored struct {
+	Workflow  Workflow  `json:"workflow"` // as it is now
+	AsOf      string    `json:"as_of"`    // its last record that was kept, in the journal that it was in: EPOCH.SEQ
+	UpdatedAt time.Time `json:"updated_at"`
+	Note      string    `json:"note"` // what that means
+}
+
+// Restore gives an archived run back to the planners, where they have no workflow of its ID (else ErrAlreadyStarted). One that
+// was not over goes on as of its last record that is kept: attempts that were open then are made again, under the
+// idempotency keys that they had. It needs the role operate.
+func (c *Client) Restore(ctx context.Context, id string, o RestoreOptions) (*Restored, error) {
+	body, err := json.Marshal(map[string]string{"run": o.Run, "by": o.By, "why": o.Why})
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.t.Query(ctx, Query{Kind: QueryRestore, Workflow: id, Body: body})
+	if err != nil {
+		return nil, fmt.Errorf("restore %s: %w", id, err)
+	}
+	return decode[*Restored]("what was restored", raw)
+}
+
+// The kinds of queries that Archive, GetArchived, ArchivedHistory and Restore make.
 const (
 	QueryArchive         = "archive"
 	QueryArchived        = "archived"
 	QueryArchivedHistory = "archived_history"
+	QueryRestore         = "restore"
 )
 
 // archiveRequest is the route of a query of the archive; false: it is none.
@@ -76,6 +108,8 @@ func archiveRequest(q Query) (r request, is bool) {
 			r.query.Set(t.Name, t.Value)
 		}
 	case QueryArchived:
+	case QueryRestore:
+		r.method, r.path, r.body = http.MethodPost, path("v1", "archive", q.Workflow, "restore"), q.Body
 	case QueryArchivedHistory:
 		r.path = path("v1", "archive", q.Workflow, "history")
 	default:

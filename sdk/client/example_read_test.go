@@ -323,3 +323,11 @@ func ExampleClient_ArchivedHistory() {
 		fmt.Println(e.Position, e.Type)
 	}
 }
+
+func ExampleClient_Restore() {
+	ctx, c := connect()
+	defer c.Close()
+	_, err := c.Restore(ctx, "never-was", client.RestoreOptions{By: "ann", Why: "the cluster was lost"})
+	fmt.Println(errors.Is(err, client.ErrNotFound))
+	// Output: true
+}

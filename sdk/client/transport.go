@@ -57,6 +57,7 @@ type Query struct {
 
 	Status, Component string // runnables: only those
 
-	Run    string  // of what is archived: which of the workflow's runs
-	Filter *Filter // QueryArchive: which are listed; its page is Cursor and Limit
+	Run    string          // of what is archived: which of the workflow's runs
+	Body   json.RawMessage // QueryRestore
+	Filter *Filter         // QueryArchive: which are listed; its page is Cursor and Limit
 }

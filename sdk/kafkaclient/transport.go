@@ -109,7 +109,7 @@ func (t *transport) Await(ctx context.Context, workflow string) (client.Answer, 
 
 func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage, error) {
 	switch q.Kind {
-	case client.QueryArchive, client.QueryArchived, client.QueryArchivedHistory:
+	case client.QueryArchive, client.QueryArchived, client.QueryArchivedHistory, client.QueryRestore:
 		return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "the archive is the gateway's to read: connect with a URL"}
 	case client.QueryLookup:
 		return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "who owns partitions is the gateway's to tell: connect with a URL"}

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/history"
+	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/search"
 )
@@ -21,6 +24,8 @@ type Archive interface {
 	Show(ctx context.Context, workflow, run string) (json.RawMessage, error)
 	// History is one page of its events.
 	History(ctx context.Context, workflow, run string, from history.Cursor, limit int) (history.Page, error)
+	// Restore is what a planner needs to go on with it.
+	Restore(ctx context.Context, workflow, run string) (*events.RunRestore, error)
 	// Query answers a query as its planner would have.
 	Query(ctx context.Context, workflow, run string, q events.Query) (json.RawMessage, error)
 }
@@ -45,6 +50,9 @@ func archiveRoutes() []route {
 		one("", "getArchived", "An archived run: its summary and its results.", ArchivedRun{}, nil, (*Gateway).getArchived),
 		one("/history", "getArchivedHistory", "The events of an archived run, oldest first.", List[HistoryItem]{}, []param{cursorParam, limitParam}, (*Gateway).getArchivedHistory),
 		one("/runnables", "listArchivedRunnables", "The runnables of an archived run.", List[Runnable]{}, append([]param{{"status", "only of this status"}, {"component", "only of this component"}}, cursorParam, limitParam), archivedList("runnables")),
+		{method: "POST", path: "/v1/archive/{id}/restore", name: "restoreArchived", role: Operate,
+			about: "Gives an archived run back to the planners, where they have no workflow of its ID: one that lives goes on, and attempts that were open as of its last record that is kept are made again; one that is over can be read again.",
+			body:  restoreBody{}, answers: []answer{{200, "the planner has it", Restored{}, ""}}, handle: (*Gateway).restoreArchived},
 		one("/facts", "listArchivedFacts", "The facts of an archived run.", List[Fact]{}, []param{cursorParam, limitParam}, archivedList("facts")),
 	}
 }
@@ -206,5 +214,105 @@ func archivedList(kind string) func(*Gateway, http.ResponseWriter, *http.Request
 			return err
 		}
 		return writeJSON(w, r, http.StatusOK, page)
+	}
+}
+
+// restoreBody is the body of a restoration.
+type restoreBody struct {
+	Run string `json:"run,omitempty"` // which of the workflow's runs; without it the newest
+	events.By
+}
+
+// Restored is a run that a planner has again.
+type Restored struct {
+	Workflow json.RawMessage `json:"workflow"` // as it is now
+	AsOf     string          `json:"as_of"`    // the position of its last record that was kept, in the journal that it was in
+	Updated  string          `json:"updated_at"`
+	Note     string          `json:"note"` // what that means
+}
+
+// restoredPause is how often it is looked whether the planner has it.
+const restoredPause = 50 * time.Millisecond
+
+// restoreArchived gives a run to its planner and waits until that has it.
+func (g *Gateway) restoreArchived(w http.ResponseWriter, r *http.Request) error {
+	a, workflow, _, err := g.archivedOf(r)
+	if err != nil {
+		return err
+	}
+	var body restoreBody
+	raw, err := g.readObject(w, r, &body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return refuse("not_json", err.Error())
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Wait)
+	defer cancel()
+	if there, err := g.planned(ctx, workflow); err != nil || there != nil {
+		if err == nil {
+			err = refuse("already_started", "there is a workflow of this ID; an archived one takes no other's place")
+		}
+		return err
+	}
+	shown, err := a.Show(ctx, workflow, body.Run)
+	if err != nil {
+		return archiveProblem(err)
+	}
+	m, err := a.Restore(ctx, workflow, body.Run)
+	if err != nil {
+		return archiveProblem(err)
+	}
+	var was struct {
+		Workflow struct {
+			events.Summary
+			Archived archivedAs `json:"archived"`
+		} `json:"workflow"`
+	}
+	if err := json.Unmarshal(shown, &was); err != nil {
+		return err
+	}
+	m.By = body.By
+	rec := kafka.Keyed(g.names.Inbox(), []byte(workflow), events.EncodeInbox(m), kafka.InboxFormat...)
+	if err := g.out.ProduceSync(ctx, rec).FirstErr(); err != nil {
+		return err
+	}
+	now, err := g.restored(ctx, workflow)
+	if err != nil {
+		return err
+	}
+	answer := Restored{Workflow: now, AsOf: was.Workflow.Position.String(), Updated: was.Workflow.Updated.String(), Note: "it was over: all of it is there"}
+	if !was.Workflow.Archived.Over {
+		answer.Note = "it was not over: what happened behind this record is not in the archive, and attempts that were open then are made again, whatever has become of them"
+	}
+	return writeJSON(w, r, http.StatusOK, answer)
+}
+
+// planned is a workflow as its planner has it; nil: it has none.
+func (g *Gateway) planned(ctx context.Context, workflow string) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
+	defer cancel()
+	body, err := g.requests.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow})
+	var refused *request.RefusedError
+	if errors.As(err, &refused) && refused.Reply.Refusal.Code == "not_found" {
+		return nil, nil
+	}
+	return body, err
+}
+
+// restored waits until the planner has a workflow. One that it does not take it passes over.
+func (g *Gateway) restored(ctx context.Context, workflow string) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
+	defer cancel()
+	for {
+		there, err := g.planned(ctx, workflow)
+		if err != nil || there != nil {
+			return there, err
+		}
+		pause(ctx, restoredPause)
+		if ctx.Err() != nil {
+			return nil, retry(refuse("no_answer", "the planner has not taken the run: it is of another version, or nobody owns its partition"), 5)
+		}
 	}
 }

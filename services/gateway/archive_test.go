@@ -54,6 +54,10 @@ func (k kept) History(_ context.Context, workflow, _ string, _ history.Cursor, _
 	return history.Page{Items: []json.RawMessage{json.RawMessage(`{"position":"1.2","time":"2026-01-02T03:04:05.000Z","type":"WorkflowStarted"}`)}}, nil
 }
 
+func (k kept) Restore(_ context.Context, workflow, _ string) (*events.RunRestore, error) {
+	return &events.RunRestore{Run: events.Position{Epoch: 1, Seq: 2}}, nil
+}
+
 func (k kept) Query(_ context.Context, _, _ string, q events.Query) (json.RawMessage, error) {
 	return json.RawMessage(`{"items":[]}`), nil
 }

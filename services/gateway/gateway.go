@@ -43,6 +43,7 @@ type Gateway struct {
 	names  topics.Names
 
 	admin    *kgo.Client
+	out      *kgo.Client // nil: there is no archive to restore from
 	requests *request.Client
 	book     *definitions.Book
 	follow   *follower
@@ -116,6 +117,11 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if g.cfg.Archive != nil {
+		if g.out, err = kafka.NewEffectsProducer(g.cfg.Kafka); err != nil {
+			return err
+		}
+	}
 	if g.book, err = definitions.Open(ctx, g.cfg.Kafka); err != nil {
 		return err
 	}
@@ -158,8 +164,10 @@ func (g *Gateway) closeClients() error {
 	if g.requests != nil {
 		errs = append(errs, g.requests.Close())
 	}
-	if g.admin != nil {
-		g.admin.Close()
+	for _, cl := range []*kgo.Client{g.out, g.admin} {
+		if cl != nil {
+			cl.Close()
+		}
 	}
 	return errors.Join(errs...)
 }

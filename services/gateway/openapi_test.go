@@ -92,6 +92,7 @@ func calls(token string) map[string][]string {
 		"GET /v1/archive/{id}":               {"/v1/archive/a", "", "/v1/archive/nobody", "", "/v1/archive/a%20b", ""},
 		"GET /v1/archive/{id}/history":       {"/v1/archive/a/history?run=1.2", "", "/v1/archive/a/history?cursor=x", ""},
 		"GET /v1/archive/{id}/runnables":     {"/v1/archive/a/runnables?status=completed", "", "/v1/archive/a/runnables?limit=0", ""},
+		"POST /v1/archive/{id}/restore":      {"/v1/archive/w/restore", byAnn, "/v1/archive/w/restore", "{"},
 		"GET /v1/archive/{id}/facts":         {"/v1/archive/a/facts", ""},
 		"GET /v1/readiness":                  {"/v1/readiness", ""},
 		"GET /v1/readiness/events":           {"/v1/readiness/events?partition=1", ""}, // the stream itself: readiness_stream_test.go

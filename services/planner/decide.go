@@ -136,6 +136,8 @@ func (t *turn) inbox(m events.InboxMessage) {
 		t.told(m)
 	case *events.RunArchived:
 		t.archived(m)
+	case *events.RunRestore:
+		t.restore(m)
 	}
 }
 

@@ -81,7 +81,7 @@ func changesStatus(e events.Event) bool {
 	switch e := e.(type) {
 	case *events.WorkflowStarted, *events.WorkflowIdle, *events.WorkflowFailed, *events.WorkflowRevived,
 		*events.WorkflowPaused, *events.WorkflowResumed, *events.WorkflowStopping, *events.WorkflowStopped,
-		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.WorkflowMigrated, *events.InputAccepted,
+		*events.WorkflowCancelling, *events.WorkflowCancelled, *events.WorkflowCompleted, *events.WorkflowMigrated, *events.InputAccepted, *events.WorkflowRestored,
 		*events.SignalReceived, *events.SignalTaken, *events.SignalExpired, *events.NoticeReported,
 		*events.RunnableRetried, *events.RunnableSkipped:
 		return true

@@ -50,7 +50,7 @@ func endsRun(e events.Event) bool {
 // withoutRun reports whether an event changes state where no run exists.
 func withoutRun(e events.Event) bool {
 	switch e.(type) {
-	case *events.WorkflowStarted, *events.DefinitionPinned:
+	case *events.WorkflowStarted, *events.DefinitionPinned, *events.WorkflowRestored:
 		return true
 	}
 	return false
@@ -183,6 +183,8 @@ func (w *workflow) apply(e events.Event) {
 		w.migrated(e)
 	case *events.RetentionArmed:
 		w.retentionArmed(e)
+	case *events.WorkflowRestored:
+		w.restored(e)
 	case *events.ArchiveAwaited:
 		w.archiveAwaited()
 	case *events.WorkflowArchived:

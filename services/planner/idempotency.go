@@ -42,8 +42,12 @@ func (w *workflow) keyOfCalls(id events.RunnableID, r *runnable) string {
 	}
 	var room [128]byte
 	b := append(room[:0], w.id...)
-	b = strconv.AppendUint(append(b, '/'), w.head.Run.Epoch, 10)
-	b = strconv.AppendUint(append(b, '.'), w.head.Run.Seq, 10)
+	run := w.head.Run
+	if o := w.setup().Origin; o != nil {
+		run = *o
+	}
+	b = strconv.AppendUint(append(b, '/'), run.Epoch, 10)
+	b = strconv.AppendUint(append(b, '.'), run.Seq, 10)
 	b = strconv.AppendUint(append(b, '/', 'r'), uint64(id), 10)
 	return string(b)
 }

@@ -244,9 +244,10 @@ type setup struct {
 	Contexts uint32   // former ones that attempts have needed, so far
 	Notices  *notices // nil: it has not drained, or tells nobody
 
-	Numbering *numbering   // of a run that was migrated; nil: as its definition says
-	Own       []ownContext // sorted by component
-	Former    []string     // digests of the definitions that it has had before, which stay pinned for it
+	Numbering *numbering    // of a run that was migrated; nil: as its definition says
+	Own       []ownContext  // sorted by component
+	Origin    *events.RunID // of a run that was restored: that which it was first, by which its calls are known
+	Former    []string      // digests of the definitions that it has had before, which stay pinned for it
 }
 
 // Fields implements wire.Message.
@@ -265,6 +266,7 @@ func (s *setup) Fields(c *wire.Codec) {
 	c.Strings(12, "former", &s.Former)
 	wire.Optional(c, 21, "notices", &s.Notices)
 	wire.Repeated(c, 22, "own", &s.Own)
+	wire.Optional(c, 23, "origin", &s.Origin)
 }
 
 // definitionRow keeps a pinned definition.

@@ -103,12 +103,14 @@ var kinds = map[int]struct {
 	97: {"BreakerTurned", func() Event { return &BreakerTurned{} }},
 	98: {"AttemptDenied", func() Event { return &AttemptDenied{} }},
 	99: {"ArchiveAwaited", func() Event { return &ArchiveAwaited{} }},
-	57: {"SignalReceived", func() Event { return &SignalReceived{} }},
-	58: {"SignalTaken", func() Event { return &SignalTaken{} }},
-	59: {"SignalExpired", func() Event { return &SignalExpired{} }},
-	60: {"SignalAwaited", func() Event { return &SignalAwaited{} }},
-	61: {"SilenceAwaited", func() Event { return &SilenceAwaited{} }},
-	62: {"TimerMoved", func() Event { return &TimerMoved{} }},
+
+	100: {"WorkflowRestored", func() Event { return &WorkflowRestored{} }},
+	57:  {"SignalReceived", func() Event { return &SignalReceived{} }},
+	58:  {"SignalTaken", func() Event { return &SignalTaken{} }},
+	59:  {"SignalExpired", func() Event { return &SignalExpired{} }},
+	60:  {"SignalAwaited", func() Event { return &SignalAwaited{} }},
+	61:  {"SilenceAwaited", func() Event { return &SilenceAwaited{} }},
+	62:  {"TimerMoved", func() Event { return &TimerMoved{} }},
 }
 
 // Numbers are the numbers of all events, ascending.

@@ -114,6 +114,7 @@ func (r random) inbox() events.InboxMessage {
 		func() events.InboxMessage { return &events.TaskHeartbeat{} },
 		func() events.InboxMessage { return &events.EntityMessage{} },
 		func() events.InboxMessage { return &events.RunArchived{} },
+		func() events.InboxMessage { return &events.RunRestore{} },
 	}).Draw(r.t, "message")()
 	return filled(r, m)
 }

@@ -118,7 +118,7 @@ type Inbox struct{ Message InboxMessage }
 
 // Fields implements wire.Message.
 func (m *Inbox) Fields(c *wire.Codec) {
-	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5})
+	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5, 6})
 }
 
 func inboxNumber(m InboxMessage) int {
@@ -133,6 +133,8 @@ func inboxNumber(m InboxMessage) int {
 		return 4
 	case *RunArchived:
 		return 5
+	case *RunRestore:
+		return 6
 	}
 	panic(fmt.Sprintf("inbox message %T has no number", m))
 }
@@ -149,12 +151,14 @@ func newInbox(n int) (InboxMessage, bool) {
 		return &EntityMessage{}, true
 	case 5:
 		return &RunArchived{}, true
+	case 6:
+		return &RunRestore{}, true
 	}
 	return nil, false
 }
 
 func inboxName(n int) string {
-	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived"}[n]
+	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived", "RunRestore"}[n]
 }
 
 // EncodeInbox encodes m for the inbox topic.

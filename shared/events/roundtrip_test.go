@@ -38,7 +38,7 @@ func samples() map[string]wire.Message {
 		filled(&fixed{}, e)
 		all[events.Name(e)] = &events.Envelope{Event: e}
 	}
-	for _, m := range []events.InboxMessage{&events.TaskOutcome{}, &events.TaskNotified{}, &events.TaskHeartbeat{}, &events.EntityMessage{}, &events.RunArchived{}} {
+	for _, m := range []events.InboxMessage{&events.TaskOutcome{}, &events.TaskNotified{}, &events.TaskHeartbeat{}, &events.EntityMessage{}, &events.RunArchived{}, &events.RunRestore{}} {
 		filled(&fixed{}, m)
 		all[reflect.TypeOf(m).Elem().Name()] = &events.Inbox{Message: m}
 	}

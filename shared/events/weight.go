@@ -41,6 +41,8 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Policies) + e.By.weight()
 	case *WorkflowMigrated:
 		return e.weight()
+	case *WorkflowRestored:
+		return e.weight()
 	case *DefinitionPinned:
 		return leastEvent + len(e.Digest) + len(e.Canonical)
 	case *WorkflowFailed:

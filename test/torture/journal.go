@@ -104,7 +104,7 @@ func (f *journalFacts) record(e journal.Entry) error {
 // changes nothing may follow a terminal event.
 func (r *story) event(e events.Event) {
 	switch e := e.(type) {
-	case *events.CommandRefused, *events.CommandIgnored, *events.DefinitionPinned, *events.RetentionArmed, *events.WorkflowArchived, *events.ArchiveAwaited:
+	case *events.CommandRefused, *events.CommandIgnored, *events.DefinitionPinned, *events.RetentionArmed, *events.WorkflowArchived, *events.ArchiveAwaited, *events.WorkflowRestored:
 		return
 	case *events.WorkflowStarted:
 		r.started++

@@ -152,7 +152,7 @@ func (in *intake) takeInbox(r *kgo.Record, ref events.InputRef) {
 			in.Stats.Dropped.Add(1)
 			return
 		}
-	case *events.TaskOutcome, *events.TaskNotified, *events.RunArchived:
+	case *events.TaskOutcome, *events.TaskNotified, *events.RunArchived, *events.RunRestore:
 	}
 	in.decide(&decision{ref: ref, raw: r, in: machine.Input{
 		Workflow: workflow, Source: events.FromInbox, Inbox: msg,

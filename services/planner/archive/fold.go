@@ -3,11 +3,13 @@ package archive
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 // Folded is what the entries of a run come to: the rows that a planner had of it. It answers what a planner does.
@@ -15,9 +17,11 @@ type Folded struct {
 	Last events.Position // of the last entry
 	Time int64           // Unix ms, likewise
 
-	planner  *planner.Planner
-	state    state
-	workflow string
+	planner     *planner.Planner
+	state       state
+	workflow    string
+	run         events.RunID
+	definitions []events.DefinitionPinned
 }
 
 // UnknownDefinitionError says that a run needs a definition that nobody has.
@@ -66,14 +70,55 @@ func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, 
 		if !ok {
 			return &UnknownDefinitionError{digest}
 		}
-		with.Events = append(with.Events, &events.DefinitionPinned{Digest: digest, Canonical: c})
+		pinned := events.DefinitionPinned{Digest: digest, Canonical: c}
+		with.Events = append(with.Events, &pinned)
+		f.definitions = append(f.definitions, pinned)
 	}
+	f.began(rec)
 	with.Events = append(with.Events, rec.Events...)
 	tx := rows.Begin(&f.state)
 	f.planner.Apply(tx, &with, true)
-	f.state.commit(tx.Writes())
+	f.state.Commit(tx.Writes())
 	f.Last, f.Time = rec.Position, rec.Time
 	return nil
+}
+
+// began learns of how a run has begun.
+func (f *Folded) began(rec *events.Record) {
+	for _, e := range rec.Events {
+		switch e := e.(type) {
+		case *events.WorkflowStarted:
+			f.run = rec.Position
+		case *events.WorkflowRestored:
+			f.run = rec.Position
+			f.definitions = append(f.definitions, e.Definitions...)
+		}
+	}
+}
+
+// Restore is what another deployment's planner needs to go on with the run. The fold cannot be added to afterwards.
+func (f *Folded) Restore() (m *events.RunRestore, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("bringing %s to rest: %v", f.workflow, v)
+		}
+	}()
+	m = &events.RunRestore{Run: f.run}
+	if m.Resume, err = f.planner.Rest(&f.state, f.workflow, f.Last, f.Time); err != nil {
+		return nil, fmt.Errorf("bringing %s to rest: %w", f.workflow, err)
+	}
+	for _, k := range f.state.keys {
+		if k.Owner() == f.workflow {
+			m.Rows = append(m.Rows, events.RestoredRow{Key: k.Append(nil), Value: wire.Marshal(f.state.rows[k])})
+		}
+	}
+	for i, d := range f.definitions {
+		known := func(o events.DefinitionPinned) bool { return o.Digest == d.Digest }
+		if !slices.ContainsFunc(f.definitions[:i], known) {
+			m.Definitions = append(m.Definitions, d)
+		}
+	}
+	return m, nil
 }
 
 // Query answers a query about the run as a planner would have at its last entry.
@@ -106,11 +151,18 @@ func (f *Folded) Summary() (events.Summary, error) {
 
 // Components are the names of the components that a run begins with, by their numbers; none where its definition is not known.
 func Components(first *events.Record, canonical func(digest string) ([]byte, bool)) (names []string) {
-	needs := Needs(first)
-	if len(needs) == 0 {
-		return nil
+	var c []byte
+	ok := false
+	for _, e := range first.Events {
+		switch e := e.(type) {
+		case *events.WorkflowStarted:
+			c, ok = canonical(e.Digest)
+		case *events.WorkflowRestored:
+			if ok = len(e.Definitions) == 1; ok { // else its numbers are of several
+				c = e.Definitions[0].Canonical
+			}
+		}
 	}
-	c, ok := canonical(needs[0])
 	if !ok {
 		return nil
 	}

@@ -119,6 +119,8 @@ func (k *Keeper) Take(offset int64, rec *events.Record) {
 			k.gone(rec, e)
 		case *events.WorkflowStarted:
 			k.begin(rec, e)
+		case *events.WorkflowRestored:
+			k.begin(rec, nil)
 		}
 	}
 	k.add(offset, rec, rec.Events[from:])
@@ -143,7 +145,13 @@ func (k *Keeper) begin(rec *events.Record, e *events.WorkflowStarted) {
 	if old := k.runs[rec.Workflow]; old != nil {
 		k.end(old)
 	}
-	l := &Log{Workflow: rec.Workflow, Run: rec.Position, Seen: rec.Position, Resolved: true, Status: statusRunning, strategy: k.strategies[e.Digest], Started: e, Created: rec.Time}
+	l := &Log{Workflow: rec.Workflow, Run: rec.Position, Seen: rec.Position, Resolved: true, Status: statusRunning, Started: e, Created: rec.Time}
+	if e == nil { // which is restored: what it is only a fold says, and that is made at once
+		l.Rests = true
+		k.remember(l)
+		return
+	}
+	l.strategy = k.strategies[e.Digest]
 	if o, err := definition.ParseOptions(e.Options, "options"); len(e.Options) > 0 && err == nil && o.Checkpoint.Strategy != 0 {
 		l.strategy = o.Checkpoint
 	}

@@ -26,7 +26,8 @@ func (s *state) Scan(k rows.Key, _ rows.Maker, visit func(rows.Key, rows.Row) bo
 	}
 }
 
-func (s *state) commit(writes []rows.Write) {
+// Commit implements planner.State.
+func (s *state) Commit(writes []rows.Write) {
 	if s.rows == nil {
 		s.rows = map[rows.Key]rows.Row{}
 	}

@@ -108,6 +108,7 @@ var quiet = map[string]string{
 	"RetentionArmed":      quietBooks,
 	"WorkflowArchived":    quietBooks,
 	"ArchiveAwaited":      quietBooks,
+	"WorkflowRestored":    quietBooks,
 	"WorkflowDeleting":    quietBooks,
 	"WorkflowCancelling":  quietBooks,
 	"WorkflowStopping":    quietBooks,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/sdk/store"
@@ -88,8 +89,13 @@ func (t *tenure) strange(ctx context.Context, l *archive.Log) (there bool, err e
 	return true, nil
 }
 
+// askTimeout bounds the questions to a planner, of which one may just be taking the partition over.
+const askTimeout = 20 * time.Second
+
 // askPlanner asks for the summary and the results of a workflow; nil: there is none.
 func (a *Archiver) askPlanner(ctx context.Context, workflow string) (*events.Summary, json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
 	body, err := a.ask.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow})
 	var refused *request.RefusedError
 	if errors.As(err, &refused) && refused.Reply.Refusal.Code == "not_found" {

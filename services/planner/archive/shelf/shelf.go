@@ -137,6 +137,7 @@ type found struct {
 
 // find finds a run of a workflow: the one that is named, else that which was written last.
 func (s *Shelf) find(ctx context.Context, workflow, name string) (f found, err error) {
+	newest := int64(-1)
 	for cursor := ""; ; {
 		page, err := s.Store.List(ctx, store.Filter{Prefix: archive.RunsOf(workflow)}, cursor)
 		if err != nil {
@@ -147,8 +148,12 @@ func (s *Shelf) find(ctx context.Context, workflow, name string) (f found, err e
 			if err != nil || run.Workflow != workflow || name != "" && run.Name() != name && run.Start.String() != name {
 				continue
 			}
-			if f.item.ID == "" || f.run.Start.Before(run.Start) {
-				f = found{run, item}
+			at, err := s.updated(ctx, item.ID) // positions of several journals have no order
+			if err != nil {
+				return f, err
+			}
+			if at > newest {
+				f, newest = found{run, item}, at
 			}
 		}
 		if cursor = page.Next; cursor != "" {
@@ -162,6 +167,19 @@ func (s *Shelf) find(ctx context.Context, workflow, name string) (f found, err e
 		}
 		return f, &Error{"not_found", fmt.Sprintf("the archive has no workflow %q", workflow)}
 	}
+}
+
+// updated is when a run was last written to, by its snapshot (Unix ms).
+func (s *Shelf) updated(ctx context.Context, id string) (int64, error) {
+	stored, ok, err := s.Store.LoadSnapshot(ctx, id)
+	if err != nil || !ok {
+		return 0, err
+	}
+	_, sum, err := parse(stored.Data)
+	if err != nil {
+		return 0, fmt.Errorf("%s in the archive: %w", id, err)
+	}
+	return int64(sum.Updated), nil
 }
 
 // Show is a run's summary with its results.
@@ -236,6 +254,29 @@ func (s *Shelf) Query(ctx context.Context, workflow, name string, q events.Query
 		err = &Error{refusal.Code, refusal.Message}
 	}
 	return body, err
+}
+
+// mostRestored is how many bytes of rows and definitions one record takes.
+const mostRestored = 1_500_000
+
+// Restore is what a planner needs to go on with a run.
+func (s *Shelf) Restore(ctx context.Context, workflow, name string) (*events.RunRestore, error) {
+	f, err := s.find(ctx, workflow, name)
+	if err != nil {
+		return nil, err
+	}
+	folded, err := s.fold(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	m, err := folded.Restore()
+	if err != nil {
+		return nil, &Error{"cannot_restore", err.Error()}
+	}
+	if n := len(events.EncodeInbox(m)); n > mostRestored {
+		return nil, &Error{"too_large", fmt.Sprintf("the workflow's state has %d bytes, and a record takes %d of one that is restored", n, mostRestored)}
+	}
+	return m, nil
 }
 
 // fold folds the entries of a run.
