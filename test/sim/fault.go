@@ -57,6 +57,7 @@ var faultKinds = []faultKind{
 	{wrongStamps, 0, (*world).missetBroker, true},          // drawStamps draws it
 	{lasting, 0, byGroup((*members).lastingReason), false}, // drawLasting draws it
 	{retention, 0, (*world).awaitLook, false},              // drawRetention draws it
+	{words, 0, byGroup((*members).giveWords), false},       // drawWords draws it
 }
 
 func byFaults(do func(*injector, *rand.Rand)) func(*world, *rand.Rand) {
@@ -94,7 +95,7 @@ func (o *Options) drawFaults() []Fault {
 			}
 		}
 	}
-	all = append(append(append(all, o.drawStamps()...), o.drawLasting()...), o.drawRetention()...)
+	all = slices.Concat(all, o.drawStamps(), o.drawLasting(), o.drawRetention(), o.drawWords())
 	slices.SortStableFunc(all, func(a, b Fault) int { return cmp.Compare(a.Step, b.Step) })
 	return all
 }
