@@ -43,7 +43,7 @@ func form(section, name string) string {
 }
 
 // ofPartitions are the commands to a partition, which docs/kafka.md has.
-var ofPartitions = []string{"accept_loss", "force_release", "mark_stale", "request_replay"}
+var ofPartitions = []string{"accept_loss", "force_release", "mark_stale", "remove_dispatch", "request_replay"}
 
 // docs/commands.md has a section for each command, and each of its forms is there.
 // Its examples are run, in their order, and give what they say.

@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/sdk/client"
 )
@@ -41,7 +43,7 @@ func TestQueuesAreListed(t *testing.T) {
 		{Name: "bills", QueueBacklog: client.QueueBacklog{Notified: 7}, Partitions: make([]client.QueueShare, 1)},
 	}, now)
 	lines := strings.Split(out.String(), "\n")
-	for i, want := range []string{"QUEUE PENDING OLDEST RUNNING PARTITIONS", `mail\x1b[2J 5 1m30s ago 2 3`, "bills 0 7 1"} {
+	for i, want := range []string{"QUEUE PENDING OLDEST RUNNING DELIVERED FAILED PARTITIONS", `mail\x1b[2J 5 1m30s ago 2 0 0 3`, "bills 0 7 0 0 1"} {
 		if got := strings.Join(strings.Fields(lines[i]), " "); got != want {
 			t.Errorf("line %d is %q, want %q", i, got, want)
 		}
@@ -91,6 +93,29 @@ func TestAnOperatorsWordsToAPartition(t *testing.T) {
 
 	contains(t, succeed(t, "input", "w1", "name=bob", "--wait", "10s"), `"HELLO BOB"`)
 	contains(t, succeed(t, "results", "w1", "--all"), `"HELLO ANN"`, `"HELLO BOB"`)
+
+	ended := func() (all listed[client.Dispatch]) {
+		for _, p := range []string{"0", "1"} {
+			var some listed[client.Dispatch]
+			if err := json.Unmarshal([]byte(succeed(t, "partitions", "dispatches", p, "--status", "delivered", "-o", "json")), &some); err != nil {
+				t.Fatal(err)
+			}
+			all.Items = append(all.Items, some.Items...)
+		}
+		return all
+	}
+	all := ended().Items
+	if len(all) == 0 || all[0].Metadata.Workflow != "w1" || all[0].DeliveredAt == nil {
+		t.Fatalf("the delivered dispatches are %+v", all)
+	}
+	p := strconv.Itoa(int(kafka.PartitionFor([]byte("w1"), 2)))
+	contains(t, succeed(t, append([]string{"partitions", "remove-dispatch", p, all[0].RequestID}, by...)...), "1 dispatch records are removed")
+	if left := ended().Items; len(left) != len(all)-1 {
+		t.Errorf("behind the removal of one of %d there are %d", len(all), len(left))
+	}
+	if code, _, told := heddle(t, "", append([]string{"partitions", "remove-dispatch", p, all[0].RequestID}, by...)...); code != codeFailed || !strings.Contains(told, "no dispatch record has the request id") {
+		t.Errorf("removed again: exit %d, %s", code, told)
+	}
 	for p, words := range map[string][]string{"0": {"AuthorityReleased"}, "1": {"ReplayRequested", "CheckpointRequested", "AuthorityMarkedStale"}} {
 		contains(t, succeed(t, "journal", "dump", "-o", "json", "--partition", p), append(words, "ann", "its machine hangs")...)
 	}

@@ -15,12 +15,14 @@ import (
 
 // partitionsCmd is what concerns the planner partitions.
 type partitionsCmd struct {
-	List       partitionsListCmd      `cmd:"" default:"withargs" help:"List the planner partitions: owner, lease, age of the checkpoint, backlog, replay, what is wrong."`
-	AcceptLoss acceptLossCmd          `cmd:"" help:"Let a blocked partition go on without records of an input log that are gone unread."`
-	Release    releasePartitionCmd    `cmd:"" help:"Take the lease from its owner: whoever the partition is assigned to takes over."`
-	MarkStale  markStaleCmd           `cmd:"" help:"Say that the lease is not to be trusted: the partition is not ready until it is renewed."`
-	Replay     replayCmd              `cmd:"" help:"Read an input log again from an offset; what is decided is not decided again."`
-	Checkpoint checkpointPartitionCmd `cmd:"" help:"Write all changed rows of the partition to the changelog now."`
+	List           partitionsListCmd      `cmd:"" default:"withargs" help:"List the planner partitions: owner, lease, age of the checkpoint, backlog, replay, what is wrong."`
+	AcceptLoss     acceptLossCmd          `cmd:"" help:"Let a blocked partition go on without records of an input log that are gone unread."`
+	Release        releasePartitionCmd    `cmd:"" help:"Take the lease from its owner: whoever the partition is assigned to takes over."`
+	MarkStale      markStaleCmd           `cmd:"" help:"Say that the lease is not to be trusted: the partition is not ready until it is renewed."`
+	Replay         replayCmd              `cmd:"" help:"Read an input log again from an offset; what is decided is not decided again."`
+	Dispatches     dispatchesCmd          `cmd:"" help:"List the dispatch records of a partition: what waits for a worker, what workers have, what has ended of late."`
+	RemoveDispatch removeDispatchCmd      `cmd:"" help:"Remove dispatch records that have ended."`
+	Checkpoint     checkpointPartitionCmd `cmd:"" help:"Write all changed rows of the partition to the changelog now."`
 }
 
 // partitionsListCmd lists the planner partitions: who owns them, how far they are, and

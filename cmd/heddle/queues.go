@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-run/heddle/sdk/client"
 )
 
-// queuesCmd lists the task queues with open attempts.
+// queuesCmd lists the task queues with open attempts, or with some that have ended of late.
 type queuesCmd struct{ remote }
 
 // Run implements the command.
@@ -26,13 +26,13 @@ func (c *queuesCmd) Run(a *app) error {
 }
 
 func printQueues(w io.Writer, all []client.Queue, now time.Time) {
-	table := [][]string{{"QUEUE", "PENDING", "OLDEST", "RUNNING", "PARTITIONS"}}
+	table := [][]string{{"QUEUE", "PENDING", "OLDEST", "RUNNING", "DELIVERED", "FAILED", "PARTITIONS"}}
 	for _, q := range all {
 		oldest := ""
 		if q.OldestPendingSince != nil {
 			oldest = since(*q.OldestPendingSince, now)
 		}
-		table = append(table, []string{q.Name, fmt.Sprint(q.Pending), oldest, fmt.Sprint(q.Notified), fmt.Sprint(len(q.Partitions))})
+		table = append(table, []string{q.Name, fmt.Sprint(q.Pending), oldest, fmt.Sprint(q.Notified), fmt.Sprint(q.Delivered), fmt.Sprint(q.Failed), fmt.Sprint(len(q.Partitions))})
 	}
 	rows(w, table)
 }

@@ -17,6 +17,7 @@ var dispatches = []struct {
 	{"number", []string{"services/planner/evolve.go", "services/planner/limits", "services/planner/notice", "internal/partition"}, nil},
 	{"check", []string{"services/planner/decide.go"}, []string{
 		"ReleasePartition: internal/partition", "MarkPartitionStale: internal/partition", "ReplayPartition: internal/partition", "AcceptLoss: internal/partition",
+		"RemoveDispatch: internal/partition",
 	}},
 	{"check", []string{"services/planner/decide.go", "internal/partition"}, nil},
 }

@@ -138,7 +138,7 @@ func (r *rig) mustBeFold(p int32) {
 }
 
 var foldedTables = []rows.Table{
-	rows.Header, rows.Fact, rows.Runnable, rows.Timer, rows.Position, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge, rows.Outbox, rows.Runtime,
+	rows.Header, rows.Fact, rows.Runnable, rows.Timer, rows.Position, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge, rows.Dispatch, rows.Outbox, rows.Runtime,
 }
 
 // fold replays a partition's journal into an empty store, up to a record. The outbox

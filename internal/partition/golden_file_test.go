@@ -24,6 +24,7 @@ import (
 // as lines of JSON, compressed: the owner, the records, the states.
 type golden struct {
 	name    string
+	version int // of the events
 	owner   goldenOwner
 	records []goldenRecord
 	states  []goldenState
@@ -151,6 +152,7 @@ func readGolden(version int) ([]*golden, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		g.version = version
 		all = append(all, g)
 	}
 	return all, nil

@@ -24,7 +24,7 @@ func (r *tenure) published(lease runtime.Lease) runtime.Record {
 		},
 	}
 	rec.Backlog = p.Backlog()
-	state := runtime.ReplayState{Cursor: p.Cursor(), Pending: r.unread(), LastID: r.lastID}
+	state := runtime.ReplayState{Cursor: p.Cursor(), Pending: r.unread(), LastID: r.lastID, Deferred: rec.Backlog.Deferred > 0}
 	rec.Replay = state.Published()
 	return rec
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Queue counts the open attempts of a task queue over all partitions.
+// Queue counts the deliveries of a task queue over all partitions.
 type Queue struct {
 	Name string `json:"name"`
 	QueueBacklog
@@ -34,6 +34,9 @@ func (a *Aggregate) Queues() []Queue {
 			}
 			q.Pending += share.Pending
 			q.Notified += share.Notified
+			q.Delivered += share.Delivered
+			q.Failed += share.Failed
+			q.Deferred += share.Deferred
 			q.OldestPendingSince = older(q.OldestPendingSince, share.OldestPendingSince)
 			q.Partitions = append(q.Partitions, QueueShare{p.Partition, share})
 		}

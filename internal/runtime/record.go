@@ -35,7 +35,8 @@ func Held(owner, leaseID string, until time.Time, epoch uint64) Authority {
 	return Authority{Owner: &owner, LeaseID: &leaseID, LeasedUntil: &text, Epoch: &epoch}
 }
 
-// Backlog counts the open and recent dispatches of a partition.
+// Backlog counts the open dispatches of a partition, and those that have ended of late: the newest 1,000 or so of the
+// last 10 minutes.
 type Backlog struct {
 	Pending            uint64  `json:"pending"`
 	Notified           uint64  `json:"notified"`
@@ -44,15 +45,18 @@ type Backlog struct {
 	OldestPendingSince *string `json:"oldest_pending_since"` // RFC 3339, UTC
 	Deferred           uint64  `json:"deferred"`
 
-	// Queues has the open dispatches by task queue. Of many queues it has those
-	// whose oldest pending dispatch waits longest.
+	// Queues has the dispatches by task queue. Of many queues it has those whose oldest pending
+	// dispatch waits longest.
 	Queues map[string]QueueBacklog `json:"queues,omitempty"`
 }
 
-// QueueBacklog counts the open dispatches of a partition in one task queue.
+// QueueBacklog counts the dispatches of a partition in one task queue.
 type QueueBacklog struct {
 	Pending            uint64  `json:"pending"`
 	Notified           uint64  `json:"notified"`
+	Delivered          uint64  `json:"delivered"`
+	Failed             uint64  `json:"failed"`
+	Deferred           uint64  `json:"deferred"`             // of the pending ones: whom they are to inform is not there
 	OldestPendingSince *string `json:"oldest_pending_since"` // RFC 3339, UTC
 }
 

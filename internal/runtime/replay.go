@@ -36,11 +36,15 @@ type ReplayState struct {
 	Cursor  string // as an operator has asked; empty: the committed one
 	Pending uint64 // records below the ends seen at acquisition that are not applied
 	LastID  string // of the last replayed event; empty: none
+
+	Deferred bool // a delivery waits for the party that it is to inform
 }
 
 // Published is the state as the partition's record shows it.
 func (s ReplayState) Published() Replay {
-	return Replay{Cursor: textOf(s.Cursor), PendingEvents: s.Pending, LastReplayedEventID: textOf(s.LastID)}
+	return Replay{
+		Cursor: textOf(s.Cursor), PendingEvents: s.Pending, LastReplayedEventID: textOf(s.LastID), DeferredLeaderNotification: s.Deferred,
+	}
 }
 
 // textOf is null in JSON for an empty text.

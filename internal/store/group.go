@@ -22,7 +22,7 @@ const (
 	groupCost = 600 // estimated bytes of a group and its tables
 
 	ownSlots = int(rows.OwnEnd)
-	lastSlot = ownSlots + 12
+	lastSlot = ownSlots + 13
 )
 
 // slot is the place of a table in a group.
@@ -30,10 +30,10 @@ func slot(t rows.Table) int {
 	switch {
 	case t < rows.OwnEnd:
 		return int(t)
-	case t >= rows.Definition && t <= rows.Entity:
+	case t >= rows.Definition && t <= rows.Dispatch:
 		return ownSlots + int(t-rows.Definition)
 	case t >= rows.Timer && t <= rows.Dirty:
-		return ownSlots + 5 + int(t-rows.Timer)
+		return ownSlots + 6 + int(t-rows.Timer)
 	}
 	panic(fmt.Sprintf("store: the cache has no place for table %d", t))
 }

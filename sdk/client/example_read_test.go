@@ -223,6 +223,26 @@ func ExampleClient_MarkPartitionStale() {
 	fmt.Println(obeyed, err)
 }
 
+// What no worker has, the oldest first.
+func ExampleClient_Dispatches() {
+	ctx, c := connect()
+	defer c.Close()
+	for _, d := range must(c.Dispatches(ctx, 3, client.DispatchFilter{Status: client.DispatchPending})) {
+		fmt.Println(d.Target, d.Metadata.Workflow, d.CreatedAt)
+	}
+}
+
+func ExampleClient_RemoveDispatches() {
+	ctx, c := connect()
+	defer c.Close()
+	var ids []string
+	for _, d := range must(c.Dispatches(ctx, 3, client.DispatchFilter{Status: client.DispatchFailed, Queue: "mail"})) {
+		ids = append(ids, d.RequestID)
+	}
+	obeyed, err := c.RemoveDispatches(ctx, 3, ids, client.By{Who: "ann", Why: "they were looked at"})
+	fmt.Println(obeyed, err)
+}
+
 // What the inbox has from offset 100 on is read again, and decided where it was not.
 func ExampleClient_ReplayPartition() {
 	ctx, c := connect()

@@ -116,6 +116,8 @@ func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, er
 	if kind, name, err := events.ParseKeyID(q.Workflow); err == nil {
 		r.path = path("v1", "keys", name)
 		r.query.Set("kind", kind)
+	} else if p, ok := events.PartitionOf(q.Workflow); ok {
+		r.path = path("v1", "partitions", strconv.Itoa(int(p)), q.Kind)
 	} else if q.Kind != "workflow" {
 		r.path += "/" + q.Kind
 	}
@@ -124,6 +126,9 @@ func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, er
 	}
 	if q.Status != "" {
 		r.query.Set("status", q.Status)
+	}
+	if q.Queue != "" {
+		r.query.Set("queue", q.Queue)
 	}
 	if q.Component != "" {
 		r.query.Set("component", q.Component)

@@ -60,4 +60,5 @@ type Query struct {
 	Run    string          // of what is archived: which of the workflow's runs
 	Body   json.RawMessage // QueryRestore
 	Filter *Filter         // QueryArchive: which are listed; its page is Cursor and Limit
+	Queue  string          // dispatches: only those of a task queue
 }

@@ -116,10 +116,21 @@ func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage,
 	}
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
-	body, err := t.requests.Read(ctx, events.Query{
+	query := events.Query{
 		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: q.Status, Component: q.Component,
-	})
+		Queue: q.Queue,
+	}
+	if p, ok := events.PartitionOf(q.Workflow); ok { // whatever its hash
+		body, err := t.requests.ReadAt(ctx, p, query)
+		return listed(body), fault(err)
+	}
+	body, err := t.requests.Read(ctx, query)
 	return body, fault(err)
+}
+
+// listed is a planner's list as the gateway tells it.
+func listed(items json.RawMessage) json.RawMessage {
+	return append(append([]byte(`{"items":`), items...), '}')
 }
 
 // bounded adds a deadline where there is none.

@@ -24,6 +24,9 @@ func historian(q requesttest.Request) []events.Reply {
 		created := time.UnixMilli(begin).UTC().Format(time.RFC3339Nano)
 		return []events.Reply{requesttest.Answer(strings.Replace(summary("w", "idle"), "2026-01-02T03:04:05.000Z", created, 1))}
 	}
+	if q.Query != nil && q.Query.Kind == events.DispatchesQuery {
+		return []events.Reply{requesttest.Answer(`[{"request_id":"t1","target":"mail","status":"pending","created_at":"2026-01-02T03:04:05Z"}]`)}
+	}
 	return planner(q)
 }
 

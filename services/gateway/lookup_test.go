@@ -33,8 +33,8 @@ func TestNoPlannerIsAskedWhereAWorkflowLives(t *testing.T) {
 	if strings.TrimSpace(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	wantQueues := `{"items":[{"name":"mail","pending":3,"notified":1,"oldest_pending_since":null,"partitions":[{"partition":` + p +
-		`,"pending":3,"notified":1,"oldest_pending_since":null}]}],"next_cursor":null}`
+	wantQueues := `{"items":[{"name":"mail","pending":3,"notified":1,"delivered":0,"failed":0,"deferred":0,"oldest_pending_since":null,"partitions":[{"partition":` + p +
+		`,"pending":3,"notified":1,"delivered":0,"failed":0,"deferred":0,"oldest_pending_since":null}]}],"next_cursor":null}`
 	if strings.TrimSpace(queues) != wantQueues {
 		t.Errorf("got  %s\nwant %s", queues, wantQueues)
 	}

@@ -104,7 +104,11 @@ func calls(token string) map[string][]string {
 		"POST /v1/partitions/{partition}/force-release":  {"/v1/partitions/1/force-release", byAnn, "/v1/partitions/1/force-release", "{}"},
 		"POST /v1/partitions/{partition}/mark-stale":     {"/v1/partitions/1/mark-stale", byAnn},
 		"POST /v1/partitions/{partition}/request-replay": {"/v1/partitions/1/request-replay", `{"cursor":"inbox@4","by":"ann","why":"it was cut"}`},
-		"POST /v1/partitions/{partition}/checkpoint":     {"/v1/partitions/1/checkpoint", byAnn},
+		"POST /v1/partitions/{partition}/remove-dispatch": {
+			"/v1/partitions/1/remove-dispatch", `{"ids":["` + token + `"],"by":"ann","why":"it was looked at"}`, "/v1/partitions/1/remove-dispatch", `{"ids":["x"],"by":"ann","why":"odd"}`,
+		},
+		"GET /v1/partitions/{partition}/dispatches":  {"/v1/partitions/1/dispatches", "", "/v1/partitions/1/dispatches?status=lost", ""},
+		"POST /v1/partitions/{partition}/checkpoint": {"/v1/partitions/1/checkpoint", byAnn},
 		"GET /":                        {"/", ""},
 		"GET /livez":                   {"/livez", ""},
 		"GET /readyz":                  {"/readyz", ""},

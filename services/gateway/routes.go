@@ -145,6 +145,9 @@ func partitionRoutes() []route {
 		operate[events.ReleasePartition]("force_release", "releasePartition", "Takes the lease from its owner, whatever that one says: it stops, and whoever is assigned the partition takes over. An owner that is dead already is not waited for any longer."),
 		operate[events.MarkPartitionStale]("mark_stale", "markPartitionStale", "Says that the lease is not to be trusted: the partition is not ready until its owner renews the lease, or another one takes over."),
 		operate[events.ReplayPartition]("request_replay", "replayPartition", "Has an input log read again from `cursor`, commands@OFFSET or inbox@OFFSET: what is decided already is not decided again. Without a cursor the request is cleared."),
+		operate[events.RemoveDispatch]("remove_dispatch", "removeDispatches", "Removes dispatch records that have ended, by their request ids: all of them, or none if one is unknown or still open. The ids stay used.",
+			"ids"),
+		dispatchesRoute(),
 		operate[events.CheckpointWorkflow]("checkpoint", "checkpointPartition", "Makes all changed rows of the partition due for the changelog now."),
 	}
 }

@@ -52,7 +52,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 	other := r.other(pol)
 	if pol.Mode == policy.External && other.Task == "" {
 		t.emit(&events.RunnableDispatched{Runnable: id, Attempt: r.Attempt + 1, For: r.For, Key: key})
-		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true})
+		t.emit(&events.RunnableNotified{Runnable: id, Channel: "external", Detached: true, At: t.now})
 		return
 	}
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context) + len(t.setup().own(c))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 )
@@ -15,7 +16,7 @@ func (en *ends) notified(m *events.TaskNotified) {
 	if r == nil || en.head.Status.winding() || r.Executor == executor && executor != "" && !m.Detached {
 		return
 	}
-	en.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: executor, Detached: m.Detached})
+	en.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: executor, Detached: m.Detached, At: en.now})
 }
 
 // heartbeat keeps the details that came with a heartbeat, if there is room for them, and
@@ -28,8 +29,13 @@ func (en *ends) heartbeat(token []byte, details json.RawMessage) bool {
 	if len(details) > events.MaxDetails || notJSON(details) != "" {
 		details = nil
 	}
-	if len(details) > 0 || r.silence(r.policy()) > 0 {
-		en.emit(&events.RunnableHeartbeat{Runnable: id, Details: details})
+	if len(details) == 0 && r.silence(r.policy()) == 0 {
+		return true
+	}
+	before, reason := r.reason(), reasonIn(details)
+	en.emit(&events.RunnableHeartbeat{Runnable: id, Details: details, Reason: string(reason)})
+	if reason == delivery.LeaderMissingDeferred && reason != before {
+		en.emit(&events.LeaderNotificationDeferred{Runnable: id})
 	}
 	return true
 }

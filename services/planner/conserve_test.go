@@ -42,6 +42,7 @@ func (w *world) listed(id, status string, limit uint32) []runnableView {
 // under its status, however the list is cut into pages.
 func (w *world) conserved(id string) {
 	w.t.Helper()
+	w.deliveredAll(id)
 	c := w.status(id).Counts
 	counted := map[string]uint64{
 		"ready": c.Ready, "waiting": c.Waiting, "active": c.Active, "completed": c.Completed, "failed": c.Failed,

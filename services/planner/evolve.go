@@ -56,9 +56,17 @@ func withoutRun(e events.Event) bool {
 	return false
 }
 
-// apply changes the state by one event: one line per event. It never fails on
-// an event that a decision produced.
+// apply changes the state by one event. It never fails on an event that a decision produced.
 func (w *workflow) apply(e events.Event) {
+	ended := len(w.endings)
+	w.evolve(e)
+	if len(w.endings) > ended {
+		w.conclude(ended, e)
+	}
+}
+
+// evolve is apply: one line per event.
+func (w *workflow) evolve(e events.Event) {
 	switch e := e.(type) {
 	case *events.DefinitionPinned:
 		w.tx.Put(definitionKey(e.Digest), &definitionRow{Canonical: e.Canonical})
@@ -96,6 +104,7 @@ func (w *workflow) apply(e events.Event) {
 		w.runs.notified(e)
 	case *events.RunnableHeartbeat:
 		w.runs.beat(e)
+	case *events.LeaderNotificationDeferred: // the heartbeat before it says so
 	case *events.RunnableCompleted:
 		w.runs.completed(e)
 	case *events.RunnableFailed:

@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 
+	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/policy"
@@ -88,6 +89,8 @@ type runnable struct {
 	Doubt     *doubt           // the attempt that was lost and of which nobody knows what became; nil: there is none
 	Permit    *permit          // of a key: what it waits for, or what its attempt holds; nil: it needs none
 	Work      *events.Began    // the attempt that began the work which the last attempt goes on with; nil: that has begun it itself
+	Told      int64            // Unix ms when a worker first said that it has the open attempt; 0: none has
+	Reason    string           // of the open attempt's delivery: the channel of that word, or what a worker said of it since
 	Key       string           // idempotency key of all attempts, by its policy; empty: it gives none, or there was no attempt yet
 }
 
@@ -130,6 +133,8 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 50, "permit", &r.Permit)
 	wire.String(c, 55, "key", &r.Key)
 	wire.Optional(c, 56, "work", &r.Work)
+	wire.Int(c, 57, "told", &r.Told)
+	wire.String(c, 58, "reason", &r.Reason)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome
@@ -152,6 +157,7 @@ func (r *runnable) OpenAttempt() (machine.Attempt, bool) {
 	}
 	return machine.Attempt{
 		Attempt: r.Attempt, Decided: r.Decided, Queue: r.Queue, Since: r.Since, Notified: r.Notified, Detached: r.Detached,
+		NotifiedAt: r.Told, Waits: r.reason().Waits(), Deferred: r.reason() == delivery.LeaderMissingDeferred,
 	}, true
 }
 

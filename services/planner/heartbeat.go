@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -32,6 +33,7 @@ func (rs *runnables) beat(e *events.RunnableHeartbeat) {
 	if len(e.Details) > 0 {
 		r.Heartbeat = e.Details
 	}
+	r.Reason = cmp.Or(e.Reason, r.Reason)
 	rs.alive(e.Runnable, r)
 }
 

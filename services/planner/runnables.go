@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -63,6 +64,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
 	r.Since, r.Notified, r.Detached = rs.now, false, false
+	r.Told, r.Reason = 0, ""
 	r.External, r.Context = e.Queue == "", rs.setup().Contexts
 	r.Beside, r.Work = h.Slots > 0, e.Work
 	if r.For = e.For; r.For == events.ForResult {
@@ -85,6 +87,9 @@ func (rs *runnables) notified(e *events.RunnableNotified) {
 	rs.disarm(e.Runnable, r)
 	rs.begun(e.Runnable, r)
 	r.Executor = e.Executor
+	if e.At != 0 {
+		r.Told, r.Reason = cmp.Or(r.Told, e.At), cmp.Or(r.Reason, e.Channel)
+	}
 	if timeout := r.policy().Timeout.Milliseconds(); timeout > 0 {
 		r.Deadline = rs.now + timeout
 		if !r.External {
@@ -111,6 +116,7 @@ func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 		h.Active--
 		rs.disarm(id, r)
 		if !r.External {
+			rs.endings = append(rs.endings, machine.Ended{Delivery: rs.deliveryOf(id, r), At: rs.now})
 			rs.contexts.let(r)
 			h.Slots--
 		}

@@ -214,6 +214,11 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.showKey(out, events.BreakerKey, rest)
 	case "attempts":
 		w.attempts(out, rest)
+	case "deliveries":
+		w.deliveries(out, rest)
+	case "notified":
+		id, component, _ := strings.Cut(rest, " ")
+		w.notified(id, component)
 	case "complete-external", "fail-external", "heartbeat-external":
 		w.external(out, word, rest)
 	default:

@@ -38,6 +38,7 @@ type workflow struct {
 	effects  effects
 
 	givenBack []events.ReturnedPermit // that runnables have left behind in this record
+	endings   []machine.Ended         // the deliveries that this record ends; reused
 	closed    []events.OpenAttempt    // that this record cancels
 }
 
@@ -113,7 +114,7 @@ func (p *Planner) begin(tx *rows.Tx, at events.Position, now int64, id string) *
 	t := &p.turn
 	t.tx, t.at, t.now, t.id = tx, at, now, id
 	t.in, t.spend, t.events, t.givenBack = machine.Input{}, spending{}, nil, nil
-	t.closed = nil
+	t.closed, t.endings = nil, t.endings[:0]
 	t.scopes.openings = t.scopes.openings[:0]
 	t.queue.fresh, t.queue.queued = t.queue.fresh[:0], t.queue.queued[:0]
 	t.contexts.lastMerge, t.states.turns = merge{}, t.states.turns[:0]
@@ -128,7 +129,7 @@ func (fx *effects) conclusion(list []events.Event) machine.Outcome {
 	if len(list) == 0 {
 		return machine.Outcome{}
 	}
-	out := machine.Outcome{Events: list, Effects: fx.of(list), Due: fx.due(list), InHand: fx.head != nil && fx.head.inHand() > 0}
+	out := machine.Outcome{Events: list, Effects: fx.of(list), Ended: fx.endings, Due: fx.due(list), InHand: fx.head != nil && fx.head.inHand() > 0}
 	if fx.in.Source == events.FromCommands {
 		out.Answer = fx.reply(list)
 	}

@@ -1,11 +1,9 @@
 package planner
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/heddle-run/heddle/shared/definition"
-	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 )
 
@@ -81,28 +79,12 @@ func waitsForOutcome(c *definition.Component, r *runnable) string {
 	case r.External:
 		return "completion by its token: it is done from outside"
 	case r.Detached:
-		return fmt.Sprintf("completion by its token: %s has handed it on", r.Executor) + ofDelivery(r.Heartbeat)
+		return fmt.Sprintf("completion by its token: %s has handed it on", r.Executor) + r.ofDelivery()
 	case r.Notified:
-		return fmt.Sprintf("%s, which runs it", r.Executor) + ofDelivery(r.Heartbeat)
+		return fmt.Sprintf("%s, which runs it", r.Executor) + r.ofDelivery()
 	case r.Returns > 0:
 		return unknownYet(c, r)
 	}
 	_, queue := r.work(c)
 	return events.AwaitsWorker(queue)
-}
-
-// ofDelivery is what the newest heartbeat tells of handing the work to a program that must be prodded,
-// behind what is said of the attempt; empty: nothing.
-func ofDelivery(details json.RawMessage) string {
-	var told struct {
-		Reason string `json:"reason"`
-	}
-	if json.Unmarshal(details, &told) != nil { // details are whatever a task gives
-		return ""
-	}
-	reason, ok := delivery.ParseReason(told.Reason)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("; its delivery: %s", reason)
 }

@@ -62,6 +62,8 @@ type world struct {
 	last      *events.TaskOutcome // that was delivered
 	vanished  []events.Task       // whose workers have vanished
 	cancels   []events.TaskCancel // that workers were told
+	endings   []machine.Ended     // of deliveries, in their order
+	over      map[string]bool     // tokens of these
 	active    int
 	peak      int
 	replies   []events.Reply
@@ -78,8 +80,7 @@ type world struct {
 
 func newWorld(t failer, s setting) *world {
 	w := &world{t: t, set: s, epoch: 1, now: 1_000_000, defs: map[string]string{}}
-	w.published, w.cancelled, w.calls = map[string]machine.Effect{}, map[string]bool{}, map[string]int{}
-	w.keysOf = map[string][]string{}
+	w.published, w.cancelled, w.calls, w.keysOf, w.over = map[string]machine.Effect{}, map[string]bool{}, map[string]int{}, map[string][]string{}, map[string]bool{}
 	w.rnd = rand.New(rand.NewPCG(s.seed, 7))
 	w.budget = s.budget
 	w.p = w.planner()
@@ -139,7 +140,7 @@ func (w *world) piece(in machine.Input) ([]events.Event, bool) {
 	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: w.now, Events: evs, ReplyTo: in.ReplyTo, Trace: in.Trace}
 	rec.Input.Source = in.Source
 	raw := events.EncodeRecord(rec)
-	effects := slices.Clone(out.Effects)
+	effects, ended := slices.Clone(out.Effects), slices.Clone(out.Ended)
 	w.replayEqual(raw, tx.Writes(), out)
 	if w.telling {
 		w.heard = w.p.Tell(rows.Begin(&w.state), tx, rec, true, w.heard)
@@ -159,6 +160,7 @@ func (w *world) piece(in machine.Input) ([]events.Event, bool) {
 	for _, e := range effects {
 		w.effect(in.Workflow, e)
 	}
+	w.ended(ended)
 	if h, _ := w.state.Get(headerKey(in.Workflow), nil).(*header); (h != nil && h.inHand() > 0) != out.InHand {
 		w.t.Fatalf("the outcome says that something is in hand: %t; the header: %+v", out.InHand, h)
 	}
@@ -184,13 +186,16 @@ func (w *world) replayEqual(raw []byte, live []rows.Write, want machine.Outcome)
 		w.t.Fatal(err)
 	}
 	tx := rows.Begin(&w.state)
-	want.Effects = slices.Clone(want.Effects) // the machine is called again
+	want.Effects, want.Ended = slices.Clone(want.Effects), slices.Clone(want.Ended) // the machine is called again
 	out := w.p.Apply(tx, rec, false)
 	if got, want := rowstest.Writes(tx.Writes()), rowstest.Writes(live); got != want {
 		w.t.Fatalf("replaying %s gives other rows:\n--- live\n%s--- replayed\n%s", rec.Position, want, got)
 	}
 	if len(out.Effects)+len(want.Effects) > 0 && !reflect.DeepEqual(out.Effects, want.Effects) {
 		w.t.Fatalf("replaying %s gives other effects:\n--- live\n%+v\n--- replayed\n%+v", rec.Position, want.Effects, out.Effects)
+	}
+	if !slices.Equal(out.Ended, want.Ended) {
+		w.t.Fatalf("replaying %s ends other deliveries:\n--- live\n%+v\n--- replayed\n%+v", rec.Position, want.Ended, out.Ended)
 	}
 	if !reflect.DeepEqual(out.Answer, want.Answer) || out.Due != want.Due || out.InHand != want.InHand {
 		w.t.Fatalf("replaying %s gives another answer, or is due otherwise:\n--- live\n%+v %t\n--- replayed\n%+v %t", rec.Position, want.Answer, want.Due, out.Answer, out.Due)

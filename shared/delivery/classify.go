@@ -3,11 +3,12 @@ package delivery
 // State is what a delivery has come to.
 type State string
 
-// The states of a delivery that was tried, or could not be.
+// The states of a delivery.
 const (
-	Pending  State = "pending"  // it is to be tried again
-	Notified State = "notified" // the worker has the work
-	Failed   State = "failed"   // it can never be delivered
+	Pending   State = "pending"   // nobody has the work yet: it is to be tried, or to be tried again
+	Notified  State = "notified"  // the worker has the work
+	Delivered State = "delivered" // its outcome was applied
+	Failed    State = "failed"    // it can never be delivered, or nobody knows what became of it
 )
 
 // Verdict is the state of a delivery and why it is that.

@@ -38,6 +38,12 @@ var aliases = map[string]Reason{
 	"deferred_shell":                       DeferredNotInjectable,
 }
 
+// waits are the reasons of a delivery that a worker has taken on and not handed over yet.
+var waits = map[Reason]bool{SendUnconfirmed: true, LeaderMissingDeferred: true, DeferredNotInjectable: true}
+
+// Waits reports whether a delivery of this reason is pending still, though a worker has it.
+func (r Reason) Waits() bool { return waits[r] }
+
 func (r Reason) with(why, usual string) Reason {
 	if why == "" {
 		why = usual

@@ -168,6 +168,13 @@ type ReplayPartition struct {
 	By
 }
 
+// RemoveDispatch is an operator's word that dispatch records which have ended are to be forgotten: all of them, or
+// none if one cannot be.
+type RemoveDispatch struct {
+	IDs []string `json:"ids"` // request ids
+	By
+}
+
 // AcceptLoss is an operator's word that records of a log are gone and the partition goes
 // on without them: From inclusive, To exclusive. It counts for exactly these.
 type AcceptLoss struct {
@@ -210,4 +217,5 @@ var bodies = map[string]func() CommandBody{
 	"request_replay": func() CommandBody {
 		return &ReplayPartition{}
 	},
+	"remove_dispatch": func() CommandBody { return &RemoveDispatch{} },
 }

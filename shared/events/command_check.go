@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-run/heddle/shared/delivery"
 )
 
 // CommandError is why a command cannot be understood: typed, with the place.
@@ -189,6 +191,46 @@ func (b *By) CheckGiven() *CommandError {
 // CheckGiven is that of By, and for the reason, which the lease shows.
 func (b *MarkPartitionStale) CheckGiven() *CommandError {
 	return first(b.By.CheckGiven(), checkText("reason", b.Reason))
+}
+
+func (b *RemoveDispatch) check() *CommandError { return b.CheckGiven() }
+
+// CheckGiven is that of By, and for the request ids.
+func (b *RemoveDispatch) CheckGiven() *CommandError {
+	if len(b.IDs) == 0 {
+		return missing("ids")
+	}
+	if len(b.IDs) > MaxRemoved {
+		return &CommandError{"invalid_field", "ids", fmt.Sprintf("names %d records, the limit is %d", len(b.IDs), MaxRemoved)}
+	}
+	seen := make(map[string]bool, len(b.IDs))
+	for i, id := range b.IDs {
+		path := fmt.Sprintf("ids[%d]", i)
+		if _, err := ParseRequestID(id); err != nil {
+			return &CommandError{"invalid_request_id", path, err.Error()}
+		}
+		if seen[id] {
+			return &CommandError{"duplicate_request_id", path, (&delivery.DuplicateRequestID{ID: id}).Error()}
+		}
+		seen[id] = true
+	}
+	return b.By.CheckGiven()
+}
+
+// MaxRemoved is how many dispatch records one command removes at most.
+const MaxRemoved = 1000
+
+// ParseRequestID reads the id of a dispatch record: the text of a token, whose seal is not checked. The error is
+// a *delivery.InvalidRequestID.
+func ParseRequestID(id string) (Token, error) {
+	sealed, err := ParseTokenText(id)
+	if err == nil {
+		var t Token
+		if t, err = PeekToken(sealed); err == nil {
+			return t, nil
+		}
+	}
+	return Token{}, &delivery.InvalidRequestID{ID: id}
 }
 
 func (b *AcceptLoss) check() *CommandError {

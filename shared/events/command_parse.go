@@ -72,7 +72,7 @@ func PartitionOf(workflow string) (int32, bool) {
 // ToPartition reports whether a command may be for a partition itself.
 func ToPartition(name string) bool {
 	switch name {
-	case "accept_loss", "force_release", "mark_stale", "request_replay", "checkpoint":
+	case "accept_loss", "force_release", "mark_stale", "request_replay", "checkpoint", "remove_dispatch":
 		return true
 	}
 	return false

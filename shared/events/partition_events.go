@@ -192,3 +192,32 @@ func (e *ReplayRequested) Fields(c *wire.Codec) {
 	wire.String(c, 1, "cursor", &e.Cursor)
 	wire.Nested(c, 2, "by", &e.By)
 }
+
+// DispatchesRemoved says that an operator has removed dispatch records. Their request ids stay used.
+type DispatchesRemoved struct {
+	IDs []string // sorted
+	By  By
+}
+
+func (*DispatchesRemoved) number() int { return 77 }
+
+// Fields implements wire.Message.
+func (e *DispatchesRemoved) Fields(c *wire.Codec) {
+	c.Strings(1, "ids", &e.IDs)
+	wire.Nested(c, 2, "by", &e.By)
+}
+
+// DeliveryConfirmedLate says that a worker has an attempt whose delivery had failed before: it stays failed, for
+// another reason.
+type DeliveryConfirmedLate struct {
+	ID     string // of the request
+	Reason string
+}
+
+func (*DeliveryConfirmedLate) number() int { return 78 }
+
+// Fields implements wire.Message.
+func (e *DeliveryConfirmedLate) Fields(c *wire.Codec) {
+	wire.String(c, 1, "id", &e.ID)
+	wire.String(c, 2, "reason", &e.Reason)
+}

@@ -60,10 +60,15 @@ type Query struct {
 	All      bool  // results and productions: every value instead of the latest
 	Cursor   string
 	Limit    uint32
-	Filter   string // runnables: a status
+	Filter   string // runnables, dispatches: a status
 
 	Component string // runnables: those of a component
+	Queue     string // dispatches: those of a task queue
 }
+
+// DispatchesQuery is the kind of query that asks a partition for its dispatch records: Workflow is that of
+// PartitionWorkflow.
+const DispatchesQuery = "dispatches"
 
 // Fields implements wire.Message.
 func (q *Query) Fields(c *wire.Codec) {
@@ -76,6 +81,7 @@ func (q *Query) Fields(c *wire.Codec) {
 	wire.Int(c, 7, "limit", &q.Limit)
 	wire.String(c, 8, "filter", &q.Filter)
 	wire.String(c, 9, "component", &q.Component)
+	wire.String(c, 10, "queue", &q.Queue)
 }
 
 // DefinitionRef names a definition.

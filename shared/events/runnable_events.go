@@ -94,7 +94,8 @@ type RunnableNotified struct {
 	Runnable RunnableID
 	Channel  string
 	Executor string
-	Detached bool // completed by its token; no heartbeats guard it
+	Detached bool  // completed by its token; no heartbeats guard it
+	At       int64 // Unix ms; 0: it is of before dispatch records
 }
 
 func (*RunnableNotified) number() int { return 6 }
@@ -105,6 +106,7 @@ func (e *RunnableNotified) Fields(c *wire.Codec) {
 	wire.String(c, 2, "channel", &e.Channel)
 	wire.String(c, 3, "executor", &e.Executor)
 	c.Bool(4, "detached", &e.Detached)
+	wire.Int(c, 5, "at", &e.At)
 }
 
 // RunnableHeartbeat keeps the details that a running attempt gave, if it gave any; where there is a
@@ -112,6 +114,7 @@ func (e *RunnableNotified) Fields(c *wire.Codec) {
 type RunnableHeartbeat struct {
 	Runnable RunnableID
 	Details  json.RawMessage
+	Reason   string // of the attempt's delivery to a program that must be prodded, if the details tell of one
 }
 
 func (*RunnableHeartbeat) number() int { return 32 }
@@ -120,7 +123,19 @@ func (*RunnableHeartbeat) number() int { return 32 }
 func (e *RunnableHeartbeat) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	c.JSON(2, "details", &e.Details)
+	wire.String(c, 3, "reason", &e.Reason)
 }
+
+// LeaderNotificationDeferred says that the delivery of an attempt waits for the party that it is to inform: once, until
+// the reason of the delivery is another one.
+type LeaderNotificationDeferred struct {
+	Runnable RunnableID
+}
+
+func (*LeaderNotificationDeferred) number() int { return 76 }
+
+// Fields implements wire.Message.
+func (e *LeaderNotificationDeferred) Fields(c *wire.Codec) { wire.Int(c, 1, "runnable", &e.Runnable) }
 
 // RunnableCompleted closes an attempt and its runnable and produces its fact.
 type RunnableCompleted struct {

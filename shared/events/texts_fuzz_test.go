@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -36,6 +37,9 @@ func FuzzTexts(f *testing.F) {
 			if again, err := events.ParseTokenText(events.TokenText(b)); err != nil || string(again) != string(b) {
 				t.Errorf("%q is %x, then %x, %v", s, b, again, err)
 			}
+		}
+		if id, err := events.ParseRequestID(s); err == nil && (id.Workflow == "" || !utf8.ValidString(id.Workflow)) {
+			t.Errorf("%q is a request of %+v", s, id)
 		}
 		if events.CheckWorkflowID(s) == nil && (s == "" || len(s) > events.MaxWorkflowID) {
 			t.Errorf("%q is a workflow's ID", s)

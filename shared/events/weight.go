@@ -29,7 +29,7 @@ func Weight(e Event) int {
 	case *RunnableRetried:
 		return leastEvent + len(e.Input) + e.By.weight()
 	case *RunnableHeartbeat:
-		return leastEvent + len(e.Details)
+		return leastEvent + len(e.Details) + len(e.Reason)
 	case *InputAccepted:
 		return leastEvent + len(e.Value) + len(e.Policies) + len(e.Context) + e.By.weight()
 	case *WorkflowStarted:

@@ -59,3 +59,11 @@ func (k Kinds) Tell(before, after *rows.Tx, rec *events.Record, detail bool, tol
 	}
 	return told
 }
+
+// Delivery implements Machine.
+func (k Kinds) Delivery(tx *rows.Tx, id string, runnable events.RunnableID) (Delivery, bool) {
+	return k.of(id).Delivery(tx, id, runnable)
+}
+
+// RequestID implements Machine.
+func (k Kinds) RequestID(t events.Token) string { return k.of(t.Workflow).RequestID(t) }

@@ -28,6 +28,12 @@ type Machine interface {
 	// Watched is an empty row of table Runnable of an entity, to decode into at recovery.
 	Watched(id string) Watched
 
+	// Delivery is that of the open attempt of a runnable, if one is open.
+	Delivery(tx *rows.Tx, workflow string, runnable events.RunnableID) (Delivery, bool)
+
+	// RequestID is what a delivery is called outside: the text of its token.
+	RequestID(t events.Token) string
+
 	// Query answers a read. It must not change tx.
 	Query(tx *rows.Tx, now int64, q *events.Query) events.Reply
 }
@@ -39,6 +45,10 @@ type Outcome struct {
 	// Effects are what follows outside of the state, in a fixed order. The slice is
 	// valid until the machine is called again, what its effects point to for good.
 	Effects []Effect
+
+	// Ended are the deliveries that have ended with the record, in the order in which they did. The
+	// slice is valid as long as that of the effects.
+	Ended []Ended
 
 	// Answer is the reply to the command that was decided, if it was one; the
 	// ledger keeps it for repetitions. Its ID and Command are the caller's.

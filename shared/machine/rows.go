@@ -50,6 +50,10 @@ type Attempt struct {
 	Since    int64 // Unix ms of the dispatch
 	Notified bool  // a worker has it: heartbeats guard it
 	Detached bool  // completed by its token: nothing guards it
+
+	NotifiedAt int64 // Unix ms of the first such word
+	Waits      bool  // a worker has it, and has not handed it over to whom it is for: it is pending
+	Deferred   bool  // as the party that it is to inform is not there
 }
 
 // Watched is a row of table Runnable: the partition watches the open attempt in
@@ -71,4 +75,7 @@ func (a *Attempt) Fields(c *wire.Codec) {
 	wire.Int(c, 4, "since", &a.Since)
 	c.Bool(5, "notified", &a.Notified)
 	c.Bool(6, "detached", &a.Detached)
+	wire.Int(c, 7, "notified_at", &a.NotifiedAt)
+	c.Bool(8, "waits", &a.Waits)
+	c.Bool(9, "deferred", &a.Deferred)
 }

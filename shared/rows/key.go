@@ -45,6 +45,8 @@ const (
 	Received    Table = 34 // Workflow: the receiver, then Sub: id of a message that it has had
 	ReceivedAge Table = 35 // as Expiry, of those
 
+	Dispatch Table = 37 // A: number; dispatch records that have ended, many in a row
+
 	Position Table = 65 // A: input log
 	Ledger   Table = 66 // Workflow, then Sub: source and id of the input
 	Expiry   Table = 67 // A: time (Unix ms / 64), B: block of records (number / 128); names of ledger entries by age
@@ -58,7 +60,7 @@ const (
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
 	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", State: "state", Settled: "settled", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
-	Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Entity: "entity", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
+	Dispatch: "dispatch", Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Entity: "entity", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 var tables = append(slices.Clip(rows.Own),
-	rows.Timer, rows.Definition, rows.Pin, rows.Received, rows.ReceivedAge, rows.Entity, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime, rows.Metadata, rows.Dirty,
+	rows.Timer, rows.Definition, rows.Pin, rows.Received, rows.ReceivedAge, rows.Entity, rows.Dispatch, rows.Position, rows.Ledger, rows.Expiry, rows.Outbox, rows.Runtime, rows.Metadata, rows.Dirty,
 )
 
 // Few different values, so that keys often agree in a part and differ behind it.

@@ -73,6 +73,9 @@ func (u *caller) query(ctx context.Context, q events.Query) (events.Reply, error
 	c := &calls.Call{Workflow: q.Workflow, What: calls.Asking + q.Kind, Asked: &q, Began: u.w.tick()}
 	rec := func() *kgo.Record {
 		q.Deadline = time.Now().Add(patience).UnixMilli()
+		if p, ok := partitionOf(q.Workflow); ok {
+			return kafka.Placed(u.w.c.names.Queries(), p, []byte(q.Workflow), wire.Marshal(&q))
+		}
 		return kafka.Keyed(u.w.c.names.Queries(), []byte(q.Workflow), wire.Marshal(&q))
 	}
 	r, err := u.until(ctx, q.ReplyTo.ID, rec)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/test/sim/workload"
 )
@@ -247,6 +248,31 @@ func (m *meddler) operate(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := m.query(ctx, events.Query{Kind: "nonsense", Workflow: m.wf})
+	if _, err := m.query(ctx, events.Query{Kind: "nonsense", Workflow: m.wf}); err != nil {
+		return err
+	}
+	return m.removeDispatches(ctx, p)
+}
+
+// removeDispatches removes dispatch records of a partition that have ended, and tries to remove one that is none.
+func (m *meddler) removeDispatches(ctx context.Context, p int32) error {
+	r, err := m.query(ctx, events.Query{Kind: events.DispatchesQuery, Workflow: events.PartitionWorkflow(p)})
+	if err != nil {
+		return err
+	}
+	var all []delivery.Record
+	if err := json.Unmarshal(r.Body, &all); err != nil {
+		return fmt.Errorf("dispatch records are told as %s: %w", r.Body, err)
+	}
+	ids := []string{}
+	for i := range all {
+		if all[i].Status.Ended() && len(ids) < 3 {
+			ids = append(ids, all[i].RequestID)
+		}
+	}
+	if _, err = m.command(ctx, "remove_dispatch", events.PartitionWorkflow(p), "odd-remove", map[string]any{"ids": ids, "by": "an operator", "why": "odd"}); err != nil {
+		return err
+	}
+	_, err = m.command(ctx, "remove_dispatch", events.PartitionWorkflow(p), "odd-remove-none", map[string]any{"ids": []string{"none"}, "by": "an operator", "why": "odd"})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka"
+	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/wire"
 	"github.com/heddle-run/heddle/test/sim/workload"
@@ -298,7 +299,7 @@ func (t *worker) heartbeat(e *execution) {
 	e.last = time.Now()
 	beat := &events.TaskHeartbeat{Token: e.task.Token}
 	if t.w.rng.IntN(3) == 0 && e.task.Silence == 0 { // else the task itself is heard
-		beat.Details = json.RawMessage(fmt.Sprintf(`{"at":%d}`, e.last.UnixMilli()))
+		beat.Details = e.details()
 	}
 	t.say(e, beat, func() {})
 }
@@ -311,7 +312,15 @@ func (e *execution) every() time.Duration {
 // progress gives a heartbeat of the task itself.
 func (t *worker) progress(e *execution) {
 	e.last, e.said = time.Now(), time.Now()
-	t.say(e, &events.TaskHeartbeat{Token: e.task.Token, Details: json.RawMessage(fmt.Sprintf(`{"at":%d}`, e.last.UnixMilli()))}, func() {})
+	t.say(e, &events.TaskHeartbeat{Token: e.task.Token, Details: e.details()}, func() {})
+}
+
+// details are what a heartbeat tells: when it was given and, in turn, what the delivery to a program comes to that
+// must be prodded, whose leader comes and goes.
+func (e *execution) details() json.RawMessage {
+	told := []delivery.Reason{"", delivery.LeaderMissingDeferred, delivery.LeaderMissingDeferred, delivery.DeferredNotInjectable, delivery.SendConfirmed}
+	at := e.last.UnixMilli()
+	return json.RawMessage(fmt.Sprintf(`{"at":%d,"reason":%q}`, at, told[at/1000%int64(len(told))]))
 }
 
 // say produces a report to the planner.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/runtime"
+	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/machine"
 )
 
@@ -22,14 +23,45 @@ type backlog struct {
 
 // queued is what the backlog knows of one queue.
 type queued struct {
-	notified       uint64
-	pending        uint64
-	oldest, newest *watched // the list of the pending attempts, by the time of their dispatch
+	pending  line // by the time of their dispatch
+	notified line // by the time when a worker first said that it has them
+	deferred uint64
+}
+
+// line is a list of attempts, by a time.
+type line struct {
+	n              uint64
+	oldest, newest *watched
+}
+
+// status is what the dispatch record of an open attempt says.
+func (at *watched) status() delivery.State {
+	if at.row.Notified && !at.row.Waits {
+		return delivery.Notified
+	}
+	return delivery.Pending
+}
+
+// line is that of a status of open attempts.
+func (q *queued) line(status delivery.State) *line {
+	if status == delivery.Notified {
+		return &q.notified
+	}
+	return &q.pending
+}
+
+// time is what an attempt's place in its list goes by, in Unix ms.
+func (at *watched) time() int64 {
+	if at.status() == delivery.Notified {
+		return at.row.NotifiedAt
+	}
+	return at.row.Since
 }
 
 // countedAlike reports whether an attempt's place in the backlog is the same by both rows.
 func countedAlike(x, y *machine.Attempt) bool {
-	return x.Queue == y.Queue && x.Notified == y.Notified && x.Since == y.Since
+	return x.Queue == y.Queue && x.Notified == y.Notified && x.Since == y.Since && x.NotifiedAt == y.NotifiedAt &&
+		x.Waits == y.Waits && x.Deferred == y.Deferred
 }
 
 // add counts an open attempt. The search for its place in the list begins at the newest
@@ -40,30 +72,30 @@ func (b *backlog) add(at *watched) {
 		q = &queued{}
 		b.queues[at.row.Queue] = q
 	}
-	if at.row.Notified {
-		q.notified++
-		return
+	if at.row.Deferred {
+		q.deferred++
 	}
-	q.pending++
-	older := q.newest
-	for older != nil && older.row.Since > at.row.Since {
+	l := q.line(at.status())
+	older := l.newest
+	for older != nil && older.time() > at.time() {
 		older = older.older
 	}
-	q.link(at, older)
+	l.link(at, older)
 }
 
 // link puts an attempt into the list behind an older one; nil: as the oldest.
-func (q *queued) link(at, older *watched) {
-	newer := q.oldest
+func (l *line) link(at, older *watched) {
+	l.n++
+	newer := l.oldest
 	if older != nil {
 		newer, older.newer = older.newer, at
 	} else {
-		q.oldest = at
+		l.oldest = at
 	}
 	if newer != nil {
 		newer.older = at
 	} else {
-		q.newest = at
+		l.newest = at
 	}
 	at.older, at.newer = older, newer
 }
@@ -71,51 +103,53 @@ func (q *queued) link(at, older *watched) {
 // remove takes an attempt out of the counts, while its row is still as it was added.
 func (b *backlog) remove(at *watched) {
 	q := b.queues[at.row.Queue]
-	if at.row.Notified {
-		q.notified--
-	} else {
-		q.pending--
-		q.unlink(at)
+	if at.row.Deferred {
+		q.deferred--
 	}
-	if q.notified == 0 && q.pending == 0 {
+	q.line(at.status()).unlink(at)
+	if q.notified.n == 0 && q.pending.n == 0 {
 		delete(b.queues, at.row.Queue)
 	}
 }
 
-func (q *queued) unlink(at *watched) {
+func (l *line) unlink(at *watched) {
+	l.n--
 	if at.older != nil {
 		at.older.newer = at.newer
 	} else {
-		q.oldest = at.newer
+		l.oldest = at.newer
 	}
 	if at.newer != nil {
 		at.newer.older = at.older
 	} else {
-		q.newest = at.older
+		l.newest = at.older
 	}
 	at.older, at.newer = nil, nil
 }
 
 // since is when the oldest pending attempt was dispatched, in Unix ms; 0: none is pending.
 func (q *queued) since() int64 {
-	if q.oldest == nil {
+	if q.pending.oldest == nil {
 		return 0
 	}
-	return q.oldest.row.Since
+	return q.pending.oldest.row.Since
 }
 
-// Backlog counts the open attempts that the partition watches, and names the queues
-// whose oldest pending attempt waits longest.
+// Backlog counts the deliveries of the partition: its open attempts, and those that have ended not long ago. It names
+// the queues whose oldest pending attempt waits longest.
 func (p *Processor) Backlog() runtime.Backlog {
-	return p.watch.backlog.published()
+	all := p.watch.backlog.published()
+	p.ended.publish(&all, p.clock.now)
+	return all
 }
 
 func (b *backlog) published() runtime.Backlog {
 	var all runtime.Backlog
 	var oldest int64
 	for _, q := range b.queues { // order: counted
-		all.Pending += q.pending
-		all.Notified += q.notified
+		all.Pending += q.pending.n
+		all.Notified += q.notified.n
+		all.Deferred += q.deferred
 		if since := q.since(); since > 0 && (oldest == 0 || since < oldest) {
 			oldest = since
 		}
@@ -126,7 +160,9 @@ func (b *backlog) published() runtime.Backlog {
 		if all.Queues == nil {
 			all.Queues = map[string]runtime.QueueBacklog{}
 		}
-		all.Queues[name] = runtime.QueueBacklog{Pending: q.pending, Notified: q.notified, OldestPendingSince: published(q.since())}
+		all.Queues[name] = runtime.QueueBacklog{
+			Pending: q.pending.n, Notified: q.notified.n, Deferred: q.deferred, OldestPendingSince: published(q.since()),
+		}
 	}
 	return all
 }

@@ -154,7 +154,7 @@ func (in *intake) takeInbox(r *kgo.Record, ref events.InputRef) {
 		}
 	case *events.TaskOutcome, *events.TaskNotified, *events.RunArchived, *events.RunRestore:
 	}
-	in.decide(&decision{ref: ref, raw: r, in: machine.Input{
+	in.decide(&decision{ref: ref, raw: r, own: in.ended.late(workflow, msg), in: machine.Input{
 		Workflow: workflow, Source: events.FromInbox, Inbox: msg,
 	}})
 }

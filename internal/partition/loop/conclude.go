@@ -22,6 +22,7 @@ func (p *Processor) conclude(outs []*Outgoing, rec *events.Record, out *machine.
 	}
 	p.ledger.age(rec)
 	p.ledger.forget(rec)
+	p.ended.fold(out.Ended, rec.Time)
 	for _, e := range rec.Events {
 		p.fold(e, rec)
 	}
@@ -84,6 +85,10 @@ func (p *Processor) fold(e events.Event, rec *events.Record) {
 		p.tx.Delete(quarantineKey(e.Log))
 	case *events.ReplayRequested:
 		p.tx.Put(replayKey, &replayRow{Cursor: e.Cursor})
+	case *events.DispatchesRemoved:
+		p.ended.remove(e)
+	case *events.DeliveryConfirmedLate:
+		p.ended.confirmedLate(e)
 	case *events.EffectFailed:
 		p.tx.Delete(failedRow(e))
 	case *events.WorkflowQuarantined:

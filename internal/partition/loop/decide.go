@@ -191,6 +191,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	}
 	p.tell(f)
 	p.State.Apply(writes, p.n)
+	p.ended.applied(writes)
 	if rec.ID != "" { // what brings a workflow its first rows has an entry in the ledger
 		p.names.note(rec.Workflow)
 	}
@@ -218,7 +219,7 @@ func domain(rec *events.Record) bool {
 		return false
 	}
 	switch About(rec).(type) {
-	case nil, *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
+	case nil, *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined, *events.DeliveryConfirmedLate:
 		return false
 	}
 	return true

@@ -41,6 +41,7 @@ func compareAttempts(a, b attemptKey) int {
 
 // watched is one open attempt.
 type watched struct {
+	key       attemptKey
 	row       machine.Attempt
 	partition int32
 	offset    int64  // of its task record; -1 while that is not acknowledged
@@ -49,7 +50,7 @@ type watched struct {
 	stuck     string // why its task record cannot be out; empty: it can
 	again     *again // with whom it is to be published again, once the inbox is read; nil: it is not
 
-	older, newer *watched // in its queue's list of pending attempts
+	older, newer *watched // in its queue's list of attempts of its status
 }
 
 func newWatch() watch {
@@ -92,6 +93,7 @@ func (w *watch) note(t *try, now int64) {
 	case at == nil:
 		at = w.spare.take()
 		w.open[k] = at
+		at.key = k
 		at.follow(row, now)
 		w.backlog.add(at)
 	case countedAlike(&at.row, row):
@@ -107,7 +109,7 @@ func (w *watch) note(t *try, now int64) {
 // of its list stay: they are the backlog's.
 func (at *watched) follow(row *machine.Attempt, now int64) {
 	if at.row.Attempt != row.Attempt || at.row.Decided != row.Decided {
-		*at = watched{row: *row, offset: -1, heard: now, looked: now, older: at.older, newer: at.newer}
+		*at = watched{key: at.key, row: *row, offset: -1, heard: now, looked: now, older: at.older, newer: at.newer}
 		return
 	}
 	if row.Notified && !at.row.Notified {

@@ -20,6 +20,8 @@ func (p *Processor) operate(d *decision, cmd *events.Command) {
 		p.requestReplay(d, cmd, b)
 	case *events.AcceptLoss:
 		d.own = noLoss(cmd, b)
+	case *events.RemoveDispatch:
+		d.own = p.ended.removed(cmd, b)
 	case *events.CheckpointWorkflow:
 		p.requestCheckpoint(d, cmd, b)
 	default:

@@ -66,6 +66,7 @@ type Processor struct {
 	acked     []rows.Key // outbox rows to delete
 	timers    timers
 	watch     watch
+	ended     dispatches
 	reads     reads
 	names     names
 	due       map[string]struct{} // workflows due in the next checkpoint

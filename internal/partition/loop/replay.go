@@ -22,6 +22,7 @@ func NewProcessor(c Config) *Processor {
 	p := &Processor{Config: c, tx: rows.Begin(c.State), watch: newWatch(), due: map[string]struct{}{}}
 	p.told.begin(&p.Config)
 	p.intake.Processor = p
+	p.ended = dispatches{Processor: p, queues: map[string]*outcomes{}}
 	p.ledger.Processor, p.outside.Processor, p.parked.Processor, p.watch.Processor, p.reads.Processor = p, p, p, p, p
 	p.stored, p.landed, p.tail = c.Applied, c.Applied, c.Applied
 	p.epoch, p.seq = c.Applied.Position.Epoch, c.Applied.Position.Seq
@@ -47,6 +48,9 @@ func (p *Processor) Recall() error {
 		return fmt.Errorf("reading the replay request: %w", err)
 	}
 	p.rewound = replay.Cursor
+	if err := p.ended.recall(); err != nil {
+		return fmt.Errorf("reading the dispatch records: %w", err)
+	}
 	return nil
 }
 
@@ -96,7 +100,9 @@ func (p *Processor) took(rec *events.Record, at journal.Mark) {
 
 func (p *Processor) apply() {
 	p.n++
-	p.State.Apply(p.tx.Writes(), p.n)
+	writes := p.tx.Writes()
+	p.State.Apply(writes, p.n)
+	p.ended.applied(writes)
 	p.tx.Reset()
 }
 

@@ -104,6 +104,14 @@ func (Machine) Task(*rows.Tx, string, *machine.Attempt, events.RunnableID) (mach
 	return machine.Effect{}, false
 }
 
+// Delivery implements machine.Machine: a key has none.
+func (Machine) Delivery(*rows.Tx, string, events.RunnableID) (machine.Delivery, bool) {
+	return machine.Delivery{}, false
+}
+
+// RequestID implements machine.Machine: a key has no attempts, and no tokens.
+func (Machine) RequestID(events.Token) string { return "" }
+
 // Watched implements machine.Machine.
 func (Machine) Watched(string) machine.Watched { return &machine.Attempt{} }
 

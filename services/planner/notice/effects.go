@@ -64,11 +64,16 @@ func (t *turn) report(drain events.RunnableID, err *events.TaskError, givenUp bo
 	return machine.Effect{Kind: machine.MessageEffect, Key: t.workflow, Value: wire.Marshal(&r)}
 }
 
+// token names an attempt.
+func (t *turn) token(drain events.RunnableID, a *machine.Attempt) events.Token {
+	return events.Token{Workflow: t.id, Run: t.run, Runnable: drain, Attempt: a.Attempt, Decided: a.Decided}
+}
+
 // task is the call that an attempt makes.
 func (t *turn) task(n *notice, a *machine.Attempt) machine.Effect {
 	drain := events.RunnableID(n.Drain)
 	call := events.Task{
-		Token: t.m.sealer.Seal(events.Token{Workflow: t.id, Run: t.run, Runnable: drain, Attempt: a.Attempt, Decided: a.Decided}),
+		Token: t.m.sealer.Seal(t.token(drain, a)),
 		Task:  task, Component: component, Attempt: a.Attempt, Input: request(t.workflow, n), IdempotencyKey: n.ID,
 		TraceParent: n.Trace, Timeout: CallTimeout.Milliseconds(),
 	}

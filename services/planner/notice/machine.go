@@ -39,6 +39,7 @@ type turn struct {
 	head *head // nil: there is nothing to deliver
 
 	events []events.Event
+	ended  []machine.Ended // deliveries that this record ends
 }
 
 func (m *Machine) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
@@ -92,6 +93,26 @@ func (m *Machine) Task(tx *rows.Tx, id string, a *machine.Attempt, drain events.
 	return t.task(n, open), true
 }
 
+// Delivery implements machine.Machine.
+func (m *Machine) Delivery(tx *rows.Tx, id string, drain events.RunnableID) (machine.Delivery, bool) {
+	t := m.begin(tx, events.Position{}, 0, id)
+	a := t.open(drain)
+	if a == nil {
+		return machine.Delivery{}, false
+	}
+	return t.deliveryOf(drain, a), true
+}
+
+// deliveryOf is the delivery of an open attempt.
+func (t *turn) deliveryOf(drain events.RunnableID, a *machine.Attempt) machine.Delivery {
+	return machine.Delivery{
+		Token: t.token(drain, a), Queue: a.Queue, Since: a.Since, Notified: a.NotifiedAt, Pending: !a.Notified,
+	}
+}
+
+// RequestID implements machine.Machine.
+func (m *Machine) RequestID(t events.Token) string { return events.TokenText(m.sealer.Seal(t)) }
+
 // Watched implements machine.Machine.
 func (m *Machine) Watched(string) machine.Watched { return &machine.Attempt{} }
 
@@ -110,7 +131,9 @@ func (m *Machine) Query(tx *rows.Tx, _ int64, q *events.Query) events.Reply {
 
 // conclusion is what the events of a record come to, right behind it.
 func (t *turn) conclusion(list []events.Event) machine.Outcome {
-	return machine.Concluded(t.id, list, t.effects(list))
+	out := machine.Concluded(t.id, list, t.effects(list))
+	out.Ended = t.ended
+	return out
 }
 
 // emit records an event and changes the state by it.

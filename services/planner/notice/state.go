@@ -100,19 +100,19 @@ func (t *turn) apply(e events.Event) {
 	case *events.RunnableNotified:
 		if t.open(e.Runnable) != nil {
 			a := rows.Change[machine.Attempt](t.tx, attemptKey(t.id, e.Runnable))
-			a.Notified, a.Detached = true, e.Detached
+			a.Notified, a.Detached, a.NotifiedAt = true, e.Detached, e.At
 		}
 	case *events.RunnableCompleted:
-		t.closed(e.Runnable)
+		t.closed(e.Runnable, machine.Ended{Delivery: machine.Delivery{Executor: e.Executor}})
 		t.over(uint64(e.Runnable))
 	case *events.RunnableFailed:
-		t.failed(e.Runnable, e.Action)
+		t.failed(e.Runnable, e.Action, machine.Ended{Delivery: machine.Delivery{Executor: e.Executor}})
 	case *events.RunnableTimedOut:
-		t.failed(e.Runnable, e.Action)
+		t.failed(e.Runnable, e.Action, failedAs(e.Error.Type))
 	case *events.RunnableLost:
-		t.failed(e.Runnable, e.Action)
+		t.failed(e.Runnable, e.Action, failedAs(e.Error.Type))
 	case *events.RunnableReturned:
-		t.closed(e.Runnable)
+		t.closed(e.Runnable, failedAs(machine.HandedBack))
 		t.arm(forRetry, e.Due)
 	case *events.RetryScheduled:
 		t.arm(forRetry, e.Due)
@@ -150,14 +150,25 @@ func (t *turn) dispatched(e *events.RunnableDispatched) {
 	t.tx.Put(attemptKey(t.id, e.Runnable), &machine.Attempt{Attempt: e.Attempt, Decided: t.at, Queue: e.Queue, Since: t.now})
 }
 
-// closed ends an attempt.
-func (t *turn) closed(drain events.RunnableID) {
+// failedAs is the end of a delivery that failed.
+func failedAs(reason string) machine.Ended {
+	return machine.Ended{Delivery: machine.Delivery{Reason: reason}, Failed: true}
+}
+
+// closed ends an attempt, whose delivery has ended as end says.
+func (t *turn) closed(drain events.RunnableID, end machine.Ended) {
 	t.h().Open = false
+	if a := t.open(drain); a != nil {
+		of := t.deliveryOf(drain, a)
+		of.Executor, of.Reason = end.Executor, end.Reason
+		end.Delivery, end.At = of, t.now
+		t.ended = append(t.ended, end.Told())
+	}
 	t.tx.Delete(attemptKey(t.id, drain))
 }
 
-func (t *turn) failed(drain events.RunnableID, action events.Action) {
-	t.closed(drain)
+func (t *turn) failed(drain events.RunnableID, action events.Action, end machine.Ended) {
+	t.closed(drain, end)
 	t.h().Failures++
 	if action != events.ActionRetry {
 		t.over(uint64(drain))

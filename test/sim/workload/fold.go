@@ -27,7 +27,7 @@ var WorkflowTables = append(slices.Clip(rows.Own), rows.Timer, rows.Entity, rows
 
 // Tables are all tables that the journal decides: those of the machine, and
 // those of the partition log.
-var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge, rows.Outbox, rows.Runtime)
+var Tables = append(slices.Clip(WorkflowTables), rows.Position, rows.Ledger, rows.Expiry, rows.Received, rows.ReceivedAge, rows.Dispatch, rows.Outbox, rows.Runtime)
 
 // Fold applies a journal from its beginning to nothing, with a planner that
 // knows no definition. A record that cannot be applied is an error.
@@ -128,7 +128,7 @@ func OfMachine(rec *events.Record) bool {
 		return false
 	}
 	switch rec.Events[0].(type) {
-	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined:
+	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined, *events.DeliveryConfirmedLate:
 		return false
 	}
 	return true

@@ -29,6 +29,8 @@ type Counter struct {
 	Unmade   string // a workflow whose tasks cannot be made again
 
 	Unapplied events.FactID // the input whose record cannot be applied any more
+
+	ended []machine.Ended // by the record at hand
 }
 
 // Tally is the row of a counter.
@@ -78,6 +80,7 @@ func (m *Counter) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 		return machine.Outcome{}
 	}
 	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs, ReplyTo: in.ReplyTo}
+	m.ended = nil
 	m.fold(tx, rec)
 	return m.outcome(tx, rec)
 }
@@ -109,7 +112,7 @@ func (m *Counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Even
 		}
 		return []events.Event{&events.WorkflowPaused{Quarantine: in.Quarantine.Reason}}
 	}
-	return m.inbox(tx, in)
+	return m.inbox(tx, now, in)
 }
 
 func (m *Counter) command(head *Tally, cmd *events.Command) []events.Event {
@@ -144,7 +147,7 @@ func refuse(cmd *events.Command, code string) []events.Event {
 	return []events.Event{&events.CommandRefused{Command: cmd.Name, Code: code, Message: code}}
 }
 
-func (m *Counter) inbox(tx *rows.Tx, in machine.Input) []events.Event {
+func (m *Counter) inbox(tx *rows.Tx, now int64, in machine.Input) []events.Event {
 	t, err := m.Key.Open(in.Inbox.AttemptToken())
 	if err != nil {
 		return nil
@@ -157,7 +160,7 @@ func (m *Counter) inbox(tx *rows.Tx, in machine.Input) []events.Event {
 	case *events.TaskOutcome:
 		return []events.Event{&events.RunnableCompleted{Runnable: t.Runnable, Value: msg.Result}}
 	case *events.TaskNotified:
-		return []events.Event{&events.RunnableNotified{Runnable: t.Runnable, Channel: msg.Channel}}
+		return []events.Event{&events.RunnableNotified{Runnable: t.Runnable, Channel: msg.Channel, At: now}}
 	}
 	return nil
 }
@@ -179,6 +182,7 @@ func (m *Counter) lost(tx *rows.Tx, in machine.Input) []events.Event {
 
 // Apply implements machine.Machine.
 func (m *Counter) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
+	m.ended = nil
 	if h := rows.Get[Tally](tx, HeadKey(rec.Workflow)); h == nil || h.Applied.Before(rec.Position) {
 		m.fold(tx, rec)
 	}
@@ -191,7 +195,7 @@ func (m *Counter) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.O
 func (m *Counter) outcome(tx *rows.Tx, rec *events.Record) machine.Outcome {
 	head := rows.Get[Tally](tx, HeadKey(rec.Workflow))
 	return machine.Outcome{
-		Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec), InHand: head != nil && head.InHand > 0,
+		Ended: m.ended, Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec), InHand: head != nil && head.InHand > 0,
 	}
 }
 
@@ -214,10 +218,15 @@ func (m *Counter) fold(tx *rows.Tx, rec *events.Record) {
 				tx.Put(rows.Key{Table: rows.Timer, A: uint64(rec.Time + TimeoutMs), Workflow: wf, B: uint64(e.Runnable), C: machine.TimerTimeout}, &machine.Timer{Attempt: e.Attempt})
 			}
 		case *events.RunnableNotified:
-			rows.Change[machine.Attempt](tx, rowKey(rows.Runnable, wf, e.Runnable)).Notified = true
+			a := rows.Change[machine.Attempt](tx, rowKey(rows.Runnable, wf, e.Runnable))
+			a.Notified, a.NotifiedAt = true, e.At
+		case *events.RunnableLost:
+			m.end(tx, rec, e.Runnable, e.Error.Type)
 		case *events.RunnableCompleted:
+			m.end(tx, rec, e.Runnable, "")
 			m.completed(tx, rec, e)
 		case *events.TimerFired:
+			m.end(tx, rec, e.Runnable, events.ErrorTimeout)
 			m.fired(tx, wf, e.Runnable)
 		case *events.WorkInHand:
 			m.inHand(tx, wf, e)
@@ -286,6 +295,27 @@ func (m *Counter) effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 	}
 	return all
 }
+
+// end ends the delivery of an attempt, if one is open; it fails for a reason, unless that is empty.
+func (m *Counter) end(tx *rows.Tx, rec *events.Record, id events.RunnableID, reason string) {
+	if d, ok := m.Delivery(tx, rec.Workflow, id); ok {
+		d.Reason = reason
+		m.ended = append(m.ended, machine.Ended{Delivery: d, At: rec.Time, Failed: reason != ""}.Told())
+	}
+}
+
+// Delivery implements machine.Machine.
+func (m *Counter) Delivery(tx *rows.Tx, wf string, id events.RunnableID) (machine.Delivery, bool) {
+	a := rows.Get[machine.Attempt](tx, rowKey(rows.Runnable, wf, id))
+	if a == nil {
+		return machine.Delivery{}, false
+	}
+	token := events.Token{Workflow: wf, Runnable: id, Attempt: a.Attempt, Decided: a.Decided}
+	return machine.Delivery{Token: token, Queue: a.Queue, Since: a.Since, Notified: a.NotifiedAt, Pending: !a.Notified}, true
+}
+
+// RequestID implements machine.Machine.
+func (m *Counter) RequestID(t events.Token) string { return events.TokenText(m.Key.Seal(t)) }
 
 // Watched implements machine.Machine.
 func (m *Counter) Watched(string) machine.Watched { return &machine.Attempt{} }

@@ -193,3 +193,11 @@ func (jar) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome 
 	}
 	return out
 }
+
+// Delivery implements machine.Machine.
+func (fund) Delivery(*rows.Tx, string, events.RunnableID) (machine.Delivery, bool) {
+	return machine.Delivery{}, false
+}
+
+// RequestID implements machine.Machine.
+func (fund) RequestID(events.Token) string { return "" }
