@@ -32,10 +32,17 @@ func (b Box) Dispatch(ctx context.Context, w executor.Work) (executor.Answer, er
 	return executor.Accepted(""), nil // the key is enough to find it
 }
 
-// Cancel implements executor.Adapter.
+// Cancel implements executor.Adapter. It is asked about all attempts of the deployment that are cancelled: what never
+// was leaves no file.
 func (b Box) Cancel(ctx context.Context, ref executor.Ref) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if _, err := os.Stat(b.path(ref.Key + ".work")); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
 	}
 	return b.write(ref.Key+".cancelled", nil)
 }

@@ -71,6 +71,9 @@ func TestABoxHasWholeFilesOnly(t *testing.T) {
 	if _, err := box.Box(dir).Dispatch(t.Context(), executor.Work{Key: "k", Input: json.RawMessage(`7`)}); err != nil {
 		t.Fatal(err)
 	}
+	if err := box.Box(dir).Cancel(t.Context(), executor.Ref{Key: "another"}); err != nil {
+		t.Fatal(err)
+	}
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 || files[0].Name() != "k.work" {
 		t.Errorf("the box has %v, %v", files, err)
