@@ -145,7 +145,7 @@ func (d *dispatches) irremovable(id string) *events.CommandRefused {
 	if at == nil || at.row.Attempt != t.Attempt || at.row.Decided != t.Decided {
 		return &events.CommandRefused{Code: "not_found", Message: (&delivery.NotFound{ID: id}).Error()}
 	}
-	return &events.CommandRefused{Code: "invalid_transition", Message: at.status().To(delivery.Removed).Error()}
+	return &events.CommandRefused{Code: "invalid_transition", Message: at.status().To(delivery.Removed).Error() + ": it is open; cancel, fail or skip its attempt"}
 }
 
 // late is what the partition makes of a worker's word that it has an attempt whose delivery had failed before: the
