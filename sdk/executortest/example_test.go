@@ -12,7 +12,7 @@ func ExampleRun() {
 	_ = func(t *testing.T) { // func TestConformance(t *testing.T)
 		executortest.Run(t, func(testing.TB) executortest.Place {
 			o := &office{works: map[string]*paper{}}
-			return executortest.Place{Open: func(testing.TB) executor.Adapter { return &desk{office: o, steps: -1} }, World: o}
+			return executortest.Place{Open: func(testing.TB) executor.Adapter { return &desk{office: o} }, World: o}
 		})
 	}
 }

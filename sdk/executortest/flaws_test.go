@@ -52,16 +52,18 @@ func (o *office) add(w executor.Work) *paper {
 // desk is an adapter of an office. Interrupted, it does so many steps.
 type desk struct {
 	*office
-	steps int // until it is cut off; negative: it is not
-	cut   func()
+	steps int    // until it is cut off
+	cut   func() // nil: it is not to be
 }
 
 var errCut = errors.New("cut off")
 
 func (d *desk) step() error {
+	if d.cut == nil {
+		return nil
+	}
 	if d.steps == 0 {
 		d.cut()
-		d.steps = -1
 		return errCut
 	}
 	d.steps--
@@ -209,7 +211,7 @@ func TestFlawed(t *testing.T) {
 	executortest.Run(t, func(testing.TB) executortest.Place {
 		o := &office{flaw: os.Getenv("EXECUTORTEST_FLAW"), works: map[string]*paper{}, lost: map[string]bool{}}
 		return executortest.Place{
-			Open:  func(testing.TB) executor.Adapter { return &desk{office: o, steps: -1} },
+			Open:  func(testing.TB) executor.Adapter { return &desk{office: o} },
 			World: o,
 			Interrupt: func(t testing.TB, step int, do func(context.Context, executor.Adapter)) bool {
 				ctx, cut := context.WithCancel(t.Context())
