@@ -110,6 +110,12 @@ func (d *deployment) orphaned(h *heard, looks time.Time) {
 	h.appears("partition 3: the planner group's committed offsets are not those of the last checkpoint")
 	d.operate(3, "force-release") // to itself, by a tenure that finds them right
 	h.vanishes("the planner group's committed offsets")
+
+	// The next look is up to a minute away. A service that starts looks at once, which takes no second.
+	d.processes["readiness"].kill(d.t)
+	d.processes["readiness"].start(d.t)
+	looked := time.Now().Add(5 * time.Second)
+	h.newest("the new service has looked", func(w *word) bool { return w.at.After(looked) })
 	h.vanishes("has been unread since")
 }
 
