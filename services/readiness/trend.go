@@ -10,7 +10,7 @@ import (
 // Look is what a look at the cluster has found.
 type Look struct {
 	At   time.Time
-	Lag  map[string]int64 // by input topic: records that planners have not committed, over its partitions; nil: it is not known
+	Lag  map[string]int64 // by input topic: records that planners have not committed, over its partitions; Archive: those of the journal that archivers have not; nil: it is not known
 	Dead int64            // records that the dead letter topic has ever had, over its partitions; below 0: it is not known
 	Down []string         // what is wrong with partitions of topics, one each
 }
@@ -21,6 +21,9 @@ type Trend struct {
 
 	looks []Look // of the last deadWindow, oldest first
 }
+
+// Archive stands for the archivers' group among what lags.
+const Archive = "archive"
 
 const (
 	// growsFor is how long a lag has to grow, at every look, before it is warned of.
@@ -62,9 +65,13 @@ func (t *Trend) Warnings() []string {
 		list = append(list, fmt.Sprintf("%d more partitions of topics are like that", more))
 	}
 	for _, topic := range slices.Sorted(maps.Keys(newest.Lag)) {
-		if since, grows := t.grows(topic); grows {
-			list = append(list, fmt.Sprintf("the lag of %s has grown for %s, to %d records: more comes than planners decide",
-				topic, newest.At.Sub(since).Round(time.Second), newest.Lag[topic]))
+		since, grows := t.grows(topic)
+		took := newest.At.Sub(since).Round(time.Second)
+		switch {
+		case grows && topic == Archive:
+			list = append(list, fmt.Sprintf("the archive has come to lag more and more behind the journal for %s, by %d records now: nothing is lost, and nothing is deleted for it; is an archiver running?", took, newest.Lag[topic]))
+		case grows:
+			list = append(list, fmt.Sprintf("the lag of %s has grown for %s, to %d records: more comes than planners decide", topic, took, newest.Lag[topic]))
 		}
 	}
 	if n := newest.Dead - t.looks[0].Dead; n > 0 && t.looks[0].Dead >= 0 {

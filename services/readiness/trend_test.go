@@ -70,6 +70,19 @@ func TestALagThatIsNotKnownDoesNotGrow(t *testing.T) {
 	}
 }
 
+// Of an archive that falls behind something else is said: nothing is lost by that.
+func TestAnArchiveThatFallsBehindIsWarnedOf(t *testing.T) {
+	trend, at := readiness.Trend{}, now
+	for i := range int64(13) {
+		at = at.Add(5 * time.Second)
+		trend.Add(readiness.Look{At: at, Lag: map[string]int64{readiness.Archive: 100 * i}})
+	}
+	want := []string{"the archive has come to lag more and more behind the journal for 1m0s, by 1200 records now: nothing is lost, and nothing is deleted for it; is an archiver running?"}
+	if got := trend.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestNewDeadLettersAreWarnedOfForAWhile(t *testing.T) {
 	trend, at := readiness.Trend{DeadLetters: "letters"}, now
 	look := func(dead int64) []string {

@@ -3,13 +3,16 @@ package readinessd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/services/readiness"
 )
 
@@ -100,7 +103,35 @@ func (s *Service) measureAll(ctx context.Context, adm *kadm.Client, l *readiness
 	}
 	l.Lag = map[string]int64{s.set.Commands(): 0, s.set.Inbox(): 0}
 	ends.Each(func(end kadm.ListedOffset) { s.measure(l, committed, end) })
+	archived, err := s.archived(ctx, adm)
+	if err != nil {
+		return err
+	}
+	ends.Each(func(end kadm.ListedOffset) { s.measureArchive(l, archived, end) })
 	return nil
+}
+
+// archived is what archivers have committed; empty where there is none, or where it must not be known.
+func (s *Service) archived(ctx context.Context, adm *kadm.Client) (kadm.OffsetResponses, error) {
+	all, err := adm.FetchOffsets(ctx, s.set.ArchiverGroup())
+	if errors.Is(err, kerr.GroupIDNotFound) || kafka.IsUnauthorized(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask what %s has committed: %w", s.set.ArchiverGroup(), err)
+	}
+	return all, nil
+}
+
+// measureArchive measures how far archivers are behind a partition of the journal.
+func (s *Service) measureArchive(l *readiness.Look, archived kadm.OffsetResponses, end kadm.ListedOffset) {
+	at, ok := archived.Lookup(end.Topic, end.Partition)
+	if !ok || at.Err != nil || at.At < 0 {
+		return
+	}
+	lag := max(0, end.Offset-at.At)
+	l.Lag[readiness.Archive] += lag
+	s.metrics.archive.WithLabelValues(strconv.Itoa(int(end.Partition))).Set(float64(lag))
 }
 
 // measure measures how far planners are behind a partition of a log.

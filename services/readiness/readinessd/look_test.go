@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/broker/brokertest"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/services/readiness"
 )
 
 // What the cluster has and planners have not is measured, and warned of until it is over.
@@ -40,6 +41,15 @@ func TestTheClusterIsLookedAt(t *testing.T) {
 		commit(t, c, c.Topics.Commands(), 1, 5)
 		look, err := s.look(t.Context())
 		if err != nil || look.Lag[c.Topics.Commands()] != 2 || look.Lag[c.Topics.Inbox()] != 0 || look.Dead != 3 || len(look.Down) > 0 {
+			t.Fatalf("got %+v, %v", look, err)
+		}
+		write(c.Topics.Journal(), 4)
+		var o kadm.Offsets
+		o.AddOffset(c.Topics.Journal(), 1, 1, -1)
+		if err := kadm.NewClient(c.Admin(t)).CommitAllOffsets(t.Context(), c.Topics.ArchiverGroup(), o); err != nil {
+			t.Fatal(err)
+		}
+		if look, err = s.look(t.Context()); err != nil || look.Lag[readiness.Archive] != 3 {
 			t.Fatalf("got %+v, %v", look, err)
 		}
 		ended := make(chan struct{})

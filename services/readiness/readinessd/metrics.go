@@ -14,6 +14,7 @@ type metrics struct {
 	pending *prometheus.GaugeVec
 	backlog *prometheus.GaugeVec
 	lag     *prometheus.GaugeVec
+	archive *prometheus.GaugeVec
 	whole   prometheus.Gauge
 }
 
@@ -26,15 +27,16 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 		pending: gauge("heddle_readiness_replay_pending_events", "Records that a new owner has not applied yet.", "partition"),
 		backlog: gauge("heddle_readiness_backlog", "Dispatches by state.", "partition", "state"),
 		lag:     gauge("heddle_readiness_lag_records", "Records behind the durable cursor of the planner group.", "topic", "partition"),
+		archive: gauge("heddle_readiness_archive_lag_records", "Records of the journal behind what archivers have committed.", "partition"),
 		whole:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "heddle_readiness_ready", Help: "1 when every partition has a ready owner."}),
 	}
-	reg.MustRegister(m.ready, m.pending, m.backlog, m.lag, m.whole)
+	reg.MustRegister(m.ready, m.pending, m.backlog, m.lag, m.archive, m.whole)
 	return m
 }
 
 // unregister lets another service of the process use the registry.
 func (m *metrics) unregister(reg *prometheus.Registry) {
-	for _, c := range []prometheus.Collector{m.ready, m.pending, m.backlog, m.lag, m.whole} {
+	for _, c := range []prometheus.Collector{m.ready, m.pending, m.backlog, m.lag, m.archive, m.whole} {
 		reg.Unregister(c)
 	}
 }
