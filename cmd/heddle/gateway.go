@@ -46,6 +46,9 @@ func (c *gatewayCmd) Run(a *app) error {
 	if err := c.checkCertificate(); err != nil {
 		return err
 	}
+	if c.Archiver && c.ArchiveStore == "" {
+		return usageError("--archiver needs --archive-store: where runs are kept")
+	}
 	if _, err := c.checkTopics(a); err != nil {
 		return err
 	}
@@ -65,8 +68,6 @@ func (c *gatewayCmd) Run(a *app) error {
 				return archiver.Run(ctx, c.config(c.kafka(), st, "", logger, registry), ready)
 			})
 		}
-	} else if c.Archiver {
-		return usageError("--archiver needs --archive-store: where runs are kept")
 	}
 	group.Add("gateway", func(ctx context.Context, ready func()) error {
 		return gateway.Run(ctx, gateway.Config{

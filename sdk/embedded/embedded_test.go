@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/embedded"
+	"github.com/heddle-run/heddle/sdk/store"
+	"github.com/heddle-run/heddle/sdk/store/memory"
 	"github.com/heddle-run/heddle/sdk/worker"
 )
 
@@ -222,6 +225,7 @@ func TestWrongOptionsSayWhatIsWrong(t *testing.T) {
 		"Client.URL: the client":            {Worker: brokers, Tasks: task},
 		"Worker.Brokers: the worker":        {Client: gateway, Tasks: task},
 		"a cluster has gateways of its own": {Client: gateway, HTTP: "127.0.0.1:0"},
+		"a cluster has an archiver":         {Client: gateway, Store: memory.New()},
 		`HTTP is "0.0.0.0:0", want`:         {Memory: true, HTTP: "0.0.0.0:0"},
 		`HTTP is "4080", want`:              {Memory: true, HTTP: "4080"},
 		"Worker.Prefix says how a cluster":  {Memory: true, Worker: worker.Options{Prefix: "mine."}},
@@ -239,5 +243,40 @@ func TestWrongOptionsSayWhatIsWrong(t *testing.T) {
 		if r != nil {
 			closed(t, r)
 		}
+	}
+}
+
+// Runs are kept in the program's own store, which outlives the Runner.
+func TestRunsAreKeptInTheProgramsStore(t *testing.T) {
+	ctx := within(t)
+	kept := memory.New()
+	defer kept.Close()
+	r, err := embedded.Open(ctx, doubles(embedded.Options{Memory: true, Store: kept}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Client.Define(ctx, "doubling", json.RawMessage(doubling)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Client.Start(ctx, "doubling", 4, client.StartOptions{ID: "a", Wait: client.UntilDrained}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		run, err := r.Client.GetArchived(ctx, "a", client.ArchivedOptions{})
+		if err == nil && string(run.Results["twice"]) == "8" {
+			break
+		}
+		if !errors.Is(err, client.ErrNotFound) {
+			t.Fatalf("the archive has %+v, %v", run, err)
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("it is not archived")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	closed(t, r)
+	if page, err := kept.List(ctx, store.Filter{Labels: map[string]string{"status": "completed"}}, ""); err != nil || len(page.Items) != 1 {
+		t.Errorf("the store has %+v, %v", page, err)
 	}
 }
