@@ -39,6 +39,7 @@ var told = map[string]struct{ words, test string }{
 	"%d effects wait for %s":                              {"effects wait for ", overKafka},
 	"%d effects wait for %d more logs":                    {test: "internal/partition/loop TestNotesOfWhatWaitsAreBounded"}, // of more logs than a test makes
 	"input log %s: %s: %s; reading go":                    {"input log commands: ", overKafka},
+	"the archive has come to lag more":                    {test: "services/readiness TestAnArchiveThatFallsBehindIsWarnedOf"},
 	"the archiver (group %s) has %s u":                    {test: "internal/partition TestTheJournalKeepsWhatTheArchiverHasNot"},
 	"the clock of broker %d is %s tho":                    {"the clock of broker ", overKafka},
 	"the planner group's committed offsets are not those": {"the planner group's committed offsets", overKafka},

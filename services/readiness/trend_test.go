@@ -81,6 +81,10 @@ func TestAnArchiveThatFallsBehindIsWarnedOf(t *testing.T) {
 	if got := trend.Warnings(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	trend.Add(readiness.Look{At: at.Add(5 * time.Second), Lag: map[string]int64{readiness.Archive: 3}})
+	if got := trend.Warnings(); len(got) > 0 {
+		t.Errorf("it has caught up: %q", got)
+	}
 }
 
 func TestNewDeadLettersAreWarnedOfForAWhile(t *testing.T) {
