@@ -170,3 +170,12 @@ func TestWhatIsNoRunIsNotRestored(t *testing.T) {
 		t.Error("one that is there is restored over it")
 	}
 }
+
+// Rows of each table of a run can be restored.
+func TestEachTableOfARunIsRestored(t *testing.T) {
+	for _, table := range append([]rows.Table{rows.Timer}, rows.Own...) {
+		if rowMakers[table] == nil {
+			t.Errorf("rows of table %s are not", table)
+		}
+	}
+}
