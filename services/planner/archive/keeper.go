@@ -201,7 +201,7 @@ func (k *Keeper) forget(l *Log) {
 	if k.runs[l.Workflow] == l {
 		delete(k.runs, l.Workflow)
 	}
-	if len(l.Pending) == 0 && l.place != nil {
+	if l.held == 0 && l.place != nil {
 		k.clean.Remove(l.place)
 		l.place = nil
 	}
@@ -236,12 +236,13 @@ func (k *Keeper) add(offset int64, rec *events.Record, list []events.Event) {
 
 // append adds an entry to what is to be written of a run.
 func (k *Keeper) append(l *Log, e Entry) {
-	if len(l.Pending) == 0 {
+	if l.held == 0 {
 		k.clean.Remove(l.place)
 		l.place = k.dirty.PushBack(l)
 	}
 	l.Pending = append(l.Pending, e)
 	l.Updated = e.Time
+	l.held += len(e.Data)
 	k.bytes += len(e.Data)
 }
 
@@ -263,7 +264,7 @@ func (k *Keeper) Due(now int64) []*Log {
 		if bytes <= k.s.Bytes && k.next.Offset-first.Offset <= k.s.Records && now-first.Time <= k.s.Age {
 			break
 		}
-		bytes -= l.bytes()
+		bytes -= l.held
 		k.settle(l)
 	}
 	all := k.due
@@ -271,14 +272,15 @@ func (k *Keeper) Due(now int64) []*Log {
 	return all
 }
 
-// Written takes note that all that was pending of a run is in the store, which has so many entries of it now.
+// Written takes note that all that was pending of a run is in the store, which has so many entries of it now. Who wrote
+// it may have taken away of Pending what was there already.
 func (k *Keeper) Written(l *Log, entries uint64) {
-	k.bytes -= l.bytes()
-	if len(l.Pending) > 0 {
+	if l.held > 0 {
+		k.bytes -= l.held
 		k.dirty.Remove(l.place)
 		l.place = k.clean.PushBack(l)
 	}
-	l.Pending, l.At, l.due = nil, entries, false
+	l.Pending, l.held, l.At, l.due = nil, 0, entries, false
 	if k.runs[l.Workflow] != l && l.place != nil {
 		k.clean.Remove(l.place)
 		l.place = nil

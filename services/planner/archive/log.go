@@ -34,17 +34,11 @@ type Log struct {
 
 	Saved string // the status that the store's snapshot shows; empty: there is none
 
+	held     int // bytes that the Keeper counts for Pending; an entry has at least one
 	outcomes uint64
 	strategy definition.Checkpoint
 	due      bool
 	place    *list.Element // among the Keeper's
-}
-
-func (l *Log) bytes() (n int) {
-	for i := range l.Pending {
-		n += len(l.Pending[i].Data)
-	}
-	return n
 }
 
 // Through is the position of the last record that is to be written.

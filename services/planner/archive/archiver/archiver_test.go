@@ -51,6 +51,24 @@ func TestClosedRunsAreArchived(t *testing.T) {
 	r.comes("all is committed", func() bool { return r.committed() == int64(len(r.list)) })
 }
 
+// A run whose end is read again because an older one lives is where it was, and the older one is archived behind it.
+func TestAnEndThatIsReadAgainHoldsNothing(t *testing.T) {
+	r := newRig(t)
+	r.starts("b")
+	r.starts("a")
+	stop := r.archiver(nil)
+	r.ends("b")
+	r.hears(1)
+	r.comes("the place before a is committed", func() bool { return r.committed() == 2 })
+	stop()
+	r.archiver(nil)
+	r.ends("a")
+	r.hears(2)
+	r.comes("all is committed", func() bool { return r.committed() == int64(len(r.list)) })
+	r.is("a", "completed")
+	r.is("b", "completed")
+}
+
 // Killed before any step that leaves something, the archiver goes on behind it: each record is in the store once, and
 // each planner hears of its run.
 func TestAnArchiverThatIsKilledAnywhereGoesOn(t *testing.T) {
