@@ -115,3 +115,34 @@ func (n *nonsense) Recover(ctx context.Context, refs []executor.Ref) ([]executor
 	}
 	return states, nil
 }
+
+// A State that is none says nothing about its own work, and keeps no other from its end.
+func TestOneWrongStateStopsNoOtherWork(t *testing.T) {
+	inBubble(t, func(t *testing.T, p *workertest.Planner, b *board) {
+		start(t, p, b)
+		const works = 8
+		for range works {
+			dispatch(p, nil)
+		}
+		time.Sleep(time.Second)
+		b.end(done)
+		b.endFirst(executor.State{Phase: executor.PhaseFailed})
+		if ends := ended(p, time.Minute); ends != works-1 {
+			t.Errorf("%d works end beside the one about which nothing is said, want %d", ends, works-1)
+		}
+		b.endFirst(done)
+		if ends := ended(p, time.Minute); ends != 1 {
+			t.Errorf("%d works end when the last state is one", ends)
+		}
+	})
+}
+
+// ended is how many attempts complete within a time.
+func ended(p *workertest.Planner, within time.Duration) (n int) {
+	for end := time.Now().Add(within); time.Now().Before(end); {
+		if o, ok := p.Within(time.Until(end)).(*events.TaskOutcome); ok && o.Outcome == events.OutcomeCompleted {
+			n++
+		}
+	}
+	return n
+}

@@ -95,6 +95,13 @@ func (b *board) end(s executor.State) {
 	}
 }
 
+// endFirst ends the work that was begun first.
+func (b *board) endFirst(s executor.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.works[b.order[0]].state = s
+}
+
 // forget loses all works.
 func (b *board) forget() {
 	b.mu.Lock()

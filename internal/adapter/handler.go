@@ -50,7 +50,7 @@ func New(c Config) *Handler {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := contained{c.Adapter}
+	a := &contained{Adapter: c.Adapter, log: c.Logger}
 	h := &Handler{adapter: a, stopping: c.Stopping, log: c.Logger, watch: &watch{adapter: a, every: c.Every, log: c.Logger}}
 	h.orphans.cancel = h.cancel
 	return h

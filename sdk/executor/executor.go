@@ -31,7 +31,7 @@ type Adapter interface {
 
 	// Recover says how works are doing: one State for each ref, in their order. It is asked for all that an executor has
 	// handed over, every second or so, and about those that another executor has handed over before it died. An error says nothing about
-	// any of them, and lets it be called again.
+	// any of them, and lets it be called again; a State that is none (State.Check) says nothing about its own work.
 	Recover(ctx context.Context, refs []Ref) ([]State, error)
 }
 
