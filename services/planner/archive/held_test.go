@@ -27,3 +27,23 @@ func TestEntriesThatWereThereAreNotHeld(t *testing.T) {
 		t.Fatalf("%d bytes of %d runs are held, and the place is %+v, want nothing and %+v", bytes, runs, k.Place(), want)
 	}
 }
+
+// What is remembered of how a run was started shares no memory with its first record.
+func TestTheFirstRecordIsNotHeld(t *testing.T) {
+	b := events.EncodeRecord(&events.Record{
+		Position: events.Position{Epoch: 1, Seq: 1}, Workflow: "w",
+		Events: []events.Event{&events.WorkflowStarted{Digest: "d", Name: "n", Version: "2", Labels: []byte(`{"a":"b"}`), Context: []byte(`"long"`)}},
+	})
+	rec, err := events.DecodeRecord(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := NewKeeper(Settings{}, Place{})
+	k.Take(1, rec)
+	clear(b)
+	sum := k.runs["w"].Known(0)
+	want := events.DefinitionRef{Name: "n", Version: "2", Digest: "d"}
+	if string(sum.Labels) != `{"a":"b"}` || sum.Definition != want {
+		t.Fatalf("the run is remembered with %q and %+v", sum.Labels, sum.Definition)
+	}
+}

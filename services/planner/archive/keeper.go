@@ -145,12 +145,13 @@ func (k *Keeper) begin(rec *events.Record, e *events.WorkflowStarted) {
 	if old := k.runs[rec.Workflow]; old != nil {
 		k.end(old)
 	}
-	l := &Log{Workflow: rec.Workflow, Run: rec.Position, Seen: rec.Position, Resolved: true, Status: statusRunning, Started: e, Created: rec.Time}
+	l := &Log{Workflow: rec.Workflow, Run: rec.Position, Seen: rec.Position, Resolved: true, Status: statusRunning, Created: rec.Time}
 	if e == nil { // which is restored: what it is only a fold says, and that is made at once
 		l.Rests = true
 		k.remember(l)
 		return
 	}
+	l.Started = startedOf(e)
 	l.strategy = k.strategies[e.Digest]
 	if o, err := definition.ParseOptions(e.Options, "options"); len(e.Options) > 0 && err == nil && o.Checkpoint.Strategy != 0 {
 		l.strategy = o.Checkpoint

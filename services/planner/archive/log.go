@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"bytes"
 	"container/list"
+	"encoding/json"
 
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/definition"
@@ -23,14 +25,14 @@ type Log struct {
 
 	Seen events.Position // of the first record that was seen of it
 
-	Started *events.WorkflowStarted // nil: it was not at hand
-	Created int64                   // Unix ms, likewise
-	Updated int64                   // of the last record
-	Status  string                  // by its events; empty: they do not tell
-	Closed  bool                    // nothing follows but words about it
-	Rests   bool                    // it will be deleted some day if nothing happens
-	Report  bool                    // its planner waits to hear that it is archived
-	Deleted bool                    // the deployment has it no more
+	Started *Started // nil: its beginning was not at hand
+	Created int64    // Unix ms, likewise
+	Updated int64    // of the last record
+	Status  string   // by its events; empty: they do not tell
+	Closed  bool     // nothing follows but words about it
+	Rests   bool     // it will be deleted some day if nothing happens
+	Report  bool     // its planner waits to hear that it is archived
+	Deleted bool     // the deployment has it no more
 
 	Saved string // the status that the store's snapshot shows; empty: there is none
 
@@ -39,6 +41,18 @@ type Log struct {
 	strategy definition.Checkpoint
 	due      bool
 	place    *list.Element // among the Keeper's
+}
+
+// Started is what is remembered of how a run was started.
+type Started struct {
+	Definition events.DefinitionRef
+	Labels     json.RawMessage
+}
+
+// startedOf shares no memory with the event: a run is remembered for long, and values of an event are parts of its record, which
+// has the workflow's inputs and contexts too.
+func startedOf(e *events.WorkflowStarted) *Started {
+	return &Started{events.DefinitionRef{Name: e.Name, Version: e.Version, Digest: e.Digest}, bytes.Clone(e.Labels)}
 }
 
 // Through is the position of the last record that is to be written.

@@ -135,9 +135,8 @@ func Searched(sum *events.Summary) search.Workflow {
 // Known is the summary of a run as far as its records say it without being folded: of one that is not over.
 func (l *Log) Known(partition int32) events.Summary {
 	s := events.Summary{ID: l.Workflow, Run: l.Run, Status: l.Status, Partition: partition, Created: events.Stamp(l.Created), Updated: events.Stamp(l.Updated), Position: l.Through()}
-	if e := l.Started; e != nil {
-		s.Definition = events.DefinitionRef{Name: e.Name, Version: e.Version, Digest: e.Digest}
-		s.Labels = e.Labels
+	if l.Started != nil {
+		s.Definition, s.Labels = l.Started.Definition, l.Started.Labels
 	}
 	return s
 }
