@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -71,6 +72,19 @@ func (r *Record) Fields(c *wire.Codec) {
 	wire.Nested(c, 8, "reply_to", &r.ReplyTo)
 	wire.String(c, 9, "trace", &r.Trace)
 	eventsField(c, 10, &r.Events)
+}
+
+// OfMachine reports whether a record is applied by the machine of its workflow, or of another entity. What concerns the partition
+// itself is not, though it may name a workflow: an input that the machine never saw, or an effect.
+func OfMachine(r *Record) bool {
+	if r.Workflow == "" || strings.HasPrefix(r.Workflow, partitionPrefix) || len(r.Events) == 0 {
+		return false
+	}
+	switch r.Events[0].(type) {
+	case *InputRejected, *InputForwarded, *EffectFailed, *WorkflowQuarantined, *DeliveryConfirmedLate:
+		return false
+	}
+	return true
 }
 
 // EncodeRecord encodes r for the journal.

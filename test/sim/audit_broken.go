@@ -124,7 +124,7 @@ func (au *audit) breach(p int32, records []*events.Record, decided map[string][]
 			continue
 		}
 		b.lawful[rec.Position] = tick
-		if workload.OfMachine(rec) {
+		if events.OfMachine(rec) {
 			if before, ok := newest[rec.Workflow]; ok {
 				b.next[before] = tick
 			}

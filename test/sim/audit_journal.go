@@ -28,7 +28,7 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 				key := rec.Workflow + "\x00" + rec.ID
 				decided[key] = append(decided[key], rec)
 			}
-			if au.plan.Workflow(rec.Workflow) != nil && workload.OfMachine(rec) {
+			if au.plan.Workflow(rec.Workflow) != nil && events.OfMachine(rec) {
 				planned = append(planned, rec)
 			}
 		}

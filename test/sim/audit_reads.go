@@ -58,7 +58,7 @@ func (au *audit) known(p int32, records []*events.Record, written map[events.Pos
 	for i, rec := range records {
 		all[i] = written[rec.Position]
 		_, refused := rec.Events[0].(*events.CommandRefused)
-		if rec.Input.Source == events.FromCommands && workload.OfMachine(rec) && !refused {
+		if rec.Input.Source == events.FromCommands && events.OfMachine(rec) && !refused {
 			all[i] = au.commandedBefore(inLog{p, rec.Input.Offset}, all[i])
 		}
 	}

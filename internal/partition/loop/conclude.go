@@ -34,7 +34,7 @@ func answer(rec *events.Record, out *machine.Outcome) (events.Reply, bool) {
 	if rec.Input.Source != events.FromCommands {
 		return events.Reply{}, false
 	}
-	if domain(rec) {
+	if events.OfMachine(rec) {
 		r := out.Answer
 		r.Workflow = rec.Workflow
 		return r, true

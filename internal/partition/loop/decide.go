@@ -97,7 +97,7 @@ func (p *Processor) fill(d *decision, f *flight, limit int) {
 // replayed is what the machine makes of a record that is there already, if it is one
 // of the machine's.
 func (p *Processor) replayed(rec *events.Record, guarded bool) (out machine.Outcome) {
-	if domain(rec) {
+	if events.OfMachine(rec) {
 		out = p.Machine.Apply(p.tx, rec, guarded)
 	}
 	return out
@@ -210,19 +210,6 @@ func (p *Processor) recordLimit() int {
 		limit = min(limit, learnt)
 	}
 	return limit
-}
-
-// domain reports whether a record is the machine's to apply. What concerns the
-// partition itself is not.
-func domain(rec *events.Record) bool {
-	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, PartitionPrefix) {
-		return false
-	}
-	switch About(rec).(type) {
-	case nil, *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined, *events.DeliveryConfirmedLate:
-		return false
-	}
-	return true
 }
 
 // About is the event that says what a record is about. No owner writes a record

@@ -35,7 +35,7 @@ func (t *telling) begin(c *Config) {
 // tell notes what there is to tell of a record, before the state has its changes. It is told
 // once the record is acknowledged. A defect of the telling is no reason to stop.
 func (p *Processor) tell(f *flight) {
-	if p.told.teller == nil || !domain(&f.rec) {
+	if p.told.teller == nil || !events.OfMachine(&f.rec) {
 		return
 	}
 	defer func() {

@@ -63,6 +63,10 @@ func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, 
 			err = fmt.Errorf("record %s does not follow the entries before it: %v", rec.Position, v)
 		}
 	}()
+	f.Last, f.Time = rec.Position, rec.Time
+	if !events.OfMachine(rec) {
+		return f.aside(rec)
+	}
 	with := *rec
 	with.Events = nil
 	for _, digest := range Needs(rec) {
@@ -79,7 +83,23 @@ func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, 
 	tx := rows.Begin(&f.state)
 	f.planner.Apply(tx, &with, true)
 	f.state.Commit(tx.Writes())
-	f.Last, f.Time = rec.Position, rec.Time
+	return nil
+}
+
+// aside takes a record that the machine does not see. It changes no row, but for the timer that a defect was met at: that does
+// not fire again.
+func (f *Folded) aside(rec *events.Record) error {
+	for _, e := range rec.Events {
+		q, ok := e.(*events.WorkflowQuarantined)
+		if !ok || len(q.Timer) == 0 {
+			continue
+		}
+		k, err := rows.ParseKey(q.Timer)
+		if err != nil {
+			return fmt.Errorf("record %s: %w", rec.Position, err)
+		}
+		f.state.Commit([]rows.Write{{Key: k}})
+	}
 	return nil
 }
 

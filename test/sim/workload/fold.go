@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/heddle-run/heddle/internal/store"
 	"github.com/heddle-run/heddle/services/planner"
@@ -49,7 +48,7 @@ func Answers(key events.Key, p int32, records []*events.Record, asked map[events
 	all := map[events.Position]events.Reply{}
 	var unread error
 	_, err := fold(key, p, records, func(_ machine.Machine, _ *rows.Tx, rec *events.Record, out *machine.Outcome) {
-		if asked[rec.Position] && OfMachine(rec) {
+		if asked[rec.Position] && events.OfMachine(rec) {
 			var sent events.Reply
 			unread = errors.Join(unread, json.Unmarshal(events.EncodeReply(&out.Answer), &sent))
 			all[rec.Position] = sent
@@ -97,7 +96,7 @@ func fold(key events.Key, p int32, records []*events.Record, each func(machine.M
 		at = rec.Position
 		tx := rows.Begin(state)
 		var out machine.Outcome
-		if OfMachine(rec) {
+		if events.OfMachine(rec) {
 			out = m.Apply(tx, rec, false)
 		} else {
 			disarm(tx, rec)
@@ -119,19 +118,6 @@ func disarm(tx *rows.Tx, rec *events.Record) {
 			tx.Delete(k)
 		}
 	}
-}
-
-// OfMachine reports whether a record is of its workflow, and not about an input
-// that the machine never saw, or the partition itself.
-func OfMachine(rec *events.Record) bool {
-	if rec.Workflow == "" || strings.HasPrefix(rec.Workflow, "_") {
-		return false
-	}
-	switch rec.Events[0].(type) {
-	case *events.InputRejected, *events.InputForwarded, *events.EffectFailed, *events.WorkflowQuarantined, *events.DeliveryConfirmedLate:
-		return false
-	}
-	return true
 }
 
 // Applied is the newest record that a closed store has.
