@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -145,4 +146,29 @@ func ended(p *workertest.Planner, within time.Duration) (n int) {
 		}
 	}
 	return n
+}
+
+// A cancellation that the system does not take in the time that an attempt waits for it is not given up.
+func TestACancelledWorkEndsWhenItsSystemIsBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, p *workertest.Planner, b *board) {
+		var away atomic.Bool
+		away.Store(true)
+		b.at = func(method, _ string) error {
+			if method == "Cancel" && away.Load() {
+				return errors.New("the system is away")
+			}
+			return nil
+		}
+		start(t, p, b)
+		a := dispatch(p, nil)
+		p.Next(time.Second)
+		p.Cancel("w", a.Token, "not wanted")
+		outcome(t, p, a, events.OutcomeCancelled, "cancelled")
+		time.Sleep(70 * time.Second)
+		away.Store(false)
+		time.Sleep(time.Minute)
+		if _, cancelled, calls := b.count("Cancel"); cancelled != 1 || calls != 1 {
+			t.Errorf("%d works are cancelled, by %d calls", cancelled, calls)
+		}
+	})
 }

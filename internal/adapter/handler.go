@@ -28,7 +28,8 @@ const (
 	// firstPause and lastPause are waited before something is tried again.
 	firstPause = 100 * time.Millisecond
 	lastPause  = 10 * time.Second
-	// askFor bounds one call of Recover, and cancelFor the trying to cancel one work.
+	// askFor bounds one call of Recover, and cancelFor one of Cancel, and for how long an attempt waits until its work is
+	// cancelled.
 	askFor    = 30 * time.Second
 	cancelFor = 30 * time.Second
 )
@@ -52,7 +53,7 @@ func New(c Config) *Handler {
 	}
 	a := &contained{Adapter: c.Adapter, log: c.Logger}
 	h := &Handler{adapter: a, stopping: c.Stopping, log: c.Logger, watch: &watch{adapter: a, every: c.Every, log: c.Logger}}
-	h.orphans.cancel = h.cancel
+	h.orphans = orphans{cancel: h.cancelOnce, stopping: c.Stopping, log: c.Logger, limit: orphansMax}
 	return h
 }
 
@@ -209,8 +210,9 @@ func (c *call) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// cancel ends a work, and tries for a while: nobody else will.
+// cancel ends a work. What cannot be cancelled for a while is left to the orphans: its attempt has to end.
 func (h *Handler) cancel(ctx context.Context, ref executor.Ref) {
+	began := time.Now()
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelFor)
 	defer stop()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -224,7 +226,7 @@ func (h *Handler) cancel(ctx context.Context, ref executor.Ref) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			h.log.Error("a work is not cancelled and goes on", "work", ref.Key, "id", ref.ID, "error", err)
+			h.orphans.add(orphan{ref: ref, since: began, failed: true})
 			return
 		}
 	}
