@@ -16,7 +16,7 @@ func (en *ends) notified(m *events.TaskNotified) {
 	if r == nil || en.head.Status.winding() || r.Executor == executor && executor != "" && !m.Detached {
 		return
 	}
-	en.emit(&events.RunnableNotified{Runnable: id, Channel: m.Channel, Executor: executor, Detached: m.Detached, At: en.now})
+	en.emit(&events.RunnableNotified{Runnable: id, Channel: events.Cut(m.Channel, events.MaxChannel), Executor: executor, Detached: m.Detached, At: en.now})
 }
 
 // heartbeat keeps the details that came with a heartbeat, if there is room for them, and

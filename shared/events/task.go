@@ -33,6 +33,7 @@ const (
 	MaxErrorMessage = 8 << 10
 	MaxDetails      = 64 << 10 // of an error and of a heartbeat
 	MaxExecutor     = 256      // the name of who runs it
+	MaxChannel      = 256      // how it reached them
 )
 
 // Bounded is e within its bounds: texts are cut, details that are too large are

@@ -34,13 +34,15 @@ type line struct {
 	oldest, newest *watched
 }
 
-// status is what the dispatch record of an open attempt says.
-func (at *watched) status() delivery.State {
-	if at.row.Notified && !at.row.Waits {
+// statusOf is what the dispatch record of an open attempt says.
+func statusOf(row *machine.Attempt) delivery.State {
+	if row.Notified && !row.Waits {
 		return delivery.Notified
 	}
 	return delivery.Pending
 }
+
+func (at *watched) status() delivery.State { return statusOf(&at.row) }
 
 // line is that of a status of open attempts.
 func (q *queued) line(status delivery.State) *line {
@@ -50,12 +52,12 @@ func (q *queued) line(status delivery.State) *line {
 	return &q.pending
 }
 
-// time is what an attempt's place in its list goes by, in Unix ms.
-func (at *watched) time() int64 {
-	if at.status() == delivery.Notified {
-		return at.row.NotifiedAt
+// placeOf is what an attempt's place in its list goes by, in Unix ms.
+func placeOf(row *machine.Attempt) int64 {
+	if statusOf(row) == delivery.Notified {
+		return row.NotifiedAt
 	}
-	return at.row.Since
+	return row.Since
 }
 
 // countedAlike reports whether an attempt's place in the backlog is the same by both rows.
@@ -77,7 +79,7 @@ func (b *backlog) add(at *watched) {
 	}
 	l := q.line(at.status())
 	older := l.newest
-	for older != nil && older.time() > at.time() {
+	for older != nil && placeOf(&older.row) > placeOf(&at.row) {
 		older = older.older
 	}
 	l.link(at, older)
@@ -170,12 +172,17 @@ func (b *backlog) published() runtime.Backlog {
 // longest are the names of at most maxQueues queues: those first in which an attempt
 // has been pending longest, those without a pending one last.
 func (b *backlog) longest() []string {
-	names := slices.SortedFunc(maps.Keys(b.queues), func(x, y string) int {
+	names := b.byWaiting()
+	return names[:min(len(names), maxQueues)]
+}
+
+// byWaiting are the names of all queues in that order.
+func (b *backlog) byWaiting() []string {
+	return slices.SortedFunc(maps.Keys(b.queues), func(x, y string) int {
 		// As an unsigned number, 1 below 0 is behind all others.
 		xs, ys := uint64(b.queues[x].since()-1), uint64(b.queues[y].since()-1)
 		return cmp.Or(cmp.Compare(xs, ys), cmp.Compare(x, y))
 	})
-	return names[:min(len(names), maxQueues)]
 }
 
 func published(ms int64) *string {

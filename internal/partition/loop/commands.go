@@ -147,12 +147,15 @@ func (in *intake) takeInbox(r *kgo.Record, ref events.InputRef) {
 	case *events.EntityMessage:
 		in.takeMessage(r, ref, m)
 		return
+	case *events.RunRestore: // read again, it would bring back a run that has ended and was deleted since
+		in.takeOnce(r, ref, PlaceID(r), m, false)
+		return
 	case *events.TaskHeartbeat:
 		if in.watch.heard(workflow, m.Token); len(m.Details) == 0 {
 			in.Stats.Dropped.Add(1)
 			return
 		}
-	case *events.TaskOutcome, *events.TaskNotified, *events.RunArchived, *events.RunRestore:
+	case *events.TaskOutcome, *events.TaskNotified, *events.RunArchived:
 	}
 	in.decide(&decision{ref: ref, raw: r, own: in.ended.late(workflow, msg), in: machine.Input{
 		Workflow: workflow, Source: events.FromInbox, Inbox: msg,

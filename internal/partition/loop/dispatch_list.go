@@ -51,7 +51,7 @@ func (l *listing) open(status delivery.State) {
 	if !l.wants(status) {
 		return
 	}
-	for _, name := range l.watch.backlog.longest() {
+	for _, name := range l.watch.backlog.byWaiting() {
 		if l.queue != "" && l.queue != name {
 			continue
 		}
@@ -79,7 +79,7 @@ func (l *listing) ended() {
 	for _, page := range slices.Backward(l.pages) {
 		for i := range slices.Backward(page.row.Records) {
 			r := &page.row.Records[i]
-			status := statusOf(r)
+			status := statusOfEnded(r)
 			if len(l.records) == l.limit || r.At < l.clock.now-endedFor {
 				return
 			}
@@ -90,7 +90,7 @@ func (l *listing) ended() {
 	}
 }
 
-func statusOf(r *machine.Ended) delivery.State {
+func statusOfEnded(r *machine.Ended) delivery.State {
 	if r.Failed {
 		return delivery.Failed
 	}
@@ -112,7 +112,7 @@ func (l *listing) recordOf(d *machine.Delivery) delivery.Record {
 
 func (l *listing) recordOfEnded(e *machine.Ended) delivery.Record {
 	r := l.recordOf(&e.Delivery)
-	if r.Status = statusOf(e); e.Failed {
+	if r.Status = statusOfEnded(e); e.Failed {
 		r.FailedAt = published(e.At)
 	} else {
 		r.DeliveredAt = published(e.At)
@@ -167,9 +167,9 @@ func (d *dispatches) late(workflow string, msg events.InboxMessage) events.Event
 		return nil
 	}
 	r := &d.pages[page].row.Records[place]
-	id := d.Machine.RequestID(t)
-	if !r.Failed || r.Reason == m.Channel || id != events.TokenText(m.Token) {
+	id, channel := d.Machine.RequestID(t), events.Cut(m.Channel, events.MaxChannel)
+	if !r.Failed || r.Reason == channel || id != events.TokenText(m.Token) {
 		return nil
 	}
-	return &events.DeliveryConfirmedLate{ID: id, Reason: m.Channel}
+	return &events.DeliveryConfirmedLate{ID: id, Reason: channel}
 }

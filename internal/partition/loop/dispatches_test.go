@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
 	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -181,6 +182,10 @@ func TestCL17ALateConfirmationOfAFailedRecordChangesItsReason(t *testing.T) {
 	m.mustStep()
 	m.mustStep()
 	m.ack()
+	m.notify(task, strings.Repeat("x", 100_000)) // whoever writes it, what is kept has a bound
+	if r := m.dispatched(events.Query{Filter: string(delivery.Failed)})[0]; len(*r.Reason) != events.MaxChannel {
+		t.Errorf("a reason of %d bytes is kept", len(*r.Reason))
+	}
 	for range 2 {
 		m.notify(task, "late")
 	}
@@ -194,7 +199,7 @@ func TestCL17ALateConfirmationOfAFailedRecordChangesItsReason(t *testing.T) {
 			told++
 		}
 	}
-	if told != 1 {
+	if told != 2 { // each that says something else
 		t.Errorf("it is told %d times", told)
 	}
 }
@@ -263,6 +268,35 @@ func TestPS11RemovedRecordsAreGone(t *testing.T) {
 			t.Errorf("%s, %+v", m.counts(), r)
 		}
 		m.reborn()
+	}
+}
+
+// A queue is listed however many others wait longer.
+func TestEachQueueIsListed(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	m.running("w")
+	for i := range 2 * maxQueues {
+		m.p.watch.note(&try{key: attemptKey{"v", events.RunnableID(i)}, row: machine.Attempt{Attempt: 1, Queue: fmt.Sprint("q", i), Since: 1}, open: true}, 1)
+	}
+	if got := m.dispatched(events.Query{Queue: "default"}); len(got) != 1 || got[0].Target != "default" {
+		t.Errorf("of the queue default there are listed %+v", got)
+	}
+}
+
+// Where a restore is read again behind the deletion of what it brought back, it brings nothing back.
+func TestARestoreCountsOnce(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	rec := m.input(events.FromInbox, "w", string(events.EncodeInbox(&events.RunRestore{Run: events.RunID{Epoch: 1, Seq: 1}})))
+	m.mustStep()
+	m.ack()
+	m.p.Write()
+	m.memory.Commit([]rows.Write{{Key: looptest.HeadKey("w")}}) // it was deleted
+	n := len(m.journal)
+	m.p.inputs[events.FromInbox].Next, m.p.inputs[events.FromInbox].Last = 0, 0 // as an operator has asked
+	m.batch.Inputs[events.FromInbox] = append(m.batch.Inputs[events.FromInbox], rec)
+	m.mustStep()
+	if len(m.journal) != n || m.p.Stats.Duplicates.Load() != 1 {
+		t.Errorf("the journal has grown from %d to %d records, and %d duplicates were seen", n, len(m.journal), m.p.Stats.Duplicates.Load())
 	}
 }
 

@@ -28,9 +28,14 @@ func (in *intake) emission(o *Outgoing, rec *events.Record, typ string) *events.
 
 // takeMessage decides a message of another entity, unless it was decided before (E4).
 func (in *intake) takeMessage(r *kgo.Record, ref events.InputRef, m *events.EntityMessage) {
+	in.takeOnce(r, ref, m.DedupeID(), m, in.comesLate(m))
+}
+
+// takeOnce decides a message of the inbox under an id, unless it was decided before.
+func (in *intake) takeOnce(r *kgo.Record, ref events.InputRef, id string, m events.InboxMessage, late bool) {
 	to := string(r.Key)
 	var had *ledgerRow
-	defect := in.contained(func() { had = rows.Get[ledgerRow](in.tx, receivedKey(to, m.DedupeID())) })
+	defect := in.contained(func() { had = rows.Get[ledgerRow](in.tx, receivedKey(to, id)) })
 	if defect != "" {
 		in.Fail(fmt.Errorf("looking up a message: %s", defect))
 	}
@@ -39,14 +44,14 @@ func (in *intake) takeMessage(r *kgo.Record, ref events.InputRef, m *events.Enti
 		return
 	case had == nil, in.Flaws.NoLedger.On():
 	case had.Digest != uint64(ref.Digest):
-		in.reject(r, ref, &events.CommandError{Code: "conflict", Message: "another message came under the id of this one, " + m.DedupeID()})
+		in.reject(r, ref, &events.CommandError{Code: "conflict", Message: "another message came under the id of this one, " + id})
 		return
 	default:
 		in.Stats.Duplicates.Add(1)
 		return
 	}
-	in.decide(&decision{ref: ref, raw: r, id: m.DedupeID(), digest: uint64(ref.Digest), in: machine.Input{
-		Workflow: to, Source: events.FromInbox, Inbox: m, Late: in.comesLate(m),
+	in.decide(&decision{ref: ref, raw: r, id: id, digest: uint64(ref.Digest), in: machine.Input{
+		Workflow: to, Source: events.FromInbox, Inbox: m, Late: late,
 	}})
 }
 

@@ -214,7 +214,7 @@ func (p *Processor) rewatch() error {
 		return fmt.Errorf("reading open attempts: %w", err)
 	}
 	// In this order each is the newest of its queue's list, and found without a search.
-	slices.SortStableFunc(tries, func(x, y try) int { return cmp.Compare(x.row.Since, y.row.Since) })
+	slices.SortStableFunc(tries, func(x, y try) int { return cmp.Compare(placeOf(&x.row), placeOf(&y.row)) })
 	for i := range tries {
 		p.watch.note(&tries[i], p.clock.now)
 	}

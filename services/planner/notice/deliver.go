@@ -36,7 +36,7 @@ func (t *turn) inbox(in machine.Input) {
 		t.outcome(m)
 	case *events.TaskNotified:
 		if drain, a := t.named(m.Token); a != nil && !a.Notified {
-			t.emit(&events.RunnableNotified{Runnable: drain, Channel: m.Channel, Executor: m.Executor, At: t.now})
+			t.emit(&events.RunnableNotified{Runnable: drain, Channel: events.Cut(m.Channel, events.MaxChannel), Executor: events.Cut(m.Executor, events.MaxExecutor), At: t.now})
 		}
 	case *events.TaskHeartbeat: // it says that the call goes on, and keeps it
 	}

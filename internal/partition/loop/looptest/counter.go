@@ -148,6 +148,9 @@ func refuse(cmd *events.Command, code string) []events.Event {
 }
 
 func (m *Counter) inbox(tx *rows.Tx, now int64, in machine.Input) []events.Event {
+	if _, ok := in.Inbox.(*events.RunRestore); ok && rows.Get[Tally](tx, HeadKey(in.Workflow)) == nil {
+		return []events.Event{&events.WorkflowStarted{Name: "counter"}}
+	}
 	t, err := m.Key.Open(in.Inbox.AttemptToken())
 	if err != nil {
 		return nil
