@@ -32,6 +32,9 @@ func excused(embedded bool) map[string]string {
 		"JournalLost": "no journal is lost: TestJournalLossEquivalence loses some",
 	}
 	all["SignalExpired"] = "no seed lasts as long as a signal is kept: testdata/any/signal.txt of services/planner has some that expire"
+	for _, name := range []string{"ArchiveAwaited", "WorkflowArchived", "WorkflowRestored"} {
+		all[name] = "no archiver runs beside the simulated planners: tests of services/planner and of its archive have one"
+	}
 	all["too_many_signals"] = "no seed sends a thousand signals that nobody wants: TestSignalsThatNobodyTakesAreBounded does"
 	if embedded {
 		all["unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"

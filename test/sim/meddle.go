@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -254,7 +255,7 @@ func (m *meddler) operate(ctx context.Context) error {
 	return m.removeDispatches(ctx, p)
 }
 
-// removeDispatches removes dispatch records of a partition that have ended, and tries to remove one that is none.
+// removeDispatches removes dispatch records of a partition that have ended, and tries to remove what cannot be.
 func (m *meddler) removeDispatches(ctx context.Context, p int32) error {
 	r, err := m.query(ctx, events.Query{Kind: events.DispatchesQuery, Workflow: events.PartitionWorkflow(p)})
 	if err != nil {
@@ -264,15 +265,19 @@ func (m *meddler) removeDispatches(ctx context.Context, p int32) error {
 	if err := json.Unmarshal(r.Body, &all); err != nil {
 		return fmt.Errorf("dispatch records are told as %s: %w", r.Body, err)
 	}
-	ids := []string{}
+	ended, open := []string{}, []string{"none"}
 	for i := range all {
-		if all[i].Status.Ended() && len(ids) < 3 {
-			ids = append(ids, all[i].RequestID)
+		if id := all[i].RequestID; !all[i].Status.Ended() {
+			open[0] = id
+		} else if len(ended) < 3 {
+			ended = append(ended, id)
 		}
 	}
-	if _, err = m.command(ctx, "remove_dispatch", events.PartitionWorkflow(p), "odd-remove", map[string]any{"ids": ids, "by": "an operator", "why": "odd"}); err != nil {
-		return err
+	for i, ids := range [][]string{open, append(slices.Clone(ended), ended...), ended} {
+		body := map[string]any{"ids": ids, "by": "an operator", "why": "odd"}
+		if _, err := m.command(ctx, "remove_dispatch", events.PartitionWorkflow(p), fmt.Sprintf("odd-remove-%d", i), body); err != nil {
+			return err
+		}
 	}
-	_, err = m.command(ctx, "remove_dispatch", events.PartitionWorkflow(p), "odd-remove-none", map[string]any{"ids": []string{"none"}, "by": "an operator", "why": "odd"})
-	return err
+	return nil
 }
