@@ -11,7 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
 	"github.com/heddle-run/heddle/shared/delivery"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -280,23 +279,6 @@ func TestEachQueueIsListed(t *testing.T) {
 	}
 	if got := m.dispatched(events.Query{Queue: "default"}); len(got) != 1 || got[0].Target != "default" {
 		t.Errorf("of the queue default there are listed %+v", got)
-	}
-}
-
-// Where a restore is read again behind the deletion of what it brought back, it brings nothing back.
-func TestARestoreCountsOnce(t *testing.T) {
-	m := newModel(t, Settings{Lease: time.Hour})
-	rec := m.input(events.FromInbox, "w", string(events.EncodeInbox(&events.RunRestore{Run: events.RunID{Epoch: 1, Seq: 1}})))
-	m.mustStep()
-	m.ack()
-	m.p.Write()
-	m.memory.Commit([]rows.Write{{Key: looptest.HeadKey("w")}}) // it was deleted
-	n := len(m.journal)
-	m.p.inputs[events.FromInbox].Next, m.p.inputs[events.FromInbox].Last = 0, 0 // as an operator has asked
-	m.batch.Inputs[events.FromInbox] = append(m.batch.Inputs[events.FromInbox], rec)
-	m.mustStep()
-	if len(m.journal) != n || m.p.Stats.Duplicates.Load() != 1 {
-		t.Errorf("the journal has grown from %d to %d records, and %d duplicates were seen", n, len(m.journal), m.p.Stats.Duplicates.Load())
 	}
 }
 
