@@ -48,6 +48,11 @@ const (
 )
 
 // Options say where jobs go.
+//
+// A client of River that works jobs deletes those that have ended: completed ones after 24 h, cancelled ones after 24 h and
+// discarded ones after 7 days, unless its configuration says otherwise (CompletedJobRetentionPeriod and its like). An
+// attempt that looks for its work later than that finds none, and hands it over again. So keep jobs longer than all executors
+// may be down.
 type Options struct {
 	Pool   *pgxpool.Pool // of the database that has River's tables; the adapter does not close it
 	Schema string        // of the tables; "": the search path of the pool's connections
