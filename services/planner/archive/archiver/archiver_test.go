@@ -10,11 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/heddle-run/heddle/internal/request/requesttest"
-
 	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/services/planner/archive"
-	"github.com/heddle-run/heddle/shared/events"
 )
 
 // committed is how far the group has the journal.
@@ -288,38 +285,4 @@ func TestWhatIsSaidToAClosedRunIsAdded(t *testing.T) {
 	r.archiver(func(c *Config) { c.Settings.Age = 1 })
 	r.comes("the refusal is archived", func() bool { item, _, _ := r.run("a"); return item.End == 3 && item.SnapshotAt == 3 })
 	r.is("a", "completed")
-}
-
-// Of a run whose beginning is in no journal any more there is what its planner says of it, and its last records.
-func TestARunWithoutABeginningIsKeptAsItsPlannerKnowsIt(t *testing.T) {
-	r := newRig(t)
-	r.starts("a")
-	run := r.position(1)
-	r.starts("b")
-	r.starts("c")
-	below := kadm.Offsets{}
-	below.Add(kadm.Offset{Topic: r.Topics.Journal(), Partition: 0, At: 2})
-	deleted, err := kadm.NewClient(r.Admin(t)).DeleteRecords(r.ctx, below)
-	r.must(err)
-	r.must(deleted.Error())
-	requesttest.Start(t, r.Config, func(q requesttest.Request) []events.Reply {
-		if q.Query == nil || q.Query.Workflow != "a" {
-			return nil
-		}
-		body := fmt.Sprintf(`{"id":"a","run":%q,"status":"completed","definition":{"name":"d","version":"","digest":""},"partition":0,"position":"1.9"}`, run)
-		if q.Query.Kind == "results" {
-			body = `{"status":"completed","results":{"done":2}}`
-		}
-		return []events.Reply{{ID: q.Query.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: "a", Result: events.ResultDone, Body: []byte(body)}}
-	})
-	r.archiver(nil)
-	r.ends("a")
-	r.hears(1)
-	if r.told[0].Run != run {
-		t.Fatalf("the planner hears of %+v, want the run %s", r.told[0], run)
-	}
-	item, snap, recs := r.run("a")
-	if !snap.Lacks || !snap.Whole || string(snap.Results) != `{"done":2}` || len(recs) != 1 || item.Labels[archive.LabelLacks] != "true" {
-		t.Fatalf("the archive has %+v, %+v, %d records", item, snap, len(recs))
-	}
 }

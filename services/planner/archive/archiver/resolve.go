@@ -74,17 +74,21 @@ func (t *tenure) stored(ctx context.Context, l *archive.Log) (found *store.Item,
 
 // strange asks the planner which run it is whose beginning nobody has any more.
 func (t *tenure) strange(ctx context.Context, l *archive.Log) (there bool, err error) {
-	sum, _, err := t.a.askPlanner(ctx, l.Workflow)
+	w, err := t.a.askPlanner(ctx, l.Workflow)
 	if err != nil {
 		return false, err
 	}
-	if sum == nil || l.Seen.Before(sum.Run) { // it is gone, and what began since is another one
+	if w.why != "" && w.sum == nil {
+		t.a.logger.Error("a run without a beginning is not archived: its planner does not say which it is",
+			"workflow", l.Workflow, "partition", t.partition, "error", w.why)
+	}
+	if w.sum == nil || l.Seen.Before(w.sum.Run) { // it is gone, and what began since is another one
 		t.a.metrics.strange.Inc()
 		return false, nil
 	}
-	l.Run, l.Resolved, l.Lacks, l.Created = sum.Run, true, true, int64(sum.Created)
+	l.Run, l.Resolved, l.Lacks, l.Created = w.sum.Run, true, true, int64(w.sum.Created)
 	if l.Status == "" {
-		l.Status = sum.Status
+		l.Status = w.sum.Status
 	}
 	return true, nil
 }
@@ -92,27 +96,59 @@ func (t *tenure) strange(ctx context.Context, l *archive.Log) (there bool, err e
 // askTimeout bounds the questions to a planner, of which one may just be taking the partition over.
 const askTimeout = 20 * time.Second
 
-// askPlanner asks for the summary and the results of a workflow; nil: there is none.
-func (a *Archiver) askPlanner(ctx context.Context, workflow string) (*events.Summary, json.RawMessage, error) {
+// words are what a planner says of a workflow.
+type words struct {
+	sum     *events.Summary // nil: there is no workflow, or the planner refuses to say
+	results json.RawMessage
+	why     string // the planner refuses to say it
+}
+
+// askPlanner asks for the summary and the results of a workflow. What its planner refuses to say for good is no error, as
+// asking again does not help.
+func (a *Archiver) askPlanner(ctx context.Context, workflow string) (w words, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	body, err := a.ask.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow})
-	var refused *request.RefusedError
-	if errors.As(err, &refused) && refused.Reply.Refusal.Code == "not_found" {
-		return nil, nil, nil
+	if r := refusedForGood(err); r != nil {
+		if r.Code != "not_found" {
+			w.why = "its planner does not say what it came to: " + r.Message
+		}
+		return w, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return w, err
 	}
 	var sum events.Summary
 	if err := json.Unmarshal(body, &sum); err != nil {
-		return nil, nil, err
+		return w, err
 	}
-	results, err := a.ask.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
-	if errors.As(err, &refused) {
-		return nil, nil, nil
+	body, err = a.ask.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
+	switch r := refusedForGood(err); {
+	case r != nil && r.Code == "not_found": // it went in between
+		return w, nil
+	case r != nil:
+		w.why = "its planner does not give its results: " + r.Message
+	case err != nil:
+		return w, err
+	default:
+		w.results = resultsOf(body)
 	}
-	return &sum, resultsOf(results), err
+	w.sum = &sum
+	return w, nil
+}
+
+// refusedForGood is the refusal that an error is, if it is one that passes not by itself.
+func refusedForGood(err error) *events.Refusal {
+	var refused *request.RefusedError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	switch r := refused.Reply.Refusal; r.Code {
+	case "unavailable", "open_transaction":
+		return nil
+	default:
+		return r
+	}
 }
 
 // resultsOf are the results in a planner's answer.

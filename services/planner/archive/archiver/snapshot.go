@@ -52,15 +52,18 @@ func (t *tenure) short(ctx context.Context, l *archive.Log, whole bool) (*archiv
 	s := &archive.Snapshot{Over: l.Closed, Deleted: l.Deleted, Lacks: l.Lacks}
 	switch {
 	case whole && l.Lacks:
-		sum, results, err := t.a.askPlanner(ctx, l.Workflow)
+		w, err := t.a.askPlanner(ctx, l.Workflow)
 		if err != nil {
 			return nil, nil, err
 		}
-		if sum != nil && sum.Run == l.Run {
-			s.Results, s.Whole = results, true
-			return s, sum, nil
+		s.Why = w.why
+		if w.sum != nil && w.sum.Run == l.Run {
+			s.Results, s.Whole = w.results, true
+			return s, w.sum, nil
 		}
-		s.Why = "it was deleted before its planner could be asked"
+		if w.sum != nil || w.why == "" {
+			s.Why = "it was deleted before its planner could be asked"
+		}
 	case whole:
 		sum, results, err := t.fold(ctx, l)
 		if err == nil {
