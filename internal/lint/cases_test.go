@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// cases are the cases of authority, replay, classification and persistence that a test is named by: its function, or a
+// cases are the cases of authority, backlog, replay, deferral, classification and persistence that a test is named by: its function, or a
 // subtest of it.
 var cases = strings.Fields(`
+	BL01 BL03 BL05 BL06 BL07 BL10 BL12 BL13 BL18 BL19 DF02 DF03 DF05 DF07 PS07 PS09 PS10 PS11
 	AU02 AU04 AU05 AU06 AU07 AU08 AU09 AU12 AU13 AU14 AU16 AU17 AU18 AU19 AU22 AU23
 	RP01 RP02 RP04 RP05 RP06 RP07 RP10
 	CL02 CL03 CL06 CL07 CL11 CL12 CL17

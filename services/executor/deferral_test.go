@@ -44,7 +44,7 @@ func TestDF03ALeaderThatAppearsIsToldWithinASecond(t *testing.T) {
 }
 
 // DF02, DF07: an attempt that goes on waiting for the same reason tells nothing again, and its deliveries are not counted.
-func TestDF02WhatWaitsTellsOfItOnce(t *testing.T) {
+func TestDF02DF07WhatWaitsTellsOfItOnce(t *testing.T) {
 	t.Parallel()
 	m := newTerminal(t)
 	s := m.submission(m.handler(), map[string]any{"target": "agents", "leader": "agents-lead", "text": "do it"}, submitNote{})

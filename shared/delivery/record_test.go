@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Two ways lead from each open state, and none from an ended one; none leads to itself (BL07).
-func TestOnlyTheseTransitionsAreMade(t *testing.T) {
+// Two ways lead from each open state, and none from an ended one; none leads to itself.
+func TestBL07OnlyTheseTransitionsAreMade(t *testing.T) {
 	states := []State{Pending, Notified, Delivered, Failed, Removed}
 	allowed := map[[2]State]bool{
 		{Pending, Notified}: true, {Pending, Failed}: true, {Notified, Delivered}: true, {Notified, Failed}: true,

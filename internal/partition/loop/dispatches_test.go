@@ -145,11 +145,11 @@ func TestBL05ALossFails(t *testing.T) {
 	if len(failed) != 1 || failed[0].FailedAt == nil || failed[0].NotifiedAt != nil || failed[0].Reason == nil || *failed[0].Reason != events.ErrorLost {
 		t.Fatalf("%s, %+v", m.counts(), failed)
 	}
-	if m.counts() != "1/0/0/1" { // the attempt that follows has an id of its own (BL13)
+	if m.counts() != "1/0/0/1" {
 		t.Error(m.counts())
 	}
 	if open := m.dispatched(events.Query{Filter: string(delivery.Pending)}); len(open) != 1 || open[0].RequestID == failed[0].RequestID {
-		t.Errorf("%+v", open)
+		t.Errorf("BL13: the attempt that follows has an id of its own: %+v", open)
 	}
 }
 
@@ -167,9 +167,19 @@ func TestBL10WhatIsSaidOfNoOpenDeliveryChangesNothing(t *testing.T) {
 	}
 	m.removal(before.RequestID)
 	n = len(m.journal)
-	m.complete(task) // PS09
+	m.complete(task)
 	if m.counts() != "0/0/0/0" || len(m.journal) != n {
-		t.Errorf("%s, and the journal has grown by %d", m.counts(), len(m.journal)-n)
+		t.Errorf("PS09: %s, and the journal has grown by %d", m.counts(), len(m.journal)-n)
+	}
+}
+
+// No request id is used twice: what dispatches is decided once, however often it comes.
+func TestBL12ARepeatedInputDispatchesOnce(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour})
+	m.running("w")
+	m.running("w")
+	if m.only(); m.counts() != "1/0/0/0" {
+		t.Error(m.counts())
 	}
 }
 
@@ -212,8 +222,8 @@ func TestBL19TimesAreThoseOfBeforeARestart(t *testing.T) {
 	before, counts := m.dispatched(events.Query{}), m.counts()
 	m.now = m.now.Add(time.Minute)
 	m.reborn()
-	if after := m.dispatched(events.Query{}); !reflect.DeepEqual(before, after) || m.counts() != counts || counts != "0/1/1/0" { // PS07
-		t.Errorf("%s: %+v\nbehind a restart\n%s: %+v", counts, before, m.counts(), after)
+	if after := m.dispatched(events.Query{}); !reflect.DeepEqual(before, after) || m.counts() != counts || counts != "0/1/1/0" {
+		t.Errorf("BL19, PS07: %s: %+v\nbehind a restart\n%s: %+v", counts, before, m.counts(), after)
 	}
 }
 
@@ -243,7 +253,7 @@ func TestPS10ARemovalIsWholeOrNothing(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.ids, got, c.want)
 		}
 		if m.counts() != "1/0/1/0" {
-			t.Fatalf("behind %v: %s", c.ids, m.counts())
+			t.Fatalf("BL18: behind %v: %s", c.ids, m.counts())
 		}
 	}
 }
