@@ -207,6 +207,8 @@ var unrecorded = map[string]string{
 	"field WorkflowArchived.Through": noArchiver,
 
 	"field RunnableCancelled.Work":       noWork,
+	"field RunnableTimedOut.Work":        noWork,
+	"field OpenAttempt.Work":             noWork,
 	"event WorkflowRestored":             noRestore,
 	"field WorkflowRestored.Run":         noRestore,
 	"field WorkflowRestored.Definitions": noRestore,
@@ -264,7 +266,7 @@ const oneRetry = "the first piece of a retry is all of it in these seeds"
 const noArchiver = "no archiver runs beside the simulated planners"
 
 // noWork: work.txt of services/planner cancels attempts that go on with the work of others.
-const noWork = "in these seeds no such attempt is cancelled"
+const noWork = "in these seeds no such attempt is cancelled, deleted or out of time"
 
 // noRestore: TestARestoredRunGoesOnAsTheFirstWouldHave has some.
 const noRestore = "nothing is restored in a simulated cluster"

@@ -21,8 +21,13 @@ func (r *runnable) left() *events.Began {
 
 // workOf is the token of the attempt that has begun what the last one goes on with; nil: it has begun that itself.
 func (w *workflow) workOf(id events.RunnableID, r *runnable) []byte {
-	if r.Work == nil {
+	return w.begunBy(id, r.Work)
+}
+
+// begunBy is the token of the attempt that has begun a work; nil where there is none.
+func (w *workflow) begunBy(id events.RunnableID, work *events.Began) []byte {
+	if work == nil {
 		return nil
 	}
-	return w.token(id, r.Work.Attempt, r.Work.Decided)
+	return w.token(id, work.Attempt, work.Decided)
 }

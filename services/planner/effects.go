@@ -30,7 +30,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 		case *events.RunnableTimedOut:
 			all = append(all, fx.timedOut(e)...)
 		case *events.OutcomeArrived:
-			all = append(all, fx.unwanted(e.Runnable, e.Attempt, e.Decided)...)
+			all = append(all, fx.unwanted(e.Runnable, e.Attempt, e.Decided, nil)...)
 			all, published = fx.publish(all, published)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
@@ -230,23 +230,28 @@ func (fx *effects) timedOut(e *events.RunnableTimedOut) []machine.Effect {
 	case e.Attempt == 0: // older records do not say which one it was
 		return fx.cancelOf(e.Runnable)
 	}
-	return fx.unwanted(e.Runnable, e.Attempt, e.Decided)
+	return fx.unwanted(e.Runnable, e.Attempt, e.Decided, e.Work)
 }
 
 // unwanted tells the worker of an attempt that an event names, if it names one, that it is not wanted any more: so of a
-// probe whose question is answered.
-func (fx *effects) unwanted(id events.RunnableID, attempt uint32, decided events.Position) []machine.Effect {
+// probe whose question is answered. Whoever has the work that the attempt goes on with hears of it, too.
+func (fx *effects) unwanted(id events.RunnableID, attempt uint32, decided events.Position, work *events.Began) []machine.Effect {
 	if fx.head == nil || attempt == 0 {
 		return nil
 	}
-	return []machine.Effect{fx.cancelling(id, events.TaskCancel{Token: fx.token(id, attempt, decided)})}
+	return []machine.Effect{fx.cancelling(id, events.TaskCancel{Token: fx.token(id, attempt, decided), Work: fx.begunBy(id, work)})}
 }
 
 // stopGone tells the workers of a run that was deleted while it was open.
 func (fx *effects) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
 	for _, o := range e.Open {
 		token := events.Token{Workflow: fx.id, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}
-		all = append(all, fx.cancelling(o.Runnable, events.TaskCancel{Token: fx.p.sealer.Seal(token)}))
+		cancel := events.TaskCancel{Token: fx.p.sealer.Seal(token)}
+		if o.Work != nil {
+			token.Attempt, token.Decided = o.Work.Attempt, o.Work.Decided
+			cancel.Work = fx.p.sealer.Seal(token)
+		}
+		all = append(all, fx.cancelling(o.Runnable, cancel))
 	}
 	return all
 }

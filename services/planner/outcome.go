@@ -180,7 +180,7 @@ func (en *ends) failFor(id events.RunnableID, err events.TaskError, executor str
 	case timedOutAttempt:
 		e := &events.RunnableTimedOut{Runnable: id, Error: told, Action: action, Idle: r.Status != runActive}
 		if r.delivered() {
-			e.Attempt, e.Decided = r.Attempt, r.Decided
+			e.Attempt, e.Decided, e.Work = r.Attempt, r.Decided, r.Work
 		}
 		en.emit(e)
 	case lostAttempt:

@@ -45,8 +45,9 @@ func samples() map[string]wire.Message {
 	for _, m := range append(roots(&fixed{}), filled(&fixed{}, &events.ReplyTo{})) { // it got a field after Record had its bytes
 		all[reflect.TypeOf(m).Elem().Name()] = m
 	}
-	all["RunnableDispatchedFor"] = all["RunnableDispatched"]   // the event had its bytes before it got this field
-	for _, field := range []string{"Told", "Open", "Drains"} { // the event had its bytes before it got this field
+	all["RunnableDispatchedFor"] = all["RunnableDispatched"]           // the event had its bytes before it got this field
+	all["RunnableTimedOutWork"] = all["RunnableTimedOut"]              // and this one
+	for _, field := range []string{"Told", "Open", "Drains", "Work"} { // the event had its bytes before it got this field
 		all["WorkflowDeleted"+field] = all["WorkflowDeleted"]
 	}
 	return all

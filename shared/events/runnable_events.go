@@ -256,6 +256,7 @@ type RunnableTimedOut struct {
 	// The attempt whose worker is told, which the runnable may not know any more behind the record.
 	Attempt uint32   // 0: nobody has it
 	Decided Position // the record that dispatched it
+	Work    *Began   // the attempt that began the work which it went on with; nil: it had begun that itself
 }
 
 func (*RunnableTimedOut) number() int { return 9 }
@@ -268,6 +269,7 @@ func (e *RunnableTimedOut) Fields(c *wire.Codec) {
 	c.Bool(4, "idle", &e.Idle)
 	wire.Int(c, 5, "attempt", &e.Attempt)
 	wire.Nested(c, 6, "decided", &e.Decided)
+	wire.Optional(c, 7, "work", &e.Work)
 }
 
 // RunnableLost closes an attempt whose worker vanished; whether it had effects

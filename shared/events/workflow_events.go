@@ -226,6 +226,7 @@ type OpenAttempt struct {
 	Runnable RunnableID
 	Attempt  uint32
 	Decided  Position
+	Work     *Began // the attempt that began the work which it goes on with; nil: it has begun that itself
 }
 
 // Fields implements wire.Message.
@@ -233,6 +234,7 @@ func (o *OpenAttempt) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &o.Runnable)
 	wire.Int(c, 2, "attempt", &o.Attempt)
 	wire.Nested(c, 3, "decided", &o.Decided)
+	wire.Optional(c, 4, "work", &o.Work)
 }
 
 // WorkflowQuarantined says that a defect was contained: the input went to the
