@@ -52,7 +52,7 @@ func (t *tenure) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	place, err := t.resume(ctx, from)
+	from, place, err := t.resume(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -106,24 +106,34 @@ func (t *tenure) claim(ctx context.Context) (at archive.Place, err error) {
 	return at, nil
 }
 
-// resume is where reading goes on. What the journal has lost before it was archived is said.
-func (t *tenure) resume(ctx context.Context, at archive.Place) (journal.Place, error) {
+// resume is where reading goes on, and from where on the partition is not archived. What the journal has lost before it was archived
+// is said.
+func (t *tenure) resume(ctx context.Context, at archive.Place) (from archive.Place, place journal.Place, err error) {
 	bounds, err := t.a.reader.Bounds(ctx, t.partition)
 	if err != nil {
-		return journal.Place{}, err
+		return at, place, err
 	}
-	if at == (archive.Place{}) || at.Offset < bounds.Start {
-		if bounds.Start > at.Offset {
-			t.a.metrics.lost.Add(float64(bounds.Start - at.Offset))
-			t.a.logger.Warn("records are gone from the journal that are not in the archive: runs that began before lack their beginnings there",
-				"partition", t.partition, "from_offset", at.Offset, "to_offset", bounds.Start)
-		}
-		return t.a.reader.Begin(ctx, t.partition)
+	switch {
+	case at.Offset > bounds.End:
+		t.a.metrics.lost.Add(float64(at.Offset - bounds.End))
+		t.a.logger.Error("the journal is shorter than what of it is archived: it has lost records, and is archived from its start on",
+			"partition", t.partition, "archived_to_offset", at.Offset, "end_offset", bounds.End)
+		at = archive.Place{}
+	case at.Offset < bounds.Start:
+		t.a.metrics.lost.Add(float64(bounds.Start - at.Offset))
+		t.a.logger.Warn("records are gone from the journal that are not in the archive: runs that began before lack their beginnings there",
+			"partition", t.partition, "from_offset", at.Offset, "to_offset", bounds.Start)
+		at = archive.Place{}
 	}
-	if !at.First.IsZero() {
-		return journal.Before(at.First, at.Offset), nil
+	switch {
+	case at == archive.Place{}:
+		place, err = t.a.reader.Begin(ctx, t.partition)
+	case !at.First.IsZero():
+		place = journal.Before(at.First, at.Offset)
+	default:
+		place = journal.Place{Offset: at.Offset, Filter: journal.After(at.After)}
 	}
-	return journal.Place{Offset: at.Offset, Filter: journal.After(at.After)}, nil
+	return at, place, err
 }
 
 // follow takes records and writes what is due.
