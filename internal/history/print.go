@@ -44,6 +44,7 @@ func (n *Names) see(e events.Event) {
 
 // timeFields hold Unix milliseconds, which people read as times.
 var timeFields = map[string]bool{
+	"At":  true,
 	"Due": true, "EndBy": true, "Expires": true, "Finished": true, "LeasedUntil": true, "StartBy": true, "Started": true, "Until": true,
 }
 
