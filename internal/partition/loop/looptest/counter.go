@@ -29,8 +29,6 @@ type Counter struct {
 	Unmade   string // a workflow whose tasks cannot be made again
 
 	Unapplied events.FactID // the input whose record cannot be applied any more
-
-	ended []machine.Ended // by the record at hand
 }
 
 // Tally is the row of a counter.
@@ -80,9 +78,7 @@ func (m *Counter) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 		return machine.Outcome{}
 	}
 	rec := &events.Record{Position: at, Workflow: in.Workflow, Time: now, Events: evs, ReplyTo: in.ReplyTo}
-	m.ended = nil
-	m.fold(tx, rec)
-	return m.outcome(tx, rec)
+	return m.outcome(tx, rec, m.fold(tx, rec))
 }
 
 func (m *Counter) decide(tx *rows.Tx, now int64, in machine.Input) []events.Event {
@@ -185,24 +181,25 @@ func (m *Counter) lost(tx *rows.Tx, in machine.Input) []events.Event {
 
 // Apply implements machine.Machine.
 func (m *Counter) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
-	m.ended = nil
+	var ended []machine.Ended
 	if h := rows.Get[Tally](tx, HeadKey(rec.Workflow)); h == nil || h.Applied.Before(rec.Position) {
-		m.fold(tx, rec)
+		ended = m.fold(tx, rec)
 	}
 	if guarded {
 		return machine.Outcome{}
 	}
-	return m.outcome(tx, rec)
+	return m.outcome(tx, rec, ended)
 }
 
-func (m *Counter) outcome(tx *rows.Tx, rec *events.Record) machine.Outcome {
+func (m *Counter) outcome(tx *rows.Tx, rec *events.Record, ended []machine.Ended) machine.Outcome {
 	head := rows.Get[Tally](tx, HeadKey(rec.Workflow))
 	return machine.Outcome{
-		Ended: m.ended, Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec), InHand: head != nil && head.InHand > 0,
+		Ended: ended, Events: rec.Events, Effects: m.effects(tx, rec), Answer: m.answer(rec), Due: m.due(rec), InHand: head != nil && head.InHand > 0,
 	}
 }
 
-func (m *Counter) fold(tx *rows.Tx, rec *events.Record) {
+// fold applies a record, and returns the deliveries that it ends.
+func (m *Counter) fold(tx *rows.Tx, rec *events.Record) (ended []machine.Ended) {
 	wf := rec.Workflow
 	for _, e := range rec.Events {
 		switch e := e.(type) {
@@ -224,12 +221,12 @@ func (m *Counter) fold(tx *rows.Tx, rec *events.Record) {
 			a := rows.Change[machine.Attempt](tx, rowKey(rows.Runnable, wf, e.Runnable))
 			a.Notified, a.NotifiedAt = true, e.At
 		case *events.RunnableLost:
-			m.end(tx, rec, e.Runnable, e.Error.Type)
+			ended = m.end(ended, tx, rec, e.Runnable, e.Error.Type)
 		case *events.RunnableCompleted:
-			m.end(tx, rec, e.Runnable, "")
+			ended = m.end(ended, tx, rec, e.Runnable, "")
 			m.completed(tx, rec, e)
 		case *events.TimerFired:
-			m.end(tx, rec, e.Runnable, events.ErrorTimeout)
+			ended = m.end(ended, tx, rec, e.Runnable, events.ErrorTimeout)
 			m.fired(tx, wf, e.Runnable)
 		case *events.WorkInHand:
 			m.inHand(tx, wf, e)
@@ -240,6 +237,7 @@ func (m *Counter) fold(tx *rows.Tx, rec *events.Record) {
 	if rows.Get[Tally](tx, HeadKey(wf)) != nil {
 		rows.Change[Tally](tx, HeadKey(wf)).Applied = rec.Position
 	}
+	return ended
 }
 
 func (m *Counter) inHand(tx *rows.Tx, wf string, e *events.WorkInHand) {
@@ -300,11 +298,13 @@ func (m *Counter) effects(tx *rows.Tx, rec *events.Record) []machine.Effect {
 }
 
 // end ends the delivery of an attempt, if one is open; it fails for a reason, unless that is empty.
-func (m *Counter) end(tx *rows.Tx, rec *events.Record, id events.RunnableID, reason string) {
-	if d, ok := m.Delivery(tx, rec.Workflow, id); ok {
-		d.Reason = reason
-		m.ended = append(m.ended, machine.Ended{Delivery: d, At: rec.Time, Failed: reason != ""}.Told())
+func (m *Counter) end(ended []machine.Ended, tx *rows.Tx, rec *events.Record, id events.RunnableID, reason string) []machine.Ended {
+	d, ok := m.Delivery(tx, rec.Workflow, id)
+	if !ok {
+		return ended
 	}
+	d.Reason = reason
+	return append(ended, machine.Ended{Delivery: d, At: rec.Time, Failed: reason != ""}.Told())
 }
 
 // Delivery implements machine.Machine.
