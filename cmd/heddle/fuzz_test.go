@@ -37,7 +37,7 @@ func FuzzFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, b []byte) {
 		config := write(t, filepath.Join(dir, "heddle.yaml"), string(b))
 		write(t, filepath.Join(dir, devfile.Name), string(b))
-		wiretest.Bounded(t, len(b), 4<<10, 8<<20, func() { readSettings(t, settled[int(which)%len(settled)], config) })
+		wiretest.Bounded(t, len(b), 4<<10, 16<<20, func() { readSettings(t, settled[int(which)%len(settled)], config) })
 		readNote(t, dir)
 		if _, err := parseJSON("it", b); err != nil && json.Valid(b) {
 			t.Error(err)
