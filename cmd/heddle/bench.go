@@ -70,7 +70,8 @@ func (c *benchCmd) target(a *app) (bench.Target, func() error, error) {
 	}
 	log := logging{LogLevel: "error"}
 	d, err := dev.Start(a, dev.Options{
-		Memory: c.Memory, Partitions: c.Partitions, Queues: []string{bench.Queue}, Logger: log.logger(a),
+		NoArchive: true, // what is measured is the engine
+		Memory:    c.Memory, Partitions: c.Partitions, Queues: []string{bench.Queue}, Logger: log.logger(a),
 	})
 	if err != nil {
 		return bench.Target{}, nil, err
