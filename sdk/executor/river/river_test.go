@@ -36,12 +36,12 @@ func place(t testing.TB) executortest.Place {
 		Interrupt: func(t testing.TB, step int, do func(context.Context, executor.Adapter)) bool {
 			ctx, cut := context.WithCancel(t.Context())
 			defer cut()
-			w := &wire{step: step / 2, sent: 1 + step%2, cut: cut}
-			p := pool(t, url, w.configure)
+			w := &postgrestest.Wire{Step: step / 2, Sent: 1 + step%2, Cut: cut}
+			p := pool(t, url, w.Configure)
 			if err := p.Ping(ctx); err != nil { // how a connection is made is not the adapter's
 				t.Fatal(err)
 			}
-			w.arm()
+			w.Arm()
 			do(ctx, open(t, p))
 			return ctx.Err() != nil
 		},

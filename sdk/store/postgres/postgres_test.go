@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/heddle-run/heddle/internal/postgrestest"
@@ -33,9 +30,9 @@ func place(t testing.TB) storetest.Place {
 		Interrupt: func(t testing.TB, step int, do func(context.Context, store.Store)) bool {
 			ctx, cut := context.WithCancel(t.Context())
 			defer cut()
-			w := &wire{step: step / 2, sent: 1 + step%2, cut: cut}
-			s := opened(t, Options{URL: url, Configure: w.configure})
-			w.arm()
+			w := &postgrestest.Wire{Step: step / 2, Sent: 1 + step%2, Cut: cut}
+			s := opened(t, Options{URL: url, Configure: w.Configure})
+			w.Arm()
 			do(ctx, s)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -81,64 +78,6 @@ func opened(t testing.TB, o Options) store.Opened {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// wire cuts all connections of a client in one of its messages.
-type wire struct {
-	mu    sync.Mutex
-	armed bool
-	step  int // messages before it
-	sent  int // halves of the message
-	gone  bool
-	cut   func()
-}
-
-var errCut = errors.New("the connection was cut")
-
-func (w *wire) configure(c *pgxpool.Config) {
-	c.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // nobody is left to be asked to cancel
-		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
-	}
-	dial := c.ConnConfig.DialFunc
-	c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.gone {
-			return nil, errCut
-		}
-		conn, err := dial(ctx, network, addr)
-		return &tapped{conn, w}, err
-	}
-}
-
-func (w *wire) arm() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.armed = true
-}
-
-type tapped struct {
-	net.Conn
-	wire *wire
-}
-
-func (c *tapped) Write(b []byte) (int, error) {
-	w := c.wire
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.gone:
-		return 0, errCut
-	case !w.armed:
-	case w.step > 0:
-		w.step--
-	default:
-		w.gone = true
-		w.cut()
-		_, err := c.Conn.Write(b[:len(b)*w.sent/2])
-		return 0, errors.Join(errCut, err, c.Conn.Close())
-	}
-	return c.Conn.Write(b)
 }
 
 // Whoever opens an empty database at the same time finds the tables made once.

@@ -1,4 +1,4 @@
-package river_test
+package postgrestest
 
 import (
 	"context"
@@ -11,19 +11,21 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// wire cuts all connections of a client in one of its messages.
-type wire struct {
+// Wire cuts all connections of a client in one of its messages. Its fields are set before it is used.
+type Wire struct {
+	Step int    // messages before it, from Arm on
+	Sent int    // halves of the message
+	Cut  func() // called then
+
 	mu    sync.Mutex
 	armed bool
-	step  int // messages before it
-	sent  int // halves of the message
 	gone  bool
-	cut   func()
 }
 
 var errCut = errors.New("the connection was cut")
 
-func (w *wire) configure(c *pgxpool.Config) {
+// Configure has the client of a pool speak over the wire.
+func (w *Wire) Configure(c *pgxpool.Config) {
 	c.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // nobody is left to be asked to cancel
 		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
 	}
@@ -39,7 +41,8 @@ func (w *wire) configure(c *pgxpool.Config) {
 	}
 }
 
-func (w *wire) arm() {
+// Arm begins to count messages.
+func (w *Wire) Arm() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.armed = true
@@ -47,7 +50,7 @@ func (w *wire) arm() {
 
 type tapped struct {
 	net.Conn
-	wire *wire
+	wire *Wire
 }
 
 func (c *tapped) Write(b []byte) (int, error) {
@@ -58,12 +61,12 @@ func (c *tapped) Write(b []byte) (int, error) {
 	case w.gone:
 		return 0, errCut
 	case !w.armed:
-	case w.step > 0:
-		w.step--
+	case w.Step > 0:
+		w.Step--
 	default:
 		w.gone = true
-		w.cut()
-		_, err := c.Conn.Write(b[:len(b)*w.sent/2])
+		w.Cut()
+		_, err := c.Conn.Write(b[:len(b)*w.Sent/2])
 		return 0, errors.Join(errCut, err, c.Conn.Close())
 	}
 	return c.Conn.Write(b)
