@@ -30,6 +30,7 @@ type benchCmd struct {
 	Prefix        string   `default:"heddle." help:"Prefix of the deployment's topics."`
 	Partitions    int32    `env:"-" default:"8" help:"Partitions of the deployment of its own, and of the floor's topics."`
 	Memory        bool     `env:"-" help:"Keep the deployment of its own in memory."`
+	ArchiveKeep   string   `name:"archive" env:"-" enum:"none,closed,all" default:"none" help:"What the deployment of its own archives, as it is measured: ${enum}."`
 	gatewayAccess `group:"Access to the gateway"`
 	kafkaSecurity `group:"Access to Kafka"`
 
@@ -70,8 +71,8 @@ func (c *benchCmd) target(a *app) (bench.Target, func() error, error) {
 	}
 	log := logging{LogLevel: "error"}
 	d, err := dev.Start(a, dev.Options{
-		NoArchive: true, // what is measured is the engine
-		Memory:    c.Memory, Partitions: c.Partitions, Queues: []string{bench.Queue}, Logger: log.logger(a),
+		NoArchive: c.ArchiveKeep == "none", ArchiveAll: c.ArchiveKeep == "all",
+		Memory: c.Memory, Partitions: c.Partitions, Queues: []string{bench.Queue}, Logger: log.logger(a),
 	})
 	if err != nil {
 		return bench.Target{}, nil, err
