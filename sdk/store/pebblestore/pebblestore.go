@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // writers is how many IDs are written at a time: those that share a lock wait for each other's sync.
-const writers = 256
+const writers = 4096
 
 type db struct {
 	pebble *pebble.DB

@@ -12,15 +12,40 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
+// Folder folds runs of a partition. What it has compiled for one is at hand for the others. With all of its folds it belongs to one
+// goroutine.
+type Folder struct {
+	partition int32
+	planner   *planner.Planner // nil: the next use makes it
+}
+
+// NewFolder makes the Folder of a partition.
+func NewFolder(partition int32) *Folder { return &Folder{partition: partition} }
+
+// use has a planner do something. One that met what it cannot do is not used again, as it may be in the middle of that.
+func (d *Folder) use(do func(*planner.Planner)) (met any) {
+	defer func() {
+		if met = recover(); met != nil {
+			d.planner = nil
+		}
+	}()
+	if d.planner == nil {
+		d.planner = planner.New(planner.Config{Key: key, Partition: d.partition, Definitions: func(string) ([]byte, bool) { return nil, false }})
+	}
+	do(d.planner)
+	return nil
+}
+
 // Folded is what the entries of a run come to: the rows that a planner had of it. It answers what a planner does.
 type Folded struct {
 	Last events.Position // of the last entry
 	Time int64           // Unix ms, likewise
 
-	planner     *planner.Planner
+	folder      *Folder
 	state       state
 	workflow    string
 	run         events.RunID
+	tx          *rows.Tx
 	definitions []events.DefinitionPinned
 }
 
@@ -34,12 +59,11 @@ func (e *UnknownDefinitionError) Error() string {
 // key seals tokens that nobody is given.
 var key = events.Key("an archive gives no tokens out")
 
-// NewFold begins to fold the entries of a run of a workflow in a partition.
-func NewFold(workflow string, partition int32) *Folded {
-	return &Folded{
-		planner:  planner.New(planner.Config{Key: key, Partition: partition, Definitions: func(string) ([]byte, bool) { return nil, false }}),
-		workflow: workflow,
-	}
+// Begin begins to fold the entries of a run of a workflow.
+func (d *Folder) Begin(workflow string) *Folded {
+	f := &Folded{folder: d, workflow: workflow}
+	f.tx = rows.Begin(&f.state)
+	return f
 }
 
 // Needs are the digests of the definitions that an entry needs to be folded.
@@ -57,12 +81,7 @@ func Needs(rec *events.Record) (digests []string) {
 
 // Add folds the next entry. canonical has the definitions that it needs. An entry that does not follow those before it, as
 // where a log lacks its beginning, is an error.
-func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, bool)) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("record %s does not follow the entries before it: %v", rec.Position, v)
-		}
-	}()
+func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, bool)) error {
 	f.Last, f.Time = rec.Position, rec.Time
 	if !events.OfMachine(rec) {
 		return f.aside(rec)
@@ -80,9 +99,14 @@ func (f *Folded) Add(rec *events.Record, canonical func(digest string) ([]byte, 
 	}
 	f.began(rec)
 	with.Events = append(with.Events, rec.Events...)
-	tx := rows.Begin(&f.state)
-	f.planner.Apply(tx, &with, true)
-	f.state.Commit(tx.Writes())
+	met := f.folder.use(func(p *planner.Planner) {
+		defer f.tx.Reset()
+		p.Apply(f.tx, &with, true)
+		f.state.Commit(f.tx.Writes())
+	})
+	if met != nil {
+		return fmt.Errorf("record %s does not follow the entries before it: %v", rec.Position, met)
+	}
 	return nil
 }
 
@@ -118,18 +142,17 @@ func (f *Folded) began(rec *events.Record) {
 
 // Restore is what another deployment's planner needs to go on with the run. The fold cannot be added to afterwards.
 func (f *Folded) Restore() (m *events.RunRestore, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("bringing %s to rest: %v", f.workflow, v)
-		}
-	}()
 	m = &events.RunRestore{Run: f.run}
-	if m.Resume, err = f.planner.Rest(&f.state, f.workflow, f.Last, f.Time); err != nil {
+	met := f.folder.use(func(p *planner.Planner) { m.Resume, err = p.Rest(&f.state, f.workflow, f.Last, f.Time) })
+	switch {
+	case met != nil:
+		return nil, fmt.Errorf("bringing %s to rest: %v", f.workflow, met)
+	case err != nil:
 		return nil, fmt.Errorf("bringing %s to rest: %w", f.workflow, err)
 	}
-	for _, k := range f.state.keys {
+	for k, row := range f.state.all {
 		if k.Owner() == f.workflow {
-			m.Rows = append(m.Rows, events.RestoredRow{Key: k.Append(nil), Value: wire.Marshal(f.state.rows[k])})
+			m.Rows = append(m.Rows, events.RestoredRow{Key: k.Append(nil), Value: wire.Marshal(row)})
 		}
 	}
 	for i, d := range f.definitions {
@@ -143,13 +166,11 @@ func (f *Folded) Restore() (m *events.RunRestore, err error) {
 
 // Query answers a query about the run as a planner would have at its last entry.
 func (f *Folded) Query(q events.Query) (body json.RawMessage, refusal *events.Refusal, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("answering from the entries of %s: %v", f.workflow, v)
-		}
-	}()
 	q.Workflow = f.workflow
-	r := f.planner.Query(rows.Begin(&f.state), f.Time, &q)
+	var r events.Reply
+	if met := f.folder.use(func(p *planner.Planner) { r = p.Query(rows.Begin(&f.state), f.Time, &q) }); met != nil {
+		return nil, nil, fmt.Errorf("answering from the entries of %s: %v", f.workflow, met)
+	}
 	return r.Body, r.Refusal, nil
 }
 

@@ -24,7 +24,7 @@ func FuzzEntries(f *testing.F) {
 		if back, err := Decode(Encode(rec)); err != nil || back.Position != rec.Position {
 			t.Fatalf("%x is read and written as something else: %v", entry, err)
 		}
-		fold := NewFold("w", 0)
+		fold := NewFolder(0).Begin("w")
 		with := func(string) ([]byte, bool) { return definition, len(definition) > 0 }
 		Components(rec, with)
 		if fold.Add(rec, with) != nil {

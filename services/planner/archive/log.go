@@ -55,6 +55,9 @@ func startedOf(e *events.WorkflowStarted) *Started {
 	return &Started{events.DefinitionRef{Name: e.Name, Version: e.Version, Digest: e.Digest}, bytes.Clone(e.Labels)}
 }
 
+// Bytes is how many there are of what is to be written.
+func (l *Log) Bytes() int { return l.held }
+
 // Through is the position of the last record that is to be written.
 func (l *Log) Through() events.Position {
 	if n := len(l.Pending); n > 0 {

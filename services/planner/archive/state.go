@@ -1,16 +1,17 @@
 package archive
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// state are the rows of one run, in the order of their keys: a scan of rows.Memory sorts them each time, and runs have
-// many.
+// state are the rows of one run. The keys of a table are in order: a scan of rows.Memory sorts them each time, and runs have
+// many. Each table has a list of its own, at whose end new rows mostly come.
 type state struct {
 	rows map[rows.Key]rows.Row
-	keys []rows.Key // sorted
+	keys map[rows.Table][]rows.Key
 }
 
 // Get implements rows.Source.
@@ -18,8 +19,9 @@ func (s *state) Get(k rows.Key, _ rows.Maker) rows.Row { return s.rows[k] }
 
 // Scan implements rows.Source.
 func (s *state) Scan(k rows.Key, _ rows.Maker, visit func(rows.Key, rows.Row) bool) {
-	from, _ := slices.BinarySearchFunc(s.keys, k, rows.Compare)
-	for _, at := range s.keys[from:] {
+	keys := s.keys[k.Table]
+	from, _ := slices.BinarySearchFunc(keys, k, rows.Compare)
+	for _, at := range keys[from:] {
 		if !rows.Within(k, at) || !visit(at, s.rows[at]) {
 			return
 		}
@@ -29,18 +31,40 @@ func (s *state) Scan(k rows.Key, _ rows.Maker, visit func(rows.Key, rows.Row) bo
 // Commit implements planner.State.
 func (s *state) Commit(writes []rows.Write) {
 	if s.rows == nil {
-		s.rows = map[rows.Key]rows.Row{}
+		s.rows, s.keys = map[rows.Key]rows.Row{}, map[rows.Table][]rows.Key{}
 	}
 	for _, w := range writes {
-		at, there := slices.BinarySearchFunc(s.keys, w.Key, rows.Compare)
+		_, there := s.rows[w.Key]
 		switch {
-		case w.Row == nil && there:
-			s.keys = slices.Delete(s.keys, at, at+1)
-			delete(s.rows, w.Key)
 		case w.Row != nil:
 			s.rows[w.Key] = w.Row
 			if !there {
-				s.keys = slices.Insert(s.keys, at, w.Key)
+				s.insert(w.Key)
+			}
+		case there:
+			delete(s.rows, w.Key)
+			keys := s.keys[w.Key.Table]
+			at, _ := slices.BinarySearchFunc(keys, w.Key, rows.Compare)
+			s.keys[w.Key.Table] = slices.Delete(keys, at, at+1)
+		}
+	}
+}
+
+func (s *state) insert(k rows.Key) {
+	keys := s.keys[k.Table]
+	at := len(keys)
+	if at > 0 && rows.Compare(keys[at-1], k) > 0 {
+		at, _ = slices.BinarySearchFunc(keys, k, rows.Compare)
+	}
+	s.keys[k.Table] = slices.Insert(keys, at, k)
+}
+
+// all are the keys of all rows, in order.
+func (s *state) all(yield func(rows.Key, rows.Row) bool) {
+	for _, t := range slices.Sorted(maps.Keys(s.keys)) {
+		for _, k := range s.keys[t] {
+			if !yield(k, s.rows[k]) {
+				return
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func TestWhatThePartitionSaysOfARunIsNotFolded(t *testing.T) {
 	r.is("a", "completed")
 
 	_, _, recs := r.run("a")
-	fold := archive.NewFold("a", 0)
+	fold := archive.NewFolder(0).Begin("a")
 	for _, rec := range recs {
 		r.must(fold.Add(rec, func(string) ([]byte, bool) { return []byte(waiting), true }))
 	}

@@ -108,7 +108,7 @@ func (e *foldError) Unwrap() error { return e.err }
 
 // fold makes of the entries what the planner would say of the run.
 func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, json.RawMessage, error) {
-	f := archive.NewFold(l.Workflow, t.partition)
+	f := t.folder.Begin(l.Workflow)
 	add := func(data []byte) error {
 		rec, err := archive.Decode(data)
 		if err != nil {
@@ -118,6 +118,8 @@ func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, jso
 		if err != nil {
 			return err
 		}
+		t.folding.Lock()
+		defer t.folding.Unlock()
 		if err := f.Add(rec, with); err != nil {
 			return &foldError{err}
 		}
@@ -139,6 +141,8 @@ func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, jso
 			}
 		}
 	}
+	t.folding.Lock()
+	defer t.folding.Unlock()
 	sum, err := f.Summary()
 	if err != nil {
 		return nil, nil, &foldError{err}

@@ -27,8 +27,11 @@ const (
 	placeEvery = time.Second
 	// lagEvery is how often it is asked how far the journal reaches.
 	lagEvery = 5 * time.Second
-	// atOnce is how many runs of a partition are written at a time.
-	atOnce = 8
+	// atOnce is how many runs of a partition are written at a time: a store syncs many of them together. Of large ones it are
+	// fewer, as each counts for several.
+	atOnce, large = 64, 8
+	// largeFrom is how many bytes make a run large.
+	largeFrom = 256 << 10
 )
 
 // tenure is the archiving of one partition under one epoch.
@@ -40,6 +43,10 @@ type tenure struct {
 	epoch  uint64
 	claims uint64 // entries of the place's log
 	keeper *archive.Keeper
+
+	folding sync.Mutex // held by whoever uses the folder, and what it folds
+	folder  *archive.Folder
+
 	saved  archive.Place
 	told   bool      // saved is committed: an older tenure may have ended in between
 	asked  time.Time // how far the journal reaches
@@ -56,7 +63,7 @@ func (t *tenure) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.keeper, t.saved = archive.NewKeeper(t.a.cfg.Settings, from), from
+	t.keeper, t.folder, t.saved = archive.NewKeeper(t.a.cfg.Settings, from), archive.NewFolder(t.partition), from
 	ctx, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	defer reading.Wait()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/services/planner/archive"
@@ -34,52 +36,79 @@ func (a *Archiver) saveDefinition(ctx context.Context, d archive.Definition) err
 	return nil
 }
 
-// writeAll writes runs, some at a time. Their planners are told of them when it returns.
+// writeAll writes runs, some at a time, and tells the planners that wait for them. Where one fails those are told of that are written.
 func (t *tenure) writeAll(ctx context.Context, due []*archive.Log) error {
-	ctx, stop := context.WithCancel(ctx)
+	writing, stop := context.WithCancel(ctx)
 	defer stop()
 	places := make(chan struct{}, atOnce)
-	var writing sync.WaitGroup
+	var workers sync.WaitGroup
+	var mu sync.Mutex
 	var first error
-	var once sync.Once
+	var written []*kgo.Record
 	for _, l := range due {
-		places <- struct{}{}
-		writing.Go(func() {
-			defer func() { <-places }()
-			if err := t.write(ctx, l); err != nil {
-				once.Do(func() { first = fmt.Errorf("archiving %s: %w", l.Workflow, err) })
+		n := weight(l)
+		for range n {
+			places <- struct{}{}
+		}
+		workers.Go(func() {
+			word, err := t.write(writing, l)
+			for range n {
+				<-places
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil && first == nil:
+				first = fmt.Errorf("archiving %s: %w", l.Workflow, err)
 				stop()
+			case word != nil:
+				written = append(written, word)
 			}
 		})
 	}
-	writing.Wait()
-	return first
+	workers.Wait()
+	return errors.Join(first, t.tell(ctx, written))
 }
 
-// write brings a run in the store up to date, and tells its planner, if that waits for it.
-func (t *tenure) write(ctx context.Context, l *archive.Log) error {
+// weight is how many of the places of runs that are written a run takes.
+func weight(l *archive.Log) int {
+	if l.Bytes() > largeFrom || l.At > 0 && (l.Closed || l.Rests) { // the whole of it is loaded
+		return atOnce / large
+	}
+	return 1
+}
+
+// write brings a run in the store up to date. word is what its planner is to be told; nil: it does not wait for it.
+func (t *tenure) write(ctx context.Context, l *archive.Log) (word *kgo.Record, err error) {
 	through := l.Through()
 	if there, err := t.resolve(ctx, l); err != nil || !there {
-		return err
+		return nil, err
 	}
 	if err := t.append(ctx, l); err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.snapshot(ctx, l); err != nil {
-		return err
+		return nil, err
 	}
 	if !l.Report || through.IsZero() {
+		return nil, nil
+	}
+	m := &events.RunArchived{Run: l.Run, Through: through}
+	return kafka.Keyed(t.a.names.Inbox(), []byte(l.Workflow), events.EncodeInbox(m), kafka.InboxFormat...), nil
+}
+
+// tell tells planners that their runs are archived.
+func (t *tenure) tell(ctx context.Context, words []*kgo.Record) error {
+	if len(words) == 0 {
 		return nil
 	}
 	if err := t.a.step("report"); err != nil {
 		return err
 	}
-	word := &events.RunArchived{Run: l.Run, Through: through}
-	r := kafka.Keyed(t.a.names.Inbox(), []byte(l.Workflow), events.EncodeInbox(word), kafka.InboxFormat...)
-	if err := t.a.out.ProduceSync(ctx, r).FirstErr(); err != nil {
-		return fmt.Errorf("telling its planner: %w", err)
+	if err := t.a.out.ProduceSync(ctx, words...).FirstErr(); err != nil {
+		return fmt.Errorf("telling the planners of archived runs: %w", err)
 	}
-	t.a.metrics.archived.Inc()
+	t.a.metrics.archived.Add(float64(len(words)))
 	return nil
 }
 

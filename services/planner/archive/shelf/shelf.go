@@ -291,7 +291,7 @@ func (s *Shelf) fold(ctx context.Context, f found) (*archive.Folded, error) {
 	if err != nil {
 		return nil, err
 	}
-	folded := archive.NewFold(f.run.Workflow, partition)
+	folded := archive.NewFolder(partition).Begin(f.run.Workflow)
 	for rec, err := range s.records(ctx, f, 0) {
 		if err != nil {
 			return nil, err
