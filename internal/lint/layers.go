@@ -29,6 +29,8 @@ var table = []entry{
 	{"shared", shared, "commands, events, rows, definitions, policies, expressions"},
 	{"shared/events/protogen", assembly, "writes heddle.proto; a tool beside what it describes"},
 
+	{"shared/frames/framegen", assembly, "writes runner.proto; a tool beside what it describes"},
+
 	{"services/planner", pure, "what happens next"},
 	{"services/planner/archive", pure, "what of a journal is kept outside Kafka, and what a stored run comes to"},
 	{"services/planner/archive/archiver", service, "follows the journal and writes to a store"},
@@ -88,7 +90,7 @@ var gates = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 	{"github.com/testcontainers", []string{"test"}},
 	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
-	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view", "shared/events"}},
+	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view", "shared/events", "shared/wire"}},
 	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},

@@ -22,6 +22,7 @@ const (
 	encoding mode = iota
 	decoding
 	printing
+	parsing
 	describing
 )
 
@@ -40,6 +41,7 @@ type Codec struct {
 	depth int
 	names *names
 
+	in     *parser
 	out    *printer
 	schema *schemaBuilder
 }
@@ -188,13 +190,16 @@ func (c *Codec) Fail(err error) { c.fail(err) }
 func (c *Codec) Encoding() bool { return c.mode == encoding }
 
 // Decoding reports whether the fields are being filled.
-func (c *Codec) Decoding() bool { return c.mode == decoding }
+func (c *Codec) Decoding() bool { return c.mode == decoding || c.mode == parsing }
 
 func (c *Codec) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 	c.num = 0
+	if c.in != nil {
+		c.in.at.is = false
+	}
 }
 
 // at reports whether the waiting input field is num, of the wanted wire type.
@@ -211,7 +216,7 @@ func (c *Codec) at(num int, typ protowire.Type) bool {
 
 // Integer is any integer type: they all travel as varints.
 type Integer interface {
-	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
+	~int | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
 // signed reports whether T can be negative. A negative number travels as proto3's
@@ -263,6 +268,11 @@ func Int[T Integer](c *Codec, num int, name string, p *T) {
 		if *p != 0 {
 			c.out.raw(name, digits(*p))
 		}
+	case parsing:
+		if c.given(num, name) {
+			*p = readInt[T](c)
+			c.advance()
+		}
 	case describing:
 		c.schema.field(num, name, scalar[T](), false)
 	}
@@ -284,6 +294,11 @@ func (c *Codec) Bool(num int, name string, p *bool) {
 	case printing:
 		if *p {
 			c.out.raw(name, "true")
+		}
+	case parsing:
+		if c.given(num, name) {
+			*p = c.readBool()
+			c.advance()
 		}
 	case describing:
 		c.schema.field(num, name, "bool", false)
@@ -325,6 +340,11 @@ func String[T ~string](c *Codec, num int, name string, p *T) {
 		if *p != "" {
 			c.out.text(name, string(*p))
 		}
+	case parsing:
+		if c.given(num, name) {
+			*p = T(c.readText())
+			c.advance()
+		}
 	case describing:
 		c.schema.field(num, name, "string", false)
 	}
@@ -332,20 +352,32 @@ func String[T ~string](c *Codec, num int, name string, p *T) {
 
 // Bytes visits opaque bytes; nil and empty are the same.
 func (c *Codec) Bytes(num int, name string, p *[]byte) {
-	if c.mode == printing && len(*p) > 0 {
+	switch {
+	case c.mode == printing && len(*p) > 0:
 		c.out.base64(name, *p)
-		return
+	case c.mode == parsing:
+		if c.given(num, name) {
+			*p = c.readBytes()
+			c.advance()
+		}
+	default:
+		c.blob(num, name, p)
 	}
-	c.blob(num, name, p)
 }
 
 // JSON visits a user value that travels as the JSON bytes it came as.
 func (c *Codec) JSON(num int, name string, p *json.RawMessage) {
-	if c.mode == printing && len(*p) > 0 {
+	switch {
+	case c.mode == printing && len(*p) > 0:
 		c.out.json(name, *p)
-		return
+	case c.mode == parsing:
+		if c.has(num, name) {
+			*p = c.readRaw()
+			c.advance()
+		}
+	default:
+		c.blob(num, name, (*[]byte)(p))
 	}
-	c.blob(num, name, (*[]byte)(p))
 }
 
 func (c *Codec) blob(num int, name string, p *[]byte) {
@@ -362,6 +394,6 @@ func (c *Codec) blob(num int, name string, p *[]byte) {
 		}
 	case describing:
 		c.schema.field(num, name, "bytes", false)
-	case printing: // an empty one, which is left out; Bytes and JSON print the others
+	case printing, parsing: // an empty one is left out; Bytes and JSON do the others
 	}
 }

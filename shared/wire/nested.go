@@ -32,6 +32,11 @@ func Nested[T any, P Pointer[T]](c *Codec, num int, name string, p P) {
 		if !isZero(p) {
 			c.out.object(name, p)
 		}
+	case parsing:
+		if c.given(num, name) {
+			c.object(p)
+			c.advance()
+		}
 	case describing:
 		c.schema.field(num, name, c.schema.nested(p), false)
 	}
@@ -52,6 +57,12 @@ func Optional[T any, P Pointer[T]](c *Codec, num int, name string, p *P) {
 	case printing:
 		if *p != nil {
 			c.out.object(name, *p)
+		}
+	case parsing:
+		if c.given(num, name) {
+			*p = P(new(T))
+			c.object(*p)
+			c.advance()
 		}
 	case describing:
 		c.schema.field(num, name, c.schema.nested(P(new(T))), false)
@@ -74,6 +85,15 @@ func Repeated[T any, P Pointer[T]](c *Codec, num int, name string, p *[]T) {
 	case printing:
 		if len(*p) > 0 {
 			c.out.list(name, len(*p), func(i int, out *printer) { out.message(P(&(*p)[i])) })
+		}
+	case parsing:
+		if c.given(num, name) {
+			c.items(func() {
+				var zero T
+				*p = append(*p, zero)
+				c.object(P(&(*p)[len(*p)-1]))
+			})
+			c.advance()
 		}
 	case describing:
 		c.schema.field(num, name, c.schema.nested(P(new(T))), true)
@@ -100,6 +120,11 @@ func (c *Codec) Strings(num int, name string, p *[]string) {
 	case printing:
 		if len(*p) > 0 {
 			c.out.list(name, len(*p), func(i int, out *printer) { out.quote((*p)[i]) })
+		}
+	case parsing:
+		if c.given(num, name) {
+			c.items(func() { *p = append(*p, c.readText()) })
+			c.advance()
 		}
 	case describing:
 		c.schema.field(num, name, "string", true)
@@ -129,6 +154,11 @@ func Ints[T Integer](c *Codec, num int, name string, p *[]T) {
 	case printing:
 		if len(*p) > 0 {
 			c.out.list(name, len(*p), func(i int, out *printer) { out.plain(digits((*p)[i])) })
+		}
+	case parsing:
+		if c.given(num, name) {
+			c.items(func() { *p = append(*p, readInt[T](c)) })
+			c.advance()
 		}
 	case describing:
 		c.schema.field(num, name, scalar[T](), true)

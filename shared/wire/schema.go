@@ -51,8 +51,16 @@ func (s *schemaBuilder) field(num int, name, typ string, repeated bool) {
 	if repeated {
 		label = "repeated "
 	}
+	s.labelled(num, name, typ, label)
+}
+
+// labelled describes a field of a type with what stands before that.
+func (s *schemaBuilder) labelled(num int, name, typ, label string) {
 	fmt.Fprintf(s.current, "  %s%s %s = %d;\n", label, typ, name, num)
 }
+
+// typeName is the name by which JSON tells the members of a OneOf apart.
+const typeName = "type"
 
 // OneOf visits a member of a closed set of messages, told apart by their field
 // number. number and make are the set's own: the number of a member, and a new
@@ -76,9 +84,13 @@ func OneOf[M Message](c *Codec, p *M, number func(M) int, name func(int) string,
 		}
 	case printing:
 		n := number(*p)
-		c.out.text("type", name(n))
+		c.out.text(typeName, name(n))
 		inner := Codec{mode: printing, out: c.out}
 		(*p).Fields(&inner)
+	case parsing:
+		if c.in.at.is {
+			parseOneOf(c, p, name, create, numbers)
+		}
 	case describing:
 		c.schema.current.WriteString("  oneof kind {\n")
 		for _, n := range numbers {

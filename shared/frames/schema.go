@@ -1,0 +1,10 @@
+package frames
+
+import "github.com/heddle-run/heddle/shared/wire"
+
+//go:generate go run ./framegen runner.proto
+
+// Schema is the proto3 file of binary frames, published as runner.proto.
+func Schema() string {
+	return wire.Schema("heddle.runner.v1", &FrameToServer{}, &FrameToClient{})
+}
