@@ -177,6 +177,7 @@ const (
 type Entry struct {
 	Mark   Mark
 	Record *events.Record
+	Value  []byte // that Record is decoded from; shares memory with it, and with what was fetched beside it
 }
 
 // Range is what a reading covers.
@@ -187,6 +188,8 @@ type Range struct {
 	// Wanted, if there is one, says by their keys (the workflow ID; empty for
 	// the partition's own) which lawful records are decoded and visited.
 	Wanted func(key []byte) bool
+	// Pace is kafka.Range's.
+	Pace time.Duration
 	// Void takes what is void for lawful: what no reader may do, but for showing
 	// that it would be noticed.
 	Void bool

@@ -26,7 +26,7 @@ const patience = 5 * time.Second
 func (s *stream) run(ctx context.Context, cl Log) error {
 	var own error // which says where it was met
 	g := kafka.Range{
-		Topic: s.reader.topic, Partition: s.Partition, From: s.place.Offset, To: int64(s.To), Wait: patience,
+		Topic: s.reader.topic, Partition: s.Partition, From: s.place.Offset, To: int64(s.To), Wait: patience, Pace: s.Pace,
 		Stalled: func(ctx context.Context, from int64) error {
 			own = s.reader.stuck(ctx, s.Partition, from, int64(s.To))
 			return own
@@ -69,7 +69,7 @@ func (s *stream) record(in *kgo.Record) error {
 	if err != nil {
 		return &UnreadableError{Partition: s.Partition, Offset: in.Offset, Err: err}
 	}
-	return s.visit(Entry{Mark: s.place.Last, Record: rec})
+	return s.visit(Entry{Mark: s.place.Last, Record: rec, Value: in.Value})
 }
 
 // UnreadableError is a record that counts and cannot be decoded: what it says is not

@@ -23,12 +23,21 @@ type Range struct {
 	// it is then.
 	Stalled func(ctx context.Context, from int64) error
 	Wait    time.Duration
+
+	// Pace is how long it takes at least from one poll to the next: who is in no hurry has brokers answer few fetches that bring
+	// much, and not hundreds a second. What comes after a pause is not held up.
+	Pace time.Duration
 }
 
 // Read visits the records of a range in order, control records among them, and moves
 // From behind each. It ends with the range, the context, the first error of visit, or one of fetching that
 // no later try makes good. What has come counts, however late this process gets to see it.
 func (g *Range) Read(ctx context.Context, cl Poller, visit func(*kgo.Record) error) error {
+	if g.Pace > 0 {
+		pace := time.NewTicker(g.Pace)
+		defer pace.Stop()
+		cl = leisurely{cl, pace}
+	}
 	for !g.Done() {
 		fetches, none := g.poll(ctx, cl)
 		switch {
@@ -50,6 +59,21 @@ func (g *Range) Read(ctx context.Context, cl Poller, visit func(*kgo.Record) err
 		}
 	}
 	return nil
+}
+
+// leisurely is a Poller that waits before each poll.
+type leisurely struct {
+	Poller
+	pace *time.Ticker
+}
+
+// PollFetches implements Poller.
+func (p leisurely) PollFetches(ctx context.Context) kgo.Fetches {
+	select {
+	case <-p.pace.C:
+	case <-ctx.Done():
+	}
+	return p.Poller.PollFetches(ctx)
 }
 
 // Done reports whether the range is read to its end.

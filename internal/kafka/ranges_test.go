@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,4 +26,32 @@ func TestARangeOfAClosedClientEnds(t *testing.T) {
 			t.Errorf("to %d: got %v", to, err)
 		}
 	}
+}
+
+// polled gives one record at each poll, and notes when.
+type polled struct{ at []time.Time }
+
+func (p *polled) PollFetches(context.Context) kgo.Fetches {
+	p.at = append(p.at, time.Now())
+	k := &kgo.Record{Topic: "t", Offset: int64(len(p.at) - 1)}
+	return kgo.Fetches{{Topics: []kgo.FetchTopic{{Topic: "t", Partitions: []kgo.FetchPartition{{Records: []*kgo.Record{k}}}}}}}
+}
+
+// Polls keep their pace.
+func TestARangeIsReadAtItsPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &polled{}
+		g := kafka.Range{Topic: "t", To: 4, Pace: time.Second}
+		if err := g.Read(t.Context(), p, func(*kgo.Record) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range p.at[1:] {
+			if d := at.Sub(p.at[i]); d != time.Second {
+				t.Errorf("poll %d comes %s behind the one before", i+1, d)
+			}
+		}
+		if len(p.at) != 4 {
+			t.Errorf("%d polls, want 4", len(p.at))
+		}
+	})
 }

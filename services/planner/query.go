@@ -27,6 +27,15 @@ func (p *Planner) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	return r
 }
 
+// Outcome is what queries for a workflow and for its results say, without JSON around it; there: it exists.
+func (p *Planner) Outcome(tx *rows.Tx, now int64, id string) (sum events.Summary, results map[string]json.RawMessage, there bool) {
+	t := p.begin(tx, events.Position{}, now, id)
+	if !t.exists() {
+		return sum, nil, false
+	}
+	return t.view.summary(), t.outputs.results(), true
+}
+
 func (vw *view) answer(q *events.Query) (any, *events.Refusal) {
 	switch q.Kind {
 	case "workflow":

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/heddle-run/heddle/sdk/store"
@@ -58,7 +59,7 @@ func openOn(fs vfs.FS, o Options) (store.Opened, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &db{seed: maphash.MakeSeed()}
-	p, err := pebble.Open(o.Dir, &pebble.Options{
+	options := &pebble.Options{
 		FS:                 fs,
 		FormatMajorVersion: pebble.FormatTableFormatV6,
 		MemTableSize:       8 << 20,
@@ -70,7 +71,11 @@ func openOn(fs vfs.FS, o Options) (store.Opened, error) {
 			},
 			BackgroundError: func(err error) { o.Logger.Error("pebble: "+err.Error(), "dir", o.Dir) },
 		},
-	})
+	}
+	for i := range options.Levels {
+		options.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // what begins is looked for first, and is nowhere
+	}
+	p, err := pebble.Open(o.Dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store in %s: %w", o.Dir, err)
 	}

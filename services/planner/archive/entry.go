@@ -9,8 +9,11 @@ import (
 )
 
 // Encode makes the entry of a record: the version of its format, and the record as the journal has it.
-func Encode(rec *events.Record) []byte {
-	return append([]byte{events.Version}, events.EncodeRecord(rec)...)
+func Encode(rec *events.Record) []byte { return entryOf(events.EncodeRecord(rec)) }
+
+// entryOf is the entry of a record that is encoded.
+func entryOf(value []byte) []byte {
+	return append(append(make([]byte, 0, 1+len(value)), events.Version), value...)
 }
 
 var errEmpty = errors.New("the entry is empty")

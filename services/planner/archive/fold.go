@@ -174,20 +174,24 @@ func (f *Folded) Query(q events.Query) (body json.RawMessage, refusal *events.Re
 	return r.Body, r.Refusal, nil
 }
 
-// Summary is the run's summary as of its last entry.
-func (f *Folded) Summary() (events.Summary, error) {
-	var s events.Summary
-	body, refusal, err := f.Query(events.Query{Kind: "workflow"})
+// Outcome is the run's summary as of its last entry, with its results.
+func (f *Folded) Outcome() (sum events.Summary, results json.RawMessage, err error) {
+	there := false
+	met := f.folder.use(func(p *planner.Planner) {
+		var all map[string]json.RawMessage
+		if sum, all, there = p.Outcome(rows.Begin(&f.state), f.Time, f.workflow); there {
+			results, err = json.Marshal(all)
+		}
+	})
 	switch {
+	case met != nil:
+		return sum, nil, fmt.Errorf("answering from the entries of %s: %v", f.workflow, met)
 	case err != nil:
-		return s, err
-	case refusal != nil:
-		return s, fmt.Errorf("the entries of %s come to no run: %s", f.workflow, refusal.Message)
+		return sum, nil, fmt.Errorf("the results of %s: %w", f.workflow, err)
+	case !there:
+		return sum, nil, fmt.Errorf("the entries of %s come to no run", f.workflow)
 	}
-	if err := json.Unmarshal(body, &s); err != nil {
-		return s, fmt.Errorf("the summary of %s: %w", f.workflow, err)
-	}
-	return s, nil
+	return sum, results, nil
 }
 
 // Components are the names of the components that a run begins with, by their numbers; none where its definition is not known.

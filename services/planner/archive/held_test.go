@@ -39,7 +39,7 @@ func TestTheFirstRecordIsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := NewKeeper(Settings{}, Place{})
-	k.Take(1, rec)
+	k.Take(1, rec, b)
 	clear(b)
 	sum := k.runs["w"].Known(0)
 	want := events.DefinitionRef{Name: "n", Version: "2", Digest: "d"}

@@ -47,8 +47,10 @@ type Keeper struct {
 	due   []*Log     // to be written now, in the order in which they became that
 	bytes int        // of pending entries
 
-	next        Place // behind the last record
-	time        int64 // of the last record
+	next        Place     // behind the last record
+	time        int64     // of the last record
+	recents     []*recent // from the oldest on
+	recentBytes int
 	definitions []Definition
 	strategies  map[string]definition.Checkpoint // by digest; of definitions that were seen
 }
@@ -73,7 +75,29 @@ type Entry struct {
 	Position events.Position
 	Time     int64
 	Data     []byte
+
+	recent *recent
 }
+
+// Record is what Data says.
+func (e *Entry) Record() (*events.Record, error) {
+	if e.recent.rec != nil {
+		return e.recent.rec, nil
+	}
+	return Decode(e.Data)
+}
+
+// recent is a record as it was taken, as long as it is one of the last: it shares memory with what was fetched beside it.
+type recent struct {
+	rec  *events.Record
+	size int
+}
+
+// How many records, and of how many bytes, are at hand as they were taken: those of runs that close soon.
+const (
+	mostRecent      = 2048
+	mostRecentBytes = 2 << 20
+)
 
 // NewKeeper makes a Keeper that goes on from a place.
 func NewKeeper(s Settings, from Place) *Keeper {
@@ -102,8 +126,8 @@ func (k *Keeper) Definitions() []Definition {
 	return all
 }
 
-// Take takes the next record that counts.
-func (k *Keeper) Take(offset int64, rec *events.Record) {
+// Take takes the next record that counts, with the bytes that the journal has of it. The Keeper keeps the record for a while.
+func (k *Keeper) Take(offset int64, rec *events.Record, value []byte) {
 	k.next, k.time = Place{Offset: offset + 1, After: rec.Position}, max(k.time, rec.Time)
 	if events.CheckWorkflowID(rec.Workflow) != nil { // the partition's own, or of another entity
 		return
@@ -114,7 +138,7 @@ func (k *Keeper) Take(offset int64, rec *events.Record) {
 		case *events.DefinitionPinned:
 			k.pinned(e)
 		case *events.WorkflowDeleting, *events.WorkflowDeleted:
-			k.add(offset, rec, rec.Events[from:i])
+			k.add(offset, rec, rec.Events[from:i], nil)
 			from = i + 1
 			k.gone(rec, e)
 		case *events.WorkflowStarted:
@@ -123,7 +147,10 @@ func (k *Keeper) Take(offset int64, rec *events.Record) {
 			k.begin(rec, nil)
 		}
 	}
-	k.add(offset, rec, rec.Events[from:])
+	if from > 0 {
+		value = nil
+	}
+	k.add(offset, rec, rec.Events[from:], value)
 }
 
 func (k *Keeper) pinned(e *events.DefinitionPinned) {
@@ -215,8 +242,8 @@ func (k *Keeper) shrink() {
 	}
 }
 
-// add adds events of a record to the run that they are of.
-func (k *Keeper) add(offset int64, rec *events.Record, list []events.Event) {
+// add adds events of a record to the run that they are of. value is what the journal has of them; nil: it has more than them.
+func (k *Keeper) add(offset int64, rec *events.Record, list []events.Event, value []byte) {
 	l := k.runs[rec.Workflow]
 	if l != nil && archived(list) {
 		l.Report = false
@@ -227,12 +254,30 @@ func (k *Keeper) add(offset int64, rec *events.Record, list []events.Event) {
 	if l == nil {
 		l = k.strange(rec)
 	}
-	part := *rec
-	part.Events = list
-	k.append(l, Entry{offset, rec.Position, rec.Time, Encode(&part)})
+	e := Entry{Offset: offset, Position: rec.Position, Time: rec.Time}
+	if value != nil {
+		e.Data = entryOf(value)
+	} else {
+		part := *rec
+		part.Events = list
+		rec, e.Data = &part, Encode(&part)
+	}
+	e.recent = k.recently(rec, len(e.Data))
+	k.append(l, e)
 	if l.take(list, k.s.All) {
 		k.settle(l)
 	}
+}
+
+// recently has a record at hand, in the place of the oldest ones.
+func (k *Keeper) recently(rec *events.Record, size int) *recent {
+	r := &recent{rec, size}
+	k.recents = append(k.recents, r)
+	for k.recentBytes += size; len(k.recents) > mostRecent || k.recentBytes > mostRecentBytes; k.recents = k.recents[1:] {
+		k.recents[0].rec = nil
+		k.recentBytes -= k.recents[0].size
+	}
+	return r
 }
 
 // append adds an entry to what is to be written of a run.

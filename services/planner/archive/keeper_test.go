@@ -112,7 +112,7 @@ func (k *script) line(t *testing.T, f []string) {
 			}
 			rec.Events = append(rec.Events, words[w]())
 		}
-		k.Take(k.offset, rec)
+		k.Take(k.offset, rec, events.EncodeRecord(rec))
 	}
 }
 

@@ -109,8 +109,7 @@ func (e *foldError) Unwrap() error { return e.err }
 // fold makes of the entries what the planner would say of the run.
 func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, json.RawMessage, error) {
 	f := t.folder.Begin(l.Workflow)
-	add := func(data []byte) error {
-		rec, err := archive.Decode(data)
+	add := func(rec *events.Record, err error) error {
 		if err != nil {
 			return &foldError{err}
 		}
@@ -127,14 +126,14 @@ func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, jso
 	}
 	if uint64(len(l.Pending)) == l.At { // all of it is at hand
 		for i := range l.Pending {
-			if err := add(l.Pending[i].Data); err != nil {
+			if err := add(l.Pending[i].Record()); err != nil {
 				return nil, nil, err
 			}
 		}
 	} else {
 		for data, err := range store.Entries(ctx, t.a.store, t.id(l), 0) {
 			if err == nil {
-				err = add(data)
+				err = add(archive.Decode(data))
 			}
 			if err != nil {
 				return nil, nil, err
@@ -143,18 +142,11 @@ func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, jso
 	}
 	t.folding.Lock()
 	defer t.folding.Unlock()
-	sum, err := f.Summary()
+	sum, results, err := f.Outcome()
 	if err != nil {
 		return nil, nil, &foldError{err}
 	}
-	body, refusal, err := f.Query(events.Query{Kind: "results"})
-	if err == nil && refusal != nil {
-		err = errors.New(refusal.Message)
-	}
-	if err != nil {
-		return nil, nil, &foldError{err}
-	}
-	return &sum, resultsOf(body), nil
+	return &sum, results, nil
 }
 
 // mostKnown is how many definitions are at hand.

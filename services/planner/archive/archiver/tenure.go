@@ -23,6 +23,8 @@ const (
 	// batch is how many records are taken between two writes, and ahead how many are read meanwhile.
 	batch = 2000
 	ahead = 1000
+	// pace is how often records are fetched at most.
+	pace = 25 * time.Millisecond
 	// placeEvery is how often the place is saved and committed while there is something new.
 	placeEvery = time.Second
 	// lagEvery is how often it is asked how far the journal reaches.
@@ -70,7 +72,7 @@ func (t *tenure) run(ctx context.Context) error {
 	defer stop()
 	entries, failed := make(chan journal.Entry, ahead), make(chan error, 1)
 	reading.Go(func() {
-		_, err := t.a.reader.Read(ctx, journal.Range{Partition: t.partition, From: place, To: journal.Follow}, func(e journal.Entry) error {
+		_, err := t.a.reader.Read(ctx, journal.Range{Partition: t.partition, From: place, To: journal.Follow, Pace: pace}, func(e journal.Entry) error {
 			select {
 			case entries <- e:
 				return nil
@@ -151,7 +153,7 @@ func (t *tenure) follow(ctx context.Context, entries <-chan journal.Entry, faile
 	for {
 		select {
 		case e := <-entries:
-			t.keeper.Take(e.Mark.Offset, e.Record)
+			t.keeper.Take(e.Mark.Offset, e.Record, e.Value)
 			if taken++; taken < batch {
 				continue
 			}

@@ -219,24 +219,12 @@ func (s *Shelf) current(ctx context.Context, f found) (*archive.Snapshot, json.R
 	if err != nil {
 		return nil, nil, err
 	}
-	sum, err := folded.Summary()
+	sum, results, err := folded.Outcome()
 	if err != nil {
 		return nil, nil, err
 	}
-	if snap.Summary, err = json.Marshal(sum); err != nil {
-		return nil, nil, err
-	}
-	body, refusal, err := folded.Query(events.Query{Kind: "results"})
-	if err == nil && refusal != nil {
-		err = &Error{refusal.Code, refusal.Message}
-	}
-	var answer struct {
-		Results json.RawMessage `json:"results"`
-	}
-	if err == nil {
-		err = json.Unmarshal(body, &answer)
-	}
-	return snap, answer.Results, err
+	snap.Summary, err = json.Marshal(sum)
+	return snap, results, err
 }
 
 // Query answers a query about a run.
