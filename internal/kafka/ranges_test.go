@@ -41,7 +41,7 @@ func (p *polled) PollFetches(context.Context) kgo.Fetches {
 func TestARangeIsReadAtItsPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &polled{}
-		g := kafka.Range{Topic: "t", To: 4, Pace: time.Second}
+		g := kafka.Range{Topic: "t", To: 4, Wait: time.Hour, Pace: time.Second}
 		if err := g.Read(t.Context(), p, func(*kgo.Record) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
