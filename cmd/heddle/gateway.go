@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 
+	"github.com/heddle-run/heddle/internal/access"
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/archive/archiver"
@@ -35,15 +36,11 @@ type gatewayCmd struct {
 
 // Run implements the command.
 func (c *gatewayCmd) Run(a *app) error {
-	var keys []gateway.APIKey
-	for _, text := range c.APIKeys {
-		key, err := gateway.ParseAPIKey(text)
-		if err != nil {
-			return usageError("--api-keys: %w", err)
-		}
-		keys = append(keys, key)
+	keys, err := parseKeys("--api-keys", c.APIKeys)
+	if err != nil {
+		return err
 	}
-	if err := c.checkCertificate(); err != nil {
+	if err := checkCertificate("--http", c.HTTPCertFile, c.HTTPKeyFile); err != nil {
 		return err
 	}
 	if c.Archiver && c.ArchiveStore == "" {
@@ -83,16 +80,29 @@ func (c *gatewayCmd) Run(a *app) error {
 	return group.Run(a, nil)
 }
 
-// checkCertificate says what is wrong with the certificate before anybody is asked.
-func (c *gatewayCmd) checkCertificate() error {
-	if c.HTTPCertFile == "" && c.HTTPKeyFile == "" {
+// parseKeys reads the keys of a flag.
+func parseKeys(flag string, texts []string) (access.Keys, error) {
+	var keys access.Keys
+	for _, text := range texts {
+		key, err := access.ParseKey(text)
+		if err != nil {
+			return nil, usageError("%s: %w", flag, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// checkCertificate says what is wrong with the certificate of what is served before anybody is asked. The flags of its files begin with prefix.
+func checkCertificate(prefix, certFile, keyFile string) error {
+	if certFile == "" && keyFile == "" {
 		return nil
 	}
-	if c.HTTPCertFile == "" || c.HTTPKeyFile == "" {
-		return usageError("--http-cert-file and --http-key-file go together: one of both is missing")
+	if certFile == "" || keyFile == "" {
+		return usageError("%s-cert-file and %s-key-file go together: one of both is missing", prefix, prefix)
 	}
-	if _, err := tls.LoadX509KeyPair(c.HTTPCertFile, c.HTTPKeyFile); err != nil {
-		return usageError("--http-cert-file %s, --http-key-file %s: %w", c.HTTPCertFile, c.HTTPKeyFile, err)
+	if _, err := tls.LoadX509KeyPair(certFile, keyFile); err != nil {
+		return usageError("%s-cert-file %s, %s-key-file %s: %w", prefix, certFile, prefix, keyFile, err)
 	}
 	return nil
 }

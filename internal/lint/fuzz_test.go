@@ -17,8 +17,8 @@ var decoder = regexp.MustCompile(`^(Decode|Parse|Unmarshal)([A-Z]|$)`)
 
 // unfuzzed are the decoders that no fuzz target calls, with what covers them.
 var unfuzzed = map[string]string{
-	"services/gateway.ParseRole":   "one of three words, of an operator",
-	"services/gateway.ParseAPIKey": "a flag of an operator",
+	"internal/access.ParseRole": "one of three words, of an operator",
+	"internal/access.ParseKey":  "a flag of an operator",
 }
 
 // raw are the calls that take bytes or texts apart.
@@ -33,6 +33,7 @@ var untargeted = map[string]string{
 	"services/planner/archive/archiver": "FuzzSnapshot and FuzzEntries of services/planner/archive, FuzzReply of internal/request",
 	"services/planner/archive/shelf":    "FuzzSnapshot and FuzzEntries of services/planner/archive",
 
+	"internal/access":           "a flag of an operator",
 	"internal/runtime":          "FuzzRows of internal/partition, FuzzStatusTable of readinessd",
 	"internal/dev/devfile":      "FuzzFiles of cmd/heddle",
 	"internal/dev":              "a port and a key, of an operator",

@@ -45,6 +45,7 @@ var table = []entry{
 	{"internal/faults", pure, "whether a program has the switches that break it on purpose"},
 	{"internal/runtime", pure, "the runtime record of a partition: its lease, backlog, replay, readiness"},
 
+	{"internal/access", shell, "keys, roles, loopback"},
 	{"internal/request", shell, "commands and queries, matched with their replies"},
 	{"internal/broker", shell, "the embedded broker"},
 	{"internal/definitions", shell, "the definitions topic, followed"},

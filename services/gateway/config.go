@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/heddle-run/heddle/internal/access"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/service"
 )
@@ -22,7 +22,7 @@ type Config struct {
 	// Insecure says that something else guards it.
 	Listen   string
 	Insecure bool
-	APIKeys  []APIKey
+	APIKeys  access.Keys
 
 	// CertFile and KeyFile (PEM) let the gateway speak https. They are read again
 	// when they change.
@@ -95,15 +95,9 @@ func (c Config) checkListen() error {
 	if len(c.APIKeys) > 0 || c.Insecure {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return fmt.Errorf("listen address %q: %w", c.Listen, err)
+	exposed, err := access.Exposed(c.Listen)
+	if err == nil && exposed {
+		err = fmt.Errorf("listen on %s: %w", c.Listen, ErrExposed)
 	}
-	if host == "localhost" {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("listen on %s: %w", c.Listen, ErrExposed)
-	}
-	return nil
+	return err
 }

@@ -190,7 +190,7 @@ func Run(ctx context.Context, cfg Config, ln net.Listener, ready func(net.Addr))
 			return errors.Join(err, g.Close())
 		}
 	}
-	served, err := g.encrypted(service.Bounded(ln, g.cfg.Bounds))
+	served, err := service.Encrypted(service.Bounded(ln, g.cfg.Bounds), g.cfg.CertFile, g.cfg.KeyFile, g.logger)
 	if err != nil {
 		return errors.Join(err, ln.Close(), g.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-run/heddle/internal/access"
 	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/shared/events"
@@ -30,16 +31,16 @@ func TestNetworkNeedsKeys(t *testing.T) {
 }
 
 func TestRolesIncludeEachOther(t *testing.T) {
-	key := func(text, role string) gateway.APIKey {
+	key := func(text, role string) access.Key {
 		sum := sha256.Sum256([]byte(text))
-		k, err := gateway.ParseAPIKey("ann:" + role + ":" + hex.EncodeToString(sum[:]))
+		k, err := access.ParseKey("ann:" + role + ":" + hex.EncodeToString(sum[:]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return k
 	}
 	r := start(t, planner, func(c *gateway.Config) {
-		c.APIKeys = []gateway.APIKey{key("looker", "read"), key("doer", "write"), key("keeper", "operate")}
+		c.APIKeys = access.Keys{key("looker", "read"), key("doer", "write"), key("keeper", "operate")}
 	})
 	for _, test := range []struct {
 		key, method, path string
@@ -63,7 +64,7 @@ func TestRolesIncludeEachOther(t *testing.T) {
 			t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.key, got.status, got.body)
 		}
 	}
-	if _, err := gateway.ParseAPIKey("ann:king:00"); err == nil {
+	if _, err := access.ParseKey("ann:king:00"); err == nil {
 		t.Error("a role that is none was taken")
 	}
 }

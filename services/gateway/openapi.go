@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/heddle-run/heddle/internal/access"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -68,7 +69,7 @@ func (s *schemas) operation(rt route, problem node) node {
 		responses["304"] = node{"description": "the ETag of If-None-Match is still right"}
 	}
 	op := node{"operationId": rt.name, "summary": rt.about, "parameters": parameters(rt), "responses": responses}
-	if rt.role != Anybody {
+	if rt.role != access.Anybody {
 		op["security"] = []any{node{"key": []any{}}, node{}}
 		op["description"] = "Needs the role " + rt.role.String() + " where keys are configured."
 	}

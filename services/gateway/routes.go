@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/heddle-run/heddle/internal/access"
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -13,7 +14,7 @@ type route struct {
 	method, path string
 	name         string // operationId
 	about        string
-	role         Role
+	role         access.Role
 	query        []param
 	body         any      // a value of the request's type; nil: none
 	required     []string // fields of the body

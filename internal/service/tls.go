@@ -1,4 +1,4 @@
-package gateway
+package service
 
 import (
 	"crypto/tls"
@@ -9,7 +9,7 @@ import (
 )
 
 // certificate is read anew for each connection, so that it can be renewed while
-// the gateway serves. One that cannot be read leaves the last one in place.
+// it is served. One that cannot be read leaves the last one in place.
 type certificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
@@ -27,7 +27,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	case err == nil:
 		c.last, c.told = &pair, ""
 	case c.last == nil:
-		return nil, fmt.Errorf("read the certificate of the gateway: %w", err)
+		return nil, fmt.Errorf("read the certificate: %w", err)
 	case c.told != err.Error():
 		c.told = err.Error()
 		c.logger.Warn("the renewed certificate cannot be read; the last one is still served", "file", c.certFile, "error", err)
@@ -35,12 +35,16 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.last, nil
 }
 
-// encrypted is a listener that speaks TLS where there is a certificate.
-func (g *Gateway) encrypted(ln net.Listener) (net.Listener, error) {
-	if g.cfg.CertFile == "" && g.cfg.KeyFile == "" {
+// Encrypted is a listener that speaks TLS with a certificate and its key (PEM), which are read again when they change; it is ln itself
+// where neither file is named.
+func Encrypted(ln net.Listener, certFile, keyFile string, logger *slog.Logger) (net.Listener, error) {
+	if certFile == "" && keyFile == "" {
 		return ln, nil
 	}
-	c := &certificate{certFile: g.cfg.CertFile, keyFile: g.cfg.KeyFile, logger: g.logger}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger}
 	if _, err := c.get(nil); err != nil {
 		return nil, err
 	}
