@@ -20,6 +20,8 @@ var withoutExample = map[string]string{
 	"sdk/task.Error_TaskError":        "workers call it",
 	"sdk/task.Error_Unwrap":           "errors.As calls it",
 	"sdk/task.WithSource":             "workers call it",
+	"sdk/runner.KeysError_Error":      "errors are printed and compared",
+	"sdk/runner.StoppedError_Error":   "errors are printed and compared",
 	"sdk/store.Conflict_Error":        "errors are printed and compared",
 	"sdk/store.Fenced_Error":          "errors are printed and compared",
 	"sdk/client.Client_Close":         "every example defers it",

@@ -42,7 +42,8 @@ var untargeted = map[string]string{
 	"internal/kafka":            "numbers in settings of topics and brokers, from Kafka's administration",
 	"services/planner/plannerd": "numbers in settings of topics, from Kafka's administration",
 	"sdk/task":                  "encoding/json, into types of the user",
-	"sdk/worker":                "encoding/json, into types of the user",
+	"internal/typed":            "encoding/json, into types of the user",
+	"sdk/runner":                "FuzzDecodeFrame of shared/frames; a URL, of an operator",
 }
 
 // tooling reports whether a package of that path reads only what it has written, or

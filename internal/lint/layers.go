@@ -43,6 +43,7 @@ var table = []entry{
 	{"services/readiness/readinessd", service, "follows authority, publishes readiness"},
 
 	{"internal/faults", pure, "whether a program has the switches that break it on purpose"},
+	{"internal/runner", pure, "what a runner does next"},
 	{"internal/runtime", pure, "the runtime record of a partition: its lease, backlog, replay, readiness"},
 
 	{"internal/access", shell, "keys, roles, loopback"},
@@ -61,6 +62,7 @@ var table = []entry{
 	{"internal/store", shell, "typed tables over Pebble"},
 	{"internal/postgrestest", shell, "a PostgreSQL server for tests"},
 	{"internal/worker", shell, "consumers of task queues"},
+	{"internal/typed", shell, "handlers out of tasks' functions"},
 	{"internal/adapter", shell, "attempts that are handed over to something else"},
 	{"internal/tracing", shell, "spans, and who is told of them"},
 
@@ -93,6 +95,7 @@ var gates = []struct {
 	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
 	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view", "shared/events", "shared/wire"}},
 	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
+	{"github.com/coder/websocket", []string{"sdk/runner", "services/executor", "internal/conformance"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},
 	{"google.golang.org/protobuf", []string{"shared/wire"}},
@@ -136,6 +139,7 @@ var never = []struct {
 	{"cmd/heddle", nil, []string{module + "/test"}, "users who run workflows need no simulation"},
 	{"sdk/client", nil, heavy, "a program that speaks HTTP links no Kafka client and no language"},
 	{"sdk/task", nil, heavy, "a task is a name and two types"},
+	{"sdk/runner", nil, heavy, "a program that sees one WebSocket links no Kafka client and no language"},
 	{"examples", nil, []string{module + "/services", module + "/internal/store", module + "/internal/partition"},
 		"an example is a program outside"},
 }

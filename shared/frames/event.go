@@ -35,8 +35,9 @@ type State string
 
 // States of an attempt on its runner.
 const (
-	StateRunning State = "running"
-	StateStopped State = "stopped"
+	StateRunning  State = "running"
+	StateStopped  State = "stopped"
+	StateDetached State = "detached" // the runner has done its part, and its slot is free; somebody completes the attempt by its token
 )
 
 // TaskState says that an attempt has begun, or how it has ended.
@@ -160,12 +161,12 @@ func (e *Event) check() error {
 
 func (r *TaskState) check() error {
 	switch {
-	case r.State == StateRunning && (r.OK || r.Error != nil || len(r.Result) > 0):
-		return errors.New("a running attempt has no outcome")
+	case r.State != StateStopped && (r.OK || r.Error != nil || len(r.Result) > 0):
+		return errors.New("an attempt that has not stopped has no outcome")
 	case r.State == StateStopped && (r.OK == (r.Error != nil) || !r.OK && len(r.Result) > 0):
 		return errors.New("a stopped attempt has a result and is ok, or an error and is not")
-	case r.State != StateRunning && r.State != StateStopped:
-		return fmt.Errorf("the state of an attempt is %.40q, want running or stopped", r.State)
+	case r.State != StateRunning && r.State != StateStopped && r.State != StateDetached:
+		return fmt.Errorf("the state of an attempt is %.40q, want running, stopped or detached", r.State)
 	}
 	if r.Error != nil {
 		if r.Error.RetryAfter < 0 {
