@@ -43,7 +43,11 @@ type leash struct {
 func (l *leash) Produce(ctx context.Context, rec *kgo.Record, done func(*kgo.Record, error)) {
 	if !strings.HasPrefix(string(rec.Key), partition.ProbeKey) && !l.n.isDead() {
 		l.check(ctx, rec)
-		l.checkRepeat(ctx, rec)
+		became, given := l.checkRepeat(ctx, rec), done
+		done = func(rec *kgo.Record, err error) {
+			became(err)
+			given(rec, err)
+		}
 		l.n.w.noteCancel(rec)
 	}
 	l.Producer.Produce(ctx, rec, done)

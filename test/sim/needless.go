@@ -16,10 +16,10 @@ import (
 // noted. The world's mu guards it.
 type needless struct {
 	now      int64
-	sent     map[string]lease  // tokens of tasks that were sent to a queue, and who did so last
+	sent     map[string]sent   // tokens of tasks that were sent to a queue, and how last
 	reported map[string]report // tokens, and when their result was first in the inbox
 	claimed  map[lease]int64   // when an owner took a partition over last
-	looked   map[look]int64    // when an owner asked last, for a partition, what a group has committed
+	looked   map[look][]int64  // when an owner asked, for a partition, what a group has committed
 	lost     map[int32]bool    // partitions whose inbox has lost records, which no owner has noticed yet
 }
 
@@ -29,13 +29,20 @@ type look struct {
 	group string
 }
 
+// sent is who sent a task when.
+type sent struct {
+	at     int64
+	by     lease
+	failed bool // as far as its sender knows: it sends it again whatever is reported
+}
+
 type report struct {
 	at        int64
 	partition int32
 }
 
 func newNeedless() needless {
-	return needless{sent: map[string]lease{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look]int64{}, lost: map[int32]bool{}}
+	return needless{sent: map[string]sent{}, reported: map[string]report{}, claimed: map[lease]int64{}, looked: map[look][]int64{}, lost: map[int32]bool{}}
 }
 
 func (r *needless) tick() int64 {
@@ -85,7 +92,8 @@ func (w *world) noteClaim(in *kgo.Record, p int32) {
 func (w *world) noteLook(ctx context.Context, n *node, group string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.needless.looked[look{lease{who(ctx), n.owner}, group}] = w.needless.tick()
+	l := look{lease{who(ctx), n.owner}, group}
+	w.needless.looked[l] = append(w.needless.looked[l], w.needless.tick())
 }
 
 // noteNoticed notes that an owner has found out that an inbox has lost records.
@@ -122,29 +130,52 @@ func (w *world) forgetReports(at place) {
 	}
 }
 
-// checkRepeat holds a task that an owner sends again against what was reported.
-func (l *leash) checkRepeat(ctx context.Context, rec *kgo.Record) {
+// checkRepeat holds a task that an owner sends again against what was reported. What it returns takes what becomes
+// of the sending.
+func (l *leash) checkRepeat(ctx context.Context, rec *kgo.Record) (became func(error)) {
 	w := l.n.w
 	queue, ok := w.c.names.Queue(rec.Topic)
 	if !ok {
-		return
+		return func(error) {}
 	}
 	var task events.Task
 	if wire.Unmarshal(rec.Value, &task) != nil {
-		return // the worker that takes it says so
+		return func(error) {} // the worker that takes it says so
 	}
 	token := string(task.Token)
 	w.mu.Lock()
 	r := &w.needless
-	sender, again := r.sent[token]
+	last, again := r.sent[token]
 	reported, owner := r.reported[token].at, lease{who(ctx), l.n.owner}
-	r.sent[token] = owner
-	known := r.claimed[owner]
-	if sender == owner { // else it has waited since the takeover: a look-up was for others
-		known = max(known, r.looked[look{owner, w.c.names.QueueGroup(queue)}])
-	}
+	now := sent{at: r.tick(), by: owner}
+	r.sent[token] = now
+	known := r.knows(last, look{owner, w.c.names.QueueGroup(queue)})
 	w.mu.Unlock()
 	if again && reported > 0 && reported < known {
 		w.failAbout(w.workflow(string(rec.Key)), "%s publishes %s of %s, attempt %d, again, whose result was in the inbox before it looked (E1)", l.n.name, task.Component, rec.Key, task.Attempt)
 	}
+	return func(err error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err != nil && r.sent[token] == now {
+			now.failed = true
+			r.sent[token] = now
+		}
+	}
+}
+
+// knows is how far an owner must have read, as of which tick, who sends again what was sent like that: to where it was at the
+// takeover, or at the first look since the last time, if that was in the same tenure. Later looks may have been for others: what is
+// to be sent waits for an end that was seen behind its own.
+func (r *needless) knows(last sent, l look) int64 {
+	claimed := r.claimed[l.lease]
+	if last.by != l.lease || last.at < claimed || last.failed {
+		return claimed
+	}
+	for _, at := range r.looked[l] {
+		if at > last.at {
+			return at
+		}
+	}
+	return claimed
 }

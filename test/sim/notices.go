@@ -46,6 +46,7 @@ func (t *worker) call(e *execution) {
 	}
 	if err := json.Unmarshal(e.task.Input, &request); err != nil || request.URL != workload.ReceiverURL || request.Headers["Ce-Id"] != e.task.IdempotencyKey {
 		t.w.failAbout(t.w.workflow(e.workflow), "a call of %s is %s (%v), its key %q", e.workflow, e.task.Input, err, e.task.IdempotencyKey)
+		e.how, e.ends = t.outcome(e, events.OutcomeUnknownTask), e.began
 		return
 	}
 	o := t.outcome(e, events.OutcomeCompleted)

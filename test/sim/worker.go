@@ -226,6 +226,7 @@ func (t *worker) begin(e *execution) {
 	}
 	if c == nil || err != nil {
 		t.w.failAbout(t.w.workflow(e.workflow), "attempt of %q, component %q: %v", e.workflow, e.task.Component, err)
+		e.how, e.ends = t.outcome(e, events.OutcomeUnknownTask), e.began // the run goes on, to say what else is wrong
 		return
 	}
 	o := t.outcome(e, events.OutcomeCompleted)

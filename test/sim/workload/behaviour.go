@@ -162,7 +162,7 @@ func (c *Component) failsOn(input json.RawMessage) bool {
 }
 
 // work is how long the attempts of a runnable take that are meant: those that hang,
-// fail and succeed.
+// fail and succeed. Each may have to wait for its keys.
 func (c *Component) work() time.Duration {
 	var limit time.Duration
 	needs := c.needs.whole()
@@ -175,7 +175,23 @@ func (c *Component) work() time.Duration {
 	if c.Acts.Falls.Attempts() {
 		fails++
 	}
-	return time.Duration(c.Acts.Hangs)*limit + time.Duration(fails+1)*c.Acts.Takes
+	attempts := time.Duration(c.Acts.Hangs + fails + 1)
+	return time.Duration(c.Acts.Hangs)*limit + time.Duration(fails+1)*c.Acts.Takes + attempts*c.turn()
+}
+
+// turn is how long an attempt may wait for its keys, if nobody else does: for its turn at a rate, and for a breaker that
+// the attempt before it has opened.
+func (c *Component) turn() time.Duration {
+	var each time.Duration
+	if rate, is := c.needs["rate_limit"].(map[string]any); is {
+		milliseconds(rate, "per_ms", &each)
+		each /= time.Duration(rate["limit"].(int))
+	}
+	var reset time.Duration
+	if breaker, is := c.needs["circuit_breaker"].(map[string]any); is {
+		milliseconds(breaker, "reset_timeout_ms", &reset)
+	}
+	return each + reset
 }
 
 // Result is what a component makes of the input of its task.
