@@ -51,7 +51,7 @@ func (t *turn) keptLongEnough(k rows.Key) {
 		return
 	}
 	if t.p.cfg.Archive && !t.head.archived() {
-		t.emit(&events.ArchiveAwaited{})
+		t.emit(&events.ArchiveAwaited{Run: t.head.Run})
 		return
 	}
 	t.forgetRun()

@@ -35,12 +35,14 @@ func (e *RetentionArmed) Fields(c *wire.Codec) {
 }
 
 // ArchiveAwaited says that a workflow has been kept for long enough, and is kept all the same until it is archived.
-type ArchiveAwaited struct{}
+type ArchiveAwaited struct {
+	Run RunID // of the workflow's run; zero in records of before it was told
+}
 
 func (*ArchiveAwaited) number() int { return 99 }
 
 // Fields implements wire.Message.
-func (*ArchiveAwaited) Fields(*wire.Codec) {}
+func (e *ArchiveAwaited) Fields(c *wire.Codec) { wire.Nested(c, 1, "run", &e.Run) }
 
 // WorkflowArchived says that a workflow at rest is kept outside Kafka: nothing is lost when it is deleted.
 type WorkflowArchived struct {

@@ -55,50 +55,6 @@ type Keeper struct {
 	strategies  map[string]definition.Checkpoint // by digest; of definitions that were seen
 }
 
-// Place is a place in a partition of the journal: the next record is at Offset or behind it, and is the one behind After,
-// or, where First is not zero, that one.
-type Place struct {
-	Offset int64
-	After  events.Position
-	First  events.Position
-}
-
-// Definition is one that has to be written before the runs that use it.
-type Definition struct {
-	Digest    string
-	Canonical []byte
-}
-
-// Entry is a record of a run that is not written yet.
-type Entry struct {
-	Offset   int64 // of the record in the journal
-	Position events.Position
-	Time     int64
-	Data     []byte
-
-	recent *recent
-}
-
-// Record is what Data says.
-func (e *Entry) Record() (*events.Record, error) {
-	if e.recent.rec != nil {
-		return e.recent.rec, nil
-	}
-	return Decode(e.Data)
-}
-
-// recent is a record as it was taken, as long as it is one of the last: it shares memory with what was fetched beside it.
-type recent struct {
-	rec  *events.Record
-	size int
-}
-
-// How many records, and of how many bytes, are at hand as they were taken: those of runs that close soon.
-const (
-	mostRecent      = 2048
-	mostRecentBytes = 2 << 20
-)
-
 // NewKeeper makes a Keeper that goes on from a place.
 func NewKeeper(s Settings, from Place) *Keeper {
 	return &Keeper{
@@ -111,10 +67,13 @@ func NewKeeper(s Settings, from Place) *Keeper {
 func (k *Keeper) Place() Place {
 	if f := k.dirty.Front(); f != nil {
 		first := f.Value.(*Log).Pending[0]
-		return Place{Offset: first.Offset, First: first.Position}
+		return Place{Offset: first.Offset, First: first.Position, Gap: k.next.Gap}
 	}
 	return k.next
 }
+
+// Gap is Place's.
+func (k *Keeper) Gap() events.Position { return k.next.Gap }
 
 // Pending says how much is not written yet.
 func (k *Keeper) Pending() (runs, bytes int) { return k.dirty.Len(), k.bytes }
@@ -128,7 +87,11 @@ func (k *Keeper) Definitions() []Definition {
 
 // Take takes the next record that counts, with the bytes that the journal has of it. The Keeper keeps the record for a while.
 func (k *Keeper) Take(offset int64, rec *events.Record, value []byte) {
-	k.next, k.time = Place{Offset: offset + 1, After: rec.Position}, max(k.time, rec.Time)
+	gap := k.next.Gap
+	if !k.next.Known() {
+		gap = rec.Position
+	}
+	k.next, k.time = Place{Offset: offset + 1, After: rec.Position, Gap: gap}, max(k.time, rec.Time)
 	if events.CheckWorkflowID(rec.Workflow) != nil { // the partition's own, or of another entity
 		return
 	}
@@ -267,17 +230,6 @@ func (k *Keeper) add(offset int64, rec *events.Record, list []events.Event, valu
 	if l.take(list, k.s.All) {
 		k.settle(l)
 	}
-}
-
-// recently has a record at hand, in the place of the oldest ones.
-func (k *Keeper) recently(rec *events.Record, size int) *recent {
-	r := &recent{rec, size}
-	k.recents = append(k.recents, r)
-	for k.recentBytes += size; len(k.recents) > mostRecent || k.recentBytes > mostRecentBytes; k.recents = k.recents[1:] {
-		k.recents[0].rec = nil
-		k.recentBytes -= k.recents[0].size
-	}
-	return r
 }
 
 // append adds an entry to what is to be written of a run.

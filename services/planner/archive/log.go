@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"encoding/json"
+	"slices"
 
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/shared/definition"
@@ -23,7 +24,8 @@ type Log struct {
 	At      uint64 // entries that the store has
 	Pending []Entry
 
-	Seen events.Position // of the first record that was seen of it
+	Seen  events.Position // of the first record that was seen of it
+	Named events.RunID    // which run it is by its own records; zero: they do not say
 
 	Started *Started // nil: its beginning was not at hand
 	Created int64    // Unix ms, likewise
@@ -69,13 +71,15 @@ func (l *Log) Through() events.Position {
 // take learns from events what there is to do about the run; due: it is to be written.
 func (l *Log) take(list []events.Event, all bool) (due bool) {
 	for _, e := range list {
-		switch e.(type) {
+		switch e := e.(type) {
 		case *events.WorkflowCompleted:
 			l.Status, l.Closed = "completed", true
 		case *events.WorkflowCancelled:
 			l.Status, l.Closed = "cancelled", true
-		case *events.RetentionArmed, *events.ArchiveAwaited:
+		case *events.RetentionArmed:
 			l.Rests, l.Report = true, true
+		case *events.ArchiveAwaited:
+			l.Rests, l.Report, l.Named = true, true, e.Run
 		default:
 			l.turn(e)
 		}
@@ -139,6 +143,28 @@ func tells(list []events.Event) bool {
 		}
 	}
 	return false
+}
+
+// Alive reports whether something among what is to be written, or what it is cannot be told, does not come of a run that is over.
+func Alive(pending []Entry) bool {
+	for i := range pending {
+		rec, err := pending[i].Record()
+		if err != nil || slices.ContainsFunc(rec.Events, alive) {
+			return true
+		}
+	}
+	return false
+}
+
+// alive reports whether an event is none of those that come of runs that are over, too.
+func alive(e events.Event) bool {
+	switch e.(type) {
+	case *events.CommandRefused, *events.CommandIgnored, *events.CheckpointRequested, *events.RetentionArmed, *events.ArchiveAwaited, *events.WorkflowArchived,
+		*events.NoticeReported, *events.NoticeAccepted, *events.NoticesOver, *events.InputRejected, *events.InputForwarded, *events.EffectFailed,
+		*events.WorkflowQuarantined, *events.QuarantineEnded, *events.DeliveryConfirmedLate, *events.RowsRemoved, *events.DefinitionPinned:
+		return false
+	}
+	return true
 }
 
 // archived reports whether the planner has heard that the run is archived.

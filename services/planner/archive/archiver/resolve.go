@@ -18,40 +18,41 @@ func (t *tenure) resolve(ctx context.Context, l *archive.Log) (there bool, err e
 	if l.Resolved {
 		return true, nil
 	}
-	item, err := t.stored(ctx, l)
+	k, err := t.stored(ctx, l)
 	if err != nil {
 		return false, err
 	}
-	if item == nil {
+	same, err := t.sure(ctx, l, k)
+	switch {
+	case err != nil:
+		return false, err
+	case !same:
 		return t.strange(ctx, l)
 	}
-	last, err := t.a.lastOf(ctx, item.ID, item.End)
-	if err != nil {
-		return false, err
+	l.Run, l.Resolved, l.At, l.Pending = k.run, true, k.entries, behind(l.Pending, k.last)
+	if l.Status == "" {
+		l.Status = k.sum.Status
 	}
-	s, _, err := t.a.loadSnapshot(ctx, item.ID)
-	if err != nil {
-		return false, err
-	}
-	l.Resolved, l.At, l.Pending = true, item.End, behind(l.Pending, last)
-	if s != nil {
-		var sum events.Summary
-		if err := json.Unmarshal(s.Summary, &sum); err != nil {
-			return false, err
-		}
-		if l.Status == "" {
-			l.Status = sum.Status
-		}
-		l.Lacks, l.Closed = s.Lacks, l.Closed || s.Over
-		if s.Deleted {
-			l.Deleted, l.Pending, l.Report = true, nil, false
-		}
+	l.Lacks, l.Closed = k.snap.Lacks, l.Closed || k.snap.Over
+	if k.snap.Deleted {
+		l.Deleted, l.Pending, l.Report = true, nil, false
 	}
 	return true, nil
 }
 
+// kept is a run that the store has.
+type kept struct {
+	run     events.RunID
+	entries uint64
+	last    events.Position // of its last entry
+	snap    archive.Snapshot
+	sum     events.Summary
+}
+
 // stored is the newest run of a workflow in the store that has begun when the log was first seen; nil: there is none.
-func (t *tenure) stored(ctx context.Context, l *archive.Log) (found *store.Item, err error) {
+func (t *tenure) stored(ctx context.Context, l *archive.Log) (*kept, error) {
+	var found *kept
+	id := ""
 	for cursor := ""; ; {
 		page, err := t.a.store.List(ctx, store.Filter{Prefix: archive.RunsOf(l.Workflow)}, cursor)
 		if err != nil {
@@ -62,18 +63,58 @@ func (t *tenure) stored(ctx context.Context, l *archive.Log) (found *store.Item,
 			if err != nil || run.Journal != t.a.journalName() || l.Seen.Before(run.Start) {
 				continue
 			}
-			if found == nil || l.Run.Before(run.Start) {
-				found, l.Run = &item, run.Start
+			if found == nil || found.run.Before(run.Start) {
+				found, id = &kept{run: run.Start, entries: item.End}, item.ID
 			}
 		}
 		if cursor = page.Next; cursor == "" {
-			return found, nil
+			break
 		}
 	}
+	if found == nil {
+		return nil, nil
+	}
+	var err error
+	if found.last, err = t.a.lastOf(ctx, id, found.entries); err != nil {
+		return nil, err
+	}
+	s, _, err := t.a.loadSnapshot(ctx, id)
+	if err != nil || s == nil {
+		return found, err
+	}
+	found.snap = *s
+	return found, json.Unmarshal(s.Summary, &found.sum)
 }
 
-// strange asks the planner which run it is whose beginning nobody has any more.
+// sure reports whether a log is of the run that the store has. It may be another one's whose beginning was lost: behind records that
+// the journal had no more when they were to be taken, or if something has come of it though the stored one is over.
+func (t *tenure) sure(ctx context.Context, l *archive.Log, k *kept) (bool, error) {
+	switch {
+	case k == nil:
+		return false, nil
+	case !l.Named.IsZero():
+		return l.Named == k.run, nil
+	}
+	rest := behind(l.Pending, k.last)
+	if len(l.Pending) > 0 && len(rest) == 0 { // they were written before a fall
+		return true, nil
+	}
+	if !k.last.Before(t.keeper.Gap()) && !(k.snap.Over && archive.Alive(rest)) {
+		return true, nil
+	}
+	w, err := t.a.askPlanner(ctx, l.Workflow)
+	return w.sum != nil && w.sum.Run == k.run, err
+}
+
+// strange finds out which run it is whose beginning nobody has any more: its records say it, or its planner.
 func (t *tenure) strange(ctx context.Context, l *archive.Log) (there bool, err error) {
+	if l.Deleted && len(l.Pending) == 0 { // before anything of it was archived
+		return false, nil
+	}
+	if !l.Named.IsZero() {
+		l.Run, l.Resolved, l.Lacks, l.Created = l.Named, true, true, l.Pending[0].Time
+		return true, nil
+	}
 	w, err := t.a.askPlanner(ctx, l.Workflow)
 	if err != nil {
 		return false, err

@@ -116,33 +116,59 @@ func (t *tenure) claim(ctx context.Context) (at archive.Place, err error) {
 }
 
 // resume is where reading goes on, and from where on the partition is not archived. What the journal has lost before it was archived
-// is said.
+// is said once.
 func (t *tenure) resume(ctx context.Context, at archive.Place) (from archive.Place, place journal.Place, err error) {
 	bounds, err := t.a.reader.Bounds(ctx, t.partition)
 	if err != nil {
 		return at, place, err
 	}
+	if at.Offset > bounds.End || at.Offset < bounds.Start {
+		if at, err = t.lost(ctx, at, bounds); err != nil {
+			return at, place, err
+		}
+	}
 	switch {
-	case at.Offset > bounds.End:
+	case !at.First.IsZero():
+		place = journal.Before(at.First, at.Offset)
+	case !at.After.IsZero():
+		place = journal.Place{Offset: at.Offset, Filter: journal.After(at.After)}
+	default:
+		place, err = t.a.reader.Begin(ctx, t.partition)
+	}
+	return at, place, err
+}
+
+// lost goes on with the journal's first record, as it has not the one any more, or not yet, that would come next.
+func (t *tenure) lost(ctx context.Context, at archive.Place, bounds journal.Bounds) (archive.Place, error) {
+	from := archive.Place{Offset: bounds.Start, Gap: at.Gap}
+	if err := t.storePlace(ctx, from); err != nil {
+		return at, err
+	}
+	if at.Offset > bounds.End {
 		t.a.metrics.lost.Add(float64(at.Offset - bounds.End))
 		t.a.logger.Error("the journal is shorter than what of it is archived: it has lost records, and is archived from its start on",
 			"partition", t.partition, "archived_to_offset", at.Offset, "end_offset", bounds.End)
-		at = archive.Place{}
-	case at.Offset < bounds.Start:
-		t.a.metrics.lost.Add(float64(bounds.Start - at.Offset))
-		t.a.logger.Warn("records are gone from the journal that are not in the archive: runs that began before lack their beginnings there",
-			"partition", t.partition, "from_offset", at.Offset, "to_offset", bounds.Start)
-		at = archive.Place{}
+		return from, nil
 	}
-	switch {
-	case at == archive.Place{}:
-		place, err = t.a.reader.Begin(ctx, t.partition)
-	case !at.First.IsZero():
-		place = journal.Before(at.First, at.Offset)
-	default:
-		place = journal.Place{Offset: at.Offset, Filter: journal.After(at.After)}
+	t.a.metrics.lost.Add(float64(bounds.Start - at.Offset))
+	t.a.logger.Warn("records are gone from the journal that are not in the archive: runs that began before lack their beginnings there",
+		"partition", t.partition, "from_offset", at.Offset, "to_offset", bounds.Start)
+	return from, nil
+}
+
+// storePlace saves how far the partition is archived.
+func (t *tenure) storePlace(ctx context.Context, at archive.Place) error {
+	data, err := json.Marshal(at)
+	if err != nil {
+		return err
 	}
-	return at, place, err
+	if err := t.a.step("place"); err != nil {
+		return err
+	}
+	if err := t.a.store.SaveSnapshot(ctx, archive.PlaceID(t.a.topic, t.partition), t.epoch, store.Snapshot{At: t.claims, Data: data}); err != nil {
+		return fmt.Errorf("saving how far the partition is archived: %w", err)
+	}
+	return nil
 }
 
 // follow takes records and writes what is due.
@@ -199,15 +225,8 @@ func (t *tenure) savePlace(ctx context.Context) error {
 	if at == t.saved && t.told || time.Since(t.placed) < placeEvery {
 		return nil
 	}
-	data, err := json.Marshal(at)
-	if err != nil {
+	if err := t.storePlace(ctx, at); err != nil {
 		return err
-	}
-	if err := t.a.step("place"); err != nil {
-		return err
-	}
-	if err := t.a.store.SaveSnapshot(ctx, archive.PlaceID(t.a.topic, t.partition), t.epoch, store.Snapshot{At: t.claims, Data: data}); err != nil {
-		return fmt.Errorf("saving how far the partition is archived: %w", err)
 	}
 	if err := t.a.step("commit"); err != nil {
 		return err
