@@ -29,7 +29,7 @@ var table = []entry{
 	{"shared", shared, "commands, events, rows, definitions, policies, expressions"},
 	{"shared/events/protogen", assembly, "writes heddle.proto; a tool beside what it describes"},
 
-	{"shared/frames/framegen", assembly, "writes runner.proto; a tool beside what it describes"},
+	{"shared/frames/framegen", assembly, "writes runner.proto and the AsyncAPI document; a tool beside what it describes"},
 
 	{"services/planner", pure, "what happens next"},
 	{"services/planner/archive", pure, "what of a journal is kept outside Kafka, and what a stored run comes to"},

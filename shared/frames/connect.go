@@ -79,5 +79,10 @@ var (
 	CloseRunnerShutdown       = Close{1000, "pegboard.runner_shutdown"}
 )
 
+// Closes are all of them.
+func Closes() []Close {
+	return []Close{CloseInvalidURL, CloseInvalidInitialPacket, CloseInvalidPacket, CloseInitTimeout, ClosePingTimeout, CloseSlow, CloseGoingAway, CloseEviction, CloseRunnerShutdown}
+}
+
 // Final reports whether the runner is not to come back.
 func (c Close) Final() bool { return c == CloseEviction }

@@ -274,7 +274,7 @@ func Int[T Integer](c *Codec, num int, name string, p *T) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, scalar[T](), false)
+		c.schema.add(integer[T](num, name))
 	}
 }
 
@@ -301,7 +301,7 @@ func (c *Codec) Bool(num int, name string, p *bool) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, "bool", false)
+		c.schema.add(Field{Number: num, Name: name, Proto: "bool", JSON: KindBoolean})
 	}
 }
 
@@ -346,7 +346,7 @@ func String[T ~string](c *Codec, num int, name string, p *T) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, "string", false)
+		c.schema.add(Field{Number: num, Name: name, Proto: "string", JSON: KindText})
 	}
 }
 
@@ -361,7 +361,7 @@ func (c *Codec) Bytes(num int, name string, p *[]byte) {
 			c.advance()
 		}
 	default:
-		c.blob(num, name, p)
+		c.blob(num, name, p, KindBytes)
 	}
 }
 
@@ -376,11 +376,11 @@ func (c *Codec) JSON(num int, name string, p *json.RawMessage) {
 			c.advance()
 		}
 	default:
-		c.blob(num, name, (*[]byte)(p))
+		c.blob(num, name, (*[]byte)(p), KindValue)
 	}
 }
 
-func (c *Codec) blob(num int, name string, p *[]byte) {
+func (c *Codec) blob(num int, name string, p *[]byte, kind Kind) {
 	switch c.mode {
 	case encoding:
 		if len(*p) > 0 {
@@ -393,7 +393,7 @@ func (c *Codec) blob(num int, name string, p *[]byte) {
 			c.next()
 		}
 	case describing:
-		c.schema.field(num, name, "bytes", false)
+		c.schema.add(Field{Number: num, Name: name, Proto: "bytes", JSON: kind})
 	case printing, parsing: // an empty one is left out; Bytes and JSON do the others
 	}
 }

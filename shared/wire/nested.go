@@ -38,7 +38,7 @@ func Nested[T any, P Pointer[T]](c *Codec, num int, name string, p P) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, c.schema.nested(p), false)
+		c.schema.add(Field{Number: num, Name: name, Proto: c.schema.nested(p)})
 	}
 }
 
@@ -65,7 +65,7 @@ func Optional[T any, P Pointer[T]](c *Codec, num int, name string, p *P) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, c.schema.nested(P(new(T))), false)
+		c.schema.add(Field{Number: num, Name: name, Proto: c.schema.nested(P(new(T)))})
 	}
 }
 
@@ -96,7 +96,7 @@ func Repeated[T any, P Pointer[T]](c *Codec, num int, name string, p *[]T) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, c.schema.nested(P(new(T))), true)
+		c.schema.add(Field{Number: num, Name: name, Proto: c.schema.nested(P(new(T))), Label: repeated})
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Codec) Strings(num int, name string, p *[]string) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, "string", true)
+		c.schema.add(Field{Number: num, Name: name, Proto: "string", Label: repeated, JSON: KindText})
 	}
 }
 
@@ -161,7 +161,9 @@ func Ints[T Integer](c *Codec, num int, name string, p *[]T) {
 			c.advance()
 		}
 	case describing:
-		c.schema.field(num, name, scalar[T](), true)
+		f := integer[T](num, name)
+		f.Label = repeated
+		c.schema.add(f)
 	}
 }
 

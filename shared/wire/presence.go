@@ -7,15 +7,22 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
+const optional = "optional " // before a field of proto3
+
 // Fields whose zero says something, or whose absence does.
 
 // Index visits an integer that a reader of JSON always finds, 0 too: a place in a sequence, a time.
 func Index[T Integer](c *Codec, num int, name string, p *T) {
-	if c.mode == printing {
+	switch c.mode {
+	case printing:
 		c.out.raw(name, digits(*p))
-		return
+	case describing:
+		f := integer[T](num, name)
+		f.Always = true
+		c.schema.add(f)
+	default:
+		Int(c, num, name, p)
 	}
-	Int(c, num, name, p)
 }
 
 // Maybe visits an integer that may be none, which is nil, and null in JSON; 0 is another thing.
@@ -45,7 +52,9 @@ func Maybe[T Integer](c *Codec, num int, name string, p **T) {
 			c.advance()
 		}
 	case describing:
-		c.schema.labelled(num, name, scalar[T](), "optional ")
+		f := integer[T](num, name)
+		f.Label, f.Always, f.Null = optional, true, true
+		c.schema.add(f)
 	}
 }
 
@@ -72,7 +81,7 @@ func (c *Codec) Unless(num int, name string, p *bool) {
 			c.advance()
 		}
 	case describing:
-		c.schema.labelled(num, name, "bool", "optional ")
+		c.schema.add(Field{Number: num, Name: name, Proto: "bool", Label: optional, JSON: KindDefault})
 	}
 }
 
@@ -111,7 +120,7 @@ func (c *Codec) Pairs(num int, name string, p *[]Pair) {
 			c.advance()
 		}
 	case describing:
-		c.schema.labelled(num, name, "map<string, bytes>", "")
+		c.schema.add(Field{Number: num, Name: name, Proto: "map<string, bytes>", JSON: KindPairs})
 	}
 }
 

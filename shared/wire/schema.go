@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 )
 
@@ -10,53 +9,23 @@ import (
 // It is how the published .proto files are made and how a test finds out that
 // they are out of date.
 func Schema(pkg string, messages ...Message) string {
-	s := &schemaBuilder{done: map[string]bool{}}
-	for _, m := range messages {
-		s.nested(m)
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Generated from the Go descriptions by `go generate ./...`; field numbers are never reused.\nsyntax = \"proto3\";\npackage %s;\n", pkg)
-	for _, text := range s.messages {
-		b.WriteString("\n" + text)
+	for _, s := range Shapes(messages...) {
+		fmt.Fprintf(&b, "\nmessage %s {\n", s.Name)
+		for _, f := range s.Fields {
+			fmt.Fprintf(&b, "  %s%s %s = %d;\n", f.Label, f.Proto, f.Name, f.Number)
+		}
+		if len(s.Members) > 0 {
+			b.WriteString("  oneof kind {\n")
+			for _, m := range s.Members {
+				fmt.Fprintf(&b, "    %s %s = %d;\n", m.Shape, snake(m.Shape), m.Number)
+			}
+			b.WriteString("  }\n")
+		}
+		b.WriteString("}\n")
 	}
 	return b.String()
-}
-
-type schemaBuilder struct {
-	done     map[string]bool
-	messages []string
-	current  *strings.Builder
-}
-
-// nested describes m once and returns its message name.
-func (s *schemaBuilder) nested(m Message) string {
-	name := reflect.TypeOf(m).Elem().Name()
-	if s.done[name] {
-		return name
-	}
-	s.done[name] = true
-	outer := s.current
-	s.current = &strings.Builder{}
-	fmt.Fprintf(s.current, "message %s {\n", name)
-	c := Codec{mode: describing, schema: s}
-	m.Fields(&c)
-	s.current.WriteString("}\n")
-	s.messages = append(s.messages, s.current.String())
-	s.current = outer
-	return name
-}
-
-func (s *schemaBuilder) field(num int, name, typ string, repeated bool) {
-	label := ""
-	if repeated {
-		label = "repeated "
-	}
-	s.labelled(num, name, typ, label)
-}
-
-// labelled describes a field of a type with what stands before that.
-func (s *schemaBuilder) labelled(num int, name, typ, label string) {
-	fmt.Fprintf(s.current, "  %s%s %s = %d;\n", label, typ, name, num)
 }
 
 // typeName is the name by which JSON tells the members of a OneOf apart.
@@ -92,13 +61,11 @@ func OneOf[M Message](c *Codec, p *M, number func(M) int, name func(int) string,
 			parseOneOf(c, p, name, create, numbers)
 		}
 	case describing:
-		c.schema.current.WriteString("  oneof kind {\n")
 		for _, n := range numbers {
 			m, _ := create(n)
-			typ := c.schema.nested(m)
-			fmt.Fprintf(c.schema.current, "    %s %s = %d;\n", typ, snake(typ), n)
+			member := Member{Number: n, Name: name(n), Shape: c.schema.nested(m)}
+			c.schema.current.Members = append(c.schema.current.Members, member)
 		}
-		c.schema.current.WriteString("  }\n")
 	}
 }
 
