@@ -49,7 +49,7 @@ var timeFields = map[string]bool{
 }
 
 // spanFields hold milliseconds that something lasts, and are shown with _ms behind the name.
-var spanFields = map[string]bool{"For": true, "Per": true}
+var spanFields = map[string]bool{"For": true, "Per": true, "Threshold": true}
 
 // Print is one event as the history shows it: position, time, type, and its own
 // fields, with names instead of numbers. Fields that are zero are left out. An input

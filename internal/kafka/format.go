@@ -12,9 +12,10 @@ import (
 // Headers of internal records, which say which version their format has. Nobody changes
 // them.
 var (
-	InboxFormat = formatOf(events.InboxVersion)
-	TaskFormat  = formatOf(events.TaskVersion)
-	StateFormat = formatOf(events.Version)
+	InboxFormat  = formatOf(events.InboxVersion)
+	TaskFormat   = formatOf(events.TaskVersion)
+	StateFormat  = formatOf(events.Version)
+	RunnerFormat = formatOf(events.RunnerVersion)
 )
 
 func formatOf(version uint64) []kgo.RecordHeader {

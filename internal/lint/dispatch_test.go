@@ -14,12 +14,12 @@ var dispatches = []struct {
 	in     []string // packages, or files, with the switches
 	except []string // members that are dealt with elsewhere, with the place behind a colon
 }{
-	{"number", []string{"services/planner/evolve.go", "services/planner/limits", "services/planner/notice", "internal/partition"}, nil},
+	{"number", []string{"services/planner/evolve.go", "services/planner/limits", "services/planner/notice", "services/planner/pool", "internal/partition"}, nil},
 	{"check", []string{"services/planner/decide.go"}, []string{
 		"ReleasePartition: internal/partition", "MarkPartitionStale: internal/partition", "ReplayPartition: internal/partition", "AcceptLoss: internal/partition",
-		"RemoveDispatch: internal/partition",
+		"RemoveDispatch: internal/partition", "StopRunner: services/planner/pool",
 	}},
-	{"check", []string{"services/planner/decide.go", "internal/partition"}, nil},
+	{"check", []string{"services/planner/decide.go", "internal/partition", "services/planner/pool"}, nil},
 }
 
 func TestClosedSetsAreDispatchedWhole(t *testing.T) {

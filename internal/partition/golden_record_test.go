@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +201,10 @@ func (o occurrences) fields(v reflect.Value) {
 
 func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + t.Field(i).Name }
 
+// ofPools is what occurs where queues are bound to pools of runners, which simulated runs have none of: the tests of
+// services/planner/pool replay each of their records.
+var ofPools = regexp.MustCompile(`^(event|field) (Work(Offered|Given|Begun|Stopping|Over|Declined)|OfferForestalled|Runner(Joined|Connected|Disconnected|Draining|Stopped|Progressed|PassedOver)|Executor(Heard|Gone)|PoolSwept|Connection|TaskName)\b|^field (OpenAttempt|RunnableDispatched)\.Pool$`)
+
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
 	"event ArchiveAwaited":           noArchiver,
@@ -291,7 +296,7 @@ func (o occurrences) missing() []string {
 	}
 	var all []string
 	for _, what := range slices.Sorted(maps.Keys(want)) {
-		if !o[what] && unrecorded[what] == "" {
+		if !o[what] && unrecorded[what] == "" && !ofPools.MatchString(what) {
 			all = append(all, what)
 		}
 	}

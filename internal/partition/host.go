@@ -252,6 +252,8 @@ func (h *Host) fillEffect(o *loop.Outgoing) {
 		o.Record.Headers = kafka.TaskFormat
 	case machine.MessageEffect:
 		o.Record.Headers = kafka.InboxFormat
+	case machine.RunnerEffect:
+		o.Record.Headers = kafka.RunnerFormat
 	case machine.TaskEffect, machine.ReplyEffect, machine.StatusEffect, machine.DLQEffect, machine.ForwardEffect, machine.EmitEffect:
 	case machine.NoticeEffect: // beside the summary of its workflow, and in its partition
 		o.Record.Partition = kafka.PartitionFor(o.Record.Key, h.Partitions)
@@ -284,6 +286,8 @@ func (h *Host) topicOf(o *loop.Outgoing) string {
 		return h.names.Tasks(o.Queue)
 	case machine.EmitEffect:
 		return o.Topic
+	case machine.RunnerEffect:
+		return h.names.RunnerCommands()
 	}
 	panic(errors.New("partition: " + loop.KindName(o.Kind) + " has no topic of its own"))
 }

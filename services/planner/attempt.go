@@ -13,7 +13,7 @@ import (
 func (en *ends) notified(m *events.TaskNotified) {
 	id, r := en.open(m.Token)
 	executor := events.Cut(m.Executor, events.MaxExecutor)
-	if r == nil || en.head.Status.winding() || r.Executor == executor && executor != "" && !m.Detached {
+	if r == nil || en.head.Status.winding() || r.Executor == executor && executor != "" && (r.Pool != "" || !m.Detached) {
 		return
 	}
 	en.emit(&events.RunnableNotified{Runnable: id, Channel: events.Cut(m.Channel, events.MaxChannel), Executor: executor, Detached: m.Detached, At: en.now})
@@ -63,7 +63,7 @@ func (en *ends) completeByToken(b *events.CompleteAttempt) {
 	if token := en.byToken(b.Token); token != nil {
 		result, ok := en.intake.compact("result", b.Result)
 		if ok {
-			en.outcome(&events.TaskOutcome{Token: token, Outcome: events.OutcomeCompleted, Result: result, Executor: "api", Finished: en.now})
+			en.outcome(&events.TaskOutcome{Token: token, Outcome: events.OutcomeCompleted, Result: result, Executor: events.OutcomeByAPI, Finished: en.now})
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (en *ends) completeByToken(b *events.CompleteAttempt) {
 func (en *ends) failByToken(b *events.FailAttempt) {
 	if token := en.byToken(b.Token); token != nil {
 		err := b.Error.TaskError()
-		en.outcome(&events.TaskOutcome{Token: token, Outcome: events.OutcomeFailed, Error: &err, Executor: "api", Finished: en.now})
+		en.outcome(&events.TaskOutcome{Token: token, Outcome: events.OutcomeFailed, Error: &err, Executor: events.OutcomeByAPI, Finished: en.now})
 	}
 }
 

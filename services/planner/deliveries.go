@@ -27,7 +27,7 @@ func (p *Planner) RequestID(t events.Token) string { return events.TokenText(p.s
 func (rs *runnables) deliveryOf(id events.RunnableID, r *runnable) machine.Delivery {
 	return machine.Delivery{
 		Token: events.Token{Workflow: rs.id, Run: rs.head.Run, Runnable: id, Attempt: r.Attempt, Decided: r.Decided},
-		Queue: r.Queue, Since: r.Since, Notified: r.Told, Executor: r.Executor, Reason: r.Reason,
+		Queue: r.Queue, Pool: r.Pool, Since: r.Since, Notified: r.Told, Executor: r.Executor, Reason: r.Reason,
 		Deferred: r.reason() == delivery.LeaderMissingDeferred, Pending: !r.Notified || r.reason().Waits(),
 	}
 }

@@ -55,6 +55,7 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 	if asks {
 		all = fx.askKeys(all, list)
 	}
+	all = fx.withdrawals(all)
 	fx.p.effects = fx.confirm(fx.told(all), list)
 	return fx.p.effects
 }
@@ -148,8 +149,8 @@ func (p *Planner) Watched(string) machine.Watched { return &runnable{} }
 func (p *Planner) Task(tx *rows.Tx, workflow string, a *machine.Attempt, id events.RunnableID) (machine.Effect, bool) {
 	t := p.begin(tx, a.Decided, a.Since, workflow)
 	r := t.runs.get(id)
-	if t.head == nil || t.head.Status.winding() || r == nil || r.Status != runActive || r.Decided != a.Decided {
-		return machine.Effect{}, false // its end, or even that of its run, is on its way to the journal
+	if t.head == nil || t.head.Status.winding() || r == nil || r.Status != runActive || r.Pool != "" || r.Decided != a.Decided {
+		return machine.Effect{}, false // a pool has it, or its end, or even that of its run, is on its way to the journal
 	}
 	return t.effects.task(id, r, a.Since), true
 }
@@ -189,6 +190,9 @@ func (fx *effects) task(id events.RunnableID, r *runnable, dispatched int64) mac
 	if other.Task != "" {
 		fx.p.task.Heartbeat = nil // which the component's own task has sent
 	}
+	if r.Pool != "" {
+		return fx.offer(id, r, pol)
+	}
 	return machine.Effect{
 		Kind: machine.TaskEffect, Key: fx.id, Queue: r.Queue, Runnable: id, Spread: r.spread(id),
 		Early: pol.Mode == policy.Async, Value: wire.Marshal(&fx.p.task),
@@ -215,7 +219,7 @@ func (w *workflow) token(id events.RunnableID, attempt uint32, decided events.Po
 // a run that the same record deletes are told by stopGone.
 func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
 	r := fx.runs.get(id)
-	if fx.head == nil || r == nil || r.External || r.Attempt == 0 || r.Decided == fx.at {
+	if fx.head == nil || r == nil || r.External || r.Pool != "" || r.Attempt == 0 || r.Decided == fx.at {
 		return nil
 	}
 	return []machine.Effect{fx.cancelling(id, events.TaskCancel{Token: fx.token(id, r.Attempt, r.Decided), Work: fx.workOf(id, r)})}
@@ -246,6 +250,9 @@ func (fx *effects) unwanted(id events.RunnableID, attempt uint32, decided events
 func (fx *effects) stopGone(all []machine.Effect, e *events.WorkflowDeleted) []machine.Effect {
 	for _, o := range e.Open {
 		token := events.Token{Workflow: fx.id, Run: e.Run, Runnable: o.Runnable, Attempt: o.Attempt, Decided: o.Decided}
+		if o.Pool != "" {
+			continue // withdrawals tell it
+		}
 		cancel := events.TaskCancel{Token: fx.p.sealer.Seal(token)}
 		if o.Work != nil {
 			token.Attempt, token.Decided = o.Work.Attempt, o.Work.Decided

@@ -91,6 +91,7 @@ type runnable struct {
 	Work      *events.Began    // the attempt that began the work which the last attempt goes on with; nil: that has begun it itself
 	Told      int64            // Unix ms when a worker first said that it has the open attempt; 0: none has
 	Reason    string           // of the open attempt's delivery: the channel of that word, or what a worker said of it since
+	Pool      string           // id of the pool that has the open attempt; empty: its task went to workers of its queue
 	Key       string           // idempotency key of all attempts, by its policy; empty: it gives none, or there was no attempt yet
 }
 
@@ -135,6 +136,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Optional(c, 56, "work", &r.Work)
 	wire.Int(c, 57, "told", &r.Told)
 	wire.String(c, 58, "reason", &r.Reason)
+	wire.Name(c, 59, "pool", &r.Pool)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome

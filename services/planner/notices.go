@@ -73,6 +73,10 @@ func (t *turn) told(m *events.EntityMessage) {
 		t.toldByKey(m)
 		return
 	}
+	if strings.HasPrefix(m.From, events.PoolPrefix) {
+		t.toldByPool(m)
+		return
+	}
 	r := events.NoticeReport{}
 	if t.head == nil || t.head.Status == Deleting || m.From != events.NoticesOf(t.id, t.head.Run) {
 		return

@@ -27,6 +27,9 @@ type Config struct {
 	// Archive says that runs are kept outside Kafka: none is deleted by its age before the
 	// archiver has reported that it has it.
 	Archive bool
+	// Pools are the names of the runner pools that run the attempts of queues, by queue; what is not
+	// listed is run by the workers of its queue.
+	Pools map[string]string
 	// Prefix is what the topics of the deployment begin with: nothing is emitted into
 	// these. Empty: none is known.
 	Prefix string

@@ -18,7 +18,7 @@ func (w *world) remakesTask(wf string, id events.RunnableID) {
 		return // closed by something later in the same record
 	}
 	a, open := row.OpenAttempt()
-	if h := rows.Get[header](tx, headerKey(wf)); !open || h.Status.winding() {
+	if h := rows.Get[header](tx, headerKey(wf)); !open || h.Status.winding() || row.Pool != "" {
 		return
 	}
 	again, ok := w.p.Task(tx, wf, &a, id)

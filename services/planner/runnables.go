@@ -63,7 +63,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	h.Active++
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
-	r.Since, r.Notified, r.Detached = rs.now, false, false
+	r.Since, r.Notified, r.Detached, r.Pool = rs.now, false, e.Pool != "", e.Pool
 	r.Told, r.Reason = 0, ""
 	r.External, r.Context = e.Queue == "", rs.setup().Contexts
 	r.Beside, r.Work = h.Slots > 0, e.Work

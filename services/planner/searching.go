@@ -37,7 +37,7 @@ func (rs *runnables) attempts() []events.OpenAttempt {
 
 func (rs *runnables) attempt(id events.RunnableID) events.OpenAttempt {
 	r := rs.get(id)
-	return events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided, Work: r.Work}
+	return events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided, Work: r.Work, Pool: r.Pool}
 }
 
 // noteClosed keeps the attempt of a runnable that is cancelled: a record that deletes the run, too, tells its worker.

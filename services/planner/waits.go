@@ -78,6 +78,8 @@ func waitsForOutcome(c *definition.Component, r *runnable) string {
 	switch {
 	case r.External:
 		return "completion by its token: it is done from outside"
+	case r.Pool != "":
+		return waitsForPool(r)
 	case r.Detached:
 		return fmt.Sprintf("completion by its token: %s has handed it on", r.Executor) + r.ofDelivery()
 	case r.Notified:

@@ -263,7 +263,7 @@ func (w *world) effect(from string, e machine.Effect) {
 		w.emitted = append(w.emitted, e)
 	case machine.MessageEffect:
 		w.told = append(w.told, e)
-		w.tellKey(from, e)
+		w.tellEntity(from, e)
 	default:
 		w.t.Fatalf("unexpected effect %d", e.Kind)
 	}

@@ -44,9 +44,6 @@ func TestWhatIsNotSupportedIsSaidToBe(t *testing.T) {
 	for _, field := range []string{"compensate", "allow"} {
 		cases = append(cases, refusal{parts("a: {step: x, " + field + ": b}"), "components.a." + field, "not supported by this version"})
 	}
-	for _, field := range []string{"executor"} {
-		cases = append(cases, refusal{parts("a: {step: x, policy: {" + field + ": 1s}}"), "components.a.policy." + field, "not supported by this version"})
-	}
 	checkRefused(t, append(cases,
 		refusal{parts(`a: {step: {"$": "'a' + input"}}`), "components.a.step", "not supported by this version"},
 		refusal{parts("a: {step: x, policy: {on_failure: compensate}}"), "components.a.policy.on_failure", "not supported by this version"},

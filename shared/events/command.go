@@ -151,6 +151,13 @@ type HeartbeatAttempt struct {
 	Details json.RawMessage `json:"details"`
 }
 
+// StopRunner is an operator's word that a runner of a pool gets no more work and ends once it has none.
+type StopRunner struct {
+	Runner string `json:"runner"` // id, or the key that it connects with
+	Now    bool   `json:"now"`    // what it has is lost at once
+	By
+}
+
 // ReleasePartition is an operator's word that a lease does not hold.
 type ReleasePartition struct{ By }
 
@@ -211,6 +218,7 @@ var bodies = map[string]func() CommandBody{
 	"complete":      func() CommandBody { return &CompleteAttempt{} },
 	"fail":          func() CommandBody { return &FailAttempt{} },
 	"heartbeat":     func() CommandBody { return &HeartbeatAttempt{} },
+	"stop_runner":   func() CommandBody { return &StopRunner{} },
 	"force_release": func() CommandBody { return &ReleasePartition{} },
 	"mark_stale":    func() CommandBody { return &MarkPartitionStale{} },
 	"accept_loss":   func() CommandBody { return &AcceptLoss{} },

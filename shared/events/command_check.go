@@ -162,6 +162,13 @@ func (b *FailAttempt) check() *CommandError {
 
 func (b *HeartbeatAttempt) check() *CommandError { return checkToken(b.Token) }
 
+func (b *StopRunner) check() *CommandError {
+	if b.Runner == "" {
+		return missing("runner")
+	}
+	return nil
+}
+
 func checkToken(s string) *CommandError {
 	if s == "" {
 		return missing("token")

@@ -115,6 +115,9 @@ func ParseCommand(key []byte, headers []Header, value []byte, place string) (*Co
 	if err := cmd.decode(data, bare); err != nil {
 		return nil, err
 	}
+	if _, toRunner := cmd.Body.(*StopRunner); !toRunner && strings.HasPrefix(cmd.Workflow, PoolPrefix) {
+		return nil, &CommandError{"invalid_workflow_id", "key", fmt.Sprintf("%s is for workflows, and %q is a pool", cmd.Name, cmd.Workflow)}
+	}
 	cmd.Digest = digest(cmd.Name, data)
 	if cmd.ReplyTo.Address != "" {
 		cmd.ReplyTo.Command = cmd.Name
@@ -130,6 +133,9 @@ func checkTarget(workflow string) *CommandError {
 		if _, ok := PartitionOf(workflow); !ok {
 			return &CommandError{"invalid_workflow_id", "key", fmt.Sprintf("%q is not of the form %sNUMBER", workflow, partitionPrefix)}
 		}
+		return nil
+	}
+	if _, err := ParsePoolID(workflow); err == nil {
 		return nil
 	}
 	if err := CheckWorkflowID(workflow); err != nil {

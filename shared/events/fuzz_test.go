@@ -45,6 +45,7 @@ func FuzzDecodeInbox(f *testing.F) {
 	f.Add(events.EncodeInbox(filled(&fixed{}, &events.TaskOutcome{})))
 	f.Add(events.EncodeInbox(filled(&fixed{}, &events.TaskNotified{})))
 	f.Add(events.EncodeInbox(filled(&fixed{}, &events.TaskHeartbeat{})))
+	f.Add(events.EncodeInbox(filled(&fixed{}, &events.RunnerReport{})))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if m, err := events.DecodeInbox(b); err == nil {
 			m.AttemptToken()
@@ -144,6 +145,29 @@ func quoted(t *testing.T, s string) string {
 
 // What is read as a traceparent is written as one that is read as the same, whatever a later version of the
 // standard appends to it.
+// FuzzDecodeRunnerCommands: what is read is written again as it was.
+func FuzzDecodeRunnerCommands(f *testing.F) {
+	f.Add(wire.Marshal(&events.RunnerCommands{
+		To: events.Connection{Executor: "x", Number: 1}, Pool: "pool:images", Runner: "r", Welcome: &events.RunnerWelcome{Session: 1, Events: 2, Threshold: 3},
+		Commands: []events.RunnerCommand{{Index: 1, Token: []byte("t"), Start: []byte("task")}}, Close: events.CloseEviction,
+	}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, err := events.DecodeRunnerCommands(b); err == nil {
+			settled[events.RunnerCommands](t, b)
+		}
+	})
+}
+
+// FuzzParsePoolID: a pool has one id.
+func FuzzParsePoolID(f *testing.F) {
+	f.Add("pool:images")
+	f.Fuzz(func(t *testing.T, id string) {
+		if name, err := events.ParsePoolID(id); err == nil && events.PoolOf(name) != id {
+			t.Errorf("%q is the pool %q", id, name)
+		}
+	})
+}
+
 func FuzzParseTrace(f *testing.F) {
 	f.Add(someTrace)
 	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more")

@@ -48,6 +48,9 @@ type TaskOutcome struct {
 	Executor string          // the worker that ran it
 }
 
+// OutcomeByAPI is the executor of an outcome that somebody gave by the attempt's token.
+const OutcomeByAPI = "api"
+
 // TaskNotified reports that a worker has an attempt that runs longer than the
 // grace; heartbeats guard it from then on, unless it is Detached: then somebody
 // completes it by its token.
@@ -118,7 +121,7 @@ type Inbox struct{ Message InboxMessage }
 
 // Fields implements wire.Message.
 func (m *Inbox) Fields(c *wire.Codec) {
-	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5, 6})
+	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5, 6, 7})
 }
 
 func inboxNumber(m InboxMessage) int {
@@ -135,6 +138,8 @@ func inboxNumber(m InboxMessage) int {
 		return 5
 	case *RunRestore:
 		return 6
+	case *RunnerReport:
+		return 7
 	}
 	panic(fmt.Sprintf("inbox message %T has no number", m))
 }
@@ -153,12 +158,14 @@ func newInbox(n int) (InboxMessage, bool) {
 		return &RunArchived{}, true
 	case 6:
 		return &RunRestore{}, true
+	case 7:
+		return &RunnerReport{}, true
 	}
 	return nil, false
 }
 
 func inboxName(n int) string {
-	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived", "RunRestore"}[n]
+	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived", "RunRestore", "RunnerReport"}[n]
 }
 
 // EncodeInbox encodes m for the inbox topic.

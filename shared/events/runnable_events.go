@@ -60,6 +60,7 @@ type RunnableDispatched struct {
 	StartBy  int64  // Unix ms until which a worker must have begun it; 0: there is no limit
 	Key      string // idempotency key of this attempt and all that follow; empty: it has one, or its policy gives none
 	Work     *Began // the attempt that has begun the work which this one goes on with; nil: this one begins it
+	Pool     string // id of the pool that runs it; empty: workers of the queue do
 }
 
 // Began names an attempt that has begun a work. The work may outlive the attempt, where its worker has handed it
@@ -87,6 +88,7 @@ func (e *RunnableDispatched) Fields(c *wire.Codec) {
 	wire.Int(c, 5, "start_by", &e.StartBy)
 	wire.String(c, 6, "idempotency_key", &e.Key)
 	wire.Optional(c, 7, "work", &e.Work)
+	wire.Name(c, 8, "pool", &e.Pool)
 }
 
 // RunnableNotified says that a worker has the attempt.

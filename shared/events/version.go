@@ -12,4 +12,6 @@ const (
 	InboxVersion = 1
 	// TaskVersion is that of tasks and of their cancellations.
 	TaskVersion = 1
+	// RunnerVersion is that of what pools have executors do on the sockets of runners.
+	RunnerVersion = 1
 )

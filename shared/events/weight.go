@@ -11,7 +11,7 @@ func Weight(e Event) int {
 	case *RunnableCompleted:
 		return leastEvent + len(e.Value) + len(e.Executor)
 	case *RunnableDispatched:
-		return leastEvent + len(e.Queue) + len(e.Key)
+		return leastEvent + len(e.Queue) + len(e.Key) + len(e.Pool)
 	case *RunnableFailed:
 		return leastEvent + e.Error.weight() + len(e.Executor)
 	case *FallbackApplied:
@@ -50,7 +50,11 @@ func Weight(e Event) int {
 	case *CommandRefused:
 		return leastEvent + len(e.Command) + len(e.Code) + len(e.Message) + len(e.Path)
 	case *WorkflowDeleted:
-		return leastEvent + e.By.weight() + leastEvent*len(e.Open) + told(e.Told)
+		n := leastEvent + e.By.weight() + leastEvent*len(e.Open) + told(e.Told)
+		for i := range e.Open {
+			n += len(e.Open[i].Pool)
+		}
+		return n
 	case *PermitAsked:
 		return leastEvent + len(e.Key)
 	case *AttemptDenied:

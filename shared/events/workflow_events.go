@@ -227,6 +227,7 @@ type OpenAttempt struct {
 	Attempt  uint32
 	Decided  Position
 	Work     *Began // the attempt that began the work which it goes on with; nil: it has begun that itself
+	Pool     string // id of the pool that it was handed to; empty: to workers
 }
 
 // Fields implements wire.Message.
@@ -235,6 +236,7 @@ func (o *OpenAttempt) Fields(c *wire.Codec) {
 	wire.Int(c, 2, "attempt", &o.Attempt)
 	wire.Nested(c, 3, "decided", &o.Decided)
 	wire.Optional(c, 4, "work", &o.Work)
+	wire.Name(c, 5, "pool", &o.Pool)
 }
 
 // WorkflowQuarantined says that a defect was contained: the input went to the

@@ -9,6 +9,7 @@ import (
 type Delivery struct {
 	Token    events.Token
 	Queue    string
+	Pool     string // id of the pool that it is handed to; empty: to workers of the queue
 	Since    int64  // Unix ms of the dispatch
 	Notified int64  // Unix ms; 0: no worker has said that it has it
 	Executor string // that has it, or that has told its outcome; empty: none

@@ -104,15 +104,16 @@ type EffectKind uint8
 
 // Kinds of effects.
 const (
-	TaskEffect    EffectKind = 1 // to tasks.QUEUE; remade from open attempts, needs no outbox
-	CancelEffect  EffectKind = 2 // to task-control
-	ReplyEffect   EffectKind = 3 // to replies, keyed by address
-	StatusEffect  EffectKind = 4 // to status; an empty value deletes
-	DLQEffect     EffectKind = 5 // to dlq
-	ForwardEffect EffectKind = 6 // to commands or inbox of another partition
-	MessageEffect EffectKind = 7 // to the inbox of another entity, Key: what Value tells it
-	NoticeEffect  EffectKind = 9 // to status, beside the summary: the workflow Key has drained; an empty value deletes
-	EmitEffect    EffectKind = 8 // to Topic, which belongs to other systems: a CloudEvent with Value as its data
+	TaskEffect    EffectKind = 1  // to tasks.QUEUE; remade from open attempts, needs no outbox
+	CancelEffect  EffectKind = 2  // to task-control
+	ReplyEffect   EffectKind = 3  // to replies, keyed by address
+	StatusEffect  EffectKind = 4  // to status; an empty value deletes
+	DLQEffect     EffectKind = 5  // to dlq
+	ForwardEffect EffectKind = 6  // to commands or inbox of another partition
+	MessageEffect EffectKind = 7  // to the inbox of another entity, Key: what Value tells it
+	NoticeEffect  EffectKind = 9  // to status, beside the summary: the workflow Key has drained; an empty value deletes
+	EmitEffect    EffectKind = 8  // to Topic, which belongs to other systems: a CloudEvent with Value as its data
+	RunnerEffect  EffectKind = 10 // to runner-commands, keyed by the id of a runner's session
 )
 
 // Effect is one record to produce because of a journal record.

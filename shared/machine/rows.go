@@ -21,12 +21,13 @@ const (
 
 	TimerRetain = 13 // a workflow at rest is kept no longer; guarded
 	TimerNotice = 14 // an entity notice: has waited long enough
+	TimerPool   = 15 // a pool has something to look after; guarded
 )
 
 // Guarded reports whether timers of a kind must not overtake outcomes.
 func Guarded(kind uint64) bool {
 	switch kind {
-	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerWhole, TimerSilent, TimerRetain:
+	case TimerTimeout, TimerDrain, TimerGiveUp, TimerStart, TimerWhole, TimerSilent, TimerRetain, TimerPool:
 		return true
 	}
 	return false

@@ -45,7 +45,7 @@ func TestRecordedPoliciesAreReadBack(t *testing.T) {
 			OnLost: policy.OnLost(rapid.IntRange(0, 2).Draw(t, "onlost")), Mode: policy.Mode(rapid.IntRange(0, 3).Draw(t, "mode")),
 			Queue: rapid.String().Draw(t, "queue"), Priority: policy.Priority(rapid.IntRange(0, 3).Draw(t, "priority")),
 			RetryIf: rapid.String().Draw(t, "retry_if"), NonRetryable: rapid.String().Draw(t, "non_retryable"), Fallback: rapid.String().Draw(t, "fallback"),
-			IdempotencyKey: rapid.String().Draw(t, "idempotency_key"),
+			IdempotencyKey: rapid.String().Draw(t, "idempotency_key"), Executor: policy.Executor(rapid.String().Draw(t, "executor")),
 		}
 		if rapid.Bool().Draw(t, "probes") {
 			p.OnLost, p.Probe = policy.ProbeLost, policy.Other{Task: rapid.String().Draw(t, "probe"), Queue: rapid.String().Draw(t, "probe queue")}

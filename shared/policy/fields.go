@@ -20,11 +20,6 @@ const (
 	MinHeartbeatTimeout = time.Second
 )
 
-// later are fields of the design that this version does not enforce.
-var later = map[string]bool{
-	"executor": true,
-}
-
 // DurationOf reads a duration of a definition: a text such as "30s" or "PT30S", or for a field whose name ends in _ms
 // an integer.
 func DurationOf(v any, ms bool) (time.Duration, error) {

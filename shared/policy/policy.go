@@ -104,6 +104,8 @@ type Policy struct {
 	Rate         KeyLimit // attempts that begin in a time, likewise
 	Breaker      Breaker  // stops attempts for a time once too many have failed
 
+	Executor Executor // who runs the attempts; empty = as the deployment says of the queue
+
 	IdempotencyKey string // the expression of what tasks are given by which they know a repetition, which sees SeesStep; empty = the runnable itself
 }
 

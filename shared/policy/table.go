@@ -32,6 +32,7 @@ const (
 	concurrency
 	rateLimit
 	circuitBreaker
+	executor
 )
 
 // table has one line per field. Its order is recorded, since the tag of a field is its index + 1: a new field goes to
@@ -61,6 +62,7 @@ var table = [...]field{
 	optional(keyLimit("concurrency", atATime, func(p *Policy) *KeyLimit { return &p.Concurrency })),
 	optional(keyLimit("rate_limit", inATime, func(p *Policy) *KeyLimit { return &p.Rate })),
 	optional(breakerField("circuit_breaker", func(p *Policy) *Breaker { return &p.Breaker })),
+	executorField("executor", func(p *Policy) *Executor { return &p.Executor }),
 }
 
 // Fields are the names of all fields.
@@ -93,11 +95,7 @@ func (p *decoder) field(f *fields, name, at string, v any) {
 	base, ms := strings.CutSuffix(name, "_ms")
 	i := slices.IndexFunc(table[:], func(f field) bool { return f.name == name || f.timed && f.name == base })
 	if i < 0 {
-		if later[base] {
-			p.fail(at, "not supported by this version", "remove it")
-		} else {
-			p.fail(at, "unknown field", Known(name, knownFields))
-		}
+		p.fail(at, "unknown field", Known(name, knownFields))
 		return
 	}
 	table[i].read(p, &f.values, at, v, ms)

@@ -21,6 +21,7 @@ var others = map[string]struct {
 	"fallback":        {fallback, `{"task": "orders.guess", "queue": "other"}`},
 	"concurrency":     {concurrency, `{"key": "input.tenant", "limit": 7}`},
 	"rate_limit":      {rateLimit, `{"key": "input.tenant", "limit": 7, "per": "3s"}`},
+	"executor":        {executor, `"pool:images"`},
 	"circuit_breaker": {circuitBreaker, `{"name": "prices", "failure_threshold": 3, "reset_timeout": "7s", "on_open": "fail"}`},
 }
 

@@ -177,6 +177,11 @@ func (fx *outside) refusedForGood(o *Outgoing, err error) {
 		fx.refuseAnswer(o, reason)
 		return
 	}
+	if o.Kind == machine.MessageEffect && o.Runnable != 0 { // an attempt that was offered to a pool
+		if m, err := events.DecodeInbox(o.Value); err == nil {
+			fx.watch.giveUp(attemptKey{m.(*events.EntityMessage).From, o.Runnable}, o.Decided, "it cannot be offered to its pool: "+reason)
+		}
+	}
 	fx.urgent = append(fx.urgent, func() bool { return fx.effectFailed(o, reason) })
 }
 
@@ -238,6 +243,8 @@ func KindName(k machine.EffectKind) string {
 		return "emit"
 	case machine.NoticeEffect:
 		return "notice"
+	case machine.RunnerEffect:
+		return "runner"
 	}
 	return fmt.Sprintf("effect %d", k)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/services/planner/notice"
+	"github.com/heddle-run/heddle/services/planner/pool"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -39,6 +40,7 @@ type Config struct {
 	Archive    bool              // there is an archiver: nothing is deleted by its age that it has not
 	MaxActive  int               // attempts of one workflow at a time; planner.DefaultMaxActive
 	Budget     machine.Budget    // of one decision
+	Pools      pool.Settings     // of runners, and which queues are bound to them
 
 	// Durability says what an acknowledgement of the broker survives, for
 	// readiness; nil: asked from the cluster.
@@ -88,6 +90,9 @@ func (c *Config) defaults() error {
 	if err := checkBudget(c.Budget.Complete()); err != nil {
 		return err
 	}
+	if err := c.Pools.Check(); err != nil {
+		return err
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -99,8 +104,8 @@ func (c *Config) defaults() error {
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
 	return machine.Kinds{
-		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Archive: c.Archive, Prefix: c.prefix, Budget: c.Budget}),
-		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey), limits.Kind: limits.Machine{}},
+		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Archive: c.Archive, Prefix: c.prefix, Budget: c.Budget, Pools: c.Pools.Bindings()}),
+		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey), limits.Kind: limits.Machine{}, pool.Kind: pool.New(c.Pools)},
 	}
 }
 

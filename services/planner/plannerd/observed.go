@@ -138,6 +138,24 @@ var quiet = map[string]string{
 	"PermitDenied": quietKey,
 	"KeySwept":     quietKey,
 
+	"WorkOffered":        quietPool,
+	"WorkGiven":          quietPool,
+	"WorkBegun":          quietPool,
+	"WorkStopping":       quietPool,
+	"WorkOver":           quietPool,
+	"WorkDeclined":       quietPool,
+	"OfferForestalled":   quietPool,
+	"RunnerJoined":       quietPool,
+	"RunnerConnected":    quietPool,
+	"RunnerDisconnected": quietPool,
+	"RunnerDraining":     quietPool,
+	"RunnerStopped":      quietPool,
+	"RunnerProgressed":   quietPool,
+	"RunnerPassedOver":   quietPool,
+	"ExecutorHeard":      quietPool,
+	"ExecutorGone":       quietPool,
+	"PoolSwept":          quietPool,
+
 	"InputRejected":        quietPartition,
 	"InputForwarded":       quietPartition,
 	"InputLogTruncated":    quietPartition,
@@ -159,5 +177,6 @@ const (
 	quietCommand   = "the answer to a command says it"
 	quietNotice    = "of the entity that calls receivers: what becomes of its calls is counted"
 	quietKey       = "of the entity that grants permits: the workflow's attempt says what comes of one"
+	quietPool      = "of a pool of runners, whose counts are metrics: the workflow's attempt says what comes of it"
 	quietPartition = "of the partition, which has counters of its own"
 )

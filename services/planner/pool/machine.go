@@ -1,0 +1,256 @@
+package pool
+
+import (
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// Kind is what the ids of pools begin with, up to the colon.
+const Kind = "pool"
+
+// Machine is the machine of pools. It belongs to one goroutine.
+type Machine struct{ settings Settings }
+
+var _ machine.Machine = (*Machine)(nil)
+
+// New makes a machine of pools.
+func New(s Settings) *Machine { return &Machine{s.Complete()} }
+
+// turn is the work on one record of one pool: deciding it or applying it.
+type turn struct {
+	settings *Settings
+	options  Options
+	tx       *rows.Tx
+	at       events.Position
+	now      int64 // Unix ms, the record's time
+	id       string
+	name     string // of the pool; empty: the id is none of a pool, and has no rows
+
+	head *head // nil: there is nothing to remember
+
+	events []events.Event
+}
+
+func (m *Machine) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
+	name, _ := events.ParsePoolID(id) // what is no pool has no name, and no rows
+	return &turn{
+		settings: &m.settings, options: m.settings.Pools[name],
+		tx: tx, at: at, now: now, id: id, name: name, head: rows.Get[head](tx, headKey(id)),
+	}
+}
+
+// Decide implements machine.Machine.
+func (m *Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	t := m.begin(tx, at, now, in.Workflow)
+	switch {
+	case t.name == "":
+		return machine.Outcome{}
+	case in.Command != nil:
+		t.command(in.Command)
+	case in.Inbox != nil:
+		t.inbox(in)
+	case in.Timer != nil && (t.head == nil || t.head.Due != int64(in.Timer.A)):
+		return machine.Outcome{} // it was overtaken
+	case in.Timer != nil:
+		t.fired()
+	}
+	if len(t.events) > 0 || in.Timer != nil {
+		t.upgrade()
+		t.allocate()
+		t.rest()
+		t.finish()
+	}
+	return t.conclusion(t.events)
+}
+
+func (t *turn) inbox(in machine.Input) {
+	switch m := in.Inbox.(type) {
+	case *events.EntityMessage:
+		t.told(m, in.Late)
+	case *events.RunnerReport:
+		t.reported(m)
+	}
+}
+
+// Apply implements machine.Machine.
+func (m *Machine) Apply(tx *rows.Tx, rec *events.Record, guarded bool) machine.Outcome {
+	t := m.begin(tx, rec.Position, rec.Time, rec.Workflow)
+	if t.head == nil || t.head.Applied.Before(rec.Position) {
+		for _, e := range rec.Events {
+			t.apply(e)
+		}
+		t.finish()
+	}
+	if guarded {
+		return machine.Outcome{}
+	}
+	return t.conclusion(rec.Events)
+}
+
+// Task implements machine.Machine: a pool has none.
+func (*Machine) Task(*rows.Tx, string, *machine.Attempt, events.RunnableID) (machine.Effect, bool) {
+	return machine.Effect{}, false
+}
+
+// Delivery implements machine.Machine: those of a pool's attempts are their workflows'.
+func (*Machine) Delivery(*rows.Tx, string, events.RunnableID) (machine.Delivery, bool) {
+	return machine.Delivery{}, false
+}
+
+// RequestID implements machine.Machine: a pool has no attempts of its own, and no tokens.
+func (*Machine) RequestID(events.Token) string { return "" }
+
+// Watched implements machine.Machine.
+func (*Machine) Watched(string) machine.Watched { return &machine.Attempt{} }
+
+// emit records an event and changes the state by it.
+func (t *turn) emit(e events.Event) {
+	t.events = append(t.events, e)
+	t.apply(e)
+}
+
+// conclusion is what the events of a record come to.
+func (t *turn) conclusion(list []events.Event) machine.Outcome {
+	return machine.Concluded(t.id, list, t.effects(list))
+}
+
+// effects are what follows from events: what workflows are told, and what executors are to do. It reads what it
+// needs of rows that may be newer than the record: a command that is not there any more is not needed.
+func (t *turn) effects(list []events.Event) (all []machine.Effect) {
+	to := map[uint64]int{} // sessions that are told something, by the place of the effect
+	sends := []*events.RunnerCommands{}
+	send := func(n uint64) *events.RunnerCommands {
+		s := t.session(n)
+		if s == nil || s.To.Executor == "" {
+			return nil
+		}
+		i, known := to[n]
+		if !known {
+			i = len(sends)
+			to[n] = i
+			sends = append(sends, &events.RunnerCommands{To: s.To, Pool: t.id, Runner: s.Runner})
+		}
+		return sends[i]
+	}
+	for _, e := range list {
+		switch e := e.(type) {
+		case *events.RunnerConnected:
+			if e.Evicts.Executor != "" {
+				all = append(all, t.closes(e.Session, e.Evicts, events.CloseEviction))
+			}
+			if m, s := send(e.Session), t.session(e.Session); m != nil && s.To == e.To {
+				m.Welcome = &events.RunnerWelcome{Session: e.Session, Events: s.Events, Threshold: e.Threshold}
+				m.Commands = t.missed(e.Session, s, e.Received)
+			}
+		case *events.WorkGiven:
+			t.sendCommand(send(e.Session), e.Session, e.Index)
+		case *events.WorkStopping:
+			t.sendCommand(send(e.Session), e.Session, e.Index)
+		case *events.RunnerStopped:
+			if e.Closes.Executor != "" {
+				all = append(all, t.closes(e.Session, e.Closes, e.Close))
+			}
+		case *events.WorkOver:
+			if e.Tells != 0 {
+				all = tell(all, e.Tells, e.Token, e.Reason)
+			}
+		case *events.WorkDeclined:
+			all = tell(all, events.PoolReturn, e.Token, e.Reason)
+		}
+	}
+	for _, m := range sends {
+		all = append(all, runnerEffect(m))
+	}
+	return all
+}
+
+func runnerEffect(m *events.RunnerCommands) machine.Effect {
+	return machine.Effect{Kind: machine.RunnerEffect, Key: m.Runner, Value: wire.Marshal(m)}
+}
+
+// closes closes a socket.
+func (t *turn) closes(n uint64, to events.Connection, why string) machine.Effect {
+	m := events.RunnerCommands{To: to, Pool: t.id, Close: why}
+	if s := t.session(n); s != nil {
+		m.Runner = s.Runner
+	}
+	return runnerEffect(&m)
+}
+
+// sendCommand adds a command to what a session is sent, unless that is there already.
+func (t *turn) sendCommand(m *events.RunnerCommands, session, index uint64) {
+	k := rows.Get[command](t.tx, commandKey(t.id, session, index))
+	if m == nil || k == nil || m.Welcome != nil {
+		return // nobody is there to hear it, it is done, or it is among those that were missed
+	}
+	if c, needed := t.commandOf(k, index); needed {
+		m.Commands = append(m.Commands, c)
+	}
+}
+
+// missed are the commands that a session has not received, as its runner says.
+func (t *turn) missed(n uint64, s *session, received uint64) (all []events.RunnerCommand) {
+	rows.Scan(t.tx, commandKey(t.id, n, max(received, s.Received)), func(k rows.Key, c *command) bool {
+		if k.A != n {
+			return false
+		}
+		if m, needed := t.commandOf(c, k.B); needed {
+			all = append(all, m)
+		}
+		return true
+	})
+	return all
+}
+
+// commandOf is a command as it is sent; it is not needed where the attempt that it begins is over.
+func (t *turn) commandOf(k *command, index uint64) (events.RunnerCommand, bool) {
+	m := events.RunnerCommand{Index: index, Token: k.Token, Stop: k.Stop}
+	if k.Stop == "" {
+		w := t.work(k.Number)
+		if w == nil || w.Task == nil {
+			return m, false
+		}
+		m.Start = w.Task
+	}
+	return m, true
+}
+
+// tell tells the workflow of an attempt what became of it here.
+func tell(all []machine.Effect, verb events.PoolVerb, token []byte, reason string) []machine.Effect {
+	of, err := events.PeekToken(token)
+	if err != nil {
+		return all // it was checked when it was offered
+	}
+	m := events.PoolMessage{Verb: verb, Token: token, Reason: reason}
+	return append(all, machine.Effect{Kind: machine.MessageEffect, Key: of.Workflow, Value: wire.Marshal(&m)})
+}
+
+// command takes what an operator asks for.
+func (t *turn) command(c *events.Command) {
+	refuse := func(code, text string) {
+		t.emit(&events.CommandRefused{Command: c.Name, Code: code, Message: text})
+	}
+	var b *events.StopRunner
+	switch body := c.Body.(type) {
+	case *events.StopRunner:
+		b = body
+	default:
+		refuse("unknown_command", "a pool understands stop_runner only")
+		return
+	}
+	n, s := t.find(b.Runner)
+	switch {
+	case s == nil:
+		refuse("not_found", "the pool has no runner "+strings.TrimSpace(b.Runner))
+	case !s.alive() && !b.Now || s.State == stopped:
+		refuse("invalid_state", "the runner is "+s.State.String()+" already")
+	case b.Now:
+		t.stop(n, "an operator stopped it at once", events.CloseEviction)
+	default:
+		t.drain(n, "an operator stopped it", b.By, false)
+	}
+}

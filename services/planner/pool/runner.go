@@ -1,0 +1,222 @@
+package pool
+
+import (
+	"cmp"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// reported takes what an executor says of a runner, or of itself. Its words come in order, but some may come twice.
+func (t *turn) reported(m *events.RunnerReport) {
+	if m.Executor == "" {
+		return
+	}
+	if m.Hello != nil {
+		t.hello(m)
+		return
+	}
+	if m.Runner == "" {
+		t.heard(m.Executor)
+		return
+	}
+	n, s := m.Session, t.session(m.Session)
+	if s == nil || s.Runner != m.Runner || s.State == stopped {
+		return // what became of its tasks their workflows have learned without the pool
+	}
+	t.progress(n, s, m)
+	t.done(n)
+	if s = t.session(n); s.State == stopped || s.To != m.Connection {
+		return // the rest is about a socket that it has no more
+	}
+	switch {
+	case m.Silent && s.Passed == "":
+		t.emit(&events.RunnerPassedOver{Session: n, Reason: "nothing was heard of it for a while"})
+	case m.Heard && s.Passed != "":
+		t.emit(&events.RunnerPassedOver{Session: n})
+	}
+	if m.Stopping && s.alive() {
+		t.drain(n, "it is stopping", events.By{}, false)
+	}
+	if m.Closed != "" {
+		t.gone(n, m.Closed)
+	}
+}
+
+// heard notes that an executor is there, if that has not been noted just now.
+func (t *turn) heard(id string) {
+	n := t.numberOf(byExecutor, id)
+	x := rows.Get[executor](t.tx, executorKey(t.id, n))
+	until := t.now + t.settings.Silence.Milliseconds()
+	if x != nil && until-x.Until >= t.settings.Silence.Milliseconds()/5 {
+		t.emit(&events.ExecutorHeard{Number: n, Executor: id, Until: until})
+	}
+}
+
+// hello gives a new socket its session: the one of its key, where that is not over, and else a new one.
+func (t *turn) hello(m *events.RunnerReport) {
+	h := m.Hello
+	n := t.numberOf(byKey, h.Key)
+	s := t.session(n)
+	if s != nil && s.To == m.Connection {
+		return // it came twice
+	}
+	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance {
+		t.stop(n, "another process took its place", events.CloseEviction)
+		s = nil
+	}
+	if s == nil || !s.alive() {
+		if t.head != nil && t.head.Alive >= MaxSessions {
+			return // who connects hears nothing, and tries again
+		}
+		n = 1
+		if t.head != nil {
+			n = t.head.Sessions + 1
+		}
+		t.emit(&events.RunnerJoined{
+			Session: n, Runner: t.name + "." + t.at.String(), Key: h.Key, Name: h.Name, Version: h.Version,
+			Slots: min(max(h.Slots, 1), MaxSlots), Instance: h.Instance,
+		})
+		s = t.session(n)
+	}
+	x := t.numberOf(byExecutor, m.Executor)
+	if x == 0 {
+		x = t.head.Executors + 1
+	}
+	t.emit(&events.ExecutorHeard{Number: x, Executor: m.Executor, Until: t.now + t.settings.Silence.Milliseconds()})
+	t.emit(&events.RunnerConnected{
+		Session: n, To: m.Connection, Evicts: s.To, Received: min(h.Received, s.Commands), Names: h.Names, Metadata: h.Metadata, Address: h.Address,
+		Threshold: t.settings.Threshold.Milliseconds(),
+	})
+}
+
+// progress takes the events of a runner that have not counted yet, and its acknowledgements.
+func (t *turn) progress(n uint64, s *session, m *events.RunnerReport) {
+	counted, received := s.Events, max(s.Received, min(m.Received, s.Commands))
+	for i := range m.Events {
+		e := &m.Events[i]
+		if e.Index >= counted {
+			counted = e.Index + 1
+			t.event(n, e)
+		}
+	}
+	if counted == s.Events && received == s.Received {
+		return
+	}
+	t.emit(&events.RunnerProgressed{Session: n, Events: counted, Received: received})
+	if s := t.session(n); s.Passed == unconfirmed {
+		t.emit(&events.RunnerPassedOver{Session: n})
+	}
+}
+
+// event takes what a runner says of a task. One that it does not have any more is nothing: it was lost meanwhile.
+func (t *turn) event(session uint64, e *events.RunnerEvent) {
+	n := t.numberOf(byToken, string(e.Token))
+	w := t.work(n)
+	if w == nil || w.Session != session {
+		return
+	}
+	switch e.State {
+	case events.TaskRunning:
+		if !w.Begun {
+			t.emit(&events.WorkBegun{Number: n})
+		}
+	case events.TaskStopped:
+		t.emit(&events.WorkOver{Number: n, Token: w.Token})
+	case events.TaskUnfinished:
+		t.lose(n, w, told(w), cmp.Or(stopReasons[w.Stop], "its runner stopped it"))
+	case events.TaskOther:
+	}
+}
+
+// told is what the workflow of an attempt is told whose runner has it no more.
+func told(w *work) events.PoolVerb {
+	if w.Begun {
+		return events.PoolLost
+	}
+	return events.PoolReturn
+}
+
+// stopReasons say why a task was stopped that was told to.
+var stopReasons = map[string]string{
+	events.StopGoingAway: "its runner is going away", events.StopLost: "its runner did not confirm it in time",
+}
+
+// drain gives a session no more work, and has it stop what it has. What a runner that is stopping by itself has not
+// begun, it does not begin any more: it goes to another one at once.
+func (t *turn) drain(n uint64, why string, by events.By, upgraded bool) {
+	own := by == events.By{} && !upgraded
+	t.emit(&events.RunnerDraining{
+		Session: n, Reason: why, By: by, Upgraded: upgraded,
+		Expires: t.now + t.settings.Drain.Milliseconds() + t.settings.Threshold.Milliseconds(),
+	})
+	for _, held := range t.held(n) {
+		w := t.work(held)
+		if w.Stop != "" {
+			continue
+		}
+		t.stopWork(held, w, events.StopGoingAway, 0)
+		if own && !w.Begun {
+			t.lose(held, w, events.PoolReturn, "its runner is going away")
+		}
+	}
+	t.done(n)
+}
+
+// done ends a draining session that has no work any more: at once where nobody waits for its socket to close.
+func (t *turn) done(n uint64) {
+	s := t.session(n)
+	if s.State == draining && s.Used == 0 && (s.Evict || s.To.Executor == "") {
+		t.stop(n, s.Reason, events.CloseEviction)
+	}
+}
+
+// gone notes that a session has no socket any more.
+func (t *turn) gone(n uint64, why string) {
+	s := t.session(n)
+	expires := t.now + t.settings.Threshold.Milliseconds()
+	if s.State == draining {
+		expires = min(expires, s.Expires)
+	}
+	t.emit(&events.RunnerDisconnected{Session: n, Reason: why, Expires: expires})
+	t.done(n)
+}
+
+// stop ends a session: what it has of work is lost.
+func (t *turn) stop(n uint64, why, closes string) {
+	s := t.session(n)
+	held := t.held(n)
+	t.emit(&events.RunnerStopped{Session: n, Reason: why, Closes: s.To, Close: closes})
+	for _, of := range held {
+		t.lose(of, t.work(of), events.PoolLost, "its runner is gone: "+why) // it may have begun without a word of it
+	}
+}
+
+// held are the numbers of the attempts that have slots of a session.
+func (t *turn) held(n uint64) (all []uint64) {
+	rows.Scan(t.tx, heldKey(t.id, n, 0), func(k rows.Key, _ *nothing) bool {
+		if k.A == n {
+			all = append(all, k.B)
+		}
+		return k.A == n
+	})
+	return all
+}
+
+// upgrade drains sessions of older versions, where the pool is told so and a newer one is there.
+func (t *turn) upgrade() {
+	if !t.options.Upgrade || t.head == nil {
+		return
+	}
+	newest, older := int64(-1), []uint64{}
+	from := rows.Key{Table: rows.Latest, Workflow: t.id}
+	rows.Scan(t.tx, from, func(k rows.Key, _ *nothing) bool { newest = int64(k.A >> 32); return false })
+	if newest < 0 {
+		return
+	}
+	from.A = uint64(newest+1) << 32
+	rows.Scan(t.tx, from, func(k rows.Key, _ *nothing) bool { older = append(older, k.C); return len(older) < mostEach })
+	for _, n := range older {
+		t.drain(n, "a runner of a newer version has come", events.By{}, true)
+	}
+}

@@ -1,0 +1,87 @@
+package pool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/policy"
+)
+
+// Settings are what pools go by. They count when something is decided; what was decided is applied again whatever
+// they are then. Zero fields take the defaults of Complete.
+type Settings struct {
+	Threshold time.Duration // without a socket behind which a session is over
+	Confirm   time.Duration // within which a runner must say that a task runs, or that it has stopped
+	Drain     time.Duration // that a draining runner has for the tasks that it runs
+	Silence   time.Duration // of an executor behind which its sockets are taken for gone
+	Remember  time.Duration // that sessions that are over are listed for, and forestalled offers refused
+
+	Pools map[string]Options // by name; those that are not listed have none
+}
+
+// Options are those of one pool.
+type Options struct {
+	Queues   []string // whose attempts it runs; no workers take them
+	Overflow bool     // work goes to runners of older versions, too, where the newest have no room; else it waits
+	Upgrade  bool     // runners of older versions drain once one of a newer version has come; else they get no new work
+}
+
+// Complete fills in the defaults.
+func (s Settings) Complete() Settings {
+	for _, f := range []struct {
+		field *time.Duration
+		usual time.Duration
+	}{
+		{&s.Threshold, 15 * time.Second}, {&s.Confirm, 30 * time.Second}, {&s.Drain, 2 * time.Minute},
+		{&s.Silence, 15 * time.Second}, {&s.Remember, 10 * time.Minute},
+	} {
+		if *f.field == 0 {
+			*f.field = f.usual
+		}
+	}
+	return s
+}
+
+// Bindings are the names of the pools by the queues whose attempts they run.
+func (s Settings) Bindings() map[string]string {
+	bound := map[string]string{}
+	for name, o := range s.Pools { // order: a queue is in one pool only
+		for _, queue := range o.Queues {
+			bound[queue] = name
+		}
+	}
+	return bound
+}
+
+// Check reports what is wrong with the settings of pools; nil: nothing.
+func (s Settings) Check() error {
+	bound := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(s.Pools)) {
+		if err := events.CheckPoolName(name); err != nil {
+			return err
+		}
+		for _, queue := range s.Pools[name].Queues {
+			if err := policy.CheckQueue(queue); err != nil {
+				return fmt.Errorf("pool %s: %w", name, err)
+			}
+			if other, is := bound[queue]; is {
+				return fmt.Errorf("the queue %q is bound to the pools %s and %s: want one", queue, other, name)
+			}
+			bound[queue] = name
+		}
+	}
+	return nil
+}
+
+// What a pool bounds. Runners and work come from outside.
+const (
+	MaxSlots    = 1000 // of a runner
+	MaxSessions = 5000 // of a pool that are not over
+	MaxNames    = 200  // tasks that a runner names beforehand
+	maxUnheeded = 256  // commands that a runner has not acknowledged, beside four for each of its slots
+
+	mostEach = 128 // attempts that one record gives, or sessions that it looks after
+)

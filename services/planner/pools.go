@@ -1,0 +1,94 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/policy"
+	"github.com/heddle-run/heddle/shared/wire"
+)
+
+// poolOf is the id of the pool that runs the next attempt; empty: workers of the queue do. What a policy says is
+// about the component's own task, the setting of the deployment about the queue.
+func (t *turn) poolOf(queue string, other policy.Other, pol policy.Policy) string {
+	name := t.p.cfg.Pools[queue]
+	if said := pol.Executor; said != "" && other.Task == "" {
+		name = said.Pool()
+	}
+	if name == "" {
+		return ""
+	}
+	return events.PoolOf(name)
+}
+
+// offer offers an attempt to its pool.
+func (fx *effects) offer(id events.RunnableID, r *runnable, pol policy.Policy) machine.Effect {
+	m := events.PoolMessage{
+		Verb: events.PoolOffer, Token: fx.p.task.Token, Rank: pol.Priority.Rank(), Queue: r.Queue, Task: wire.Marshal(&fx.p.task),
+	}
+	return machine.Effect{Kind: machine.MessageEffect, Key: r.Pool, Runnable: id, Value: wire.Marshal(&m)}
+}
+
+// withdrawals tell pools of attempts that are not wanted any more. A pool knows of those that it has told itself to be
+// lost, or has returned, and of those whose runner has told their outcome.
+func (fx *effects) withdrawals(all []machine.Effect) []machine.Effect {
+	for i := range fx.endings {
+		e := &fx.endings[i]
+		told := e.Failed && (e.Reason == events.ErrorLost || e.Reason == machine.HandedBack) || !e.Failed && e.Executor != events.OutcomeByAPI
+		if e.Pool != "" && !told {
+			all = append(all, fx.withdraw(e.Pool, e.Token))
+		}
+	}
+	return all
+}
+
+func (fx *effects) withdraw(pool string, token events.Token) machine.Effect {
+	m := events.PoolMessage{Verb: events.PoolWithdraw, Token: fx.p.sealer.Seal(token)}
+	return machine.Effect{Kind: machine.MessageEffect, Key: pool, Value: wire.Marshal(&m)}
+}
+
+// toldByPool takes what a pool says of an attempt that it has, or had.
+func (t *turn) toldByPool(m *events.EntityMessage) {
+	said := events.PoolMessage{}
+	if t.head == nil || wire.Unmarshal(m.Body, &said) != nil {
+		return
+	}
+	id, r := t.ends.open(said.Token)
+	if r == nil || r.Pool != m.From {
+		return // it has ended meanwhile
+	}
+	switch said.Verb {
+	case events.PoolLost:
+		t.ends.lost(&machine.Lost{Runnable: id, Attempt: r.Attempt, Reason: events.Cut(said.Reason, events.MaxSummaryText)})
+	case events.PoolReturn:
+		t.returnedByPool(id, r)
+	case events.PoolOffer, events.PoolWithdraw: // for pools, not of them
+	}
+}
+
+// returnedByPool hands an attempt back that no runner has begun. Where that happens again and again, the next one waits.
+func (t *turn) returnedByPool(id events.RunnableID, r *runnable) {
+	if t.head.Status.winding() {
+		t.close(id)
+		return
+	}
+	due := t.now
+	if n := int(r.Returns); n > 0 {
+		due += policy.UnknownTaskDelay(n).Milliseconds()
+	}
+	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: neverBegan})
+	if due == t.now {
+		t.queue.fresh = append(t.queue.fresh, r.place(id))
+	}
+}
+
+// waitsForPool says in words what an attempt waits for that a pool has.
+func waitsForPool(r *runnable) string {
+	name := strings.TrimPrefix(r.Pool, events.PoolPrefix)
+	if r.Notified {
+		return fmt.Sprintf("the runner %s of the pool %q, which runs it", r.Executor, name)
+	}
+	return fmt.Sprintf("a free slot of a runner of the pool %q: heddle pools %s shows its place in the queue", name, name)
+}
