@@ -33,6 +33,9 @@ func (en *ends) heartbeat(token []byte, details json.RawMessage) bool {
 		return true
 	}
 	before, reason := r.reason(), reasonIn(details)
+	if r.Detached && r.Pool == "" { // it was delivered, and who has it tells what it likes
+		reason = ""
+	}
 	en.emit(&events.RunnableHeartbeat{Runnable: id, Details: details, Reason: string(reason)})
 	if reason == delivery.LeaderMissingDeferred && reason != before {
 		en.emit(&events.LeaderNotificationDeferred{Runnable: id})

@@ -47,7 +47,7 @@ func (t *turn) cancelSome(w events.Work) {
 // close closes a runnable of a run that is cancelled or deleted, if it is open.
 func (t *turn) close(id events.RunnableID) {
 	if r := t.runs.get(id); r != nil && r.Status.open() {
-		t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External, Work: r.left() != nil})
+		t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External, Work: r.goesOn()})
 	}
 }
 

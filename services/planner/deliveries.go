@@ -36,15 +36,20 @@ func (rs *runnables) deliveryOf(id events.RunnableID, r *runnable) machine.Deliv
 // of package delivery is the channel that its worker has it by.
 func (r *runnable) reason() delivery.Reason { return delivery.Reason(r.Reason) }
 
-// reasonIn is the reason of a delivery that the details of a heartbeat tell of; empty: they tell of none.
+// reasonIn is the reason of a delivery that the details of a heartbeat tell of, which name its state, too; empty: they tell of none.
+// Details are whatever a task gives: a reason alone is its own word.
 func reasonIn(details json.RawMessage) delivery.Reason {
 	var told struct {
-		Reason string `json:"reason"`
+		Delivery delivery.State `json:"delivery"`
+		Reason   string         `json:"reason"`
 	}
-	if json.Unmarshal(details, &told) != nil { // details are whatever a task gives
+	if json.Unmarshal(details, &told) != nil {
 		return ""
 	}
-	reason, _ := delivery.ParseReason(told.Reason)
+	reason, ok := delivery.ParseReason(told.Reason)
+	if !ok || told.Delivery != reason.State() {
+		return ""
+	}
 	return reason
 }
 

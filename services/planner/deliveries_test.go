@@ -77,10 +77,10 @@ func (w *world) deliveries(out io.Writer, id string) {
 	}
 }
 
-// notified lets a worker say that it has a component's open attempt, by a channel.
-func (w *world) notified(id, component string) {
+// notified lets a worker say that it has a component's open attempt, by a channel, or that it has handed that on.
+func (w *world) notified(id, component string, detached bool) {
 	w.t.Helper()
 	w.decide(machine.Input{Workflow: id, Source: events.FromInbox, Inbox: &events.TaskNotified{
-		Token: w.taskOf(id, component).Token, Channel: "ch", Executor: "x",
+		Token: w.taskOf(id, component).Token, Channel: "ch", Executor: "x", Detached: detached,
 	}})
 }

@@ -15,12 +15,14 @@ import (
 type doubt struct {
 	Attempt uint32
 	Decided events.Position
+	Work    *events.Began // as of a runnable
 }
 
 // Fields implements wire.Message.
 func (d *doubt) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "attempt", &d.Attempt)
 	wire.Nested(c, 2, "decided", &d.Decided)
+	wire.Optional(c, 3, "work", &d.Work)
 }
 
 // number is the attempt whose end is told of.
@@ -47,7 +49,7 @@ func (rs *runnables) probe(id events.RunnableID, r *runnable) {
 
 func (r *runnable) doubtful() {
 	if r.Doubt == nil {
-		r.Doubt = &doubt{r.Attempt, r.Decided}
+		r.Doubt = &doubt{r.Attempt, r.Decided, r.Work}
 	}
 }
 

@@ -214,15 +214,22 @@ func (w *workflow) token(id events.RunnableID, attempt uint32, decided events.Po
 	return w.p.sealer.Seal(events.Token{Workflow: w.id, Run: w.head.Run, Runnable: id, Attempt: attempt, Decided: decided})
 }
 
-// cancelOf tells workers that an attempt is not wanted any more. An attempt that
+// cancelOf tells workers that an attempt is not wanted any more, nor the one of which nobody knows what became. An attempt that
 // was not open, or whose task was never published, has nobody to tell; those of
 // a run that the same record deletes are told by stopGone.
 func (fx *effects) cancelOf(id events.RunnableID) []machine.Effect {
 	r := fx.runs.get(id)
-	if fx.head == nil || r == nil || r.External || r.Pool != "" || r.Attempt == 0 || r.Decided == fx.at {
+	if fx.head == nil || r == nil {
 		return nil
 	}
-	return []machine.Effect{fx.cancelling(id, events.TaskCancel{Token: fx.token(id, r.Attempt, r.Decided), Work: fx.workOf(id, r)})}
+	var all []machine.Effect
+	if !r.External && r.Pool == "" && r.Attempt != 0 && r.Decided != fx.at && !r.probed() {
+		all = append(all, fx.cancelling(id, events.TaskCancel{Token: fx.token(id, r.Attempt, r.Decided), Work: fx.workOf(id, r)}))
+	}
+	if d := r.Doubt; d != nil && d.Attempt != r.Attempt {
+		all = append(all, fx.cancelling(id, events.TaskCancel{Token: fx.token(id, d.Attempt, d.Decided), Work: fx.begunBy(id, d.Work)}))
+	}
+	return all
 }
 
 // timedOut tells the worker of an attempt whose time was over, also where the record goes on with the next one

@@ -59,7 +59,7 @@ func (t *turn) abandon(id events.RunnableID) {
 		return
 	}
 	r := t.runs.get(id)
-	t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External, Work: r.left() != nil})
+	t.emit(&events.RunnableCancelled{Runnable: id, Idle: r.Status != runActive || r.External, Work: r.goesOn()})
 	t.queue.fresh = slices.DeleteFunc(t.queue.fresh, func(e readyEntry) bool { return e.id == id }) // it may have become ready just now
 }
 

@@ -50,6 +50,7 @@ var settings = []setting{
 //	rate NAME            what a rate has granted, and who waits
 //	breaker NAME         the state of a breaker, whose attempts it knows, and who waits
 //	attempts ID          what became of each attempt
+//	notified, detached   a worker says that it has the open attempt of ID COMPONENT, or has handed it on
 //	lose ID COMPONENT    the worker of its open attempt vanishes
 //	beat ID COMPONENT D  its open attempt gives a heartbeat with the details D, or its worker without any
 //	begin ID COMPONENT   the worker of its open attempt says that it has begun
@@ -216,9 +217,9 @@ func (w *world) line(out *bytes.Buffer, line string) {
 		w.attempts(out, rest)
 	case "deliveries":
 		w.deliveries(out, rest)
-	case "notified":
+	case "notified", "detached":
 		id, component, _ := strings.Cut(rest, " ")
-		w.notified(id, component)
+		w.notified(id, component, word == "detached")
 	case "complete-external", "fail-external", "heartbeat-external":
 		w.external(out, word, rest)
 	default:

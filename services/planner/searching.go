@@ -26,35 +26,37 @@ func (rs *runnables) behind(after uint64, pick func(events.RunnableID, *runnable
 	return ids, last, more
 }
 
-// attempts are those that workers have or may get, with those that this record cancels.
+// attempts are those that workers have or may get, or whose work somebody may be at, with those that this record cancels.
 func (rs *runnables) attempts() []events.OpenAttempt {
 	all := slices.Clip(rs.closed)
-	for _, id := range rs.active() {
-		all = append(all, rs.attempt(id))
+	for _, id := range rs.atWork() {
+		all = rs.appendAttempts(all, id)
 	}
 	return all
 }
 
-func (rs *runnables) attempt(id events.RunnableID) events.OpenAttempt {
+// appendAttempts appends the attempt of a runnable whose worker is to be told that nobody wants it any more, and that of which nobody
+// knows what became.
+func (rs *runnables) appendAttempts(all []events.OpenAttempt, id events.RunnableID) []events.OpenAttempt {
 	r := rs.get(id)
-	return events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided, Work: r.Work, Pool: r.Pool}
-}
-
-// noteClosed keeps the attempt of a runnable that is cancelled: a record that deletes the run, too, tells its worker.
-func (rs *runnables) noteClosed(id events.RunnableID) {
-	if rs.get(id).delivered() {
-		rs.closed = append(rs.closed, rs.attempt(id))
+	doubt := r.inDoubt()
+	if r.delivered() || r.left() != nil && !doubt {
+		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Attempt, Decided: r.Decided, Work: r.Work, Pool: r.Pool})
 	}
+	if doubt {
+		all = append(all, events.OpenAttempt{Runnable: id, Attempt: r.Doubt.Attempt, Decided: r.Doubt.Decided, Work: r.Doubt.Work})
+	}
+	return all
 }
 
-// active are the runnables whose attempts a worker has or may get.
-func (rs *runnables) active() []events.RunnableID {
-	return rs.those((*runnable).delivered)
+// noteClosed keeps the attempts of a runnable that is cancelled: a record that deletes the run, too, tells their workers.
+func (rs *runnables) noteClosed(id events.RunnableID) {
+	rs.closed = rs.appendAttempts(rs.closed, id)
 }
 
-// atWork are the active ones, and those whose last attempt has left a work that somebody may be at.
+// atWork are the runnables whose attempts a worker has or may get, and those with work that somebody may be at.
 func (rs *runnables) atWork() []events.RunnableID {
-	return rs.those(func(r *runnable) bool { return r.delivered() || r.left() != nil })
+	return rs.those(func(r *runnable) bool { return r.delivered() || r.goesOn() })
 }
 
 func (rs *runnables) those(wanted func(*runnable) bool) []events.RunnableID {

@@ -33,8 +33,10 @@ func TestWhatAHeartbeatTellsOfADelivery(t *testing.T) {
 		{runnable{Executor: "x", Notified: true, Reason: "executor"}, `{"page": 4}`, "x, which runs it"},
 		{runnable{Executor: "x", Notified: true}, `{"reason": "tired"}`, "x, which runs it"},
 		{runnable{Executor: "x", Notified: true}, `[1]`, "x, which runs it"},
-		{runnable{Executor: "x", Notified: true}, `{"reason": "leader_pane_missing_deferred"}`, "x, which runs it; its delivery: leader_missing_deferred"},
-		{runnable{Executor: "x", Detached: true}, `{"reason": "send_confirmed"}`, "completion by its token: x has handed it on; its delivery: send_confirmed"},
+		{runnable{Executor: "x", Notified: true}, `{"reason": "leader_missing_deferred"}`, "x, which runs it"},
+		{runnable{Executor: "x", Notified: true}, `{"delivery": "failed", "reason": "leader_missing_deferred"}`, "x, which runs it"},
+		{runnable{Executor: "x", Notified: true}, `{"delivery": "pending", "reason": "leader_pane_missing_deferred"}`, "x, which runs it; its delivery: leader_missing_deferred"},
+		{runnable{Executor: "x", Detached: true}, `{"delivery": "notified", "reason": "send_confirmed"}`, "completion by its token: x has handed it on; its delivery: send_confirmed"},
 	} {
 		c.r.Reason = cmp.Or(string(reasonIn([]byte(c.details))), c.r.Reason)
 		if got := waitsForOutcome(nil, &c.r); got != c.want {

@@ -57,6 +57,20 @@ func TestEveryObservationHasItsVerdict(t *testing.T) {
 	}
 }
 
+// A reason tells the state that it gives: a worker tells of both, and what does not fit is no word of a delivery.
+func TestAReasonTellsItsState(t *testing.T) {
+	for i := range 1 << 7 {
+		if v := Classify(observed(fmt.Sprintf("%07b", i))); v.Reason.State() != v.State {
+			t.Errorf("%07b: %v, of its reason the state is %s", i, v, v.Reason.State())
+		}
+	}
+	for _, b := range []Beforehand{{Later: true}, {}, {Leader: true, Later: true}} {
+		if v, _ := Defer(b); v.Reason.State() != v.State {
+			t.Errorf("%+v: %v, of its reason the state is %s", b, v, v.Reason.State())
+		}
+	}
+}
+
 // The cases of the reference, by their ids.
 func TestClassificationCases(t *testing.T) {
 	for _, c := range []struct {

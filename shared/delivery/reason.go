@@ -44,6 +44,17 @@ var waits = map[Reason]bool{SendUnconfirmed: true, LeaderMissingDeferred: true, 
 // Waits reports whether a delivery of this reason is pending still, though a worker has it.
 func (r Reason) Waits() bool { return waits[r] }
 
+// State is the state that a verdict of this reason gives a delivery.
+func (r Reason) State() State {
+	switch {
+	case r.Waits():
+		return Pending
+	case r == SendConfirmed, r == SendConfirmedActiveTask:
+		return Notified
+	}
+	return Failed
+}
+
 func (r Reason) with(why, usual string) Reason {
 	if why == "" {
 		why = usual

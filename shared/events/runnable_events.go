@@ -361,7 +361,7 @@ type RunnableCancelled struct {
 	Runnable RunnableID
 	Rearm    bool
 	Idle     bool
-	Work     bool // though no attempt is open, somebody may be at what its last one has begun
+	Work     bool // though no attempt for a result is open, somebody may be at what one before has begun
 }
 
 func (*RunnableCancelled) number() int { return 29 }

@@ -321,7 +321,8 @@ func (t *worker) progress(e *execution) {
 func (e *execution) details() json.RawMessage {
 	told := []delivery.Reason{"", delivery.LeaderMissingDeferred, delivery.LeaderMissingDeferred, delivery.DeferredNotInjectable, delivery.SendConfirmed}
 	at := e.last.UnixMilli()
-	return json.RawMessage(fmt.Sprintf(`{"at":%d,"reason":%q}`, at, told[at/1000%int64(len(told))]))
+	reason := told[at/1000%int64(len(told))]
+	return json.RawMessage(fmt.Sprintf(`{"at":%d,"delivery":%q,"reason":%q}`, at, reason.State(), reason))
 }
 
 // say produces a report to the planner.
