@@ -33,6 +33,7 @@ type paper struct {
 	times int
 	input json.RawMessage
 	state executor.State
+	told  *desk // the first that was told of its end
 }
 
 func (o *office) add(w executor.Work) *paper {
@@ -145,6 +146,8 @@ func (d *desk) Recover(ctx context.Context, refs []executor.Ref) (states []execu
 			states = append(states, executor.Running())
 		case p == nil, ref.ID != "" && ref.ID != p.id, ref.ID == "" && d.flaw == "finds by the ID":
 			states = append(states, executor.Unknown())
+		case d.flaw == "tells an end to one alone" && !p.tells(d):
+			states = append(states, executor.Running())
 		case p.state.Phase == executor.PhaseDone && d.flaw == "loses results":
 			states = append(states, executor.Completed(nil))
 		case p.state.Phase == executor.PhaseFailed && d.flaw == "loses reasons":
@@ -157,6 +160,14 @@ func (d *desk) Recover(ctx context.Context, refs []executor.Ref) (states []execu
 		slices.SortStableFunc(states, func(a, b executor.State) int { return int(a.Phase) - int(b.Phase) })
 	}
 	return states, nil
+}
+
+// tells reports whether a desk is told of an end, where only the first one is that asks.
+func (p *paper) tells(d *desk) bool {
+	if p.told == nil && p.state.Phase != executor.PhaseRunning {
+		p.told = d
+	}
+	return p.told == d
 }
 
 func (o *office) Begun(key string) (int, json.RawMessage) {
@@ -192,6 +203,7 @@ var flaws = map[string]string{
 	"finds by the ID":                          "FoundByAnother",
 	"loses results":                            "Done",
 	"loses reasons":                            "Failed",
+	"tells an end to one alone":                "OneEnd",
 	"takes the unknown for running":            "Unknown",
 	"in its own order":                         "Order",
 	"never cancels":                            "CancelledRunning",

@@ -1,8 +1,8 @@
 // Package executortest holds an adapter of package executor against the contract of its interface: one call of Run in a
 // test of the adapter. docs/executors.md shows how.
 //
-// What becomes of attempts, as that an outcome is told once, is the worker's, whoever the adapter is; the kit tests
-// what the worker relies on.
+// What becomes of attempts is the worker's, whoever the adapter is; the kit tests what the worker relies on: an outcome is told once
+// because a work has one end, which all are told who ask.
 package executortest
 
 import (
@@ -70,6 +70,7 @@ var checks = []check{
 	{"Running", running},
 	{"Done", done},
 	{"Failed", failed},
+	{"OneEnd", oneEnd},
 	{"Unknown", unknown},
 	{"Order", order},
 	{"CancelledRunning", cancelledRunning},

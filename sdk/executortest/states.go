@@ -2,8 +2,10 @@ package executortest
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-run/heddle/sdk/executor"
 )
@@ -29,15 +31,74 @@ func done(t *testing.T, k *kit) {
 		k.begun(t, w)
 		k.World.End(w.Key, want, "")
 		for range 2 {
-			got := wantEnd(t, k.adapter, ref, executor.PhaseDone).Result
-			if len(got) == 0 {
-				got = json.RawMessage("null")
-			}
+			got := orNull(wantEnd(t, k.adapter, ref, executor.PhaseDone).Result)
 			if !sameJSON(got, want) {
 				t.Errorf("the result is %s, want %s", got, want)
 			}
 		}
 	}
+}
+
+// An end is one, whoever is told of it: executors that ask at the same time are all told the same, and are told no other one behind
+// that, whatever is asked of the work. So the outcome of an attempt is told once, however many have waited for it.
+func oneEnd(t *testing.T, k *kit) {
+	for _, want := range []executor.State{executor.Completed(result), executor.Failed(errors.New("out of paper"))} {
+		w := k.work()
+		ref := accepted(t, k.adapter, w)
+		k.begun(t, w)
+		told := make(chan executor.State)
+		const executors = 4
+		for range executors {
+			a := k.Open(t)
+			go func() { told <- k.tellEnd(t, a, ref) }()
+		}
+		if want.Phase == executor.PhaseDone {
+			k.World.End(w.Key, want.Result, "")
+		} else {
+			k.World.End(w.Key, nil, want.Err.Error())
+		}
+		var ends []executor.State
+		for range executors {
+			ends = append(ends, <-told)
+		}
+		if t.Failed() {
+			return
+		}
+		dispatch(t, k.adapter, w)
+		cancel(t, k.adapter, ref)
+		for _, s := range append(ends, states(t, k.adapter, ref)...) {
+			if s.Phase != want.Phase || !sameJSON(orNull(s.Result), orNull(want.Result)) {
+				t.Errorf("an executor is told of the end of %s that it is %d with %s (%v), want %d with %s", w.Key, s.Phase, s.Result, s.Err, want.Phase, want.Result)
+			}
+		}
+		k.once(t, w, 1)
+	}
+}
+
+// tellEnd is what an adapter tells of the end of a work, which it must tell again. It is called from a goroutine of its own.
+func (k *kit) tellEnd(t testing.TB, a executor.Adapter, ref executor.Ref) (first executor.State) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(lookEvery) {
+		all, err := a.Recover(t.Context(), []executor.Ref{ref})
+		switch {
+		case err != nil || len(all) != 1:
+			t.Errorf("asking about %s: %d answers: %v", ref.Key, len(all), err)
+			return first
+		case all[0].Phase == executor.PhaseRunning && first.Phase == 0:
+		case first.Phase == 0:
+			first = all[0]
+		default:
+			return all[0]
+		}
+	}
+	t.Errorf("an executor is not told, or not twice, that %s has ended", ref.Key)
+	return first
+}
+
+func orNull(value json.RawMessage) json.RawMessage {
+	if len(value) == 0 {
+		return json.RawMessage("null")
+	}
+	return value
 }
 
 // Failed work says why.
