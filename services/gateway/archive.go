@@ -278,7 +278,7 @@ func (g *Gateway) restoreArchived(w http.ResponseWriter, r *http.Request) error 
 	if err := g.out.ProduceSync(ctx, rec).FirstErr(); err != nil {
 		return err
 	}
-	now, err := g.restored(ctx, workflow)
+	now, err := g.restored(ctx, workflow, m)
 	if err != nil {
 		return err
 	}
@@ -301,18 +301,45 @@ func (g *Gateway) planned(ctx context.Context, workflow string) (json.RawMessage
 	return body, err
 }
 
-// restored waits until the planner has a workflow. One that it does not take it passes over.
-func (g *Gateway) restored(ctx context.Context, workflow string) (json.RawMessage, error) {
+// restored waits until the planner has a workflow, which has to be what it was given: somebody else may have started or restored one of
+// its ID in between. One that it does not take it passes over.
+func (g *Gateway) restored(ctx context.Context, workflow string, m *events.RunRestore) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.limits.Answer)
 	defer cancel()
 	for {
 		there, err := g.planned(ctx, workflow)
-		if err != nil || there != nil {
-			return there, err
+		if err != nil {
+			return nil, err
+		}
+		if there != nil {
+			first, err := g.firstEvent(ctx, there)
+			if err != nil {
+				return nil, err
+			}
+			if !begins(first, m) {
+				return nil, refuse("already_started", "somebody else has started or restored a workflow of this ID meanwhile; an archived one takes no other's place")
+			}
+			return there, nil
 		}
 		pause(ctx, restoredPause)
 		if ctx.Err() != nil {
 			return nil, retry(refuse("no_answer", "the planner has not taken the run: it is of another version, or nobody owns its partition"), 5)
 		}
 	}
+}
+
+// firstEvent is what a workflow that a planner has begins with; nil: its beginning is gone.
+func (g *Gateway) firstEvent(ctx context.Context, there json.RawMessage) (first events.Event, err error) {
+	run, asOf, err := history.ParseRun(there)
+	if err != nil {
+		return nil, err
+	}
+	err = history.Read(ctx, g.cfg.Kafka, run, history.Cursor{}, asOf, func(i history.Item) bool { first = i.Event; return false })
+	return first, err
+}
+
+// begins reports whether a run begins with what a planner was given to restore.
+func begins(first events.Event, m *events.RunRestore) bool {
+	e, ok := first.(*events.WorkflowRestored)
+	return ok && e.Run == m.Run && e.By == m.By
 }

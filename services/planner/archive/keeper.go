@@ -78,6 +78,9 @@ func (k *Keeper) Gap() events.Position { return k.next.Gap }
 // Pending says how much is not written yet.
 func (k *Keeper) Pending() (runs, bytes int) { return k.dirty.Len(), k.bytes }
 
+// Full reports whether more is held than may be between two writes.
+func (k *Keeper) Full() bool { return k.bytes > k.s.Bytes+k.s.Bytes/4 }
+
 // Definitions are those that came since they were asked for last. They have to be written before the logs that are due.
 func (k *Keeper) Definitions() []Definition {
 	all := k.definitions
@@ -116,6 +119,9 @@ func (k *Keeper) Take(offset int64, rec *events.Record, value []byte) {
 	k.add(offset, rec, rec.Events[from:], value)
 }
 
+// mostStrategies is how many definitions are remembered by their strategy. Runs of one that is not are written as often as by default.
+const mostStrategies = 4096
+
 func (k *Keeper) pinned(e *events.DefinitionPinned) {
 	k.definitions = append(k.definitions, Definition{e.Digest, e.Canonical})
 	if !k.s.All {
@@ -126,6 +132,9 @@ func (k *Keeper) pinned(e *events.DefinitionPinned) {
 		return // of a later version of the language: it is written as often as by default
 	}
 	if g, err := definition.Compile(d); err == nil {
+		if len(k.strategies) >= mostStrategies {
+			clear(k.strategies)
+		}
 		k.strategies[e.Digest] = g.Options.Checkpoint
 	}
 }

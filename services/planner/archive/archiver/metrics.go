@@ -74,7 +74,8 @@ func (m *metrics) unregister(reg prometheus.Registerer) {
 	}
 }
 
-func (m *metrics) pending(partition int32, runs, bytes int) {
+func (m *metrics) pending(partition int32, k *archive.Keeper) {
+	runs, bytes := k.Pending()
 	p := strconv.Itoa(int(partition))
 	m.waitingRuns.WithLabelValues(p).Set(float64(runs))
 	m.waitingBytes.WithLabelValues(p).Set(float64(bytes))

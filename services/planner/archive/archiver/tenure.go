@@ -20,9 +20,8 @@ import (
 const (
 	// tick is how long what is due waits for more to come with it.
 	tick = 100 * time.Millisecond
-	// batch is how many records are taken between two writes, and ahead how many are read meanwhile.
+	// batch is how many records are taken between two writes, unless they are as large as the Keeper holds before.
 	batch = 2000
-	ahead = 1000
 	// pace is how often records are fetched at most.
 	pace = 25 * time.Millisecond
 	// placeEvery is how often the place is saved and committed while there is something new.
@@ -70,15 +69,10 @@ func (t *tenure) run(ctx context.Context) error {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer stop()
-	entries, failed := make(chan journal.Entry, ahead), make(chan error, 1)
+	entries, failed := newAhead(), make(chan error, 1)
 	reading.Go(func() {
 		_, err := t.a.reader.Read(ctx, journal.Range{Partition: t.partition, From: place, To: journal.Follow, Pace: pace}, func(e journal.Entry) error {
-			select {
-			case entries <- e:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			return entries.put(ctx, e)
 		})
 		failed <- err
 	})
@@ -172,15 +166,16 @@ func (t *tenure) storePlace(ctx context.Context, at archive.Place) error {
 }
 
 // follow takes records and writes what is due.
-func (t *tenure) follow(ctx context.Context, entries <-chan journal.Entry, failed <-chan error) error {
+func (t *tenure) follow(ctx context.Context, entries *ahead, failed <-chan error) error {
 	timer := time.NewTicker(tick)
 	defer timer.Stop()
 	taken := 0
 	for {
 		select {
-		case e := <-entries:
+		case e := <-entries.list:
+			entries.took(e)
 			t.keeper.Take(e.Mark.Offset, e.Record, e.Value)
-			if taken++; taken < batch {
+			if taken++; taken < batch && !t.keeper.Full() {
 				continue
 			}
 		case err := <-failed:
@@ -203,6 +198,7 @@ func (t *tenure) flush(ctx context.Context) error {
 			return err
 		}
 	}
+	t.a.metrics.pending(t.partition, t.keeper)
 	due := t.keeper.Due(time.Now().UnixMilli())
 	if err := t.writeAll(ctx, due); err != nil {
 		return err
@@ -210,8 +206,7 @@ func (t *tenure) flush(ctx context.Context) error {
 	for _, l := range due {
 		t.keeper.Written(l, l.At)
 	}
-	runs, bytes := t.keeper.Pending()
-	t.a.metrics.pending(t.partition, runs, bytes)
+	t.a.metrics.pending(t.partition, t.keeper)
 	if err := t.savePlace(ctx); err != nil {
 		return err
 	}
