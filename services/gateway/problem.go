@@ -71,6 +71,7 @@ var statuses = map[string]int{
 	"no_such_route":        http.StatusNotFound,
 	"no_archive":           http.StatusNotFound,
 	"incomplete_archive":   http.StatusConflict,
+	"ambiguous_run":        http.StatusConflict,
 	"method_not_allowed":   http.StatusMethodNotAllowed,
 	"not_json":             http.StatusBadRequest,
 	"too_deep":             http.StatusBadRequest,

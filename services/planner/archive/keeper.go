@@ -106,7 +106,7 @@ func (k *Keeper) Take(offset int64, rec *events.Record, value []byte) {
 		case *events.WorkflowDeleting, *events.WorkflowDeleted:
 			k.add(offset, rec, rec.Events[from:i], nil)
 			from = i + 1
-			k.gone(rec, e)
+			k.gone(rec)
 		case *events.WorkflowStarted:
 			k.begin(rec, e)
 		case *events.WorkflowRestored:
@@ -159,24 +159,21 @@ func (k *Keeper) begin(rec *events.Record, e *events.WorkflowStarted) {
 }
 
 // gone ends the run that is deleted: what comes of it from here on only takes its rows away.
-func (k *Keeper) gone(rec *events.Record, e events.Event) {
+func (k *Keeper) gone(rec *events.Record) {
 	l := k.runs[rec.Workflow]
-	if _, only := e.(*events.WorkflowDeleted); l == nil && only {
-		return // nothing is known of it, and so nothing is left to write
-	}
 	if l == nil {
 		l = k.strange(rec)
 	}
 	k.end(l)
 }
 
-// end says that nothing follows in a run.
+// end says that nothing follows in a run, and that the deployment has it no more.
 func (k *Keeper) end(l *Log) {
-	if !l.Closed {
-		l.Closed, l.Report = true, false
-		k.settle(l)
+	if l.Deleted {
+		return
 	}
-	l.Deleted = true
+	l.Closed, l.Report, l.Deleted = true, false, true
+	k.settle(l)
 }
 
 // strange begins to remember a run whose beginning is not at hand: the store has it, or nobody has.

@@ -159,3 +159,30 @@ func TestARunThatWaitsNamesItself(t *testing.T) {
 		t.Fatalf("the archive has %+v of it, and %d records", snap, len(recs))
 	}
 }
+
+// The archive says of a run that it is deleted, whether it was closed before or not, and whether the archiver remembers it or not.
+func TestDeletedRunsAreSaidToBe(t *testing.T) {
+	for what, restart := range map[string]bool{"remembered": false, "after a restart": true} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			r.starts("a")
+			stop := r.archiver(nil)
+			r.ends("a")
+			r.hears(1)
+			r.all()
+			if restart {
+				stop()
+			}
+			r.command("a", "delete", `{"force":true}`)
+			if restart {
+				r.archiver(nil)
+			}
+			r.comes("it is said to be deleted", func() bool { _, snap, _ := r.run("a"); return snap.Deleted })
+			r.all()
+			item, snap, recs := r.run("a")
+			if len(recs) != 2 || !snap.Whole || !snap.Over || string(snap.Results) == "" || item.Labels["status"] != "completed" {
+				t.Fatalf("the archive has %+v, %+v, %d records", item, snap, len(recs))
+			}
+		})
+	}
+}

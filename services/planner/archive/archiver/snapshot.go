@@ -19,7 +19,10 @@ func (t *tenure) snapshot(ctx context.Context, l *archive.Log) error {
 	if !whole && l.Saved == l.Status || l.At == 0 {
 		return nil
 	}
-	s, sum, err := t.short(ctx, l, whole)
+	s, sum, err := t.deleted(ctx, l)
+	if err == nil && s == nil {
+		s, sum, err = t.short(ctx, l, whole)
+	}
 	if err != nil {
 		return err
 	}
@@ -45,6 +48,23 @@ func (t *tenure) snapshot(ctx context.Context, l *archive.Log) error {
 	}
 	l.Saved = l.Status
 	return nil
+}
+
+// deleted is what the store has of a run of which nothing is new but that it is deleted; nil: there is more.
+func (t *tenure) deleted(ctx context.Context, l *archive.Log) (*archive.Snapshot, *events.Summary, error) {
+	if !l.Deleted || len(l.Pending) > 0 {
+		return nil, nil, nil
+	}
+	s, at, err := t.a.loadSnapshot(ctx, t.id(l))
+	if err != nil || s == nil || at != l.At || !s.Over {
+		return nil, nil, err
+	}
+	var sum events.Summary
+	if err := json.Unmarshal(s.Summary, &sum); err != nil {
+		return nil, nil, err
+	}
+	s.Deleted = true
+	return s, &sum, nil
 }
 
 // short is a run in short.
@@ -108,45 +128,73 @@ func (e *foldError) Unwrap() error { return e.err }
 
 // fold makes of the entries what the planner would say of the run.
 func (t *tenure) fold(ctx context.Context, l *archive.Log) (*events.Summary, json.RawMessage, error) {
-	f := t.folder.Begin(l.Workflow)
-	add := func(rec *events.Record, err error) error {
-		if err != nil {
-			return &foldError{err}
-		}
-		with, err := t.a.definitionsOf(ctx, rec)
-		if err != nil {
-			return err
-		}
-		t.folding.Lock()
-		defer t.folding.Unlock()
-		if err := f.Add(rec, with); err != nil {
-			return &foldError{err}
-		}
-		return nil
+	id := t.id(l)
+	g := t.folded(id)
+	if g == nil {
+		g = &folding{id: id, fold: t.folder.Begin(l.Workflow)}
 	}
-	if uint64(len(l.Pending)) == l.At { // all of it is at hand
-		for i := range l.Pending {
-			if err := add(l.Pending[i].Record()); err != nil {
-				return nil, nil, err
-			}
-		}
-	} else {
-		for data, err := range store.Entries(ctx, t.a.store, t.id(l), 0) {
-			if err == nil {
-				err = add(archive.Decode(data))
-			}
-			if err != nil {
-				return nil, nil, err
-			}
-		}
+	if err := t.catchUp(ctx, g, l); err != nil {
+		return nil, nil, err
 	}
 	t.folding.Lock()
 	defer t.folding.Unlock()
-	sum, results, err := f.Outcome()
+	sum, results, err := g.fold.Outcome()
 	if err != nil {
 		return nil, nil, &foldError{err}
 	}
+	if !l.Closed {
+		t.folds.put(g)
+	}
 	return &sum, results, nil
+}
+
+func (t *tenure) folded(id string) *folding {
+	t.folding.Lock()
+	defer t.folding.Unlock()
+	return t.folds.take(id)
+}
+
+// catchUp folds the entries of a run that are not folded: those that have just been written, or where there are more what the store
+// has.
+func (t *tenure) catchUp(ctx context.Context, g *folding, l *archive.Log) error {
+	if n := l.At - g.entries; n <= uint64(len(l.Pending)) {
+		fresh := l.Pending[uint64(len(l.Pending))-n:]
+		for i := range fresh {
+			rec, err := fresh[i].Record()
+			if err := t.add(ctx, g, rec, len(fresh[i].Data), err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for data, err := range store.Entries(ctx, t.a.store, g.id, g.entries) {
+		if err != nil {
+			return err
+		}
+		rec, err := archive.Decode(data)
+		if err := t.add(ctx, g, rec, len(data), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add folds an entry, if it can be decoded.
+func (t *tenure) add(ctx context.Context, g *folding, rec *events.Record, size int, err error) error {
+	if err != nil {
+		return &foldError{err}
+	}
+	with, err := t.a.definitionsOf(ctx, rec)
+	if err != nil {
+		return err
+	}
+	t.folding.Lock()
+	defer t.folding.Unlock()
+	if err := g.fold.Add(rec, with); err != nil {
+		return &foldError{err}
+	}
+	g.entries, g.bytes = g.entries+1, g.bytes+size
+	return nil
 }
 
 // mostKnown is how many definitions are at hand.

@@ -45,8 +45,9 @@ type tenure struct {
 	claims uint64 // entries of the place's log
 	keeper *archive.Keeper
 
-	folding sync.Mutex // held by whoever uses the folder, and what it folds
+	folding sync.Mutex // held by whoever uses the folder, what it folds, and the folds
 	folder  *archive.Folder
+	folds   *folds
 
 	saved  archive.Place
 	told   bool      // saved is committed: an older tenure may have ended in between
@@ -65,6 +66,7 @@ func (t *tenure) run(ctx context.Context) error {
 		return err
 	}
 	t.keeper, t.folder, t.saved = archive.NewKeeper(t.a.cfg.Settings, from), archive.NewFolder(t.partition), from
+	t.folds = newFolds(mostFolded)
 	ctx, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	defer reading.Wait()

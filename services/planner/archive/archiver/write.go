@@ -72,7 +72,7 @@ func (t *tenure) writeAll(ctx context.Context, due []*archive.Log) error {
 
 // weight is how many of the places of runs that are written a run takes.
 func weight(l *archive.Log) int {
-	if l.Bytes() > largeFrom || l.At > 0 && (l.Closed || l.Rests) { // the whole of it is loaded
+	if l.Bytes() > largeFrom || l.At > 0 && len(l.Pending) > 0 && (l.Closed || l.Rests) { // the whole of it is loaded
 		return atOnce / large
 	}
 	return 1

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// mostLooked is how many runs one list looks at.
-	mostLooked = 2000
+	// mostLooked is how many runs one list looks at, and mostLookedBytes of how many bytes, which are mostly results.
+	mostLooked      = 2000
+	mostLookedBytes = 32 << 20
 	// mostFolded is how many entries are folded to answer.
 	mostFolded = 200_000
 )
@@ -50,6 +51,7 @@ func (s *Shelf) List(ctx context.Context, f search.Filter, cursor string, limit 
 	}
 	m := f.Matcher()
 	items = []json.RawMessage{}
+	size := 0
 	for {
 		page, err := s.Store.List(ctx, store.Filter{Prefix: archive.AllRuns, Labels: archive.Narrowed(f), Limit: limit}, cursor)
 		if err != nil {
@@ -59,14 +61,15 @@ func (s *Shelf) List(ctx context.Context, f search.Filter, cursor string, limit 
 			if len(items) == limit {
 				return items, cursor, 0, nil
 			}
-			if looked == mostLooked {
+			if looked == mostLooked || size > mostLookedBytes {
 				return items, cursor, looked, nil
 			}
 			cursor, looked = item.ID, looked+1
-			found, fits, err := s.item(ctx, &item, m)
+			found, bytes, fits, err := s.item(ctx, &item, m)
 			if err != nil {
 				return nil, "", 0, err
 			}
+			size += bytes
 			if fits {
 				items = append(items, found)
 			}
@@ -80,28 +83,29 @@ func (s *Shelf) List(ctx context.Context, f search.Filter, cursor string, limit 
 	}
 }
 
-// item is a run as lists show it, and whether it is wanted.
-func (s *Shelf) item(ctx context.Context, item *store.Item, m *search.Matcher) (json.RawMessage, bool, error) {
+// item is a run as lists show it, how many bytes were read for it, and whether it is wanted.
+func (s *Shelf) item(ctx context.Context, item *store.Item, m *search.Matcher) (shown json.RawMessage, bytes int, fits bool, err error) {
 	run, err := archive.ParseRunID(item.ID)
 	if err != nil {
-		return nil, false, nil // another program's
+		return nil, 0, false, nil // another program's
 	}
 	stored, ok, err := s.Store.LoadSnapshot(ctx, item.ID)
 	if err != nil {
-		return nil, false, fmt.Errorf("listing the archive: %w", err)
+		return nil, 0, false, fmt.Errorf("listing the archive: %w", err)
 	}
 	if !ok {
-		return nil, false, nil // its archiver has just begun it
+		return nil, 0, false, nil // its archiver has just begun it
 	}
+	bytes = len(stored.Data)
 	snap, sum, err := parse(stored.Data)
 	if err != nil {
-		return nil, false, fmt.Errorf("listing the archive: %s: %w", item.ID, err)
+		return nil, bytes, false, fmt.Errorf("listing the archive: %s: %w", item.ID, err)
 	}
 	if w := archive.Searched(sum); !m.Fits(&w) {
-		return nil, false, nil
+		return nil, bytes, false, nil
 	}
-	shown, err := with(snap, run, item.End)
-	return shown, err == nil, err
+	shown, err = with(snap, run, item.End)
+	return shown, bytes, err == nil, err
 }
 
 func parse(data []byte) (*archive.Snapshot, *events.Summary, error) {
@@ -127,59 +131,6 @@ func with(snap *archive.Snapshot, run archive.Run, entries uint64) (json.RawMess
 	}
 	out := append(json.RawMessage{}, snap.Summary[:len(snap.Summary)-1]...)
 	return append(append(append(out, `,"archived":`...), about...), '}'), nil
-}
-
-// found is a run in the store.
-type found struct {
-	run  archive.Run
-	item store.Item
-}
-
-// find finds a run of a workflow: the one that is named, else that which was written last.
-func (s *Shelf) find(ctx context.Context, workflow, name string) (f found, err error) {
-	newest := int64(-1)
-	for cursor := ""; ; {
-		page, err := s.Store.List(ctx, store.Filter{Prefix: archive.RunsOf(workflow)}, cursor)
-		if err != nil {
-			return f, fmt.Errorf("looking for %s in the archive: %w", workflow, err)
-		}
-		for _, item := range page.Items {
-			run, err := archive.ParseRunID(item.ID)
-			if err != nil || run.Workflow != workflow || name != "" && run.Name() != name && run.Start.String() != name {
-				continue
-			}
-			at, err := s.updated(ctx, item.ID) // positions of several journals have no order
-			if err != nil {
-				return f, err
-			}
-			if at > newest {
-				f, newest = found{run, item}, at
-			}
-		}
-		if cursor = page.Next; cursor != "" {
-			continue
-		}
-		switch {
-		case f.item.ID != "":
-			return f, nil
-		case name != "":
-			return f, &Error{"not_found", fmt.Sprintf("the archive has no run %s of the workflow %q", name, workflow)}
-		}
-		return f, &Error{"not_found", fmt.Sprintf("the archive has no workflow %q", workflow)}
-	}
-}
-
-// updated is when a run was last written to, by its snapshot (Unix ms).
-func (s *Shelf) updated(ctx context.Context, id string) (int64, error) {
-	stored, ok, err := s.Store.LoadSnapshot(ctx, id)
-	if err != nil || !ok {
-		return 0, err
-	}
-	_, sum, err := parse(stored.Data)
-	if err != nil {
-		return 0, fmt.Errorf("%s in the archive: %w", id, err)
-	}
-	return int64(sum.Updated), nil
 }
 
 // Show is a run's summary with its results.
