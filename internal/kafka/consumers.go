@@ -187,6 +187,16 @@ func NewWholeTail(c Config, names ...string) (*kgo.Client, error) {
 	return c.tail(kgo.NewOffset().AtStart(), names, kgo.KeepControlRecords())
 }
 
+// NewTailFrom is NewTail of one topic from an offset in each of its partitions on: nothing is missed that is
+// written behind them, however late the client begins to read.
+func NewTailFrom(c Config, topic string, from map[int32]int64) (*kgo.Client, error) {
+	at := make(map[int32]kgo.Offset, len(from))
+	for p, offset := range from { // order: each is a partition by itself
+		at[p] = kgo.NewOffset().At(offset)
+	}
+	return c.tail(kgo.NewOffset().AtStart(), nil, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: at}))
+}
+
 func (c Config) tail(start kgo.Offset, names []string, more ...kgo.Opt) (*kgo.Client, error) {
 	opts := append(consumeBase(),
 		kgo.ConsumeTopics(names...),

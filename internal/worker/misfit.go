@@ -60,7 +60,7 @@ func (t *Worker) askLimits(ctx context.Context) {
 // refused goes on without a report that no record can hold, and with what is left of it
 // when it is shortened, if that is anything.
 func (t *Worker) refused(r *report, limit int) {
-	if shorten(r.inbox.Message, limit) {
+	if Shorten(r.inbox.Message, limit) {
 		t.send(newReport(), r.attempt, r.inbox.Message, r.record.Timestamp)
 		return
 	}
@@ -68,9 +68,9 @@ func (t *Worker) refused(r *report, limit int) {
 	t.acknowledged(r.attempt, r.inbox.Message)
 }
 
-// shorten makes a message fit a record of limit bytes, and reports whether there was
+// Shorten makes a message fit a record of limit bytes, and reports whether there was
 // anything to shorten. A result's place is taken by the failure that it is too large.
-func shorten(m events.InboxMessage, limit int) bool {
+func Shorten(m events.InboxMessage, limit int) bool {
 	switch m := m.(type) {
 	case *events.TaskHeartbeat:
 		had := len(m.Details) > 0

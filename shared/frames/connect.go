@@ -73,7 +73,9 @@ var (
 	CloseInvalidPacket        = Close{1011, "ws.invalid_packet"}
 	CloseInitTimeout          = Close{1011, "ws.timed_out_waiting_for_init"}
 	ClosePingTimeout          = Close{1011, "ws.ping_timeout"}
-	CloseSlow                 = Close{1011, "ws.slow"} // the runner does not read what is sent
+	CloseSlow                 = Close{1011, "ws.slow"}             // the runner does not read what is sent
+	CloseUnavailable          = Close{1011, "ws.pool_unavailable"} // the pool does not answer, or Kafka does not take what the runner says
+	CloseUnheeding            = Close{1011, "ws.unheeding"}        // the runner acknowledges no commands
 	CloseGoingAway            = Close{1001, "ws.going_away"}
 	CloseEviction             = Close{1000, "ws.eviction"} // by a newer socket, or an operator: do not come back
 	CloseRunnerShutdown       = Close{1000, "pegboard.runner_shutdown"}
@@ -81,7 +83,7 @@ var (
 
 // Closes are all of them.
 func Closes() []Close {
-	return []Close{CloseInvalidURL, CloseInvalidInitialPacket, CloseInvalidPacket, CloseInitTimeout, ClosePingTimeout, CloseSlow, CloseGoingAway, CloseEviction, CloseRunnerShutdown}
+	return []Close{CloseInvalidURL, CloseInvalidInitialPacket, CloseInvalidPacket, CloseInitTimeout, ClosePingTimeout, CloseSlow, CloseUnavailable, CloseUnheeding, CloseGoingAway, CloseEviction, CloseRunnerShutdown}
 }
 
 // Final reports whether the runner is not to come back.

@@ -1,0 +1,152 @@
+package runners
+
+import (
+	"errors"
+
+	"github.com/coder/websocket"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
+)
+
+var errKind = errors.New("it is a text frame where a binary one is wanted, or the other way round")
+
+// decode reads a frame.
+func (s *session) decode(kind websocket.MessageType, b []byte) (frames.ToServer, error) {
+	if (kind == websocket.MessageBinary) != (s.encoding == frames.Binary) {
+		return nil, errKind
+	}
+	return frames.DecodeToServer(s.encoding, b)
+}
+
+// receive deals with a frame, and reports whether b is kept.
+func (s *session) receive(kind websocket.MessageType, b []byte) (kept bool) {
+	s.server.metrics.in.Inc()
+	s.mu.Lock()
+	first, closing := s.phase == opened, s.closing != nil
+	s.mu.Unlock()
+	if closing {
+		return false
+	}
+	f, err := s.decode(kind, b)
+	if first {
+		s.begin(f, err)
+		return false
+	}
+	s.spoke()
+	if err != nil {
+		s.server.undecodable(s, err)
+		return false
+	}
+	switch f := f.(type) {
+	case *frames.ToServerInit: // a second one counts for nothing
+	case *frames.ToServerPing:
+		s.send(&frames.ToClientPong{Ts: f.Ts})
+	case *frames.ToServerEvents:
+		s.reported(f.Events)
+	case *frames.ToServerAckCommands:
+		s.tell(func(m *events.RunnerReport) { m.Received = max(m.Received, uint64(f.LastCommandIdx)+1) })
+	case *frames.ToServerStopping:
+		s.tell(func(m *events.RunnerReport) { m.Stopping = true })
+	case *frames.ToServerKvRequest:
+		return s.asked(f)
+	case *frames.ToServerTunnel:
+		return s.passed(&f.Tunnel)
+	}
+	return false
+}
+
+// begin takes the first frame.
+func (s *session) begin(f frames.ToServer, err error) {
+	init, is := f.(*frames.ToServerInit)
+	switch {
+	case err != nil:
+		s.server.undecodable(s, err)
+		s.shut(frames.CloseInvalidPacket)
+	case !is:
+		s.shut(frames.CloseInvalidInitialPacket)
+	default:
+		s.greet(init)
+	}
+}
+
+// greet asks the pool for the session of the runner.
+func (s *session) greet(f *frames.ToServerInit) {
+	hello := &events.RunnerHello{
+		Key: s.key, Name: f.Name, Version: f.Version, Slots: f.TotalSlots, Instance: f.Instance, Metadata: f.Metadata, Address: s.server.config.Address,
+	}
+	if f.LastCommandIdx != nil {
+		hello.Received = uint64(*f.LastCommandIdx + 1)
+	}
+	for _, p := range f.PrepopulateTaskNames {
+		hello.Names = append(hello.Names, events.TaskName{Name: p.Key, Metadata: p.Value})
+	}
+	s.mu.Lock()
+	s.phase, s.name, s.greeted = greeting, f.Name, s.server.now()
+	s.mu.Unlock()
+	m := &events.RunnerReport{Connection: s.of, Hello: hello}
+	s.server.say(s.server.passing, s.entity(), m, func(_ *kgo.Record, err error) {
+		if err != nil {
+			s.server.log.Warn("a runner's greeting does not reach its pool; its socket is closed", "pool", s.pool, "runner", s.key, "error", err)
+			s.shut(frames.CloseUnavailable)
+		}
+	})
+}
+
+// spoke notes that a runner which was silent is so no more.
+func (s *session) spoke() {
+	s.mu.Lock()
+	silent := s.silent
+	s.silent = false
+	s.mu.Unlock()
+	if silent {
+		s.tell(func(m *events.RunnerReport) { m.Silent, m.Heard = false, true })
+	}
+}
+
+// asked passes a request for keys on, and reports whether it is kept.
+func (s *session) asked(f *frames.ToServerKvRequest) (kept bool) {
+	if err := f.Inner.Check(); err != nil {
+		s.send(&frames.ToClientKvResponse{RequestID: f.RequestID, Error: err})
+		return false
+	}
+	kv := s.server.config.KV
+	if kv == nil {
+		s.send(&frames.ToClientKvResponse{RequestID: f.RequestID, Error: &frames.KvError{
+			Code: frames.KvUnavailable, Message: "this executor has no store of keys",
+		}})
+		return false
+	}
+	kv.Request(s.socket(), f, func(answer *frames.ToClientKvResponse) { s.send(answer) })
+	return true
+}
+
+// passed passes a message of a tunnel on, and reports whether it is kept. Where there are no tunnels, nobody has asked: the runner is told
+// that nobody listens.
+func (s *session) passed(m *frames.Tunnel) (kept bool) {
+	if t := s.server.config.Tunnel; t != nil {
+		t.Message(s.socket(), m)
+		return true
+	}
+	const nobody = "this executor has no tunnels"
+	answer := frames.Tunnel{RequestID: m.RequestID}
+	switch m.Inner.(type) {
+	case *frames.ResponseStart, *frames.ResponseChunk:
+		answer.Inner = &frames.RequestAbort{Reason: nobody}
+	case *frames.WebSocketOpen, *frames.WebSocketMessage:
+		answer.Inner = &frames.WebSocketClose{Code: uint32(websocket.StatusGoingAway), Reason: nobody}
+	default:
+		return false
+	}
+	s.send(&frames.ToClientTunnel{Tunnel: answer})
+	return false
+}
+
+// undecodable notes a frame that cannot be read. The log has some of them, whoever sends how many.
+func (s *Server) undecodable(of *session, err error) {
+	s.metrics.undecodable.Inc()
+	if passed, told := s.unread.tell(s.now()); told {
+		s.log.Warn("a frame of a runner cannot be read and is passed over", "pool", of.pool, "runner", of.key, "error", err, "others", passed)
+	}
+}
