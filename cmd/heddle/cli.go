@@ -65,8 +65,11 @@ type cli struct {
 	Journal    journalCmd    `cmd:"" group:"Tools" help:"Show the journal's records."`
 	Bench      benchCmd      `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
 	Expr       exprCmd       `cmd:"" group:"Tools" help:"Try an expression."`
-	Version    versionCmd    `cmd:"" group:"Tools" help:"Print the version."`
-	Show       configCmd     `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`
+
+	Conformance conformanceCmd `cmd:"" group:"Tools" help:"Try clients of a protocol that others write."`
+
+	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`
+	Show    configCmd  `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`
 }
 
 const about = `Heddle runs durable workflows on Kafka.

@@ -42,6 +42,7 @@ var untargeted = map[string]string{
 	"internal/kafka":            "numbers in settings of topics and brokers, from Kafka's administration",
 	"services/planner/plannerd": "numbers in settings of topics, from Kafka's administration",
 	"sdk/task":                  "encoding/json, into types of the user",
+	"internal/conformance":      "FuzzDecodeFrame of shared/frames",
 	"internal/typed":            "encoding/json, into types of the user",
 	"sdk/runner":                "FuzzDecodeFrame of shared/frames; a URL, of an operator",
 }

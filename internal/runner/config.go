@@ -35,7 +35,8 @@ const Unacknowledged = 10_000
 // ackEvery is how many commands are received before they are acknowledged without waiting for the time.
 const ackEvery = 500
 
-func (t Times) withDefaults() Times {
+// WithDefaults are the times with the defaults of those that are zero.
+func (t Times) WithDefaults() Times {
 	for _, d := range []struct {
 		p *time.Duration
 		v time.Duration

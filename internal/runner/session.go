@@ -47,7 +47,7 @@ type Session struct {
 
 // New is a session that has not begun.
 func New(c Config) *Session {
-	t := c.Times.withDefaults()
+	t := c.Times.WithDefaults()
 	return &Session{
 		init: c.Init, times: t, random: c.Random,
 		lost: t.Lost, silence: t.Silence, maxPayload: frames.DefaultMaxPayload,

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/heddle-run/heddle/sdk/runner"
 	"github.com/heddle-run/heddle/sdk/task"
@@ -83,6 +84,11 @@ func ExampleRunner_StopNow() {
 	r.StopNow()
 	fmt.Println(r.Run(context.Background()))
 	// Output: <nil>
+}
+
+func ExampleTimes_Scaled() {
+	fmt.Println(runner.Times{Ping: 2 * time.Second}.Scaled(0.01).Ping, runner.Times{}.Scaled(0.01).LastReconnect)
+	// Output: 20ms 300ms
 }
 
 // A function that goes on where an earlier attempt has stopped.

@@ -78,7 +78,10 @@ type Handler = task.Handler
 // Interceptor puts something around the functions of a runner's tasks.
 type Interceptor = task.Interceptor
 
-const slotsPerCPU = 16
+const (
+	slotsPerCPU  = 16
+	defaultLeave = 5 * time.Second
+)
 
 // complete fills in what is not given, and says what is wrong.
 func (o *Options) complete() error {
@@ -91,7 +94,7 @@ func (o *Options) complete() error {
 		o.Slots = slotsPerCPU * runtime.GOMAXPROCS(0)
 	}
 	if o.Times.Leave == 0 {
-		o.Times.Leave = 5 * time.Second
+		o.Times.Leave = defaultLeave
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -184,5 +187,20 @@ func (t Times) core() core.Times {
 		Ping: t.Ping, AckCommands: t.AckCommands, FirstReconnect: t.FirstReconnect, LastReconnect: t.LastReconnect,
 		Init: t.Init, Silence: t.Silence, Lost: t.Lost, Kv: t.KV, Drain: t.Drain, DrainLook: t.DrainLook,
 		Acks: t.Acks, Heartbeat: t.Heartbeat,
+	}
+}
+
+// Scaled are the times, the defaults included, multiplied by f: what takes minutes takes seconds in a test. Init is not:
+// a machine that is busy is as slow there.
+func (t Times) Scaled(f float64) Times {
+	all := t.core().WithDefaults()
+	if t.Leave == 0 {
+		t.Leave = defaultLeave
+	}
+	by := func(d time.Duration) time.Duration { return time.Duration(float64(d) * f) }
+	return Times{
+		Ping: by(all.Ping), AckCommands: by(all.AckCommands), FirstReconnect: by(all.FirstReconnect), LastReconnect: by(all.LastReconnect),
+		Init: all.Init, Silence: by(all.Silence), Lost: by(all.Lost), KV: by(all.Kv), Drain: by(all.Drain), DrainLook: by(all.DrainLook),
+		Acks: by(all.Acks), Heartbeat: by(all.Heartbeat), Leave: by(t.Leave),
 	}
 }

@@ -1,0 +1,181 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-run/heddle/internal/conformance"
+	"github.com/heddle-run/heddle/sdk/runner"
+	"github.com/heddle-run/heddle/sdk/task"
+)
+
+const flaw = "HEDDLE_TEST_FLAW"
+
+// The test's own binary is a client with a flaw, too.
+func TestMain(m *testing.M) {
+	if f := os.Getenv(flaw); f != "" {
+		os.Exit(flawed(f))
+	}
+	os.Exit(m.Run())
+}
+
+// flaws are what a client may do wrong, with the case that notices it.
+var flaws = map[string]string{
+	"it never pings":                      "P01",
+	"it reconnects without a delay":       "L11",
+	"its attempts get no time to end":     "D01",
+	"it takes an exception for a result":  "R05",
+	"it loses a part of the input":        "M01",
+	"it reports results as those of none": "E10",
+	"it asks for keys for ever":           "K02",
+}
+
+// flawed is a client with a flaw, or without one.
+func flawed(f string) int {
+	o := runner.Options{Slots: 16, Times: runner.Times{}.Scaled(0.01)}
+	switch f {
+	case "it never pings":
+		o.Times.Ping = time.Hour
+	case "it reconnects without a delay":
+		o.Times.FirstReconnect, o.Times.LastReconnect = time.Millisecond, time.Millisecond
+	case "its attempts get no time to end":
+		o.Times.Drain = time.Millisecond
+	case "it asks for keys for ever":
+		o.Times.KV = 3 * time.Second
+	case "it takes an exception for a result":
+		o.Interceptors = append(o.Interceptors, recovering)
+	case "it reports results as those of none":
+		o.Interceptors = append(o.Interceptors, forgetting)
+	}
+	r, err := runner.New(o)
+	if err != nil {
+		return 2
+	}
+	runner.Handle(r, task.Define[json.RawMessage, json.RawMessage]("conformance.echo"), func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
+		if f == "it loses a part of the input" {
+			in = json.RawMessage(strings.ReplaceAll(string(in), "2.5", "2"))
+		}
+		return in, nil
+	})
+	runner.Handle(r, task.Define[int64, string]("conformance.sleep"), func(ctx context.Context, ms int64) (string, error) {
+		select {
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+			return "slept", nil
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	})
+	runner.Handle(r, task.Define[any, string]("conformance.crash"), func(context.Context, any) (string, error) { panic("nobody expects this") })
+	runner.Handle(r, task.Define[any, string]("conformance.keys"), func(ctx context.Context, _ any) (string, error) {
+		if err := runner.KeysOf(ctx).Put(ctx, runner.Entry{Key: "a", Value: json.RawMessage("1")}); err != nil {
+			return "", &task.Error{Type: "timeout", Err: err}
+		}
+		return "", nil
+	})
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if r.Run(ctx) != nil {
+		return 1
+	}
+	return 0
+}
+
+func recovering(next runner.Handler) runner.Handler {
+	return func(ctx context.Context, in json.RawMessage) (out json.RawMessage, err error) {
+		defer func() {
+			if recover() != nil {
+				out, err = nil, nil
+			}
+		}()
+		return next(ctx, in)
+	}
+}
+
+func forgetting(next runner.Handler) runner.Handler {
+	return func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
+		_, err := next(ctx, in)
+		return nil, err
+	}
+}
+
+// A client that does one thing wrong does not pass the case that is about it, and one that does not passes it.
+func TestEachFlawIsNoticed(t *testing.T) {
+	for f, name := range flaws {
+		for _, is := range []string{f, "none"} {
+			t.Run(name+" "+is, func(t *testing.T) {
+				t.Parallel()
+				told := 0
+				err := conformance.Run(t.Context(), conformance.Options{
+					Command: []string{os.Args[0]}, Env: []string{flaw + "=" + is}, Scale: 0.01, Only: []string{name},
+				}, func(r conformance.Result) {
+					told++
+					if (r.Failure != "") != (is == f) || r.Name != name {
+						t.Errorf("%s: %q\n%s", r.Name, r.Failure, r.Output)
+					}
+				})
+				if err != nil || told != 1 {
+					t.Errorf("told %d times, %v", told, err)
+				}
+			})
+		}
+	}
+}
+
+func TestAClientThatCannotBeTriedIsAFailure(t *testing.T) {
+	var failures []string
+	err := conformance.Run(t.Context(), conformance.Options{Command: []string{"/nowhere/client"}, Only: []string{"C01", "D01"}}, func(r conformance.Result) {
+		failures = append(failures, r.Failure)
+	})
+	if err != nil || len(failures) != 2 || !strings.Contains(failures[0], "does not start") {
+		t.Errorf("%q, %v", failures, err)
+	}
+	for name, o := range map[string]conformance.Options{
+		"no command": {}, "an unknown case": {Command: []string{"x"}, Only: []string{"Z99"}}, "a scale of 2": {Command: []string{"x"}, Scale: 2},
+	} {
+		if conformance.Run(t.Context(), o, func(conformance.Result) {}) == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func TestTheTasksOfAClientHaveNames(t *testing.T) {
+	names := make([]string, len(conformance.Tasks))
+	for i, task := range conformance.Tasks {
+		if names[i] = task.Name; task.About == "" {
+			t.Errorf("nobody says what %s does", task.Name)
+		}
+	}
+	if slices.Sort(names); len(slices.Compact(names)) != len(conformance.Tasks) {
+		t.Errorf("a name comes twice: %q", names)
+	}
+}
+
+// docs/runner-clients.md has each task, each variable, and the number of cases.
+func TestTheContractIsDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../docs/runner-clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, task := range conformance.Tasks {
+		if row := "| `" + task.Name + "` | " + task.About + " |\n"; !strings.Contains(text, row) {
+			t.Errorf("docs/runner-clients.md lacks %q", row)
+		}
+	}
+	for _, name := range []string{
+		conformance.EnvURL, conformance.EnvPool, conformance.EnvKey, conformance.EnvToken, conformance.EnvEncoding, conformance.EnvScale,
+		"passes all " + strconv.Itoa(len(conformance.Cases())) + " cases",
+	} {
+		if !strings.Contains(text, name) {
+			t.Errorf("docs/runner-clients.md lacks %s", name)
+		}
+	}
+}
