@@ -34,7 +34,14 @@ func batch(t *testing.T, c *client.Client, def string, n int, status client.Stat
 }
 
 // listed waits until so many workflows fit whose work is done.
-func listed(t *testing.T, c *client.Client, f client.Filter, n int) {
+func listed(t *testing.T, c *client.Client, f client.Filter, n int) map[string]string {
+	t.Helper()
+	return listedAnew(t, c, f, n, nil)
+}
+
+// listedAnew is listed of workflows that have gone on since they were listed, each with the position as of which it
+// is: the list may have them as of before that, with the same status.
+func listedAnew(t *testing.T, c *client.Client, f client.Filter, n int, before map[string]string) map[string]string {
 	t.Helper()
 	f.Limit = 1000
 	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -42,8 +49,9 @@ func listed(t *testing.T, c *client.Client, f client.Filter, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settled := 0
+		settled, at := 0, map[string]string{}
 		for _, w := range page.Items { // the list has the counts as of the last change of the status
+			at[w.ID] = w.Position
 			is, err := c.Get(t.Context(), w.ID)
 			if errors.Is(err, client.ErrNotFound) {
 				settled++ // it is listed for a moment yet
@@ -52,12 +60,12 @@ func listed(t *testing.T, c *client.Client, f client.Filter, n int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is.Status == w.Status && (is.Drained() || is.Status == client.StatusRunning) {
+			if is.Status == w.Status && (is.Drained() || is.Status == client.StatusRunning) && w.Position != before[w.ID] {
 				settled++
 			}
 		}
 		if settled == n {
-			return
+			return at
 		}
 		if time.Now().After(limit) {
 			t.Fatalf("%d of %s are listed, want %d", settled, f, n)
@@ -114,6 +122,7 @@ func TestAnInterruptedOperationGoesOn(t *testing.T) {
 	c := deployment(t, client.Options{})
 	const n = 60
 	f := batch(t, c, broken, n, client.StatusFailed)
+	at := listed(t, c, f, n)
 	o := client.BulkOptions{Operation: client.NewOperation(), Where: f}
 
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -129,7 +138,15 @@ func TestAnInterruptedOperationGoesOn(t *testing.T) {
 	if last := first[:len(first)+1][len(first)]; last.InHand != 0 {
 		t.Errorf("%d are in hand, and all had time to end", last.InHand)
 	}
-	listed(t, c, f, n) // so all have failed again
+	again := func(all []client.BulkResult) {
+		t.Helper()
+		of := map[string]string{}
+		for _, r := range all {
+			of[r.Workflow] = at[r.Workflow]
+		}
+		at = listedAnew(t, c, f, n, of)
+	}
+	again(first) // so all have failed again
 
 	o.Where.Cursor = first[len(first)-1].Next
 	second, err := took(t.Context(), c, client.BulkRetry(client.RetryOptions{}), o, onwards)
@@ -147,12 +164,12 @@ func TestAnInterruptedOperationGoesOn(t *testing.T) {
 	if len(slices.Compact(ids)) != n || len(first)+len(second) != n {
 		t.Errorf("%d and %d were told of, %d different ones, want %d", len(first), len(second), len(slices.Compact(ids)), n)
 	}
-	listed(t, c, f, n)
+	again(second)
 
 	o.Where.Cursor = ""
-	again, err := took(t.Context(), c, client.BulkRetry(client.RetryOptions{}), o, onwards)
-	if err != nil || len(again) != n {
-		t.Fatalf("the third run: %d, %v", len(again), err)
+	third, err := took(t.Context(), c, client.BulkRetry(client.RetryOptions{}), o, onwards)
+	if err != nil || len(third) != n {
+		t.Fatalf("the third run: %d, %v", len(third), err)
 	}
 	for i := range n {
 		id := fmt.Sprintf("%s-%d", t.Name(), i)
