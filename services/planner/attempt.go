@@ -101,6 +101,10 @@ func (en *ends) lost(l *machine.Lost) {
 		en.close(l.Runnable)
 		return
 	}
+	if l.Moved {
+		en.moved(l.Runnable, r)
+		return
+	}
 	en.failFor(l.Runnable, events.TaskError{
 		Type:    events.ErrorLost,
 		Message: l.Reason + "; whether it had effects is unknown",

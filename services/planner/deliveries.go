@@ -90,6 +90,9 @@ func endOf(e events.Event) (failed bool, reason, executor string) {
 	case *events.RunnableLost:
 		return true, e.Error.Type, ""
 	case *events.RunnableReturned:
+		if e.Attempt != 0 {
+			return true, machine.Rebound, ""
+		}
 		return true, machine.HandedBack, ""
 	}
 	return true, events.ErrorCancelled, ""

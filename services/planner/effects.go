@@ -29,6 +29,8 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			}
 		case *events.RunnableTimedOut:
 			all = append(all, fx.timedOut(e)...)
+		case *events.RunnableReturned:
+			all = append(all, fx.unwanted(e.Runnable, e.Attempt, e.Decided, nil)...)
 		case *events.OutcomeArrived:
 			all = append(all, fx.unwanted(e.Runnable, e.Attempt, e.Decided, nil)...)
 			all, published = fx.publish(all, published)

@@ -159,7 +159,7 @@ func (r *runnable) OpenAttempt() (machine.Attempt, bool) {
 	}
 	return machine.Attempt{
 		Attempt: r.Attempt, Decided: r.Decided, Queue: r.Queue, Since: r.Since, Notified: r.Notified, Detached: r.Detached,
-		NotifiedAt: r.Told, Waits: r.reason().Waits(), Deferred: r.reason() == delivery.LeaderMissingDeferred,
+		NotifiedAt: r.Told, Pool: r.Pool, Waits: r.reason().Waits(), Deferred: r.reason() == delivery.LeaderMissingDeferred,
 	}, true
 }
 

@@ -84,6 +84,17 @@ func (t *turn) returnedByPool(id events.RunnableID, r *runnable) {
 	}
 }
 
+// moved lets an attempt that nobody is known to have begun go where its queue's attempts go by now: what had it is told
+// that it is not wanted there, and another one takes its place.
+func (en *ends) moved(id events.RunnableID, r *runnable) {
+	pol := r.policy()
+	if r.Notified || r.Pool == en.poolOf(r.Queue, r.other(pol), pol) {
+		return
+	}
+	en.emit(&events.RunnableReturned{Runnable: id, Due: en.now, Reason: neverBegan, Attempt: r.Attempt, Decided: r.Decided})
+	en.queue.fresh = append(en.queue.fresh, r.place(id))
+}
+
 // waitsForPool says in words what an attempt waits for that a pool has.
 func waitsForPool(r *runnable) string {
 	name := strings.TrimPrefix(r.Pool, events.PoolPrefix)

@@ -160,3 +160,45 @@ func TestAQueueIsBoundToAPool(t *testing.T) {
 		}
 	}
 }
+
+func (w *world) moves() []events.Event {
+	w.t.Helper()
+	r := w.openRunnables("w")[0]
+	return w.decide(machine.Input{Workflow: "w", Source: events.FromEngine, Lost: &machine.Lost{Runnable: 1, Attempt: r.Attempt, Moved: true}})
+}
+
+// A queue that is bound to a pool, and to its workers again, while work waits in it: the work goes along, and who had it
+// hears of that. What somebody has begun stays.
+func TestWorkThatWaitsGoesWhereItsQueueIsBound(t *testing.T) {
+	w := pooled(t, "{max_retries: 1}")
+	if len(w.tasks) != 1 {
+		t.Fatalf("%d tasks went to workers", len(w.tasks))
+	}
+	if list := w.moves(); len(list) > 0 {
+		t.Errorf("an attempt that is where it is to be was moved: %+v", list)
+	}
+	first := w.tasks[0].Token
+	w.p.cfg.Pools = map[string]string{"f": "images"}
+	w.moves()
+	if len(w.tasks) != 1 || !w.cancelled[string(first)] {
+		t.Errorf("%d tasks went to workers, the first is cancelled: %t", len(w.tasks), w.cancelled[string(first)])
+	}
+	w.tasks = nil
+	offer := w.wantVerbs(events.PoolOffer)[0]
+	w.p.cfg.Pools = nil
+	w.moves()
+	if all := verbs(w.toPool()); !slices.Equal(all, []events.PoolVerb{events.PoolOffer, events.PoolWithdraw}) || len(w.tasks) != 1 {
+		t.Errorf("the pool was told %v, and %d tasks went to workers", all, len(w.tasks))
+	}
+	if list := w.poolSays(events.PoolLost, offer.Token); len(list) > 0 {
+		t.Errorf("the loss of what the pool does not have made %+v", list)
+	}
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskNotified{Token: w.tasks[0].Token, Executor: "x"}})
+	w.p.cfg.Pools = map[string]string{"f": "images"}
+	if list := w.moves(); len(list) > 0 {
+		t.Errorf("an attempt that a worker has begun was moved: %+v", list)
+	}
+	if r := w.openRunnables("w"); len(r[0].Attempts) != 1 {
+		t.Errorf("an attempt that has moved counts: %+v", r[0].Attempts)
+	}
+}

@@ -297,6 +297,9 @@ type RunnableReturned struct {
 	Runnable RunnableID
 	Due      int64 // Unix ms
 	Reason   string
+	// The attempt that goes elsewhere since its queue is bound elsewhere by now: who may have it is told that it is not wanted there.
+	Attempt uint32   // 0: it was handed back by who had it
+	Decided Position // the record that dispatched it
 }
 
 func (*RunnableReturned) number() int { return 11 }
@@ -306,6 +309,8 @@ func (e *RunnableReturned) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "runnable", &e.Runnable)
 	wire.Int(c, 2, "due", &e.Due)
 	wire.String(c, 3, "reason", &e.Reason)
+	wire.Int(c, 4, "attempt", &e.Attempt)
+	wire.Nested(c, 5, "decided", &e.Decided)
 }
 
 // RetryScheduled arms the durable timer of the next attempt.

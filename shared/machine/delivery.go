@@ -28,6 +28,9 @@ type Ended struct {
 // HandedBack is why a delivery failed whose worker did not know the task, or had not begun: another one follows.
 const HandedBack = "handed_back"
 
+// Rebound is why a delivery failed whose queue was bound elsewhere before anybody had begun it: another one follows there.
+const Rebound = "rebound"
+
 // Told is the delivery as it has ended: with the time of a notification that came with its outcome, and no more to
 // wait for.
 func (e Ended) Told() Ended {

@@ -97,6 +97,7 @@ type Lost struct {
 	Runnable events.RunnableID
 	Attempt  uint32
 	Reason   string
+	Moved    bool // nothing is lost: nobody is known to have begun it, and the attempts of its queue go elsewhere by now
 }
 
 // EffectKind says where an effect goes.

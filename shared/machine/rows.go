@@ -52,9 +52,10 @@ type Attempt struct {
 	Notified bool  // a worker has it: heartbeats guard it
 	Detached bool  // completed by its token: nothing guards it
 
-	NotifiedAt int64 // Unix ms of the first such word
-	Waits      bool  // a worker has it, and has not handed it over to whom it is for: it is pending
-	Deferred   bool  // as the party that it is to inform is not there
+	NotifiedAt int64  // Unix ms of the first such word
+	Pool       string // id of the pool that has it; empty: its task went to the workers of its queue
+	Waits      bool   // a worker has it, and has not handed it over to whom it is for: it is pending
+	Deferred   bool   // as the party that it is to inform is not there
 }
 
 // Watched is a row of table Runnable: the partition watches the open attempt in
@@ -79,4 +80,5 @@ func (a *Attempt) Fields(c *wire.Codec) {
 	wire.Int(c, 7, "notified_at", &a.NotifiedAt)
 	c.Bool(8, "waits", &a.Waits)
 	c.Bool(9, "deferred", &a.Deferred)
+	wire.Name(c, 10, "pool", &a.Pool)
 }

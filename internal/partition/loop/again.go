@@ -69,6 +69,9 @@ func (w *watch) giveAgain(a *again) {
 		}
 		at.again = nil
 		switch {
+		case w.strayed(at):
+			at.placed = true
+			w.moved(k, at)
 		case w.fault != nil, at.row.Detached, at.row.Notified && !a.notified:
 		case w.parked.roomAgain():
 			w.republish(k, at)

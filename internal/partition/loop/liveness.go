@@ -47,6 +47,7 @@ type watched struct {
 	offset    int64  // of its task record; -1 while that is not acknowledged
 	heard     int64  // Unix ms: notified ones are heard of since
 	looked    int64  // Unix ms: pending ones are released or were looked up since
+	placed    bool   // it was looked at whether it is where the attempts of its queue go
 	stuck     string // why its task record cannot be out; empty: it can
 	again     *again // with whom it is to be published again, once the inbox is read; nil: it is not
 
@@ -158,9 +159,11 @@ func (w *watch) sweep() bool {
 	w.next = w.clock.now + w.Settings.Sweep.Milliseconds()
 	w.RetryParked()
 	w.stillAgain()
-	silent, pending := w.overdue()
+	silent, pending, strayed := w.overdue()
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
+	slices.SortFunc(strayed, compareAttempts)
+	w.publishAgain(strayed, false) // elsewhere
 	for _, k := range pending {
 		w.lookAfter(k)
 	}
@@ -171,10 +174,12 @@ func (w *watch) sweep() bool {
 	return did
 }
 
-func (w *watch) overdue() (silent, pending []attemptKey) {
+func (w *watch) overdue() (silent, pending, strayed []attemptKey) {
 	silence, wait := w.Settings.Silence.Milliseconds(), w.Settings.Pending.Milliseconds()
-	for k, at := range w.open { // order: sweep sorts both
+	for k, at := range w.open { // order: sweep sorts them
 		switch {
+		case at.again == nil && w.strayed(at):
+			strayed = append(strayed, k)
 		case at.row.Detached:
 		case at.row.Notified && w.clock.now-at.heard >= silence:
 			silent = append(silent, k)
@@ -183,7 +188,13 @@ func (w *watch) overdue() (silent, pending []attemptKey) {
 			pending = append(pending, k)
 		}
 	}
-	return silent, pending
+	return silent, pending, strayed
+}
+
+// strayed reports whether an attempt that nobody is known to have begun is not where the attempts of its queue go, by
+// the settings of this owner. Its machine says where it is to be: it is asked once.
+func (w *watch) strayed(at *watched) bool {
+	return !at.placed && !at.row.Notified && at.row.Pool != w.Settings.Pools[at.row.Queue]
 }
 
 // silent gives up a notified attempt, but not before the inbox is read to an

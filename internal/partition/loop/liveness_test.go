@@ -101,3 +101,37 @@ func TestJ6ALossThatMeetsADefectIsTriedAgain(t *testing.T) {
 		})
 	}
 }
+
+// Work that nobody is known to have, and whose queue goes elsewhere by now, is moved: once the inbox is read, so that
+// what somebody has said of it counts, and once only.
+func TestWorkGoesAlongWithItsQueue(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "pool:images"}})
+	m.running("w")
+	n := len(m.journal)
+	m.now = m.now.Add(2 * time.Second)
+	m.mustStep()
+	if len(m.journal) != n {
+		t.Fatalf("it was moved before the inbox was read: %s", m.names(n))
+	}
+	m.inboxRead()
+	if len(m.journal) != n+1 {
+		t.Fatalf("%d records behind it, want one that moves it", len(m.journal)-n)
+	}
+	m.ack()
+}
+
+// What a worker has begun stays with it.
+func TestWorkThatHasBegunStays(t *testing.T) {
+	m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "pool:images"}})
+	task := m.running("w")
+	m.report(task, func(token []byte) events.InboxMessage { return &events.TaskNotified{Token: token, Channel: "x"} })
+	m.mustStep()
+	m.ack()
+	n := len(m.journal)
+	m.now = m.now.Add(2 * time.Second)
+	m.mustStep()
+	m.inboxRead()
+	if len(m.journal) != n {
+		t.Errorf("it was moved: %s", m.names(n))
+	}
+}

@@ -26,6 +26,16 @@ func (w *watch) lost(k attemptKey, attempt uint32, reason string) bool {
 	}})
 }
 
+// moved lets an attempt go, in its turn, where the attempts of its queue go by now.
+func (w *watch) moved(k attemptKey, at *watched) {
+	attempt := at.row.Attempt
+	w.urgent = append(w.urgent, func() bool {
+		return w.decide(&decision{in: machine.Input{
+			Workflow: k.workflow, Source: events.FromEngine, Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Moved: true},
+		}})
+	})
+}
+
 // giveUp lets an attempt be lost whose task record can never be out, in its turn
 // and, if that meets a defect, again.
 func (w *watch) giveUp(k attemptKey, decided events.Position, reason string) {

@@ -84,6 +84,10 @@ func (c *Config) defaults() error {
 	}
 	c.prefix = names.Prefix()
 	c.Partition.Archive = c.Archive
+	c.Partition.Pools = map[string]string{}
+	for queue, name := range c.Pools.Bindings() { // order: into a map
+		c.Partition.Pools[queue] = events.PoolOf(name)
+	}
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
 	}
