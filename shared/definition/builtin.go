@@ -21,6 +21,10 @@ var builtins = map[string][]string{
 	"test.sleep":      {"ms"},
 }
 
+// retriesOf are the retries of built-in tasks where no rule says how many: what a program in a terminal has not taken is
+// delivered three times.
+var retriesOf = map[string]int{"terminal.submit": 2}
+
 // Parameters are the parameters of a built-in task, sorted; nil if it takes any, or is
 // no built-in task.
 func Parameters(task string) []string { return slices.Clone(builtins[task]) }

@@ -56,6 +56,7 @@ func (g *Graph) PolicyFor(c *Component, input json.RawMessage, given Given) (pol
 func (g *Graph) defaults(c *Component, option *policy.OnFailure) policy.Policy {
 	k := &kinds[c.Kind]
 	p := policy.DefaultOf(c.Evaluated())
+	p.MaxRetries = retriesOf[c.Task]
 	if option == nil {
 		option = g.Options.OnFailure
 	}

@@ -136,3 +136,22 @@ policies:
 		t.Errorf("got %s", got)
 	}
 }
+
+// What is typed into a terminal has three attempts where nobody says otherwise, whatever else is said of it; other tasks have one.
+func TestTerminalsHaveThreeAttempts(t *testing.T) {
+	g := graph(t, `{"name":"d","components":{
+		"a":{"step":"terminal.submit","params":{"target":"x","text":"y"}},
+		"b":{"step":"terminal.submit","params":{"target":"x","text":"y"},"policy":{"timeout":"1h"}},
+		"c":{"step":"terminal.submit","params":{"target":"x","text":"y"},"policy":{"max_retries":0}},
+		"d":{"step":"http.request","params":{"url":"x"}}}}`)
+	for name, want := range map[string]int{"a": 2, "b": 2, "c": 0, "d": 0} {
+		for _, given := range []definition.Given{{}, {Replace: true}} {
+			if given.Replace && name == "c" {
+				continue // what the definition says of it does not count then
+			}
+			if p, err := g.PolicyFor(g.Lookup(name), nil, given); err != nil || p.MaxRetries != want {
+				t.Errorf("%s with %+v: %d retries, want %d; %v", name, given, p.MaxRetries, want, err)
+			}
+		}
+	}
+}

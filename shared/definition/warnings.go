@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/policy"
@@ -10,9 +11,9 @@ import (
 func warnings(g *Graph) []Error {
 	all := sideBySide(g)
 	for _, c := range g.Components {
-		all = append(all, unused(c.Rules)...)
+		all = append(all, unused(c.Rules, c)...)
 	}
-	return append(append(all, unused(g.Rules)...), unmatched(g)...)
+	return append(append(all, unused(g.Rules, g.Components...)...), unmatched(g)...)
 }
 
 // sideBySide is about components that their author may have meant to follow each other.
@@ -31,10 +32,11 @@ func sideBySide(g *Graph) []Error {
 	}}
 }
 
-// unused is about fields of rules that do nothing as they stand.
-func unused(rules []policy.Rule) (all []Error) {
+// unused is about fields of rules for some components that do nothing as they stand.
+func unused(rules []policy.Rule, of ...*Component) (all []Error) {
+	retried := slices.ContainsFunc(of, func(c *Component) bool { return retriesOf[c.Task] > 0 })
 	for i := range rules {
-		if e, is := rules[i].Unused(); is {
+		if e, is := rules[i].Unused(retried); is {
 			all = append(all, e)
 		}
 	}

@@ -25,6 +25,7 @@ func TestWhatLooksLikeAMistakeIsWarnedAbout(t *testing.T) {
 		{parts(two) + "policies: [{match: {task: f.x}, max_retries: 3}, {match: default, timeout: 3s}]", "policies[1]: never applies: "},
 		{parts(two) + "policies: [{match: {name: b}, timeout: 3s}]", "policies[0]: never applies: "},
 
+		{parts("a: {step: terminal.submit, params: {target: x, text: y}, policy: {backoff: linear}}"), ""},
 		{parts("a: {step: x, policy: {backoff: linear}}"), "components.a.policy.backoff: has no effect: without max_retries nothing is tried again (give max_retries)"},
 		{parts("a: {step: x, policy: {retry_if: attempt > 1}}"), "components.a.policy.retry_if: has no effect"},
 		{parts("a: {step: x, policy: {max_retries: 2, base_delay: 1s}}"), "components.a.policy.base_delay: has no effect: without backoff there is no wait"},

@@ -68,8 +68,8 @@ func (r *Rule) Dynamic() bool { return r.expr != nil }
 func (r *Rule) ExactName() string { return r.name.exact }
 
 // Unused is about a field that the rule gives and that does nothing, as the rule lacks another one; false: there is none.
-// A rule that inherits may get that from a later one.
-func (r *Rule) Unused() (problem Error, is bool) {
+// A rule that inherits may get that from a later one. retried: what it is for is tried again without its word.
+func (r *Rule) Unused(retried bool) (problem Error, is bool) {
 	if r.inherit {
 		return Error{}, false
 	}
@@ -79,7 +79,7 @@ func (r *Rule) Unused() (problem Error, is bool) {
 		lacks  string
 		fix    string
 	}{
-		{backoff | baseDelay | maxDelay | retryIf | nonRetryable, r.fields.given&maxRetries == 0, "without max_retries nothing is tried again", "give max_retries"},
+		{backoff | baseDelay | maxDelay | retryIf | nonRetryable, r.fields.given&maxRetries == 0 && !retried, "without max_retries nothing is tried again", "give max_retries"},
 		{baseDelay | maxDelay, r.fields.given&backoff == 0, "without backoff there is no wait", "give backoff: linear, exponential or jitter"},
 	} {
 		if some := r.fields.given & u.fields; some != 0 && u.idle {
