@@ -40,6 +40,7 @@ type Handler struct {
 	stopping <-chan struct{}
 	log      *slog.Logger
 	watch    *watch
+	vigil    vigil
 	orphans  orphans
 }
 
@@ -52,7 +53,8 @@ func New(c Config) *Handler {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &contained{Adapter: c.Adapter, log: c.Logger}
-	h := &Handler{adapter: a, stopping: c.Stopping, log: c.Logger, watch: &watch{adapter: a, every: c.Every, log: c.Logger}}
+	h := &Handler{adapter: a, stopping: c.Stopping, log: c.Logger, watch: &watch{adapter: a, soonest: soonest, every: c.Every, log: c.Logger}}
+	h.vigil = vigil{watch: watch{adapter: a, soonest: vigilEvery, every: vigilEvery, log: c.Logger}, stopping: c.Stopping}
 	h.orphans = orphans{cancel: h.cancelOnce, stopping: c.Stopping, log: c.Logger, limit: orphansMax}
 	return h
 }
@@ -85,7 +87,7 @@ func (h *Handler) Run(ctx context.Context, a *worker.Attempt) (json.RawMessage, 
 		case state.Phase == executor.PhaseRunning:
 			return c.wait(ctx, ref)
 		case state.Phase != executor.PhaseUnknown: // whoever knows it not any more is to do it again, as on_lost has decided
-			return c.end(state)
+			return end(state)
 		}
 	}
 	answer, err := c.dispatch(ctx)
@@ -93,6 +95,9 @@ func (h *Handler) Run(ctx context.Context, a *worker.Attempt) (json.RawMessage, 
 	case err != nil:
 		return nil, err
 	case answer.Kind == executor.KindTold:
+		if answer.ID != "" {
+			h.vigil.keep(a, executor.Ref{Key: c.work.Key, ID: answer.ID})
+		}
 		return nil, worker.ErrPending
 	case answer.Kind == executor.KindDone:
 		return answer.Result, nil
@@ -156,13 +161,13 @@ func (c *call) wait(ctx context.Context, ref executor.Ref) (json.RawMessage, err
 	defer c.watch.remove(ends)
 	select {
 	case state := <-ends.state:
-		return c.end(state)
+		return end(state)
 	case <-ctx.Done():
 	case <-c.stopping:
 	}
 	select {
 	case state := <-ends.state: // at the same moment
-		return c.end(state)
+		return end(state)
 	default:
 	}
 	if ctx.Err() == nil {
@@ -175,7 +180,7 @@ func (c *call) wait(ctx context.Context, ref executor.Ref) (json.RawMessage, err
 var errStops = fmt.Errorf("%w for now: its executor stops, and another one goes on with the work", worker.ErrUnknownTask)
 
 // end is what the end of a work means for its attempt.
-func (c *call) end(s executor.State) (json.RawMessage, error) {
+func end(s executor.State) (json.RawMessage, error) {
 	switch s.Phase {
 	case executor.PhaseDone:
 		return s.Result, nil

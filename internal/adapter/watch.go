@@ -15,7 +15,8 @@ const soonest = 50 * time.Millisecond
 // watch asks how the works are doing that are waited for, in one goroutine that lives while there are any.
 type watch struct {
 	adapter executor.Adapter
-	every   time.Duration // between two questions about one work
+	soonest time.Duration // until the first question about a work
+	every   time.Duration // between two about one work
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -35,7 +36,7 @@ type awaited struct {
 
 func (w *watch) add(ref executor.Ref) *awaited {
 	now := time.Now()
-	a := &awaited{ref: ref, state: make(chan executor.State, 1), since: now, due: now.Add(min(soonest, w.every))}
+	a := &awaited{ref: ref, state: make(chan executor.State, 1), since: now, due: now.Add(min(w.soonest, w.every))}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open == nil {
@@ -98,7 +99,7 @@ func (w *watch) due(now time.Time) (due []*awaited, next time.Time, over bool) {
 	for a := range w.open {
 		switch {
 		case !a.due.After(now) && len(due) < executor.MaxRefs:
-			a.due = now.Add(a.pause(now, w.every))
+			a.due = now.Add(w.pause(now, a))
 			due = append(due, a)
 		case next.IsZero() || a.due.Before(next):
 			next = a.due
@@ -109,8 +110,8 @@ func (w *watch) due(now time.Time) (due []*awaited, next time.Time, over bool) {
 
 // pause is the time to the question after the next one: a third of the age of the work, so that a short one is not
 // waited for much longer than it takes.
-func (a *awaited) pause(now time.Time, every time.Duration) time.Duration {
-	return min(max(now.Sub(a.since)/3, soonest), every)
+func (w *watch) pause(now time.Time, a *awaited) time.Duration {
+	return min(max(now.Sub(a.since)/3, w.soonest), w.every)
 }
 
 func (w *watch) ask(due []*awaited) {

@@ -25,9 +25,10 @@ type Attempt struct {
 	trackerState      // guarded by the tracker
 
 	// Reports of one attempt leave in order: the goroutine that produces one holds it.
-	reports sync.Mutex
-	ended   bool   // an outcome was produced, or the attempt was detached
-	guard   *guard // nil: it was neither notified nor has it given details
+	reports  sync.Mutex
+	ended    bool   // an outcome was produced, or the attempt was detached
+	detached bool   // and nobody here has told of its end since
+	guard    *guard // nil: it was neither notified nor has it given details
 }
 
 // guard is what reports need to know of an attempt that runs for long.

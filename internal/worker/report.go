@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -74,9 +75,27 @@ func (t *Worker) detach(a *Attempt, now time.Time) {
 	if a.ended {
 		return
 	}
-	a.ended = true
+	a.ended, a.detached = true, true
 	t.flushDetails(a, now)
 	t.send(newReport(), a, t.notification(a, true), now)
+}
+
+// EndLater tells of the end of an attempt that its handler has left to its token (ErrPending), as a handler would by a result or an
+// error: whoever was to tell of it is known not to. Where it was told before, that stands. False: the handler has not left the attempt yet.
+func (a *Attempt) EndLater(result json.RawMessage, err error) bool {
+	t := a.pool.worker
+	o, _ := t.outcome(a, result, err)
+	now := time.Now()
+	o.Started, o.Finished = a.started.UnixMilli(), now.UnixMilli()
+	a.reports.Lock()
+	defer a.reports.Unlock()
+	if a.detached {
+		a.detached = false
+		r := newReport()
+		r.outcome = o
+		t.send(r, a, &r.outcome, now)
+	}
+	return a.ended
 }
 
 // announce reports that the attempt has begun.

@@ -79,6 +79,12 @@ func ExampleTold() {
 	// Output: true
 }
 
+func ExampleWatched() {
+	answer := executor.Watched("pane 3")
+	fmt.Println(answer.Kind == executor.KindTold, answer.ID)
+	// Output: true pane 3
+}
+
 func ExampleRunning() {
 	fmt.Println(executor.Running().Phase == executor.PhaseRunning)
 	// Output: true

@@ -68,7 +68,7 @@ var ErrHandBack = errors.New("the work cannot begin here")
 // Answer is what came of a Dispatch.
 type Answer struct {
 	Kind   Kind
-	ID     string          // of accepted work
+	ID     string          // of accepted work, or of work that is watched
 	Result json.RawMessage // of done work
 }
 
@@ -82,7 +82,7 @@ const (
 	// KindAccepted: the work goes on, and Recover tells of it.
 	KindAccepted
 	// KindTold: the work goes on, and whoever does it tells of its end by the attempt's token (task.Token), over the API.
-	// Recover is not asked, Cancel not called, and no executor need live for it.
+	// Cancel is not called, and no executor need live for it. Recover is asked only where the answer has an ID (Watched).
 	KindTold
 )
 
@@ -94,6 +94,11 @@ func Accepted(id string) Answer { return Answer{Kind: KindAccepted, ID: id} }
 
 // Told answers that the end of the work will be told by the attempt's token.
 func Told() Answer { return Answer{Kind: KindTold} }
+
+// Watched answers as Told does, under an ID of up to MaxID bytes. For as long as the executor lives that has handed the work over, its
+// Recover is asked every few seconds, by that ID: the attempt ends by what it says, unless that was told by the token before, or is lost
+// if the work is Unknown. It is for what may die without a word, and the newest 1,000 works are watched.
+func Watched(id string) Answer { return Answer{Kind: KindTold, ID: id} }
 
 // Check says what is wrong with an answer, which is an adapter's mistake; nil: nothing.
 func (a Answer) Check() error {

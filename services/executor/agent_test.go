@@ -19,7 +19,19 @@ import (
 // agentVariable makes the test's program the agent of a terminal: its value is the directory that they share.
 const agentVariable = "HEDDLE_TEST_AGENT"
 
+// lockVariable makes it an executor that has locked a pane: its value is the path of the socket and the pane's ID.
+const lockVariable = "HEDDLE_TEST_LOCK"
+
 func TestMain(m *testing.M) {
+	if at := os.Getenv(lockVariable); at != "" {
+		socket, pane, _ := strings.Cut(at, " ")
+		if _, err := lockPane(context.Background(), socket, pane); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println("locked")
+		select {}
+	}
 	if dir := os.Getenv(agentVariable); dir != "" {
 		if err := (&agent{dir: dir}).run(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -59,6 +59,7 @@ type submission struct {
 	notes       int        // told by this attempt
 	unconfirmed int        // deliveries before this one
 	pane        string     // its ID, once the target is resolved
+	serverID    string     // of the pane's server: its process ID
 }
 
 // submitNote is what an attempt tells with its heartbeat: of what state the delivery is. It is

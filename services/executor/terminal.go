@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,15 +65,6 @@ func (t *terminalSubmit) Dispatch(ctx context.Context, w executor.Work) (executo
 // of its Dispatch has taken back.
 func (t *terminalSubmit) Cancel(context.Context, executor.Ref) error { return nil }
 
-// Recover implements executor.Adapter. What programs do with what they were told, they tell by the attempt's token.
-func (t *terminalSubmit) Recover(_ context.Context, refs []executor.Ref) ([]executor.State, error) {
-	states := make([]executor.State, len(refs))
-	for i := range refs {
-		states[i] = executor.Unknown()
-	}
-	return states, nil
-}
-
 // deliver tries until there is a verdict about the attempt: what is deferred waits here.
 func (s *submission) deliver(ctx context.Context) (delivery.Verdict, error) {
 	waits := false
@@ -133,13 +125,31 @@ func (s *submission) try(ctx context.Context) (delivery.Verdict, error) {
 	if seen.Resolved = found; !found {
 		return delivery.Classify(seen), nil
 	}
-	s.pane = pane.ID
+	s.pane, s.serverID = pane.ID, pane.Server
 	leave, err := s.task.turns.enter(ctx, pane.Server+pane.ID)
 	if err != nil {
 		return delivery.Verdict{}, err
 	}
 	defer leave()
-	return s.hand(ctx, seen)
+	unlock, err := s.lock(ctx)
+	if errors.Is(err, tmux.ErrGone) {
+		seen.Why = whyPaneGone
+		return delivery.Classify(seen), nil
+	}
+	if err != nil {
+		return delivery.Verdict{}, tmuxError(ctx, err)
+	}
+	v, err := s.hand(ctx, seen)
+	return v, errors.Join(err, unlock())
+}
+
+// lock keeps the other executors of this machine from the pane.
+func (s *submission) lock(ctx context.Context) (unlock func() error, err error) {
+	path, err := s.server.Path(ctx, s.pane)
+	if err != nil {
+		return nil, err
+	}
+	return lockPane(ctx, path, s.pane)
 }
 
 // find is the pane of a target, if it is there; one that may not be typed into is refused.
@@ -167,7 +177,7 @@ func (s *submission) end(ctx context.Context, v delivery.Verdict) (executor.Answ
 			Message: s.explained(v.Reason),
 		}
 	case *s.Reply:
-		return executor.Told(), nil
+		return executor.Watched(placeOf(s).String()), nil
 	}
 	result, err := json.Marshal(map[string]string{"reason": string(v.Reason), "pane": s.pane})
 	return executor.Done(result), err

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/heddle-run/heddle/internal/adapter"
 	"github.com/heddle-run/heddle/internal/worker"
@@ -286,63 +283,6 @@ func TestInputsThatAreRefused(t *testing.T) {
 	}
 	if _, err := newPanes(Terminals{Presses: map[string]int{"x": -1}}); err == nil {
 		t.Error("-1 presses are accepted")
-	}
-}
-
-func TestAPaneIsTypedIntoByOneAttemptAtATime(t *testing.T) {
-	t.Parallel()
-	var turns turns
-	leave, err := turns.enter(t.Context(), "%1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if _, err := turns.enter(ctx, "%1"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second one at the same time: %v", err)
-	}
-	other, err := turns.enter(t.Context(), "%2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other()
-	leave()
-	again, err := turns.enter(t.Context(), "%1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	again()
-	if len(turns.each) > 0 {
-		t.Errorf("%d turns are remembered", len(turns.each))
-	}
-}
-
-// A pane is one pane by whatever name of its server it is reached: two texts that are typed at a time would be taken as one.
-func TestAPaneHasOneTurnByAllNamesOfItsServer(t *testing.T) {
-	t.Parallel()
-	m := newTerminal(t)
-	m.shows("agents", "ready")
-	other := m.dir + "/./s"
-	h, err := newTerminalSubmit(&Config{Slots: 4, Terminals: Terminals{Allow: []string{m.socket + "=agents", other + "=agents"}}}, m.stopping)
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := map[string]string{m.socket: strings.Repeat("a", 20_000), other: strings.Repeat("b", 20_000)}
-	var both sync.WaitGroup
-	for socket, text := range texts { // order: they are typed at the same time
-		s := m.submission(h, map[string]any{"target": "agents", "text": text, "worker": "claude"}, submitNote{})
-		s.server.Socket, s.Socket = socket, socket
-		both.Go(func() {
-			if v, err := s.deliver(t.Context()); err != nil || v.Reason != delivery.SendConfirmed {
-				t.Errorf("%+v, %v", v, err)
-			}
-		})
-	}
-	both.Wait()
-	took := strings.Fields(m.took())
-	slices.Sort(took)
-	if want := []string{texts[m.socket], texts[other]}; !slices.Equal(took, want) {
-		t.Errorf("the agent took %d texts: %.80q", len(took), took)
 	}
 }
 

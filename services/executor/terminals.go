@@ -1,11 +1,9 @@
 package executor
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/heddle-run/heddle/shared/delivery"
 )
@@ -53,46 +51,4 @@ func (p *panes) may(socket, session string) bool {
 		}
 	}
 	return false
-}
-
-// turns let one attempt at a time type into a pane.
-type turns struct {
-	mu   sync.Mutex
-	each map[string]*turn
-}
-
-type turn struct {
-	free  chan struct{} // has a token while nobody types
-	users int           // who types or waits
-}
-
-// enter waits for the turn of a pane; leave ends it.
-func (t *turns) enter(ctx context.Context, pane string) (leave func(), err error) {
-	t.mu.Lock()
-	if t.each == nil {
-		t.each = map[string]*turn{}
-	}
-	own := t.each[pane]
-	if own == nil {
-		own = &turn{free: make(chan struct{}, 1)}
-		own.free <- struct{}{}
-		t.each[pane] = own
-	}
-	own.users++
-	t.mu.Unlock()
-	select {
-	case <-own.free:
-		return func() { own.free <- struct{}{}; t.drop(pane, own) }, nil
-	case <-ctx.Done():
-		t.drop(pane, own)
-		return nil, context.Cause(ctx)
-	}
-}
-
-func (t *turns) drop(pane string, own *turn) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if own.users--; own.users == 0 {
-		delete(t.each, pane)
-	}
 }

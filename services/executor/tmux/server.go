@@ -54,6 +54,19 @@ func (s Server) Panes(ctx context.Context) ([]Pane, error) {
 	return panes, nil
 }
 
+// Path is that of the server's socket, as the server has it: the same by whatever name it is reached.
+func (s Server) Path(ctx context.Context, pane string) (string, error) {
+	out, err := s.run(ctx, "display-message", "-p", "-t", pane, "#{socket_path}")
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimSuffix(out, "\n")
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("tmux says that the path of its socket is %q", path)
+	}
+	return path, nil
+}
+
 // Look is what a pane shows at the moment.
 func (s Server) Look(ctx context.Context, pane string) (Screen, error) {
 	out, err := s.run(ctx, "display-message", "-p", "-t", pane, screenFormat, ";", "capture-pane", "-p", "-t", pane)
