@@ -77,6 +77,14 @@ test/mermaid/node_modules: test/mermaid/package-lock.json
 	cd test/mermaid && npm ci --no-audit --no-fund
 	touch $@
 
+.PHONY: typescript
+typescript: sdk/typescript/node_modules ## install the TypeScript compiler from npm, build the TypeScript SDK, and hold it against the runner protocol
+	HEDDLE_TYPESCRIPT=required go test -count 1 -v ./test/typescript
+
+sdk/typescript/node_modules: sdk/typescript/package-lock.json
+	cd sdk/typescript && npm ci --no-audit --no-fund
+	touch $@
+
 .PHONY: seeds
 seeds: ## run the crash-equivalence tests with SEEDS seeds each (thirteen tests)
 	HEDDLE_SEEDS=$(SEEDS) $(TEST) -count 1 -timeout 60m -run Equivalence ./internal/partition

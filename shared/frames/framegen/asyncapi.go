@@ -68,16 +68,19 @@ func (d *document) closes() {
 		d.line(1, fmt.Sprintf("- {code: %d, reason: %q, final: %v}", c.Code, c.Reason, c.Final()))
 	}
 	d.line(0, "x-limits:")
-	for _, l := range []struct {
-		name  string
-		value int
-	}{
-		{"maxPayload", frames.DefaultMaxPayload}, {"maxSlots", frames.MaxSlots}, {"maxName", frames.MaxName}, {"maxTaskNames", frames.MaxTaskNames},
-		{"maxMetadata", frames.MaxMetadata}, {"maxToken", frames.MaxToken}, {"maxKvKeys", frames.MaxKvKeys}, {"maxKvKey", frames.MaxKvKey},
-		{"maxKvValue", frames.MaxKvValue}, {"maxTunnelBody", frames.MaxTunnelBody},
-	} {
+	for _, l := range limits {
 		d.line(1, fmt.Sprintf("%s: %d", l.name, l.value))
 	}
+}
+
+// limits are those that hold unless a setting says otherwise.
+var limits = []struct {
+	name  string
+	value int
+}{
+	{"maxPayload", frames.DefaultMaxPayload}, {"maxSlots", frames.MaxSlots}, {"maxName", frames.MaxName}, {"maxTaskNames", frames.MaxTaskNames},
+	{"maxMetadata", frames.MaxMetadata}, {"maxToken", frames.MaxToken}, {"maxKvKeys", frames.MaxKvKeys}, {"maxKvKey", frames.MaxKvKey},
+	{"maxKvValue", frames.MaxKvValue}, {"maxTunnelBody", frames.MaxTunnelBody},
 }
 
 // frameMembers are the frames of both directions.

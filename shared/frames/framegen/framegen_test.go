@@ -5,16 +5,20 @@ import (
 	"testing"
 )
 
-func TestTheDocumentIsUpToDate(t *testing.T) {
-	have, err := os.ReadFile("../../../docs/runner-protocol.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := asyncAPI("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(have) != want {
-		t.Fatal("docs/runner-protocol.yaml is not what the frames describe: run `make generate`")
+func TestWhatIsGeneratedIsUpToDate(t *testing.T) {
+	for name, generate := range map[string]func(string) (string, error){
+		"docs/runner-protocol.yaml": asyncAPI, "sdk/typescript/src/frames.ts": typeScript,
+	} {
+		have, err := os.ReadFile("../../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := generate("..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(have) != want {
+			t.Errorf("%s is not what the frames describe: run `make generate`", name)
+		}
 	}
 }

@@ -1,5 +1,5 @@
 // Command framegen writes what is published of the runner protocol, as its messages describe
-// themselves: framegen PROTO ASYNCAPI. It runs in the directory of package frames, out of whose comments the
+// themselves: framegen PROTO ASYNCAPI TYPESCRIPT. It runs in the directory of package frames, out of whose comments the
 // descriptions come.
 package main
 
@@ -11,23 +11,29 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: framegen PROTO ASYNCAPI")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: framegen PROTO ASYNCAPI TYPESCRIPT")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2]); err != nil {
+	if err := write(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "framegen:", err)
 		os.Exit(1)
 	}
 }
 
-func write(proto, document string) error {
-	text, err := asyncAPI(".")
+func write(proto, document, module string) error {
+	api, err := asyncAPI(".")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(proto, []byte(frames.Schema()), 0o644); err != nil {
+	script, err := typeScript(".")
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(document, []byte(text), 0o644)
+	for name, text := range map[string]string{proto: frames.Schema(), document: api, module: script} { // order: files of their own
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
