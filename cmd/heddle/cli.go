@@ -59,6 +59,8 @@ type cli struct {
 
 	Queues     queuesCmd     `cmd:"" group:"Tools" help:"List the task queues with open attempts: how many wait for a worker, since when the oldest does, and how many run."`
 	Keys       keysCmd       `cmd:"" group:"Tools" help:"List the keys that are in use, or show who holds the permits of one, how many a rate has granted, or whether a breaker is open, and who waits."`
+	Pools      poolsCmd      `cmd:"" group:"Tools" help:"List the pools of runners, or show what one is at: its runners, its queue, and what that waits for."`
+	Runners    runnersCmd    `cmd:"" group:"Tools" help:"List the runners of pools, and stop one."`
 	Partitions partitionsCmd `cmd:"" group:"Tools" help:"List the planner partitions, and command one: release, checkpoint, replay and so on."`
 	Dlq        dlqCmd        `cmd:"" group:"Tools" help:"List inputs that could not be read, or were refused without anybody to tell."`
 	Archive    archiveCmd    `cmd:"" group:"Tools" help:"List, search and show the runs that are kept outside Kafka."`

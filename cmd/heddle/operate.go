@@ -27,11 +27,16 @@ func (c *operateArgs) do(a *app, done string, send func(cl *client.Client, by cl
 		return err
 	}
 	return a.print(operated{c.Partition, obeyed}, func(w io.Writer) {
-		if !obeyed {
-			done = "the word is in Kafka, and no planner has answered yet"
-		}
-		fmt.Fprintf(w, "partition %d: %s; what it is at: heddle partitions\n", c.Partition, done)
+		fmt.Fprintf(w, "partition %d: %s; what it is at: heddle partitions\n", c.Partition, orUnanswered(obeyed, done))
 	})
+}
+
+// orUnanswered is what a word has done, where a planner has obeyed.
+func orUnanswered(obeyed bool, done string) string {
+	if !obeyed {
+		return "the word is in Kafka, and no planner has answered yet"
+	}
+	return done
 }
 
 // operated is what has become of an operator's word.

@@ -76,6 +76,14 @@ func TestNothingOfAWorkflowReachesTheTerminalRaw(t *testing.T) {
 			printKey(a.out, &client.Key{KeySummary: summary, Holders: one, Queue: one})
 			printKey(a.out, &client.Key{KeySummary: client.KeySummary{Name: hostile, Kind: "breaker", State: hostile, Limit: 1}})
 		}},
+		"pool": {11, func(a *app) {
+			work := client.PoolWork{Workflow: hostile, Runnable: "r1", Queue: hostile, Place: 1}
+			printPool(a.out, &client.Pool{
+				PoolSummary: client.PoolSummary{Name: hostile, Queued: 3, Waits: hostile}, More: true, Asked: &work, Queue: []client.PoolWork{work},
+				Runners: []client.Runner{{ID: hostile, Key: hostile, Name: hostile, State: hostile, Reason: hostile}},
+			}, true, time.Time{})
+		}},
+		"pools":    {2, func(a *app) { printPools(a.out, []client.PoolSummary{{Name: hostile, Waits: hostile}}, time.Time{}) }},
 		"keys":     {2, func(a *app) { printKeys(a.out, []client.KeySummary{{Name: hostile, Kind: "rate", Limit: 1, PerMs: 1}}) }},
 		"history":  {2, func(a *app) { printHistory(a.out, []client.Event{e}) }},
 		"progress": {1, func(a *app) { newProgress(a.out).event(e) }},

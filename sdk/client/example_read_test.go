@@ -311,6 +311,40 @@ func ExampleClient_Keys() {
 	}
 }
 
+func ExampleClient_Pools() {
+	ctx, c := connect()
+	defer c.Close()
+	for _, p := range must(c.Pools(ctx, client.PageOptions{})).Items {
+		fmt.Printf("%s: %d of %d slots are free, %d wait %s\n", p.Name, p.Free, p.Slots, p.Queued, p.Waits)
+	}
+}
+
+func ExampleClient_Pool() {
+	ctx, c := connect()
+	defer c.Close()
+	runnables := must(c.Runnables(ctx, "order-17", client.PageOptions{Component: "picture"}))
+	p := must(c.Pool(ctx, "images", client.PoolOptions{Attempt: runnables.Items[0].Token}))
+	if p.Asked != nil && p.Asked.Place > 0 {
+		fmt.Printf("it is number %d of %d that wait\n", p.Asked.Place, p.Queued)
+	}
+}
+
+func ExampleClient_Runners() {
+	ctx, c := connect()
+	defer c.Close()
+	for _, r := range must(c.Runners(ctx, client.RunnerFilter{Pool: "images"})).Items {
+		fmt.Printf("%s is %s, and uses %d of %d slots\n", r.Key, r.State, r.Used, r.Slots)
+	}
+}
+
+// The runner with the key host-3 finishes what it has, and gets no more.
+func ExampleClient_StopRunner() {
+	ctx, c := connect()
+	defer c.Close()
+	obeyed, err := c.StopRunner(ctx, "images", "host-3", client.StopRunnerOptions{By: client.By{Who: "ann", Why: "the host is replaced"}})
+	fmt.Println(obeyed, err)
+}
+
 // What is deleted by its age is in the archive still, where there is one.
 func ExampleClient_Archive() {
 	ctx, c := connect()

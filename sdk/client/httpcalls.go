@@ -35,6 +35,8 @@ func commandRequest(c Command) request {
 		r.path = path("v1", "workflows", c.Workflow, "signals", c.Signal)
 	case "complete", "fail", "heartbeat":
 		r.path = path("v1", "tasks", c.Token, c.Name)
+	case "stop_runner":
+		r.path = path("v1", "pools", strings.TrimPrefix(c.Workflow, events.PoolPrefix), "runners", c.Runner, "stop")
 	default:
 		r.path = path("v1", "workflows", c.Workflow, c.Name)
 	}
@@ -108,9 +110,11 @@ func (t *httpTransport) Await(ctx context.Context, workflow string) (Answer, err
 }
 
 func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, error) {
-	if r, is := archiveRequest(q); is {
-		_, b, err := t.fetch(ctx, r)
-		return b, err
+	for _, special := range []func(Query) (request, bool){archiveRequest, poolRequest} {
+		if r, is := special(q); is {
+			_, b, err := t.fetch(ctx, r)
+			return b, err
+		}
 	}
 	r := request{method: http.MethodGet, path: path("v1", "workflows", q.Workflow), query: url.Values{}}
 	if kind, name, err := events.ParseKeyID(q.Workflow); err == nil {
@@ -136,6 +140,30 @@ func (t *httpTransport) Query(ctx context.Context, q Query) (json.RawMessage, er
 	setPage(r.query, q.Cursor, q.Limit)
 	_, b, err := t.fetch(ctx, r)
 	return b, err
+}
+
+// poolRequest is the route of a question about pools, and whether it is one.
+func poolRequest(q Query) (r request, is bool) {
+	name := strings.TrimPrefix(q.Workflow, events.PoolPrefix)
+	r = request{method: http.MethodGet, query: url.Values{}}
+	switch q.Kind {
+	case events.PoolsQuery:
+		r.path = path("v1", "pools")
+	case events.RunnersQuery:
+		r.path = path("v1", "runners")
+		if name != "" {
+			r.query.Set("pool", name)
+		}
+	case events.PoolQuery:
+		r.path = path("v1", "pools", name)
+		if q.Attempt != "" {
+			r.query.Set("attempt", q.Attempt)
+		}
+	default:
+		return r, false
+	}
+	setPage(r.query, q.Cursor, q.Limit)
+	return r, true
 }
 
 func setPage(v url.Values, cursor string, limit int) {

@@ -33,7 +33,8 @@ type Command struct {
 	ID       string // idempotency key; empty: a new one
 	Token    string // of the attempt that it is about, or empty
 	Signal   string // its name, or empty
-	Body     []byte // the JSON object, without the token and the signal's name
+	Runner   string // of a pool: its ID or key, or empty
+	Body     []byte // the JSON object, without the token, the signal's name and the runner
 	Wait     Wait
 }
 
@@ -61,4 +62,6 @@ type Query struct {
 	Body   json.RawMessage // QueryRestore
 	Filter *Filter         // QueryArchive: which are listed; its page is Cursor and Limit
 	Queue  string          // dispatches: only those of a task queue
+
+	Attempt string // pool: the token of an attempt that is asked for
 }

@@ -22,6 +22,7 @@ import (
 
 // deployment is a planner and a gateway over an embedded broker.
 type deployment struct {
+	*brokertest.Cluster
 	kafka, http *client.Client
 }
 
@@ -58,7 +59,7 @@ func deploy(t *testing.T) deployment {
 		}
 		srv.Close()
 	})
-	d := deployment{}
+	d := deployment{Cluster: c}
 	if d.kafka, err = kafkaclient.New(within(t), kafkaclient.Options{Brokers: c.Config.Brokers, Prefix: c.Config.Prefix, Dialer: c.Config.Dialer}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package kafkaclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -46,8 +47,13 @@ func (t *transport) Command(ctx context.Context, c client.Command) (client.Answe
 	if c.Signal != "" {
 		out.Body = withField("name", c.Signal, c.Body)
 	}
+	if c.Runner != "" {
+		out.Body = withField("runner", c.Runner, c.Body)
+	}
 	_, partition := events.PartitionOf(c.Workflow)
-	if err := events.CheckWorkflowID(c.Workflow); err != nil && !(partition && events.ToPartition(c.Name)) {
+	_, noPool := events.ParsePoolID(c.Workflow)
+	other := partition && events.ToPartition(c.Name) || noPool == nil && c.Name == "stop_runner"
+	if err := events.CheckWorkflowID(c.Workflow); err != nil && !other {
 		return client.Answer{}, &client.Error{Code: "invalid_workflow_id", Path: "id", Message: err.Error()}
 	}
 	if c.Wait == client.UntilWritten {
@@ -114,18 +120,33 @@ func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage,
 	case client.QueryLookup:
 		return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "who owns partitions is the gateway's to tell: connect with a URL"}
 	}
+	if q.Kind == events.PoolsQuery || q.Kind == events.RunnersQuery && q.Workflow == "" {
+		return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: "lists are the gateway's: connect with a URL"}
+	}
 	ctx, cancel := bounded(ctx, readTimeout)
 	defer cancel()
 	query := events.Query{
-		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: q.Status, Component: q.Component,
-		Queue: q.Queue,
+		Kind: q.Kind, Workflow: q.Workflow, All: q.All, Cursor: q.Cursor, Limit: uint32(max(0, q.Limit)), Filter: cmp.Or(q.Status, q.Attempt),
+		Component: q.Component, Queue: q.Queue,
 	}
 	if p, ok := events.PartitionOf(q.Workflow); ok { // whatever its hash
 		body, err := t.requests.ReadAt(ctx, p, query)
 		return listed(body), fault(err)
 	}
 	body, err := t.requests.Read(ctx, query)
+	if q.Kind == events.RunnersQuery && err == nil {
+		return page(body)
+	}
 	return body, fault(err)
+}
+
+// page is a page of what an entity has as the gateway tells it.
+func page(list json.RawMessage) (json.RawMessage, error) {
+	var l events.EntityList[json.RawMessage]
+	if err := json.Unmarshal(list, &l); err != nil {
+		return nil, fmt.Errorf("decode a list: %w", err)
+	}
+	return json.Marshal(client.Page[json.RawMessage]{Items: l.Items, Next: l.Next})
 }
 
 // listed is a planner's list as the gateway tells it.

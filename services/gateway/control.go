@@ -54,7 +54,7 @@ func (g *Gateway) signal(w http.ResponseWriter, r *http.Request) error {
 	return g.command(w, r, c, waiting{accepted: true}, controlled)
 }
 
-// given is what an operator says to a partition, with who and why.
+// given is what an operator says to a partition or a pool, with who and why.
 type given interface{ CheckGiven() *events.CommandError }
 
 // operate sends an operator's word to the partition of the path.
@@ -67,7 +67,12 @@ func (g *Gateway) operate(w http.ResponseWriter, r *http.Request, name string, b
 	if err != nil {
 		return err
 	}
-	c, err := newCommand(r, name, events.PartitionWorkflow(p), raw)
+	return g.order(w, r, name, events.PartitionWorkflow(p), raw, body)
+}
+
+// order sends an operator's word to whom it is for.
+func (g *Gateway) order(w http.ResponseWriter, r *http.Request, name, to string, raw []byte, body given) error {
+	c, err := newCommand(r, name, to, raw)
 	if err == nil {
 		err = checkCommand(c)
 	}

@@ -27,6 +27,9 @@ func historian(q requesttest.Request) []events.Reply {
 	if q.Query != nil && q.Query.Kind == events.DispatchesQuery {
 		return []events.Reply{requesttest.Answer(`[{"request_id":"t1","target":"mail","status":"pending","created_at":"2026-01-02T03:04:05Z"}]`)}
 	}
+	if q.Query != nil && strings.HasPrefix(q.Query.Workflow, events.PoolPrefix) {
+		return pooled(q)
+	}
 	return planner(q)
 }
 

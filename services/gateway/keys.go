@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,6 +31,17 @@ func keyKind(r *http.Request) (string, error) {
 	return kind, nil
 }
 
+func (g *Gateway) listKeys(w http.ResponseWriter, r *http.Request) error {
+	kind, err := keyKind(r)
+	if err != nil {
+		return err
+	}
+	return g.listEntities(w, r, &entityList{
+		what: "keys", query: events.Query{Kind: "keys", Workflow: events.KeyPrefix, Filter: kind},
+		known: func(after string) error { _, _, err := events.ParseKeyID(after); return err },
+	})
+}
+
 // getKey asks the partition of a key.
 func (g *Gateway) getKey(w http.ResponseWriter, r *http.Request) error {
 	name, err := pathValue(r, "key")
@@ -46,12 +56,5 @@ func (g *Gateway) getKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	kind = cmp.Or(kind, events.ConcurrencyKey)
-	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
-	defer cancel()
-	body, err := g.requests.Read(ctx, events.Query{Kind: "key", Workflow: events.KeyOf(kind, name)})
-	if err != nil {
-		return err
-	}
-	writeBytes(w, r, http.StatusOK, "application/json", body)
-	return nil
+	return g.readEntity(w, r, events.Query{Kind: "key", Workflow: events.KeyOf(kind, name)})
 }

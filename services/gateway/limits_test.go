@@ -54,6 +54,8 @@ func TestRolesIncludeEachOther(t *testing.T) {
 		{"doer", "POST", "/v1/workflows/w/pause", 200},
 		{"doer", "DELETE", "/v1/workflows/w", 403},
 		{"keeper", "DELETE", "/v1/workflows/w", 200},
+		{"doer", "POST", "/v1/pools/images/runners/a/stop", 403},
+		{"keeper", "POST", "/v1/pools/images/runners/a/stop", 422},
 		{"", "GET", "/livez", 200},
 	} {
 		var headers []string

@@ -48,6 +48,18 @@ func (g *Gateway) query(r *http.Request, q events.Query) (json.RawMessage, error
 	return g.requests.Read(ctx, q)
 }
 
+// readEntity asks an entity that is no workflow, and answers with what its planner says.
+func (g *Gateway) readEntity(w http.ResponseWriter, r *http.Request, q events.Query) error {
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
+	defer cancel()
+	body, err := g.requests.Read(ctx, q)
+	if err != nil {
+		return err
+	}
+	writeBytes(w, r, http.StatusOK, "application/json", body)
+	return nil
+}
+
 // reading answers with a planner's answer as it is.
 func reading(kind string) func(*Gateway, http.ResponseWriter, *http.Request) error {
 	return func(g *Gateway, w http.ResponseWriter, r *http.Request) error {

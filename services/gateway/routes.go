@@ -49,6 +49,7 @@ func routes() []route {
 	all = append(all, controlRoutes()...)
 	all = append(all, readRoutes()...)
 	all = append(all, keyRoutes()...)
+	all = append(all, poolRoutes()...)
 	all = append(all, archiveRoutes()...)
 	all = append(all, taskRoutes()...)
 	all = append(all, partitionRoutes()...)

@@ -215,6 +215,12 @@ type signalBody struct {
 	events.By
 }
 
+// stopRunnerBody is the body of the stop of a runner: the pool and the runner are in the path.
+type stopRunnerBody struct {
+	Now bool `json:"now,omitempty"`
+	events.By
+}
+
 var null = json.RawMessage("null")
 
 // orNull makes what is absent a JSON null.

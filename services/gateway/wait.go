@@ -175,6 +175,9 @@ func (g *Gateway) accepted(w http.ResponseWriter, r *http.Request, workflow, com
 		return err
 	}
 	href := "/v1/workflows/" + url.PathEscape(workflow)
+	if name, err := events.ParsePoolID(workflow); err == nil {
+		href = "/v1/pools/" + name
+	}
 	if p, ok := events.PartitionOf(workflow); ok {
 		href = fmt.Sprintf("/v1/readiness/%d", p)
 	}

@@ -168,6 +168,16 @@ func FuzzParsePoolID(f *testing.F) {
 	})
 }
 
+// FuzzParseRunnerCursor: a place in a list of runners is written in one way.
+func FuzzParseRunnerCursor(f *testing.F) {
+	f.Add("pool:images/17")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		if pool, session, err := events.ParseRunnerCursor(cursor); err == nil && events.RunnerCursor(pool, session) != cursor {
+			t.Errorf("%q is behind session %d of %s", cursor, session, pool)
+		}
+	})
+}
+
 func FuzzParseTrace(f *testing.F) {
 	f.Add(someTrace)
 	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more")

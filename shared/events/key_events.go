@@ -324,10 +324,7 @@ type KeySummary struct {
 }
 
 // KeyList is what a read of KeyPrefix shows: the keys of one partition, by kind and name.
-type KeyList struct {
-	Items []KeySummary `json:"items"`
-	Next  string       `json:"next,omitempty"` // the cursor of those behind them; empty: there are none
-}
+type KeyList = EntityList[KeySummary]
 
 // KeyState is what a read of a key shows.
 type KeyState struct {

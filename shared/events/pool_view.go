@@ -1,11 +1,40 @@
 package events
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kinds of queries to pools. Those of lists ask a partition, as PoolPrefix, for what it has.
+const (
+	PoolQuery    = "pool"    // of a pool: PoolState; with the token of an attempt as the filter, that one too
+	PoolsQuery   = "pools"   // of a partition: PoolList
+	RunnersQuery = "runners" // of a partition, or of a pool: RunnerList
+)
 
 // PoolList is a page of the pools that have runners, or work.
-type PoolList struct {
-	Items []PoolSummary `json:"items"`
-	Next  string        `json:"next,omitempty"` // cursor of the next page; empty: there is none
+type PoolList = EntityList[PoolSummary]
+
+// RunnerList is a page of runners, by their pools.
+type RunnerList = EntityList[RunnerState]
+
+// RunnerCursor is behind a runner of a list of runners: behind a session of a pool, by the pool's id.
+func RunnerCursor(pool string, session uint64) string {
+	return pool + "/" + strconv.FormatUint(session, 10)
+}
+
+// ParseRunnerCursor is the inverse of RunnerCursor.
+func ParseRunnerCursor(cursor string) (pool string, session uint64, err error) {
+	pool, digits, _ := strings.Cut(cursor, "/")
+	if _, err = ParsePoolID(pool); err == nil {
+		session, err = strconv.ParseUint(digits, 10, 64)
+	}
+	if err != nil || RunnerCursor(pool, session) != cursor {
+		return "", 0, fmt.Errorf("%q is not of the form %s", cursor, RunnerCursor(PoolOf("NAME"), 17))
+	}
+	return pool, session, nil
 }
 
 // PoolSummary is how much of a pool is used.
@@ -14,18 +43,21 @@ type PoolSummary struct {
 	Connected uint64 `json:"connected"` // runners, in each of their states
 	Lost      uint64 `json:"lost"`
 	Draining  uint64 `json:"draining"`
-	Slots     uint64 `json:"slots"`  // of connected runners
-	Free      uint64 `json:"free"`   // of those
-	Queued    uint64 `json:"queued"` // attempts that wait for a slot
+	Passed    uint64 `json:"passed_over"` // of the connected ones: those that get no new work
+	Slots     uint64 `json:"slots"`       // of connected runners
+	Free      uint64 `json:"free"`        // of those: that may be given to an attempt
+	Queued    uint64 `json:"queued"`      // attempts that wait for a slot
 	Running   uint64 `json:"running"`
 	Oldest    string `json:"oldest,omitempty"` // when the attempt was offered that is the next
 	Waits     string `json:"waits,omitempty"`  // what that one waits for, in words
 }
 
-// PoolState is a pool with its runners, the newest of those that are over among them, and with the begin of its queue.
+// PoolState is a pool with its runners, those that are over not long ago among them, and with the begin of its queue: at most 100 attempts, and of many
+// runners as many as fit an answer. RunnersQuery has all.
 type PoolState struct {
 	PoolSummary
 	Runners []RunnerState `json:"runners"`
+	More    bool          `json:"more_runners,omitempty"` // there are more than fit
 	Queue   []PoolWork    `json:"queue"`
 	Asked   *PoolWork     `json:"asked,omitempty"` // the attempt that was asked for by its token
 }
@@ -59,9 +91,10 @@ type PoolWork struct {
 	Runnable string `json:"runnable"`
 	Attempt  uint32 `json:"attempt"`
 	Queue    string `json:"queue"`
-	State    string `json:"state"`           // queued, starting or running
-	Place    uint64 `json:"place,omitempty"` // in the queue, from 1 on
-	Since    string `json:"since"`           // when it was offered
+	State    string `json:"state"`            // queued, starting or running
+	Place    uint64 `json:"place,omitempty"`  // in the queue, from 1 on
+	Beyond   bool   `json:"beyond,omitempty"` // that one or a later one: the queue is too long to be looked at as a whole
+	Since    string `json:"since"`            // when it was offered
 	Stopping string `json:"stopping,omitempty"`
 
 	// Of the attempt that was asked for, where it has a slot.

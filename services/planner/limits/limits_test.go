@@ -65,7 +65,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 	}
 	w.state.Commit(tx.Writes())
 	after := rows.Begin(&w.state)
-	if has, listed := rows.Get[head](after, headKey(w.key())) != nil, rows.Get[listed](after, entityKey(w.key())) != nil; has != listed {
+	if has, listed := rows.Get[head](after, headKey(w.key())) != nil, rows.Get[machine.Listed](after, machine.EntityKey(w.key())) != nil; has != listed {
 		w.t.Fatalf("behind %s the key has rows: %t, is listed: %t", at, has, listed)
 	}
 	w.all = append(w.all, rec)

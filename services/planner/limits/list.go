@@ -2,9 +2,9 @@ package limits
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -22,22 +22,9 @@ func list(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	if q.Filter != "" {
 		prefix = events.KeyOf(q.Filter, "")
 	}
-	v := events.KeyList{Items: []events.KeySummary{}}
-	last := ""
-	rows.Scan(tx, entityKey(max(prefix, q.Cursor)), func(k rows.Key, _ *listed) bool {
-		t := begin(tx, events.Position{}, now, k.Workflow)
-		switch {
-		case k.Workflow == q.Cursor:
-			return true
-		case t.kind == "" || !strings.HasPrefix(k.Workflow, prefix): // they are side by side
-			return false
-		case len(v.Items) == most:
-			v.Next = last
-			return false
-		}
-		v.Items = append(v.Items, t.summary())
-		last = k.Workflow
-		return true
+	v := machine.ListEntities(tx, prefix, q.Cursor, most, func(id string) events.KeySummary {
+		t := begin(tx, events.Position{}, now, id)
+		return t.summary()
 	})
 	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
 	var err error

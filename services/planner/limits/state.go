@@ -85,15 +85,6 @@ func knownKey(id string, p events.PermitID) rows.Key {
 	return rows.Key{Table: rows.Match, Workflow: id, Sub: p.String()}
 }
 
-// entityKey is by what the list of keys finds one.
-func entityKey(id string) rows.Key { return rows.Key{Table: rows.Entity, Workflow: id} }
-
-// listed is a row whose key says everything.
-type listed struct{}
-
-// Fields implements wire.Message.
-func (*listed) Fields(*wire.Codec) {}
-
 func timerKey(id string, due int64) rows.Key {
 	return rows.Key{Table: rows.Timer, A: uint64(due), Workflow: id, C: machine.TimerKey}
 }
@@ -135,14 +126,14 @@ func (t *turn) apply(e events.Event) {
 func (t *turn) create() {
 	t.head = &head{}
 	t.tx.Create(headKey(t.id), t.head)
-	t.tx.Create(entityKey(t.id), &listed{})
+	t.tx.Create(machine.EntityKey(t.id), &machine.Listed{})
 }
 
 // remove leaves nothing of a key that has nothing to remember.
 func (t *turn) remove() {
 	t.arm(0)
 	t.tx.Delete(headKey(t.id))
-	t.tx.Delete(entityKey(t.id))
+	t.tx.Delete(machine.EntityKey(t.id))
 	t.head = nil
 }
 

@@ -19,6 +19,8 @@ type head struct {
 	Alive     uint64 // sessions that are not over
 	Kept      uint64 // sessions that are over, executors, and forestalled offers
 	Due       int64  // Unix ms of the timer; 0: there is none
+
+	Runners counts // sessions that are not over
 }
 
 // Fields implements wire.Message.
@@ -33,6 +35,46 @@ func (h *head) Fields(c *wire.Codec) {
 	wire.Int(c, 8, "alive", &h.Alive)
 	wire.Int(c, 9, "kept", &h.Kept)
 	wire.Int(c, 10, "due", &h.Due)
+	wire.Nested(c, 11, "runners", &h.Runners)
+}
+
+// counts are those of sessions, so that what a pool is at is known without a look at each of them.
+type counts struct {
+	Connected uint64
+	Lost      uint64
+	Draining  uint64
+	Passed    uint64 // of the connected ones: those that are passed over
+	Slots     uint64 // of the connected ones
+	Free      uint64 // of those: that may be given
+}
+
+// Fields implements wire.Message.
+func (n *counts) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "connected", &n.Connected)
+	wire.Int(c, 2, "lost", &n.Lost)
+	wire.Int(c, 3, "draining", &n.Draining)
+	wire.Int(c, 4, "passed", &n.Passed)
+	wire.Int(c, 5, "slots", &n.Slots)
+	wire.Int(c, 6, "free", &n.Free)
+}
+
+// add counts a session; by is -1 for one that is not to be counted any more.
+func (n *counts) add(s *session, by int64) {
+	one := uint64(by) // which is added with the overflow that takes away
+	switch s.State {
+	case connected:
+		n.Connected += one
+		n.Slots += one * uint64(s.Slots)
+		n.Free += one * uint64(s.free())
+		if s.Passed != "" {
+			n.Passed += one
+		}
+	case lost:
+		n.Lost += one
+	case draining:
+		n.Draining += one
+	case stopped:
+	}
 }
 
 // work is an attempt that is offered to the pool, until it is over.
@@ -221,9 +263,6 @@ const (
 )
 
 func headKey(id string) rows.Key { return rows.Key{Table: rows.Header, Workflow: id} }
-
-// entityKey is by what the list of pools finds one.
-func entityKey(id string) rows.Key { return rows.Key{Table: rows.Entity, Workflow: id} }
 
 func workKey(id string, n uint64) rows.Key { return rows.Key{Table: rows.Fact, Workflow: id, A: n} }
 

@@ -5,13 +5,14 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// changed is a session for changing. Its place in the order of allocation is taken away; settle gives it one again.
+// changed is a session for changing. Its place in the order of allocation is taken away, and it is not counted; settle gives it one again, and counts it.
 func (t *turn) changed(n uint64) *session {
 	k := sessionKey(t.id, n)
 	if rows.Get[session](t.tx, k) == nil {
 		return nil
 	}
 	s := rows.Change[session](t.tx, k)
+	t.h().Runners.add(s, -1)
 	if s.Listed {
 		s.Listed = false
 		t.tx.Delete(placeKey(t.id, s, n))
@@ -21,6 +22,7 @@ func (t *turn) changed(n uint64) *session {
 
 // settle gives a session its place among those that get work, and its time.
 func (t *turn) settle(n uint64, s *session) {
+	t.h().Runners.add(s, 1)
 	if s.State == connected {
 		s.Listed = true
 		t.tx.Put(placeKey(t.id, s, n), &nothing{})

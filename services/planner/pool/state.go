@@ -79,7 +79,7 @@ func (t *turn) there() {
 	if t.head == nil {
 		t.head = &head{}
 		t.tx.Create(headKey(t.id), t.head)
-		t.tx.Create(entityKey(t.id), &nothing{})
+		t.tx.Create(machine.EntityKey(t.id), &machine.Listed{})
 	}
 }
 
@@ -211,7 +211,7 @@ func (t *turn) swept(e *events.PoolSwept) {
 	if e.Gone && t.head != nil {
 		t.arm(0)
 		t.tx.Delete(headKey(t.id))
-		t.tx.Delete(entityKey(t.id))
+		t.tx.Delete(machine.EntityKey(t.id))
 		t.head = nil
 	}
 }

@@ -6,122 +6,198 @@ import (
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// maxShown bounds the attempts of each list of an answer, and maxRunners the runners.
+// What bounds an answer. One that fits no record is refused.
 const (
-	maxShown   = 100
-	maxRunners = 500
+	maxShown   = 100     // attempts of a list
+	maxPools   = 200     // pools of a list
+	maxRunners = 500     // runners of a list
+	maxWeight  = 300_000 // bytes of the runners of a list, about
+	maxLooked  = 20_000  // attempts of the queue that are looked at for the place of one
 )
 
 // Query implements machine.Machine.
 func (m *Machine) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 	r := events.Reply{ID: q.ReplyTo.ID, Kind: events.ReplyAnswer, Workflow: q.Workflow, Result: events.ResultDone}
-	var v any
 	t := m.begin(tx, events.Position{}, now, q.Workflow)
-	switch {
-	case q.Workflow == events.PoolPrefix:
-		v = m.list(tx, now, q)
-	case t.head == nil:
-		r.Result = events.ResultRefused
-		r.Refusal = &events.Refusal{Code: "not_found", Message: fmt.Sprintf("no runner has connected to the pool %q, and nothing waits for one", t.name)}
+	body, refusal := m.answer(t, q)
+	if refusal != nil {
+		r.Result, r.Refusal = events.ResultRefused, refusal
 		return r
-	default:
-		v = t.state(q)
 	}
 	var err error
-	if r.Body, err = json.Marshal(v); err != nil {
+	if r.Body, err = json.Marshal(body); err != nil {
 		panic(err)
 	}
 	return r
 }
 
+func (m *Machine) answer(t *turn, q *events.Query) (any, *events.Refusal) {
+	of := q.Workflow == events.PoolPrefix
+	switch {
+	case of && q.Kind == events.PoolsQuery:
+		return m.list(t, q), nil
+	case of && q.Kind == events.RunnersQuery:
+		return m.runners(t, q)
+	case of || q.Kind != events.PoolQuery && q.Kind != events.RunnersQuery:
+		return nil, &events.Refusal{Code: "unknown_query", Path: "kind", Message: fmt.Sprintf("there is no query %q of pools", q.Kind)}
+	case t.head == nil:
+		return nil, &events.Refusal{Code: "not_found", Message: fmt.Sprintf("no runner has connected to the pool %q, and nothing waits for one", t.name)}
+	case q.Kind == events.RunnersQuery:
+		return m.runners(t, q)
+	}
+	return t.state(q), nil
+}
+
+// most is how many items a page has at most, as it is asked for.
+func most(q *events.Query, bound int) int {
+	if q.Limit > 0 {
+		return min(bound, int(q.Limit))
+	}
+	return bound
+}
+
 // list is the pools of the partition, by name, behind the cursor, the id of one.
-func (m *Machine) list(tx *rows.Tx, now int64, q *events.Query) events.PoolList {
-	v := events.PoolList{Items: []events.PoolSummary{}}
-	last := ""
-	rows.Scan(tx, entityKey(max(events.PoolPrefix, q.Cursor)), func(k rows.Key, _ *nothing) bool {
-		switch {
-		case k.Workflow == q.Cursor:
-			return true
-		case !strings.HasPrefix(k.Workflow, events.PoolPrefix):
-			return false
-		case len(v.Items) == maxShown:
-			v.Next = last
+func (m *Machine) list(t *turn, q *events.Query) events.PoolList {
+	return machine.ListEntities(t.tx, events.PoolPrefix, q.Cursor, most(q, maxPools), func(id string) events.PoolSummary {
+		return m.begin(t.tx, events.Position{}, t.now, id).summary()
+	})
+}
+
+// runners is the runners of a pool, or of all pools of the partition, in the order in which they came, behind the cursor.
+func (m *Machine) runners(t *turn, q *events.Query) (any, *events.Refusal) {
+	from, after := q.Workflow, uint64(0)
+	if q.Cursor != "" {
+		var err error
+		if from, after, err = events.ParseRunnerCursor(q.Cursor); err != nil || !strings.HasPrefix(from, q.Workflow) {
+			return nil, &events.Refusal{Code: "invalid_field", Path: "cursor", Message: "is not the cursor of a list of runners"}
+		}
+	}
+	p := runnerPage{most: most(q, maxRunners)}
+	p.Items = []events.RunnerState{}
+	machine.EachEntity(t.tx, q.Workflow, from, func(id string) bool {
+		if q.Workflow != events.PoolPrefix && id != q.Workflow {
+			return false // its name only begins alike
+		}
+		if id != from {
+			after = 0
+		}
+		return p.add(m.begin(t.tx, events.Position{}, t.now, id), after)
+	})
+	return p.RunnerList, nil
+}
+
+// runnerPage is a page of runners that is being made.
+type runnerPage struct {
+	events.RunnerList
+	most   int
+	weight int
+	last   string // the cursor behind its last runner
+}
+
+// add adds the runners of a pool behind a session; false: the page is full, and there are more.
+func (p *runnerPage) add(t *turn, after uint64) bool {
+	rows.Scan(t.tx, sessionKey(t.id, after+1), func(k rows.Key, s *session) bool {
+		one := t.runner(k.A, s)
+		p.weight += weight(&one)
+		if len(p.Items) == p.most || len(p.Items) > 0 && p.weight > maxWeight {
+			p.Next = p.last
 			return false
 		}
-		v.Items = append(v.Items, m.begin(tx, events.Position{}, now, k.Workflow).summary())
-		last = k.Workflow
+		p.Items = append(p.Items, one)
+		p.last = events.RunnerCursor(t.id, k.A)
 		return true
 	})
-	return v
+	return p.Next == ""
+}
+
+// weight is about how many bytes a runner has in an answer.
+func weight(r *events.RunnerState) int {
+	n := 500 + len(r.Metadata) + len(r.Key) + len(r.Name) + len(r.Reason)
+	for _, name := range r.Names {
+		n += len(name) + 3
+	}
+	for i := range r.Work {
+		n += 200 + len(r.Work[i].Workflow) + len(r.Work[i].Queue)
+	}
+	return n
 }
 
 func (t *turn) summary() events.PoolSummary {
 	h := t.head
-	v := events.PoolSummary{Name: t.name, Queued: h.Queued, Running: h.Given}
-	rows.Scan(t.tx, sessionKey(t.id, 0), func(_ rows.Key, s *session) bool {
-		switch s.State {
-		case connected:
-			v.Connected++
-			v.Slots += uint64(s.Slots)
-			v.Free += uint64(s.free())
-		case lost:
-			v.Lost++
-		case draining:
-			v.Draining++
-		case stopped:
-		}
-		return true
-	})
+	n := &h.Runners
+	v := events.PoolSummary{
+		Name: t.name, Queued: h.Queued, Running: h.Given,
+		Connected: n.Connected, Lost: n.Lost, Draining: n.Draining, Passed: n.Passed, Slots: n.Slots, Free: n.Free,
+	}
 	if v.Queued > 0 {
 		v.Oldest = events.Stamp(t.work(t.first()).Since).String()
-		if v.Free == 0 {
-			v.Waits = waitsFor(v)
-		}
+		v.Waits = t.waitsFor()
 	}
 	return v
 }
 
-// waitsFor says in words what the queue waits for.
-func waitsFor(v events.PoolSummary) string {
-	if v.Connected == 0 {
+// waitsFor says in words what the queue waits for; empty: for nothing, as what waits gets slots just now.
+func (t *turn) waitsFor() string {
+	n := &t.head.Runners
+	_, s := t.best()
+	switch {
+	case s != nil:
+		return ""
+	case n.Connected == 0:
 		return "no runner is connected"
+	case n.Passed == n.Connected:
+		return "no runner that is connected gets new work"
+	case n.Free > 0:
+		return "no runner of the newest version has a free slot, and older ones get no work while it is there"
 	}
-	return "no runner that may get work has a free slot"
+	return "no runner that gets new work has a free slot"
 }
 
 // state is the pool with its runners and its queue. With a filter it is the place of the attempt in the queue whose
 // token that is.
 func (t *turn) state(q *events.Query) events.PoolState {
-	v := events.PoolState{PoolSummary: t.summary(), Runners: []events.RunnerState{}, Queue: []events.PoolWork{}}
-	rows.Scan(t.tx, sessionKey(t.id, 0), func(k rows.Key, s *session) bool {
-		v.Runners = append(v.Runners, t.runner(k.A, s))
-		return len(v.Runners) < maxRunners
-	})
+	p := runnerPage{most: maxRunners}
+	p.Items = []events.RunnerState{}
+	p.add(t, 0)
+	v := events.PoolState{PoolSummary: t.summary(), Runners: p.Items, More: p.Next != "", Queue: []events.PoolWork{}}
 	place := uint64(0)
-	rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: t.id}, func(k rows.Key, _ *nothing) bool {
-		w := t.work(k.B)
+	rows.Scan(t.tx, queueKey(t.id, 0, 0), func(k rows.Key, _ *nothing) bool {
 		place++
-		if len(v.Queue) < maxShown {
-			v.Queue = append(v.Queue, w.show(place))
-		}
-		if q.Filter != "" && events.TokenText(w.Token) == q.Filter {
-			one := w.show(place)
-			v.Asked = &one
-		}
-		return len(v.Queue) < maxShown || q.Filter != "" && v.Asked == nil
+		v.Queue = append(v.Queue, t.work(k.B).show(place))
+		return len(v.Queue) < maxShown
 	})
-	if sealed, err := events.ParseTokenText(q.Filter); err == nil && v.Asked == nil {
-		if w := t.work(t.numberOf(byToken, string(sealed))); w != nil {
-			one := w.show(0)
-			s := t.session(w.Session)
-			one.Runner, one.Executor, one.Address, one.Connection = s.Runner, s.To.Executor, s.Address, s.To.Number
-			v.Asked = &one
-		}
+	if q.Filter != "" {
+		v.Asked = t.asked(q.Filter)
 	}
 	return v
+}
+
+// asked is the attempt of a token, with its place in the queue, or with where it runs; nil: the pool has none.
+func (t *turn) asked(token string) *events.PoolWork {
+	sealed, err := events.ParseTokenText(token)
+	if err != nil {
+		return nil
+	}
+	n := t.numberOf(byToken, string(sealed))
+	w := t.work(n)
+	if w == nil {
+		return nil
+	}
+	one := w.show(0)
+	if s := t.session(w.Session); s != nil {
+		one.Runner, one.Executor, one.Address, one.Connection = s.Runner, s.To.Executor, s.Address, s.To.Number
+		return &one
+	}
+	rows.Scan(t.tx, queueKey(t.id, 0, 0), func(k rows.Key, _ *nothing) bool {
+		one.Place++
+		one.Beyond = one.Place > maxLooked
+		return k.B != n && !one.Beyond
+	})
+	return &one
 }
 
 // show is an attempt; place is that in the queue, 0 where it has a slot.

@@ -129,11 +129,12 @@ func (w *world) holds() {
 	if queued != h.Queued || given != h.Given {
 		w.t.Fatalf("%d are queued and %d have slots, the pool counts %d and %d", queued, given, h.Queued, h.Given)
 	}
-	alive := uint64(0)
+	alive, counted := uint64(0), counts{}
 	rows.Scan(t.tx, sessionKey(id, 0), func(k rows.Key, s *session) bool {
 		if s.Used > s.Slots || s.Used != used[k.A] || len(t.held(k.A)) != int(s.Used) {
 			w.t.Fatalf("runner %d has %d slots, uses %d, and %d attempts have one (%v)", k.A, s.Slots, s.Used, used[k.A], t.held(k.A))
 		}
+		counted.add(s, 1)
 		if s.State != stopped {
 			alive++
 		} else if s.Used > 0 {
@@ -144,6 +145,9 @@ func (w *world) holds() {
 		}
 		return true
 	})
+	if counted != h.Runners {
+		w.t.Fatalf("there are %+v runners, the pool counts %+v", counted, h.Runners)
+	}
 	if alive != h.Alive {
 		w.t.Fatalf("%d runners are not over, the pool counts %d", alive, h.Alive)
 	}
@@ -293,7 +297,7 @@ func (r *runner) says(state events.TaskState, ns ...int) []events.Event {
 // view is the pool as it is shown.
 func (w *world) view() (v events.PoolState) {
 	w.t.Helper()
-	r := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Workflow: id})
+	r := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: events.PoolQuery, Workflow: id})
 	if r.Refusal != nil {
 		return events.PoolState{}
 	}
