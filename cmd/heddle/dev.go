@@ -26,6 +26,7 @@ type devCmd struct {
 	Partitions  int32         `help:"Partitions of the topics keyed by workflow ID, fixed with the first start; default: those of the data, or 8."`
 	History     time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; what is older is deleted."`
 	ArchiveKeep string        `enum:"closed,all,none" default:"closed" help:"What is kept below the data directory when Kafka has it no more: closed runs, and those that are deleted by their age; all runs; or none."`
+	Pools       poolMap       `placeholder:"QUEUE=POOL" help:"Pools of runners by the queue whose attempts they run, instead of workers. The settings file can say more, by pool: {queues, older: wait or overflow, upgrade: keep or drain}."`
 	Memory      bool          `help:"Keep nothing: the data is gone when it stops."`
 	LogLevel    string        `enum:"debug,info,warn,error" default:"warn" help:"Least level that is logged: ${enum}."`
 	LogFormat   string        `enum:"text,json" default:"text" help:"${enum}."`
@@ -75,6 +76,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 		NoArchive: c.ArchiveKeep == "none", ArchiveAll: c.ArchiveKeep == "all",
 		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions, History: c.History,
 		Services: c.Services, Rules: rules, NoLoopback: c.AllowLoopback != nil && !*c.AllowLoopback, Emit: c.AllowTopic, Terminals: c.terminals(), Commands: c.commands(), Logger: log.logger(a),
+		Pools:        c.Pools,
 		BrokerFailed: func(err error) { os.Exit(report(a.err, err)) },
 	}
 	for queue, s := range o.Services {
@@ -99,6 +101,7 @@ func (c *devCmd) greet(a *app, d *dev.Dev, took time.Duration) {
 	fmt.Fprintf(a.out, "heddle dev is ready (%s)\n\n", took.Round(time.Millisecond))
 	rows(a.out, [][]string{
 		{"  API", d.URL, "(its description: " + d.URL + "/openapi.json)"},
+		{"  Runners", d.RunnersURL},
 		{"  Kafka", d.Brokers[0]},
 		{"  Data", data},
 	})

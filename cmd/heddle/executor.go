@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/heddle-run/heddle/services/executor"
+	"github.com/heddle-run/heddle/services/executor/runners"
 )
 
 // executorCmd runs the executor service.
@@ -23,6 +24,12 @@ type executorCmd struct {
 	Slots int           `default:"64" help:"Attempts of the queue \"default\" at a time."`
 	Drain time.Duration `default:"25s" help:"What attempts get to finish when the service stops."`
 	Test  bool          `help:"Offer the test.* tasks."`
+
+	Runners         string   `placeholder:"ADDR" help:"Address where runners connect by WebSocket; without it none do."`
+	RunnersKeys     []string `placeholder:"NAME:ROLE:SHA256" help:"Keys that runners may connect with, as the --api-keys of a gateway; they need the role write."`
+	RunnersInsecure bool     `help:"Serve runners of other machines without keys: something else guards the address."`
+	RunnersCertFile string   `placeholder:"FILE" help:"Certificate (PEM) to serve wss with, read again when it changes."`
+	RunnersKeyFile  string   `placeholder:"FILE" help:"Key (PEM) of that certificate."`
 }
 
 // executorSettings are what an executor may do, wherever it runs.
@@ -65,16 +72,41 @@ func (c *executorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	served, err := c.runners()
+	if err != nil {
+		return err
+	}
 	if _, err := c.checkTopics(a); err != nil {
 		return err
 	}
 	return c.runTraced(a, "executor", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
 			Kafka: c.kafka(), Name: c.Name, Slots: c.Slots, DrainLimit: c.Drain,
-			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Terminals: c.terminals(), Commands: c.commands(), Test: c.Test,
+			HTTP: rules, Topics: c.AllowTopic, Services: c.Services, Terminals: c.terminals(), Commands: c.commands(), Test: c.Test, Runners: served,
 			Ready: ready, Logger: c.logger(a), Registerer: reg, Tracer: tracer,
 		})
 	})
+}
+
+// runners say how runners are served; nil: not at all.
+func (c *executorCmd) runners() (*executor.Runners, error) {
+	if c.Runners == "" {
+		if len(c.RunnersKeys) > 0 || c.RunnersInsecure || c.RunnersCertFile != "" || c.RunnersKeyFile != "" {
+			return nil, usageError("--runners is missing: the address where runners connect")
+		}
+		return nil, nil //nolint:nilnil // none are served
+	}
+	keys, err := parseKeys("--runners-keys", c.RunnersKeys)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCertificate("--runners", c.RunnersCertFile, c.RunnersKeyFile); err != nil {
+		return nil, err
+	}
+	return &executor.Runners{
+		Config: runners.Config{Keys: keys, Insecure: c.RunnersInsecure},
+		Listen: runners.Listen{Addr: c.Runners, CertFile: c.RunnersCertFile, KeyFile: c.RunnersKeyFile},
+	}, nil
 }
 
 // serviceMap is a flag QUEUE=URL that can be repeated, or a mapping in the

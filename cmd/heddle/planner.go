@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/partition/loop"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/services/planner/pool"
 	"github.com/heddle-run/heddle/shared/definition"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
@@ -33,6 +34,8 @@ type plannerCmd struct {
 	History        time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; its owner deletes what is older."`
 	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
+
+	Pools poolMap `placeholder:"QUEUE=POOL" help:"Pools of runners by the queue whose attempts they run, instead of workers. The settings file can say more, by pool: {queues, older: wait or overflow, upgrade: keep or drain}. Equal on all planners."`
 
 	Archive bool `help:"There is an archiver (heddle archiver): no workflow is deleted by its age, and nothing of the journal, before that has it. Equal on all planners."`
 
@@ -82,7 +85,7 @@ func (c *plannerCmd) Run(a *app) error {
 	return c.runTraced(a, "planner", func(ctx context.Context, ready func(), reg *prometheus.Registry, tracer trace.Tracer) error {
 		p, err := plannerd.New(plannerd.Config{
 			Kafka: c.kafka(), DataDir: c.Data, Instance: c.Name, TokenKey: key,
-			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive, Retain: retain, Archive: c.Archive,
+			CacheBytes: c.CacheBytes, MaxActive: c.MaxActive, Retain: retain, Archive: c.Archive, Pools: pool.Settings{Pools: c.Pools},
 			Budget:    machine.Budget{Bytes: c.DecisionBytes, Events: c.DecisionEvents, Steps: c.DecisionSteps, Tasks: c.DecisionTaskBytes, Value: c.ValueBytes},
 			Partition: loop.Settings{HotBytes: c.HotBytes, NeverRunsTwice: c.NeverRunsTwice, Window: c.DedupeWindow, History: c.History, LeaveAfter: c.LeaveAfter},
 			Ready:     c.saying(a, ready), Logger: c.logger(a), Registerer: reg, Tracer: tracer,

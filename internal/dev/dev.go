@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/services/executor"
+	"github.com/heddle-run/heddle/services/planner/pool"
 )
 
 // Options of a deployment. The zero value is one on free ports, whose data is
@@ -62,6 +63,9 @@ type Options struct {
 	Terminals  executor.Terminals          // that terminal.submit may type into
 	Commands   executor.Commands           // that exec.command may run
 
+	// Pools are the pools of runners by name, with the queues that are bound to them. Runners connect to RunnersURL.
+	Pools map[string]pool.Options
+
 	// Planner is the command line of `heddle planner`, to run the planner as a process
 	// of its own, for killing it; flags are added to it. nil: it runs in this process.
 	Planner []string
@@ -97,6 +101,8 @@ type Dev struct {
 	Prefix  string
 	Dir     string // the data directory
 
+	RunnersURL string // that runners connect to
+
 	HTTPClient *http.Client // that reaches URL; nil: any does
 
 	options  Options
@@ -113,6 +119,7 @@ type Dev struct {
 	units    [services]*unit
 	started  atomic.Int32 // planners in this process, so far
 	process  plannerProcess
+	runners  relay // to the executor that has their sockets
 	ended    chan error
 }
 
@@ -129,6 +136,9 @@ func Start(ctx context.Context, o Options) (_ *Dev, err error) {
 			err = errors.Join(err, d.Stop())
 		}
 	}()
+	if err := o.checkPools(); err != nil {
+		return nil, err
+	}
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/sdk/store/memory"
 	"github.com/heddle-run/heddle/sdk/store/pebblestore"
+	"github.com/heddle-run/heddle/shared/frames"
 )
 
 // open locks the data, starts the broker, takes the gateway's port and makes
@@ -29,6 +30,7 @@ func (d *Dev) open(ctx context.Context) (err error) {
 	}
 	d.address = d.listener.Addr().String()
 	d.URL = "http://" + d.address
+	d.RunnersURL = "ws://" + d.address + frames.Path
 	if err = d.openArchive(); err != nil {
 		return err
 	}

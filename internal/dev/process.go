@@ -102,6 +102,11 @@ func (d *Dev) plannerCommand(ctx context.Context) *exec.Cmd {
 	if d.archive != nil {
 		args = append(args, "--archive")
 	}
+	for name, o := range d.options.Pools { // order: each flag is by itself
+		for _, queue := range o.Queues {
+			args = append(args, "--pools="+queue+"="+name)
+		}
+	}
 	cmd := exec.CommandContext(ctx, d.options.Planner[0], args...)
 	cmd.Dir = d.data.path // settings files of where this process runs are not for the child
 	cmd.Env = append(foreignEnvironment(), "HEDDLE_TOKEN_KEY="+d.key)

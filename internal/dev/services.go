@@ -15,11 +15,13 @@ import (
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/internal/tracing/otlp"
 	"github.com/heddle-run/heddle/services/executor"
+	"github.com/heddle-run/heddle/services/executor/runners"
 	"github.com/heddle-run/heddle/services/gateway"
 	"github.com/heddle-run/heddle/services/planner/archive"
 	"github.com/heddle-run/heddle/services/planner/archive/archiver"
 	"github.com/heddle-run/heddle/services/planner/archive/shelf"
 	"github.com/heddle-run/heddle/services/planner/plannerd"
+	"github.com/heddle-run/heddle/services/planner/pool"
 	"github.com/heddle-run/heddle/services/readiness/readinessd"
 	"github.com/heddle-run/heddle/shared/events"
 )
@@ -55,7 +57,7 @@ func (d *Dev) runPlanner(ctx context.Context, ready func()) error {
 		return plannerd.Run(ctx, plannerd.Config{
 			Kafka: d.config, DataDir: d.data.join("planner"), Instance: instance, TokenKey: events.Key(d.key),
 			CacheBytes: cacheBytes, Durability: d.durability(), Logger: d.logger, Registerer: d.registry, Tracer: tracer, Ready: ready,
-			Archive: d.archive != nil,
+			Archive: d.archive != nil, Pools: pool.Settings{Pools: d.options.Pools},
 			Partition: loop.Settings{
 				HotBytes: hotBytes, History: d.options.History,
 				// The lock on the data directory sees to it.
@@ -97,7 +99,7 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	return otlp.With(ctx, "heddle-executor", d.logger, func(tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
 			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals,
-			Commands: d.options.Commands, Test: !d.options.NoTest,
+			Commands: d.options.Commands, Test: !d.options.NoTest, Runners: &executor.Runners{Listen: runners.Listen{Handler: d.runners.to}},
 			Ready: ready, Logger: d.logger, Registerer: d.registry, Tracer: tracer,
 		})
 	})
@@ -125,7 +127,7 @@ func (d *Dev) runGateway(ctx context.Context, ready func()) error {
 	registry.MustRegister(d.registry)
 	cfg := gateway.Config{
 		Kafka: d.config, Dir: d.data.join("gateway"), Listen: d.address,
-		CreateQueues: true, Logger: d.logger, Registry: registry,
+		CreateQueues: true, Runners: &d.runners, Logger: d.logger, Registry: registry,
 	}
 	if d.options.Memory {
 		cfg.Dir = ""

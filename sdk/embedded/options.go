@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-run/heddle/sdk/client"
 	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/sdk/worker"
+	"github.com/heddle-run/heddle/services/planner/pool"
 )
 
 // Options say where workflows live: in Dir, in Memory, or in a cluster, which is what
@@ -35,6 +36,10 @@ type Options struct {
 	// closes it behind Close. nil: below Dir, or with Memory in memory. A cluster has an archiver of its own.
 	Store store.Store
 
+	// Pools are the pools of runners by name: the queues whose attempts runners run, by package sdk/runner or in another
+	// language, instead of a worker. Runners connect to HTTP. The planners of a cluster have pools of their own.
+	Pools map[string]Pool
+
 	// Worker and Client say more about the program's worker and client, as how many
 	// attempts run at a time. What says how a cluster is reached goes with a cluster only.
 	Worker worker.Options
@@ -43,6 +48,22 @@ type Options struct {
 	// Logger is of the services; the worker has its own. nil: warnings and errors go to
 	// slog.Default.
 	Logger *slog.Logger
+}
+
+// Pool is a pool of runners.
+type Pool struct {
+	Queues   []string // each is in one pool
+	Overflow bool     // work goes to runners of older versions too, where the newest have no room; else it waits
+	Upgrade  bool     // runners of older versions drain once one of a newer version has come; else they get no new work
+}
+
+// pools are the pools as planners know them.
+func (o Options) pools() map[string]pool.Options {
+	all := map[string]pool.Options{}
+	for name, p := range o.Pools { // order: each is a pool by itself
+		all[name] = pool.Options{Queues: p.Queues, Overflow: p.Overflow, Upgrade: p.Upgrade}
+	}
+	return all
 }
 
 // ErrOptions is what errors of Open are that the Options are the cause of.
@@ -81,6 +102,8 @@ func (o Options) checkCluster() error {
 		return wrong("HTTP: a cluster has gateways of its own")
 	case o.Store != nil:
 		return wrong("Store: a cluster has an archiver of its own")
+	case len(o.Pools) > 0:
+		return wrong("Pools: the planners of a cluster are told")
 	}
 	return nil
 }
@@ -89,6 +112,9 @@ func (o Options) checkCluster() error {
 func (o Options) checkAlone() error {
 	if host, _, err := net.SplitHostPort(o.HTTP); o.HTTP != "" && host != "localhost" && (err != nil || !net.ParseIP(host).IsLoopback()) {
 		return wrong("HTTP is %q, want an address of loopback, as 127.0.0.1:4080", o.HTTP)
+	}
+	if err := (pool.Settings{Pools: o.pools()}).Check(); err != nil {
+		return wrong("Pools: %w", err)
 	}
 	w, c := o.Worker, o.Client
 	for name, given := range map[string]bool{
@@ -109,7 +135,7 @@ const kafkaInside = "localhost:9092"
 // of its own.
 func (o Options) services(network *broker.Network, queues []string, failed func(error)) dev.Options {
 	return dev.Options{
-		Dir: o.Dir, Memory: o.Memory, Network: network, Kafka: kafkaInside, HTTP: o.HTTP, Queues: queues, Store: o.Store,
+		Dir: o.Dir, Memory: o.Memory, Network: network, Kafka: kafkaInside, HTTP: o.HTTP, Queues: queues, Store: o.Store, Pools: o.pools(),
 		// As an executor of a cluster that is told nothing: a move there changes nothing.
 		NoLoopback: true, NoTest: true,
 		BrokerFailed: failed, Logger: o.Logger,

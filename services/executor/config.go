@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -15,7 +16,10 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/services/executor/runners"
+	"github.com/heddle-run/heddle/shared/frames"
 )
 
 // Config are the settings of an executor. Zero values mean the defaults.
@@ -32,6 +36,7 @@ type Config struct {
 	Terminals Terminals          // that terminal.submit may type into; none
 	Commands  Commands           // that exec.command may run; none
 	Test      bool               // test.* tasks: for development
+	Runners   *Runners           // that are served; nil: none
 
 	Ready      func()                // called once, when attempts can be taken
 	Logger     *slog.Logger          // nil: silent
@@ -80,9 +85,42 @@ func (c *Config) defaults() {
 	}
 }
 
-// Run takes and runs attempts until ctx ends, then drains as worker.Worker does.
+// Runners say how runners are served.
+type Runners struct {
+	runners.Config // its Kafka, Logger and Registerer are the executor's
+	runners.Listen
+}
+
+// Run takes and runs attempts, and serves runners, until ctx ends; then it sends the runners elsewhere, and drains as worker.Worker does.
 func Run(ctx context.Context, c Config) error {
 	c.defaults()
+	if c.Runners == nil {
+		return c.work(ctx)
+	}
+	group := service.Group{Logger: c.Logger, StopTimeout: c.DrainLimit + time.Minute}
+	group.Add("executor", func(ctx context.Context, ready func()) error {
+		c := c
+		c.Ready = ready
+		return c.work(ctx)
+	})
+	group.Add("runners", func(ctx context.Context, ready func()) error { return c.serve(ctx, ready) })
+	return group.Run(ctx, c.Ready)
+}
+
+// serve serves runners.
+func (c *Config) serve(ctx context.Context, ready func()) error {
+	r := c.Runners.Config
+	r.Kafka, r.Logger, r.Registerer = c.Kafka, c.Logger, c.Registerer
+	return runners.Run(ctx, r, c.Runners.Listen, func(at net.Addr) {
+		if at != nil {
+			c.Logger.Info("runners are served", "address", at.String(), "path", frames.Path)
+		}
+		ready()
+	})
+}
+
+// work takes and runs attempts.
+func (c Config) work(ctx context.Context) error {
 	b, err := newBuiltins(&c, ctx.Done())
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,9 @@ type Config struct {
 	CreateQueues bool
 
 	Archive Archive // nil: there is none
+
+	// Runners serves frames.Path on this address too, where the gateway is in one process with an executor; nil: nobody does.
+	Runners http.Handler
 
 	NotReady NotReady // what becomes of commands for partitions that are not ready; empty: AcceptNotReady
 

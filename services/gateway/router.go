@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 
+	"github.com/heddle-run/heddle/shared/frames"
 	"github.com/heddle-run/heddle/shared/spelling"
 )
 
@@ -23,6 +24,9 @@ func (g *Gateway) router() *chi.Mux {
 	mux.Use(middleware.GetHead) // HEAD is GET without a body, which net/http leaves out
 	for _, rt := range routes() {
 		mux.Method(rt.method, rt.path, g.serve(rt))
+	}
+	if g.cfg.Runners != nil {
+		mux.Method(http.MethodGet, frames.Path, g.cfg.Runners)
 	}
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		g.problem(w, refuse("no_such_route", fmt.Sprintf("there is nothing at %s; /openapi.json lists what there is", r.URL.Path)))

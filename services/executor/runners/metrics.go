@@ -39,20 +39,20 @@ var reasons = func() map[string]bool {
 
 func newMetrics(s *Server) *metrics {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "heddle_runners_" + name, Help: help})
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	return &metrics{
-		in: counter("frames_received_total", "Frames of runners."), out: counter("frames_sent_total", "Frames to runners."),
-		undecodable: counter("undecodable_frames_total", "Frames of runners that could not be read, and were passed over."),
-		stale:       counter("stale_events_total", "Events of runners that had counted already, or whose token is none."),
+		in: counter("heddle_executor_runner_frames_received_total", "Frames of runners."), out: counter("heddle_executor_runner_frames_sent_total", "Frames to runners."),
+		undecodable: counter("heddle_executor_runner_undecodable_frames_total", "Frames of runners that could not be read, and were passed over."),
+		stale:       counter("heddle_executor_runner_stale_events_total", "Events of runners that had counted already, or whose token is none."),
 		closes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "heddle_runners_closes_total", Help: "Sockets of runners that were closed, by reason; ws.eviction is that another one took their place, or an operator."}, []string{"reason"}),
-		sockets: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "heddle_runners_sockets", Help: "Sockets of runners that are open, by pool."}, []string{"pool"}),
+			Name: "heddle_executor_runner_closes_total", Help: "Sockets of runners that were closed, by reason; ws.eviction is that another one took their place, or an operator."}, []string{"reason"}),
+		sockets: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "heddle_executor_runner_sockets", Help: "Sockets of runners that are open, by pool."}, []string{"pool"}),
 		welcome: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "heddle_runners_welcome_seconds", Help: "From a runner's first frame to the answer of its pool.", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Name: "heddle_executor_runner_welcome_seconds", Help: "From a runner's first frame to the answer of its pool.", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 		held: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "heddle_runners_unacknowledged_bytes", Help: "Bytes that runners have reported and Kafka has not acknowledged yet."},
+			Name: "heddle_executor_runner_unacknowledged_bytes", Help: "Bytes that runners have reported and Kafka has not acknowledged yet."},
 			func() float64 { return float64(s.held.Load()) }),
 		pools: map[string]bool{},
 	}

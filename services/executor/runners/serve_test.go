@@ -173,8 +173,8 @@ func TestL07AnEvictedSocketDoesNotComeBack(t *testing.T) {
 		r.gone()
 		second.alive()
 		shown := metricsOf(reg)
-		counted(t, shown, `heddle_runners_sockets{pool="images"}`, "1")
-		counted(t, shown, `heddle_runners_closes_total{reason="ws.eviction"}`, "1")
+		counted(t, shown, `heddle_executor_runner_sockets{pool="images"}`, "1")
+		counted(t, shown, `heddle_executor_runner_closes_total{reason="ws.eviction"}`, "1")
 	}, func(c *runners.Config) { c.Registerer = reg })
 }
 
