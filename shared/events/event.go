@@ -125,6 +125,7 @@ var kinds = map[int]struct {
 	115: {"ExecutorHeard", func() Event { return &ExecutorHeard{} }},
 	116: {"ExecutorGone", func() Event { return &ExecutorGone{} }},
 	117: {"PoolSwept", func() Event { return &PoolSwept{} }},
+	118: {"ExecutorDisowned", func() Event { return &ExecutorDisowned{} }},
 	57:  {"SignalReceived", func() Event { return &SignalReceived{} }},
 	58:  {"SignalTaken", func() Event { return &SignalTaken{} }},
 	59:  {"SignalExpired", func() Event { return &SignalExpired{} }},

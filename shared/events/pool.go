@@ -176,8 +176,8 @@ func (m *RunnerReport) Fields(c *wire.Codec) {
 	wire.String(c, 10, "closed", &m.Closed)
 }
 
-// RunnerCommands is what a pool has an executor do on a runner's socket: the value of a record of topic
-// runner-commands. It means nothing to who does not have the connection.
+// RunnerCommands is what a pool has an executor do on a runner's socket, or where To has no number, on all sockets of the
+// pool: the value of a record of topic runner-commands. It means nothing to who does not have the connection.
 type RunnerCommands struct {
 	To       Connection
 	Pool     string // id of the entity
@@ -234,6 +234,7 @@ const (
 	StopGoingAway  = "going_away"  // its runner is to stop
 	CloseEviction  = "ws.eviction" // why a socket is closed: another one took its place, or an operator stopped the runner
 	CloseUnheeding = "ws.unheeding"
+	CloseDisowned  = "ws.going_away" // the pool has taken the socket for gone: its runner connects again
 )
 
 // DecodeRunnerCommands decodes the value of a record of topic runner-commands.

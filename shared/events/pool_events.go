@@ -273,6 +273,15 @@ func (*ExecutorGone) number() int { return 116 }
 // Fields implements wire.Message.
 func (e *ExecutorGone) Fields(c *wire.Codec) { wire.Int(c, 1, "number", &e.Number) }
 
+// ExecutorDisowned is an executor that says that it is there after its sockets were taken for gone: it is to close them, so that their
+// runners connect again.
+type ExecutorDisowned struct{ Executor string }
+
+func (*ExecutorDisowned) number() int { return 118 }
+
+// Fields implements wire.Message.
+func (e *ExecutorDisowned) Fields(c *wire.Codec) { wire.Name(c, 1, "executor", &e.Executor) }
+
 // PoolSwept is what a pool does not remember any more.
 type PoolSwept struct {
 	Sessions    []uint64 // that were over

@@ -50,10 +50,26 @@ func (s *Server) commanded(r *kgo.Record) {
 	if m.To.Executor != s.id {
 		return
 	}
+	if m.To.Number == 0 {
+		s.disowned(m)
+		return
+	}
 	if one := s.find(m.To.Number); one != nil {
 		one.command(m)
 	} else if m.Welcome != nil {
 		s.orphan(m)
+	}
+}
+
+// disowned closes all sockets of a pool that has taken them for gone.
+func (s *Server) disowned(m *events.RunnerCommands) {
+	s.mu.Lock()
+	all := s.listed(nil)
+	s.mu.Unlock()
+	for _, one := range all {
+		if one.entity() == m.Pool && one.serves() {
+			one.dismiss(m.Close)
+		}
 	}
 }
 
@@ -145,9 +161,12 @@ func orderOf(c *events.RunnerCommand) (frames.Order, error) {
 // dismiss closes a socket because the pool wants it. A runner that is not to come back is told so before.
 func (s *session) dismiss(why string) {
 	c := frames.Close{Code: frames.CloseInvalidURL.Code, Reason: events.Cut(why, maxReason)}
-	if why == frames.CloseEviction.Reason {
+	switch why {
+	case frames.CloseEviction.Reason:
 		c = frames.CloseEviction
 		s.send(&frames.ToClientClose{Reason: why})
+	case frames.CloseGoingAway.Reason:
+		c = frames.CloseGoingAway
 	}
 	s.shut(c)
 }

@@ -191,6 +191,22 @@ func TestAnUnheedingRunnerIsClosed(t *testing.T) {
 	})
 }
 
+// A pool that has taken all sockets of an executor for gone has it close them: their runners connect again.
+func TestDisownedSocketsAreClosed(t *testing.T) {
+	in(t, func(t *testing.T, r *rig) {
+		c := r.dial(query)
+		c.send(initial())
+		m := r.hello()
+		r.welcome(m, 0)
+		c.init()
+		to := events.Connection{Executor: m.Executor}
+		r.command(&events.RunnerCommands{To: to, Pool: "pool:another", Close: events.CloseDisowned})
+		c.alive()
+		r.command(&events.RunnerCommands{To: to, Pool: m.pool, Close: events.CloseDisowned})
+		c.closed(frames.CloseGoingAway)
+	})
+}
+
 func TestD01AStoppingRunnerIsTold(t *testing.T) {
 	in(t, func(t *testing.T, r *rig) {
 		c := r.connect()

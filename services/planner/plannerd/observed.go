@@ -155,6 +155,7 @@ var quiet = map[string]string{
 	"ExecutorHeard":      quietPool,
 	"ExecutorGone":       quietPool,
 	"PoolSwept":          quietPool,
+	"ExecutorDisowned":   quietPool,
 
 	"InputRejected":        quietPartition,
 	"InputForwarded":       quietPartition,

@@ -120,6 +120,16 @@ func TestASilentExecutorsSocketsAreGone(t *testing.T) {
 	want(t, "told", w.told(), nil)
 }
 
+// An executor whose words nobody read for long learns that its sockets were taken for gone.
+func TestAnExecutorThatWasTakenForGoneClosesItsSockets(t *testing.T) {
+	w := newWorld(t, Options{})
+	r := w.connect("a", 1, 4)
+	w.until(w.now + w.m.settings.Silence.Milliseconds())
+	from := len(w.sent)
+	w.decide(machine.Input{Inbox: &events.RunnerReport{Connection: events.Connection{Executor: r.conn.Executor}}})
+	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: events.Connection{Executor: "x"}, Pool: id, Runner: id, Close: events.CloseDisowned}})
+}
+
 func TestAWithdrawnAttemptIsStopped(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.offer(1)

@@ -146,6 +146,8 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 				m.Welcome = &events.RunnerWelcome{Session: e.Session, Events: s.Events, Threshold: e.Threshold}
 				m.Commands = t.missed(e.Session, s, e.Received)
 			}
+		case *events.ExecutorDisowned:
+			all = append(all, runnerEffect(&events.RunnerCommands{To: events.Connection{Executor: e.Executor}, Pool: t.id, Runner: t.id, Close: events.CloseDisowned}))
 		case *events.WorkGiven:
 			t.sendCommand(send(e.Session), e.Session, e.Index)
 		case *events.WorkStopping:

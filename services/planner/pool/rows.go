@@ -133,8 +133,6 @@ type session struct {
 	Instance string
 	To       events.Connection // its socket; empty: it has none
 	Address  string            // of the executor that has it
-	Names    []events.TaskName // replaced as a whole: versions of a row share it
-	Metadata []byte
 
 	Commands uint64 // that it was given, and thus the index of the next one
 	Received uint64 // of those: acknowledged
@@ -167,8 +165,6 @@ func (s *session) Fields(c *wire.Codec) {
 	wire.String(c, 8, "instance", &s.Instance)
 	wire.Nested(c, 9, "to", &s.To)
 	wire.String(c, 10, "address", &s.Address)
-	wire.Repeated(c, 11, "names", &s.Names)
-	c.Bytes(12, "metadata", &s.Metadata)
 	wire.Int(c, 13, "commands", &s.Commands)
 	wire.Int(c, 14, "received", &s.Received)
 	wire.Int(c, 15, "events", &s.Events)
@@ -183,6 +179,18 @@ func (s *session) Fields(c *wire.Codec) {
 	wire.Int(c, 24, "due", &s.Due)
 	c.Bool(25, "listed", &s.Listed)
 	c.Bool(26, "evict", &s.Evict)
+}
+
+// profile is what a runner says of itself. It is apart from its session, which changes with every attempt.
+type profile struct {
+	Names    []events.TaskName
+	Metadata []byte
+}
+
+// Fields implements wire.Message.
+func (p *profile) Fields(c *wire.Codec) {
+	wire.Repeated(c, 1, "names", &p.Names)
+	c.Bytes(2, "metadata", &p.Metadata)
 }
 
 // free are the slots that the pool may give.
@@ -272,6 +280,11 @@ func queueKey(id string, rank uint8, n uint64) rows.Key {
 
 func sessionKey(id string, n uint64) rows.Key {
 	return rows.Key{Table: rows.Scope, Workflow: id, A: n}
+}
+
+// profileKey is what a session's runner says of itself.
+func profileKey(id string, n uint64) rows.Key {
+	return rows.Key{Table: rows.Elements, Workflow: id, A: n}
 }
 
 // heldKey is an attempt that has a slot of a session.

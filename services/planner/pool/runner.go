@@ -43,12 +43,16 @@ func (t *turn) reported(m *events.RunnerReport) {
 	}
 }
 
-// heard notes that an executor is there, if that has not been noted just now.
+// heard notes that an executor is there, if that has not been noted just now. One whose sockets were taken for gone, as
+// when nobody read its words for long, closes them.
 func (t *turn) heard(id string) {
 	n := t.numberOf(byExecutor, id)
 	x := rows.Get[executor](t.tx, executorKey(t.id, n))
 	until := t.now + t.settings.Silence.Milliseconds()
-	if x != nil && until-x.Until >= t.settings.Silence.Milliseconds()/5 {
+	switch {
+	case x == nil:
+		t.emit(&events.ExecutorDisowned{Executor: id})
+	case until-x.Until >= t.settings.Silence.Milliseconds()/5:
 		t.emit(&events.ExecutorHeard{Number: n, Executor: id, Until: until})
 	}
 }

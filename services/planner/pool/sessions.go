@@ -58,7 +58,8 @@ func (t *turn) connected(e *events.RunnerConnected) {
 		return
 	}
 	t.unplug(e.Session, s)
-	s.State, s.To, s.Address, s.Names, s.Metadata = connected, e.To, e.Address, e.Names, e.Metadata
+	s.State, s.To, s.Address = connected, e.To, e.Address
+	t.tx.Put(profileKey(t.id, e.Session), &profile{Names: e.Names, Metadata: e.Metadata})
 	s.Passed, s.Reason, s.Seen, s.Expires = "", "", t.now, 0
 	if x := t.numberOf(byExecutor, e.To.Executor); x != 0 {
 		t.tx.Put(socketKey(t.id, x, e.Session), &nothing{})

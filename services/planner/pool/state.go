@@ -68,7 +68,7 @@ func (t *turn) apply(e events.Event) {
 		t.executorGone(e)
 	case *events.PoolSwept:
 		t.swept(e)
-	case *events.WorkDeclined, *events.CommandRefused: // of the history only
+	case *events.WorkDeclined, *events.ExecutorDisowned, *events.CommandRefused: // of the history only
 	default:
 		panic("event without a meaning for pools: " + events.Name(e))
 	}
@@ -196,6 +196,7 @@ func (t *turn) swept(e *events.PoolSwept) {
 		if s := t.changed(n); s != nil {
 			t.due(dueSession, n, &s.Due, 0)
 			t.tx.Delete(sessionKey(t.id, n))
+			t.tx.Delete(profileKey(t.id, n))
 			t.h().Kept--
 		}
 	}

@@ -221,12 +221,15 @@ func (w *work) show(place uint64) events.PoolWork {
 func (t *turn) runner(n uint64, s *session) events.RunnerState {
 	v := events.RunnerState{
 		ID: s.Runner, Key: s.Key, Name: s.Name, Pool: t.name, Version: s.Version, State: s.State.String(), Slots: s.Slots, Used: s.Used,
-		Passed: s.Passed, Reason: s.Reason, Executor: s.To.Executor, Metadata: s.Metadata, Work: []events.PoolWork{}, Names: []string{},
+		Passed: s.Passed, Reason: s.Reason, Executor: s.To.Executor, Work: []events.PoolWork{}, Names: []string{},
 		JoinedTS: events.OptionalStamp(s.Joined), SeenTS: events.OptionalStamp(s.Seen), DrainTS: events.OptionalStamp(s.Drain),
 		ExpiredTS: events.OptionalStamp(s.Expires), StopTS: events.OptionalStamp(s.Stopped),
 	}
-	for _, name := range s.Names {
-		v.Names = append(v.Names, name.Name)
+	if p := rows.Get[profile](t.tx, profileKey(t.id, n)); p != nil {
+		v.Metadata = p.Metadata
+		for _, name := range p.Names {
+			v.Names = append(v.Names, name.Name)
+		}
 	}
 	for _, held := range t.held(n) {
 		if len(v.Work) == maxShown {

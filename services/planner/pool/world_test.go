@@ -82,7 +82,7 @@ func (w *world) effect(e machine.Effect) {
 	switch e.Kind {
 	case machine.RunnerEffect:
 		m, err := events.DecodeRunnerCommands(e.Value)
-		if err != nil || m.Runner != e.Key {
+		if err != nil || m.Runner != e.Key || e.Key == "" {
 			w.t.Fatalf("%+v, %v", m, err)
 		}
 		w.sent = append(w.sent, *m)
