@@ -80,7 +80,7 @@ func TestAListOfRunnersFitsARecord(t *testing.T) {
 		tx := rows.Begin(&w.state)
 		_, s := w.m.begin(tx, events.Position{}, w.now, id).find(m.ID)
 		n := w.m.begin(tx, events.Position{}, w.now, id).numberOf(byKey, m.Key)
-		rows.Change[session](tx, sessionKey(id, n)).Metadata = []byte(`"` + strings.Repeat("x", 30_000) + `"`)
+		rows.Change[profile](tx, profileKey(id, n)).Metadata = []byte(`"` + strings.Repeat("x", 30_000) + `"`)
 		if s == nil {
 			t.Fatalf("%s is not found", m.ID)
 		}

@@ -13,17 +13,21 @@ import (
 const Kind = "pool"
 
 // Machine is the machine of pools. It belongs to one goroutine.
-type Machine struct{ settings Settings }
+type Machine struct {
+	settings Settings
+	flaws    flaws
+}
 
 var _ machine.Machine = (*Machine)(nil)
 
 // New makes a machine of pools.
-func New(s Settings) *Machine { return &Machine{s.Complete()} }
+func New(s Settings) *Machine { return &Machine{settings: s.Complete()} }
 
 // turn is the work on one record of one pool: deciding it or applying it.
 type turn struct {
 	settings *Settings
 	options  Options
+	flaws    *flaws
 	tx       *rows.Tx
 	at       events.Position
 	now      int64 // Unix ms, the record's time
@@ -38,7 +42,7 @@ type turn struct {
 func (m *Machine) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
 	name, _ := events.ParsePoolID(id) // what is no pool has no name, and no rows
 	return &turn{
-		settings: &m.settings, options: m.settings.Pools[name],
+		settings: &m.settings, options: m.settings.Pools[name], flaws: &m.flaws,
 		tx: tx, at: at, now: now, id: id, name: name, head: rows.Get[head](tx, headKey(id)),
 	}
 }
@@ -139,7 +143,7 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 	for _, e := range list {
 		switch e := e.(type) {
 		case *events.RunnerConnected:
-			if e.Evicts.Executor != "" {
+			if e.Evicts.Executor != "" && !t.flaws.bothServed.on() {
 				all = append(all, t.closes(e.Session, e.Evicts, events.CloseEviction))
 			}
 			if m, s := send(e.Session), t.session(e.Session); m != nil && s.To == e.To {
@@ -196,6 +200,9 @@ func (t *turn) sendCommand(m *events.RunnerCommands, session, index uint64) {
 
 // missed are the commands that a session has not received, as its runner says.
 func (t *turn) missed(n uint64, s *session, received uint64) (all []events.RunnerCommand) {
+	if t.flaws.missedSkipped.on() {
+		return nil
+	}
 	rows.Scan(t.tx, commandKey(t.id, n, max(received, s.Received)), func(k rows.Key, c *command) bool {
 		if k.A != n {
 			return false

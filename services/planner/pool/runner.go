@@ -65,7 +65,7 @@ func (t *turn) hello(m *events.RunnerReport) {
 	if s != nil && s.To == m.Connection {
 		return // it came twice
 	}
-	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance {
+	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance && !t.flaws.begunAgain.on() {
 		t.stop(n, "another process took its place", events.CloseEviction)
 		s = nil
 	}
@@ -99,7 +99,7 @@ func (t *turn) progress(n uint64, s *session, m *events.RunnerReport) {
 	counted, received := s.Events, max(s.Received, min(m.Received, s.Commands))
 	for i := range m.Events {
 		e := &m.Events[i]
-		if e.Index >= counted {
+		if e.Index >= counted || t.flaws.appliedTwice.on() {
 			counted = e.Index + 1
 			t.event(n, e)
 		}
@@ -191,6 +191,9 @@ func (t *turn) stop(n uint64, why, closes string) {
 	s := t.session(n)
 	held := t.held(n)
 	t.emit(&events.RunnerStopped{Session: n, Reason: why, Closes: s.To, Close: closes})
+	if t.flaws.forgotten.on() {
+		held = held[:min(1, len(held))]
+	}
 	for _, of := range held {
 		t.lose(of, t.work(of), events.PoolLost, "its runner is gone: "+why) // it may have begun without a word of it
 	}

@@ -172,6 +172,9 @@ func (t *turn) over(e *events.WorkOver) {
 		t.tx.Delete(commandKey(t.id, w.Session, w.Index))
 		if s := t.changed(w.Session); s != nil {
 			s.Used--
+			if t.flaws.freedTwice.on() && s.Used > 0 {
+				s.Used--
+			}
 			s.Seen = t.now
 			t.settle(w.Session, s)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
@@ -36,6 +37,8 @@ type walk struct {
 	conn    uint64
 	saidTo  int
 	looked  int
+	sockets map[events.Connection]string // those that are open, by the id of their runner
+	counted map[string]uint64            // events of a runner that were reported
 }
 
 func (k *walk) key(label string) string {
@@ -53,6 +56,9 @@ func (k *walk) hears() {
 	}
 	k.saidTo = len(k.said)
 	for _, m := range k.sent[k.looked:] {
+		if m.Close != "" {
+			delete(k.sockets, m.To)
+		}
 		for key, p := range k.procs { // order: at most one has the socket
 			if m.Close != "" && m.To == p.conn {
 				delete(k.procs, key)
@@ -60,6 +66,13 @@ func (k *walk) hears() {
 		}
 	}
 	k.looked = len(k.sent)
+	of := map[string]bool{}
+	for _, runner := range k.sockets { // order: one of two fails
+		if of[runner] {
+			k.t.Fatalf("two sockets of the runner %s are served", runner)
+		}
+		of[runner] = true
+	}
 }
 
 // do lets a process do what it was told.
@@ -103,8 +116,19 @@ func (k *walk) send(p *process) {
 		if s := k.turn().session(p.session); s != nil && all[from].Index > s.Events {
 			from = slices.IndexFunc(all, func(e events.RunnerEvent) bool { return e.Index == s.Events }) // executors let no gap pass
 		}
-		p.report(events.RunnerReport{Events: all[from:]})
+		to := len(all) - 1
+		if rapid.Bool().Draw(k.t, "in part") {
+			to = rapid.IntRange(from, to).Draw(k.t, "to")
+		}
+		k.counted[p.id] = max(k.counted[p.id], all[to].Index+1)
+		p.report(events.RunnerReport{Events: all[from : to+1]})
 	}
+}
+
+// unplugs ends the socket of a process, which its executor tells.
+func (k *walk) unplugs(p *process) {
+	delete(k.sockets, p.conn)
+	p.report(events.RunnerReport{Closed: "the socket broke"})
 }
 
 // plug connects a process, for the first time or again.
@@ -114,11 +138,27 @@ func (k *walk) plug(p *process) {
 		return // the next look at what was closed ends it
 	}
 	p.plugged, p.unheard = true, 0
+	k.sockets[p.conn] = p.id
+	if p.counted != k.counted[p.id] {
+		k.t.Fatalf("%d events of the runner %s were reported, and %d count", k.counted[p.id], p.id, p.counted)
+	}
+	k.nothingMissed(p)
 	if p.id != before {
 		p.running, p.unsent, p.sent, p.events, p.did = nil, nil, nil, p.counted, 0
 	}
 	p.sent = slices.DeleteFunc(append(p.sent, p.unsent...), func(e events.RunnerEvent) bool { return e.Index < p.counted })
 	p.unsent = nil
+}
+
+// nothingMissed holds that a runner that has come back has each command that it is to have.
+func (k *walk) nothingMissed(p *process) {
+	t := k.turn()
+	rows.Scan(t.tx, commandKey(id, p.session, 0), func(key rows.Key, c *command) bool {
+		if key.A == p.session && key.B >= p.received && (c.Stop != "" || t.work(c.Number) != nil) {
+			k.t.Fatalf("the runner %s has come back without command %d", p.id, key.B)
+		}
+		return key.A == p.session
+	})
 }
 
 // passes lets time pass: executors that are there say so, and processes without a socket give up.
@@ -184,13 +224,13 @@ func (k *walk) steps() map[string]func(*rapid.T) {
 			key := k.key("key")
 			if p := k.procs[key]; p != nil {
 				if p.plugged {
-					p.report(events.RunnerReport{Closed: "it crashed"})
+					k.unplugs(p)
 				}
 				delete(k.procs, key)
 			}
 		},
 		"break": with(func(p *process) {
-			p.report(events.RunnerReport{Closed: "the socket broke"})
+			k.unplugs(p)
 			p.plugged, p.unheard = false, k.now
 		}),
 		"work": with(k.do),
@@ -216,7 +256,7 @@ func (k *walk) steps() map[string]func(*rapid.T) {
 func (k *walk) rest() {
 	for _, key := range []string{"a", "b", "c"} {
 		if p := k.procs[key]; p != nil && p.plugged {
-			p.report(events.RunnerReport{Closed: "it crashed"})
+			k.unplugs(p)
 		}
 		delete(k.procs, key)
 	}
@@ -231,7 +271,8 @@ func (k *walk) rest() {
 		for _, n := range slices.Clone(last.running) {
 			k.ends(last, n, events.TaskStopped)
 		}
-		k.send(last)
+		last.report(events.RunnerReport{Events: append(last.sent, last.unsent...)})
+		last.sent, last.unsent = nil, nil
 	}
 	k.hears()
 	if len(k.open) > 0 {
@@ -250,11 +291,19 @@ func (k *walk) rest() {
 func TestNothingIsForgottenOrBegunTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{Overflow: rapid.Bool().Draw(t, "overflow"), Upgrade: rapid.Bool().Draw(t, "upgrade")}
-		k := &walk{world: newWorld(t, o), t: t, procs: map[string]*process{}, open: map[int]bool{}, begun: map[int]int{}, told: map[int]int{}}
-		t.Repeat(k.steps())
-		k.hears()
-		k.rest()
+		walks(t, o, flaws{})
 	})
+}
+
+func walks(t *rapid.T, o Options, f flaws) {
+	k := &walk{
+		world: newWorld(t, o), t: t, procs: map[string]*process{}, open: map[int]bool{}, begun: map[int]int{}, told: map[int]int{},
+		sockets: map[events.Connection]string{}, counted: map[string]uint64{},
+	}
+	k.m.flaws = f
+	t.Repeat(k.steps())
+	k.hears()
+	k.rest()
 }
 
 // FuzzTold: whatever a message says, a pool takes it or ignores it.

@@ -75,6 +75,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 		w.effect(e)
 	}
 	w.holds()
+	w.inOrder(out.Events)
 	return out.Events
 }
 
@@ -153,6 +154,25 @@ func (w *world) holds() {
 	}
 	if n, s := t.best(); s != nil && h.Queued > 0 && h.Due != w.now {
 		w.t.Fatalf("%d attempts wait, runner %d has a free slot, and nothing will give it", h.Queued, n)
+	}
+}
+
+// inOrder holds that nothing waits that is before what was given.
+func (w *world) inOrder(list []events.Event) {
+	t := w.turn()
+	for _, e := range list {
+		given, is := e.(*events.WorkGiven)
+		if !is {
+			continue
+		}
+		if a := t.work(given.Number); a != nil {
+			rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: id}, func(key rows.Key, _ *nothing) bool {
+				if key.A < uint64(a.Rank) || key.A == uint64(a.Rank) && key.B < given.Number {
+					w.t.Fatalf("attempt %d was given a slot before attempt %d, which waits", given.Number, key.B)
+				}
+				return false
+			})
+		}
 	}
 }
 
