@@ -62,7 +62,7 @@ func TestTheExamplesOfCommandsGiveWhatTheySay(t *testing.T) {
 	token := events.TokenText(events.Key("0123456789abcdef").Seal(events.Token{Workflow: "w", Runnable: 1, Attempt: 1}))
 	for _, name := range events.CommandNames() {
 		section, ok := of[name]
-		if slices.Contains(ofPartitions, name) || name == "stop_runner" { // of pools: docs/runners.md has it
+		if slices.Contains(ofPartitions, name) {
 			continue
 		}
 		if !ok {

@@ -59,6 +59,7 @@ func TestPoolsAndRunnersAreShownAndStopped(t *testing.T) {
 	token := strings.Fields(succeed(t, "runnables", "w1", "--tokens"))
 	contains(t, succeed(t, "pools", "images", "--attempt", token[len(token)-1]), "images: 0 runners are connected, 0 lost, 0 draining; 0 of 0 slots are free, 0 attempts run, 3 wait\n",
 		"the queue waits: no runner is connected\n", "the attempt: w1 r1 is number 2 of 3\n", "PLACE  WORKFLOW  RUNNABLE  ATTEMPT  QUEUE", "\n2      w1        r1        1        ")
+	contains(t, succeed(t, "explain", "w1"), `a free slot of a runner of the pool "images": it is number 2 of 3 in the queue, and no runner is connected`)
 
 	runnersConnect(t, "host-1", "host-2")
 	eventually(t, "two run", func() bool { return strings.Contains(succeed(t, "pools", "images"), "2 attempts run, 1 wait") })

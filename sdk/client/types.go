@@ -204,6 +204,7 @@ type Runnable struct {
 	Sent      *time.Time      `json:"dispatched_at"`             // of its newest attempt; likewise
 	WaitsFor  string          `json:"waits_for,omitempty"`       // of one that is ready, waiting or active: what for, in words
 	Executor  string          `json:"executor,omitempty"`        // that runs it, once it has said so
+	Pool      string          `json:"pool,omitempty"`            // of runners, that was offered its open attempt
 	Fallback  string          `json:"fallback,omitempty"`        // the form of the fallback that was applied, as in value; empty: none was
 	Key       string          `json:"idempotency_key,omitempty"` // where its policy gives one, of one that is not completed
 	Attempts  json.RawMessage `json:"attempts"`

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,46 +95,34 @@ func (ws *workers) ask(ctx context.Context, queues []string) error {
 	return nil
 }
 
-// explain says of the attempts among runnables that no worker has answered for whether
-// anybody takes from their queue. Where Kafka does not say, the planner's words stay.
-func (g *Gateway) explain(ctx context.Context, items []json.RawMessage) error {
-	waiting := map[int]Runnable{}
+// noTakers says of the attempts that no worker has answered for whether anybody takes from their queue. Where Kafka does
+// not say, the planner's words stay.
+func (g *Gateway) noTakers(ctx context.Context, all []Runnable, say func(i int, waitsFor string)) {
 	limits := map[int]string{} // which the planner tells behind what is waited for
 	var queues []string
-	for i, raw := range items {
-		var r Runnable
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return fmt.Errorf("decode a runnable: %w", err)
-		}
-		if limit, waits := strings.CutPrefix(r.WaitsFor, events.AwaitsWorker(r.Queue)); waits {
-			waiting[i], limits[i] = r, limit
-			queues = append(queues, r.Queue)
+	for i := range all {
+		if limit, waits := strings.CutPrefix(all[i].WaitsFor, events.AwaitsWorker(all[i].Queue)); waits {
+			limits[i] = limit
+			queues = append(queues, all[i].Queue)
 		}
 	}
-	if len(waiting) == 0 {
-		return nil
+	if len(queues) == 0 {
+		return
 	}
 	idle, served, err := g.workers.idle(ctx, queues)
 	if err != nil {
 		g.logger.Warn("cannot tell who takes from task queues", "error", err)
-		return nil
+		return
 	}
-	for i, r := range waiting {
-		if !idle[r.Queue] {
-			continue
+	for i, limit := range limits { // order: each is said of its own
+		if idle[all[i].Queue] {
+			say(i, nobodyTakes(&all[i], served)+limit)
 		}
-		r.WaitsFor = nobodyTakes(r, served) + limits[i]
-		raw, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("encode a runnable: %w", err)
-		}
-		items[i] = raw
 	}
-	return nil
 }
 
 // nobodyTakes is what an attempt waits for in a queue that no worker takes from.
-func nobodyTakes(r Runnable, served []string) string {
+func nobodyTakes(r *Runnable, served []string) string {
 	s := fmt.Sprintf("a worker of the queue %q: no worker takes from it now, so none runs %s", r.Queue, r.Task)
 	if best := spelling.Nearest(r.Queue, served); best != "" {
 		s += fmt.Sprintf("; nearest queue that has workers: %q", best)

@@ -95,11 +95,14 @@ func (en *ends) moved(id events.RunnableID, r *runnable) {
 	en.queue.fresh = append(en.queue.fresh, r.place(id))
 }
 
+// poolName is the name of the pool that was offered the attempt; empty: none was.
+func (r *runnable) poolName() string { return strings.TrimPrefix(r.Pool, events.PoolPrefix) }
+
 // waitsForPool says in words what an attempt waits for that a pool has.
 func waitsForPool(r *runnable) string {
-	name := strings.TrimPrefix(r.Pool, events.PoolPrefix)
+	name := r.poolName()
 	if r.Notified {
 		return fmt.Sprintf("the runner %s of the pool %q, which runs it", r.Executor, name)
 	}
-	return fmt.Sprintf("a free slot of a runner of the pool %q: heddle pools %s shows its place in the queue", name, name)
+	return events.AwaitsSlot(name)
 }

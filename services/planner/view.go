@@ -186,6 +186,7 @@ type runnableView struct {
 	Sent      any               `json:"dispatched_at"`
 	WaitsFor  string            `json:"waits_for,omitempty"`
 	Executor  string            `json:"executor,omitempty"`
+	Pool      string            `json:"pool,omitempty"`
 	Fallback  string            `json:"fallback,omitempty"` // the form of the one that was applied
 	Key       string            `json:"idempotency_key,omitempty"`
 	Attempts  []attemptView     `json:"attempts"`
@@ -295,6 +296,7 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 		v.Token = &token
 	}
 	if r.Status == runActive {
+		v.Pool = r.poolName()
 		v.Attempts = append(v.Attempts, attemptView{Attempt: r.Attempt, Outcome: "open", For: r.For.String()})
 	}
 	return v

@@ -12,6 +12,7 @@ const (
 	PoolQuery    = "pool"    // of a pool: PoolState; with the token of an attempt as the filter, that one too
 	PoolsQuery   = "pools"   // of a partition: PoolList
 	RunnersQuery = "runners" // of a partition, or of a pool: RunnerList
+	PlacesQuery  = "places"  // of a pool: PoolPlaces of the attempts whose tokens are the filter, with commas between
 )
 
 // PoolList is a page of the pools that have runners, or work.
@@ -83,6 +84,16 @@ type RunnerState struct {
 	DrainTS   string          `json:"drain_ts,omitempty"`
 	ExpiredTS string          `json:"expired_ts,omitempty"`
 	StopTS    string          `json:"stop_ts,omitempty"`
+}
+
+// MaxPlaces is how many tokens a query for places may have.
+const MaxPlaces = 100
+
+// PoolPlaces are the places of attempts in the queue of a pool.
+type PoolPlaces struct {
+	Queued uint64            `json:"queued"`
+	Waits  string            `json:"waits,omitempty"` // what the next one waits for, in words
+	Places map[string]uint64 `json:"places"`          // by the tokens of those that wait, from 1 on; without those that are too far behind
 }
 
 // PoolWork is an attempt that a pool has.

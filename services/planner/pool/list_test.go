@@ -176,3 +176,29 @@ func TestAPoolTellsThePlaceOfAnAttempt(t *testing.T) {
 		t.Errorf("the queue has the places %v", shown)
 	}
 }
+
+// The places of many attempts are told by one look at the queue; those that are not in it have none.
+func TestAPoolTellsThePlacesOfManyAttempts(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.connect("a", 1, 1)
+	w.offer(1, 2, 3, 4)
+	w.offerAt(5, 0) // urgent
+	ask := func(tokens ...string) (v events.PoolPlaces, refusal *events.Refusal) {
+		t.Helper()
+		r := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: events.PlacesQuery, Workflow: id, Filter: strings.Join(tokens, ",")})
+		if r.Refusal == nil {
+			if err := json.Unmarshal(r.Body, &v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return v, r.Refusal
+	}
+	text := func(n int) string { return events.TokenText(token(n)) }
+	v, _ := ask(text(1), text(2), text(4), text(5), text(9), "no token")
+	want(t, "places", v.Places, map[string]uint64{text(2): 2, text(4): 4, text(5): 1})
+	want(t, "queued", v.Queued, 4)
+	want(t, "waits", v.Waits, "no runner that gets new work has a free slot")
+	if _, refusal := ask(slices.Repeat([]string{text(1)}, events.MaxPlaces+1)...); refusal == nil || refusal.Code != "invalid_field" {
+		t.Errorf("too many: %+v", refusal)
+	}
+}

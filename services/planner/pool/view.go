@@ -42,12 +42,14 @@ func (m *Machine) answer(t *turn, q *events.Query) (any, *events.Refusal) {
 		return m.list(t, q), nil
 	case of && q.Kind == events.RunnersQuery:
 		return m.runners(t, q)
-	case of || q.Kind != events.PoolQuery && q.Kind != events.RunnersQuery:
+	case of || q.Kind != events.PoolQuery && q.Kind != events.RunnersQuery && q.Kind != events.PlacesQuery:
 		return nil, &events.Refusal{Code: "unknown_query", Path: "kind", Message: fmt.Sprintf("there is no query %q of pools", q.Kind)}
 	case t.head == nil:
 		return nil, &events.Refusal{Code: "not_found", Message: fmt.Sprintf("no runner has connected to the pool %q, and nothing waits for one", t.name)}
 	case q.Kind == events.RunnersQuery:
 		return m.runners(t, q)
+	case q.Kind == events.PlacesQuery:
+		return t.places(q)
 	}
 	return t.state(q), nil
 }
@@ -176,14 +178,46 @@ func (t *turn) state(q *events.Query) events.PoolState {
 	return v
 }
 
-// asked is the attempt of a token, with its place in the queue, or with where it runs; nil: the pool has none.
-func (t *turn) asked(token string) *events.PoolWork {
+// places are those of the attempts in the queue whose tokens are asked for.
+func (t *turn) places(q *events.Query) (any, *events.Refusal) {
+	v := events.PoolPlaces{Queued: t.head.Queued, Places: map[string]uint64{}}
+	if t.head.Queued > 0 {
+		v.Waits = t.waitsFor()
+	}
+	tokens := strings.Split(q.Filter, ",")
+	if len(tokens) > events.MaxPlaces {
+		return nil, &events.Refusal{Code: "invalid_field", Path: "filter", Message: fmt.Sprintf("names more than %d attempts", events.MaxPlaces)}
+	}
+	asked := map[uint64]string{}
+	for _, token := range tokens {
+		if w, n := t.workOf(token); w != nil && w.Session == 0 {
+			asked[n] = token
+		}
+	}
+	place := uint64(0)
+	rows.Scan(t.tx, queueKey(t.id, 0, 0), func(k rows.Key, _ *nothing) bool {
+		place++
+		if token, is := asked[k.B]; is {
+			v.Places[token] = place
+		}
+		return place < maxLooked && len(v.Places) < len(asked)
+	})
+	return v, nil
+}
+
+// workOf is the attempt of a token as a text, with its number; nil: the pool has none.
+func (t *turn) workOf(token string) (*work, uint64) {
 	sealed, err := events.ParseTokenText(token)
 	if err != nil {
-		return nil
+		return nil, 0
 	}
 	n := t.numberOf(byToken, string(sealed))
-	w := t.work(n)
+	return t.work(n), n
+}
+
+// asked is the attempt of a token, with its place in the queue, or with where it runs; nil: the pool has none.
+func (t *turn) asked(token string) *events.PoolWork {
+	w, n := t.workOf(token)
 	if w == nil {
 		return nil
 	}
