@@ -172,9 +172,13 @@ func (p *peer) frame(limit time.Duration) frames.ToServer {
 
 // want is the next frame that is no ping, which must be of its type.
 func want[F frames.ToServer](p *peer) F {
-	f, ok := p.frame(patience).(F)
-	p.t.check(ok, "got %T, want %T (the socket is closed with %+v)", f, *new(F), p.closed)
-	return f
+	f := p.frame(patience)
+	if f == nil {
+		p.t.fail("the socket is closed with %+v, want %T", p.closed, *new(F))
+	}
+	wanted, ok := f.(F)
+	p.t.check(ok, "got %T, want %T", f, *new(F))
+	return wanted
 }
 
 // ended waits for the end of the socket; other frames before it are passed.
@@ -199,7 +203,9 @@ func (p *peer) silent(d time.Duration) {
 	for {
 		select {
 		case f, open := <-p.in:
-			p.t.check(open, "the socket is closed with %+v", p.closed)
+			if !open {
+				p.t.fail("the socket is closed with %+v", p.closed)
+			}
 			_, ping := f.(*frames.ToServerPing)
 			p.t.check(ping, "got %T, want nothing", f)
 		case <-timeout:

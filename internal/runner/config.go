@@ -19,7 +19,7 @@ type Times struct {
 	AckCommands    time.Duration // between two acknowledgements of commands; 5 min
 	FirstReconnect time.Duration // the delay before the first new socket, doubled for each other one; 1 s
 	LastReconnect  time.Duration // the longest delay; 30 s
-	Init           time.Duration // from the start of a connection to ToClientInit; 10 s
+	Init           time.Duration // from the start of a connection to ToClientInit; 20 s
 	Silence        time.Duration // without a frame before the socket counts as broken, unless the server says it; 15 s
 	Lost           time.Duration // without a socket before attempts are stopped, unless the server says it; 15 s
 	Kv             time.Duration // that a request for keys takes at most; 30 s
@@ -43,7 +43,7 @@ func (t Times) WithDefaults() Times {
 	}{
 		{&t.Ping, 3 * time.Second}, {&t.AckCommands, 5 * time.Minute},
 		{&t.FirstReconnect, time.Second}, {&t.LastReconnect, 30 * time.Second},
-		{&t.Init, 10 * time.Second}, {&t.Silence, 15 * time.Second}, {&t.Lost, 15 * time.Second},
+		{&t.Init, 20 * time.Second}, {&t.Silence, 15 * time.Second}, {&t.Lost, 15 * time.Second},
 		{&t.Kv, 30 * time.Second}, {&t.Drain, 120 * time.Second}, {&t.DrainLook, 100 * time.Millisecond},
 		{&t.Acks, 2 * time.Second}, {&t.Heartbeat, time.Second},
 	} {

@@ -61,7 +61,7 @@ type Times struct {
 	AckCommands    time.Duration // between two acknowledgements of commands; 5 min
 	FirstReconnect time.Duration // the delay before the first new socket, doubled for each one that fails; 1 s
 	LastReconnect  time.Duration // the longest delay; 30 s
-	Init           time.Duration // from the start of a connection to the server's first frame; 10 s
+	Init           time.Duration // from the start of a connection to the server's first frame; 20 s
 	Silence        time.Duration // without a frame before the socket counts as broken; 15 s
 	Lost           time.Duration // without a socket before attempts are stopped; 15 s
 	KV             time.Duration // that a request for keys takes at most; 30 s

@@ -34,7 +34,7 @@ export const defaultTimes: Readonly<Times> = {
   ackCommands: 300_000,
   firstReconnect: 1_000,
   lastReconnect: 30_000,
-  init: 10_000,
+  init: 20_000,
   silence: 15_000,
   lost: 15_000,
   keys: 30_000,
