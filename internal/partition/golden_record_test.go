@@ -208,6 +208,9 @@ var ofPools = regexp.MustCompile(`^(event|field) (Work(Offered|Given|Begun|Stopp
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
 	"event ArchiveAwaited":           noArchiver,
+	"field ArchiveAwaited.Run":       noArchiver,
+	"field RunnableReturned.Attempt": noPools,
+	"field RunnableReturned.Decided": noPools,
 	"event WorkflowArchived":         noArchiver,
 	"field WorkflowArchived.Through": noArchiver,
 
@@ -269,6 +272,9 @@ const oneRetry = "the first piece of a retry is all of it in these seeds"
 
 // noArchiver: TestNothingIsForgottenThatIsNotArchived has one.
 const noArchiver = "no archiver runs beside the simulated planners"
+
+// noPools: the tests of services/planner and of its pools bind queues elsewhere.
+const noPools = "no queue of a simulated cluster is bound elsewhere meanwhile"
 
 // noWork: work.txt of services/planner cancels attempts that go on with the work of others.
 const noWork = "in these seeds no such attempt is cancelled, deleted or out of time"
