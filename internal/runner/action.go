@@ -27,6 +27,9 @@ type Halt struct {
 	Reason frames.StopReason
 }
 
+// Leave tells an attempt that was started that its runner is going away: it may end early, and is halted later.
+type Leave struct{ Token string }
+
 // Answer is the end of a request for keys.
 type Answer struct {
 	Request  uint64
@@ -60,6 +63,7 @@ func (Send) action()         {}
 func (Hangup) action()       {}
 func (Start) action()        {}
 func (Halt) action()         {}
+func (Leave) action()        {}
 func (Answer) action()       {}
 func (Serve) action()        {}
 func (Connected) action()    {}

@@ -21,7 +21,8 @@ type attempts struct {
 type attempt struct {
 	task    *frames.StartTask
 	started bool
-	halted  bool // its context has ended
+	halted  bool      // its context has ended
+	leaveBy time.Time // when it does, because the runner is going away; zero: that is not known
 
 	details  json.RawMessage
 	unsent   bool // details wait for their time
@@ -64,6 +65,38 @@ func (a *attempts) fill(s *Session) {
 		}
 	}
 }
+
+// leave tells an attempt that the runner is going away. One that runs has a while to end by itself.
+func (a *attempts) leave(s *Session, now time.Time, token string) {
+	t := a.by[token]
+	if t == nil || !t.started {
+		a.stop(s, token, frames.StopGoingAway)
+		return
+	}
+	if t.leaveBy.IsZero() && !t.halted {
+		t.leaveBy = now.Add(s.times.Drain - s.times.Drain/10) // so that its end is told before the runner closes
+		s.do(Leave{token})
+	}
+}
+
+// leaveAll tells all attempts that the runner stops.
+func (a *attempts) leaveAll(s *Session, now time.Time) {
+	for _, t := range slices.Clone(a.order) {
+		a.leave(s, now, t.task.Token)
+	}
+}
+
+// left ends the contexts of those that have had their while.
+func (a *attempts) left(s *Session, now time.Time) {
+	for _, t := range a.order {
+		if t.leaving() && !now.Before(t.leaveBy) {
+			a.stop(s, t.task.Token, frames.StopGoingAway)
+		}
+	}
+}
+
+// leaving reports whether its context is yet to end because the runner is going away.
+func (t *attempt) leaving() bool { return !t.halted && !t.leaveBy.IsZero() }
 
 // stop ends an attempt; one that is not known has ended.
 func (a *attempts) stop(s *Session, token string, reason frames.StopReason) {
@@ -174,11 +207,15 @@ func (a *attempts) beat(s *Session, now time.Time, t *attempt) {
 	s.events.add(s, &frames.Heartbeat{Token: t.task.Token, Details: t.details})
 }
 
-func (a *attempts) nextBeat() time.Time {
+// next is when something of an attempt is due; zero: nothing is. Heartbeats are due where there is a socket.
+func (a *attempts) next(connected bool) time.Time {
 	var next time.Time
 	for _, t := range a.order {
-		if t.unsent && (next.IsZero() || t.nextBeat.Before(next)) {
+		if t.unsent && connected && (next.IsZero() || t.nextBeat.Before(next)) {
 			next = t.nextBeat
+		}
+		if t.leaving() && (next.IsZero() || t.leaveBy.Before(next)) {
+			next = t.leaveBy
 		}
 	}
 	return next

@@ -30,7 +30,11 @@ func (m *commands) receive(s *Session, now time.Time, all []frames.Command) {
 		case *frames.StartTask:
 			s.attempts.start(s, now, o)
 		case *frames.StopTask:
-			s.attempts.stop(s, o.Token, o.Reason)
+			if o.Reason == frames.StopGoingAway {
+				s.attempts.leave(s, now, o.Token)
+			} else {
+				s.attempts.stop(s, o.Token, o.Reason)
+			}
 		}
 	}
 	if again || m.last-m.acked >= ackEvery {

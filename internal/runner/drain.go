@@ -25,6 +25,7 @@ func (s *Session) Stop(now time.Time) {
 		return
 	}
 	s.send(&frames.ToServerStopping{})
+	s.attempts.leaveAll(s, now)
 	s.look(now)
 }
 

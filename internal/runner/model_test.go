@@ -91,6 +91,10 @@ func (m *model) perform(t *rapid.T, a runner.Action) {
 			t.Fatalf("%s is halted and does not run, or was halted before", a.Token)
 		}
 		m.halted[a.Token] = true
+	case runner.Leave:
+		if !slices.Contains(m.running, a.Token) || m.halted[a.Token] {
+			t.Fatalf("%s is told to leave and does not run, or was halted before", a.Token)
+		}
 	case runner.Answer:
 		if m.requests[a.Request]++; m.requests[a.Request] > 1 || (a.Response == nil) == (a.Err == nil) {
 			t.Fatalf("request %d is answered %d times: %+v", a.Request, m.requests[a.Request], a)
@@ -246,7 +250,7 @@ func (m *model) ops() map[string]func(*rapid.T) {
 			m.command(t, &frames.StartTask{Token: fmt.Sprint("t", m.tokens)})
 		},
 		"stop": func(t *rapid.T) {
-			m.command(t, &frames.StopTask{Token: fmt.Sprint("t", rapid.IntRange(1, m.tokens+1).Draw(t, "token")), Reason: frames.StopCancelled})
+			m.command(t, &frames.StopTask{Token: fmt.Sprint("t", rapid.IntRange(1, m.tokens+1).Draw(t, "token")), Reason: rapid.SampledFrom([]frames.StopReason{frames.StopCancelled, frames.StopGoingAway}).Draw(t, "reason")})
 		},
 		"end": func(t *rapid.T) {
 			if len(m.running) > 0 {

@@ -199,6 +199,7 @@ func (s *Session) Wake(now time.Time) {
 		return
 	}
 	s.requests.expire(s, now)
+	s.attempts.left(s, now)
 	if reached(s.away, s.lost, now) && s.attempts.any() {
 		s.attempts.haltAll(s, frames.StopLost, true)
 	}
@@ -241,6 +242,7 @@ func (s *Session) Next() time.Time {
 		return next
 	}
 	sooner(s.requests.next())
+	sooner(s.attempts.next(s.phase == connected))
 	if s.phase != connected {
 		sooner(s.due)
 		if !s.away.IsZero() && s.attempts.haltable() {
@@ -251,7 +253,6 @@ func (s *Session) Next() time.Time {
 	sooner(s.heard.Add(s.silence))
 	sooner(s.nextPing)
 	sooner(s.commands.next())
-	sooner(s.attempts.nextBeat())
 	if s.drain.stopping {
 		sooner(s.drain.nextLook)
 	}

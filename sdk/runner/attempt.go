@@ -21,6 +21,7 @@ type attempt struct {
 	loop   *loop
 	task   *frames.StartTask
 	cancel context.CancelCauseFunc
+	leave  chan struct{} // closed when the runner is going away
 }
 
 // StoppedError is the cause of the context of an attempt that is to stop.
@@ -35,7 +36,7 @@ var errTimeout = &StoppedError{string(frames.StopTimedOut)}
 
 // start begins an attempt in a goroutine of its own.
 func (l *loop) start(t *frames.StartTask) {
-	a := &attempt{loop: l, task: t}
+	a := &attempt{loop: l, task: t, leave: make(chan struct{})}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a.cancel = cancel
 	l.attempts[t.Token] = a
@@ -76,6 +77,24 @@ func (l *loop) halt(h core.Halt) {
 	if a := l.attempts[h.Token]; a != nil {
 		a.cancel(&StoppedError{string(h.Reason)})
 	}
+}
+
+// leaving tells an attempt that the runner is going away, once.
+func (l *loop) leaving(token string) {
+	if a := l.attempts[token]; a != nil {
+		close(a.leave)
+	}
+}
+
+// Leaving is closed when the runner of the attempt whose function has the context is going away: it stops, or an
+// operator has stopped it. The function may go on, and its context ends before the time is over that attempts have
+// then (Times.Drain); one that takes longer should end early, and have said by heartbeats or keys where to go on.
+// Elsewhere it is nil.
+func Leaving(ctx context.Context) <-chan struct{} {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return a.leave
+	}
+	return nil
 }
 
 var errExited = &task.Error{Type: events.ErrorPanic, Message: "the task ended its goroutine (runtime.Goexit)"}

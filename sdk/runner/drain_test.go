@@ -244,3 +244,44 @@ func beat(t *testing.T, p *peer, want string) {
 		t.Errorf("got %+v, want the details %s", e[0].Inner, want)
 	}
 }
+
+// An attempt whose runner is going away is told, has a while to end by itself, and is stopped before the time of a
+// drain is over.
+func TestAnAttemptThatIsToLeaveHasAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, frames.JSON)
+		told := make(chan struct{}, 10)
+		p := run(t, s, func(o *runner.Options) {
+			o.Interceptors = []runner.Interceptor{func(next runner.Handler) runner.Handler {
+				return func(ctx context.Context, in json.RawMessage) (json.RawMessage, error) {
+					go func() { <-runner.Leaving(ctx); told <- struct{}{} }()
+					return next(ctx, in)
+				}
+			}}
+		})
+		socket, _ := s.accept(runnerID, -1)
+		pongs(socket)
+		socket.start(0, "short")
+		socket.start(1, "long")
+		state(t, socket)
+		state(t, socket)
+		began := time.Now()
+		socket.send(stop(2, "short", frames.StopGoingAway))
+		socket.send(stop(3, "long", frames.StopGoingAway))
+		<-told
+		<-told
+		time.Sleep(10 * time.Second)
+		p.end("short") <- nil
+		if _, e := state(t, socket); e.Token != "short" || !e.OK {
+			t.Errorf("it ends as %+v", e)
+		}
+		if _, e := state(t, socket); e.Token != "long" || e.Error == nil || e.Error.Type != "going_away" || time.Since(began) != 108*time.Second {
+			t.Errorf("after %v %s ends as %+v", time.Since(began), e.Token, e.Error)
+		}
+		p.StopNow()
+		if err := p.ended(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second) // the goroutine of pongs ends
+	})
+}

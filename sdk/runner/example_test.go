@@ -117,6 +117,27 @@ func ExampleKeysOf() {
 	// Output: only the context of a task's function that a runner has called has keys
 }
 
+func ExampleLeaving() {
+	long := func(ctx context.Context, all []Image) (int, error) {
+		for i, image := range all {
+			select {
+			case <-runner.Leaving(ctx):
+				return i, errors.New("another attempt goes on")
+			default:
+			}
+			if _, err := resize(ctx, image); err != nil {
+				return i, err
+			}
+			if err := task.Heartbeat(ctx, i+1); err != nil { // where that begins
+				return i, err
+			}
+		}
+		return len(all), nil
+	}
+	fmt.Println(long(context.Background(), []Image{{URL: "a", Width: 1}}))
+	// Output: 1 <nil>
+}
+
 func ExampleKeys_Get() {
 	visit := func(ctx context.Context, _ Image) (int, error) {
 		found, err := runner.KeysOf(ctx).Get(ctx, "width", "height")

@@ -130,6 +130,8 @@ func (l *loop) perform() {
 			l.start(a.Task)
 		case core.Halt:
 			l.halt(a)
+		case core.Leave:
+			l.leaving(a.Token)
 		case core.Answer:
 			l.answer(a)
 		case core.Serve:

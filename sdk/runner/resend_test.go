@@ -120,7 +120,7 @@ func TestAStopEndsTheContextWithItsReason(t *testing.T) {
 		for i, c := range []struct {
 			reason frames.StopReason
 			typ    string
-		}{{frames.StopCancelled, "cancelled"}, {frames.StopTimedOut, "timeout"}, {frames.StopGoingAway, "going_away"}, {frames.StopLost, "lost"}} {
+		}{{frames.StopCancelled, "cancelled"}, {frames.StopTimedOut, "timeout"}, {frames.StopLost, "lost"}} {
 			name := string(c.reason)
 			socket.start(int64(2*i), name)
 			state(t, socket)

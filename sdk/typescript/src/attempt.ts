@@ -57,6 +57,11 @@ export interface Attempt {
   readonly lastHeartbeat: unknown;
   /** aborted when the attempt is to stop; its reason is a StoppedError */
   readonly signal: AbortSignal;
+  /**
+   * aborted when the runner is going away: it stops, or an operator has stopped it. The function may go on, and signal is aborted before
+   * the time is over that attempts have then (Times.drain); one that takes longer should end early
+   */
+  readonly leaving: AbortSignal;
   readonly keys: Keys;
   /** Keeps details for the next attempt, should this one fail or get lost: the newest are sent about once a second. Throws when this one is to stop. */
   heartbeat(details: unknown): void;
@@ -76,6 +81,7 @@ export class Running implements Attempt {
   readonly #start: StartTask;
   readonly #host: Host;
   readonly #controller = new AbortController();
+  readonly #leaving = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly keys: Keys;
 
@@ -96,6 +102,7 @@ export class Running implements Attempt {
   get context(): Readonly<Record<string, unknown>> { return (this.#start.context ?? {}) as Record<string, unknown>; }
   get lastHeartbeat(): unknown { return this.#start.heartbeat; }
   get signal(): AbortSignal { return this.#controller.signal; }
+  get leaving(): AbortSignal { return this.#leaving.signal; }
   get input(): unknown { return this.#start.input ?? null; }
 
   heartbeat(details: unknown): void {
@@ -108,6 +115,11 @@ export class Running implements Attempt {
   /** Ends the attempt's signal. */
   halt(reason: string): void {
     this.#controller.abort(new StoppedError(reason));
+  }
+
+  /** Says that the runner is going away. */
+  leave(): void {
+    this.#leaving.abort(new StoppedError("going_away"));
   }
 
   #bound(): void {

@@ -185,6 +185,9 @@ export class Runner implements Host {
       case "halt":
         this.#attempts.get(a.token)?.halt(a.reason);
         break;
+      case "leave":
+        this.#attempts.get(a.token)?.leave();
+        break;
       case "answer":
         if (a.response !== undefined) this.#answers.get(a.request)?.resolve(a.response);
         else this.#answers.get(a.request)?.reject(a.error);
@@ -231,15 +234,23 @@ export class Runner implements Host {
     const mine = (happened: (s: Session) => void): void => {
       if (this.#socket === socket) this.#turn(happened);
     };
-    socket.onopen = () => mine((s) => s.opened());
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      mine((s) => s.opened());
+    };
     socket.onmessage = (m) => this.#read(m.data, mine, socket);
     this.#closed = new Promise((resolve) => {
-      socket.onclose = (c) => {
+      const gone = (c: Close): void => {
         mine((s) => {
           this.#socket = undefined;
-          s.broken(Date.now(), noFrame.has(c.code) ? noClose : { code: c.code, reason: c.reason });
+          s.broken(Date.now(), c);
         });
         resolve();
+      };
+      socket.onclose = (c) => gone(noFrame.has(c.code) ? noClose : { code: c.code, reason: c.reason });
+      socket.onerror = () => {
+        if (!opened) gone(noClose); // Node 20 has no close event for a socket that was never open
       };
     });
   }

@@ -14,6 +14,7 @@ export type Action =
   | { do: "hangup"; close: Close }
   | { do: "start"; task: StartTask }
   | { do: "halt"; token: string; reason: string }
+  | { do: "leave"; token: string }
   | { do: "answer"; request: number; response?: ToClientKvResponse; error?: KeysError }
   | { do: "tunnel"; tunnel: ToClientTunnel }
   | { do: "connected"; runnerId: string }
@@ -44,6 +45,7 @@ interface Attempt {
   token: string;
   started: boolean;
   halted: boolean;
+  leaveBy: number; // when its signal is aborted because the runner is going away; Infinity: that is not known
   details: unknown;
   unsent: boolean;
   nextBeat: number;
@@ -170,7 +172,7 @@ export class Session {
     this.#heard = now;
     switch (f.type) {
       case "ToClientCommands":
-        this.#receive(f.commands ?? []);
+        this.#receive(now, f.commands ?? []);
         break;
       case "ToClientAckEvents":
         this.#acked(f.lastEventIdx);
@@ -230,6 +232,9 @@ export class Session {
   wake(now: number): void {
     if (this.#phase === "over") return;
     this.#reject((r) => now >= r.until, "timeout", "the request for keys took too long");
+    for (const a of [...this.#attempts.values()]) {
+      if (now >= a.leaveBy) this.#stop(a.token, "going_away");
+    }
     if (this.#away !== null && now >= this.#away + this.#lost) this.#haltAll("lost", true);
     if (this.#phase === "waiting") {
       if (now >= this.#due) this.#dial(now);
@@ -260,6 +265,9 @@ export class Session {
     if (this.#phase === "over") return Infinity;
     let next = this.#requests[0]?.until ?? Infinity;
     const all = [...this.#attempts.values()];
+    for (const a of all) {
+      if (!a.halted) next = Math.min(next, a.leaveBy);
+    }
     if (this.#phase !== "connected") {
       next = Math.min(next, this.#due);
       return this.#away !== null && all.some((a) => !a.halted) ? Math.min(next, this.#away + this.#lost) : next;
@@ -274,7 +282,7 @@ export class Session {
   // Commands.
 
   /** Does commands that are new. What is sent again has not been acknowledged: it is now. */
-  #receive(all: Command[]): void {
+  #receive(now: number, all: Command[]): void {
     let again = false;
     for (const c of all) {
       if (c.index <= this.#lastCommand) {
@@ -284,6 +292,7 @@ export class Session {
       if (this.#lastCommand >= 0 && c.index > this.#lastCommand + 1) this.#out.push({ do: "warn", text: "commands of the server are missing before this one", count: c.index });
       this.#lastCommand = c.index;
       if (c.inner?.type === "StartTask") this.#start(c.inner);
+      else if (c.inner?.type === "StopTask" && c.inner.reason === "going_away") this.#leave(now, c.inner.token ?? "");
       else if (c.inner?.type === "StopTask") this.#stop(c.inner.token ?? "", c.inner.reason ?? "");
     }
     if (again || this.#lastCommand - this.#ackedCommand >= ackEvery) this.#ack();
@@ -301,7 +310,7 @@ export class Session {
       this.#report(notStarted(token, "going_away"));
       return;
     }
-    this.#attempts.set(token, { task, token, started: false, halted: false, details: null, unsent: false, nextBeat: 0 });
+    this.#attempts.set(token, { task, token, started: false, halted: false, leaveBy: Infinity, details: null, unsent: false, nextBeat: 0 });
     this.#fill();
   }
 
@@ -314,6 +323,17 @@ export class Session {
       this.#running++;
       this.#out.push({ do: "start", task: a.task });
       this.#report({ type: "TaskState", token: a.token, state: "running" });
+    }
+  }
+
+  /** Tells an attempt that the runner is going away. One that runs has a while to end by itself. */
+  #leave(now: number, token: string): void {
+    const a = this.#attempts.get(token);
+    if (a === undefined || !a.started) {
+      this.#stop(token, "going_away");
+    } else if (a.leaveBy === Infinity && !a.halted) {
+      a.leaveBy = now + this.#times.drain * 0.9; // so that its end is told before the runner closes
+      this.#out.push({ do: "leave", token });
     }
   }
 
@@ -455,6 +475,7 @@ export class Session {
       return;
     }
     this.#send({ type: "ToServerStopping" });
+    for (const token of [...this.#attempts.keys()]) this.#leave(now, token);
     this.#look(now);
   }
 
