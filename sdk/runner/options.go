@@ -108,7 +108,7 @@ func (o *Options) complete() error {
 	}
 	switch {
 	case o.Pool == "" || len(o.Pool) > frames.MaxName:
-		return fmt.Errorf("runner: Options.Pool has %d bytes, want 1 to %d", len(o.Pool), frames.MaxName)
+		return fmt.Errorf("runner: the pool (Options.Pool, HEDDLE_RUNNER_POOL) has %d bytes, want 1 to %d", len(o.Pool), frames.MaxName)
 	case len(o.Key) > frames.MaxName || len(o.Name) > frames.MaxName:
 		return fmt.Errorf("runner: Options.Key has %d bytes and Options.Name %d, at most are allowed %d", len(o.Key), len(o.Name), frames.MaxName)
 	case o.Slots < 0 || o.Slots > frames.MaxSlots:
