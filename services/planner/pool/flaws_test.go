@@ -59,7 +59,6 @@ func TestEveryFlawIsNoticed(t *testing.T) {
 	for name, f := range map[string]flaws{
 		"a slot is freed twice":                {freedTwice: true},
 		"two sockets of one runner are served": {bothServed: true},
-		"a task begins again":                  {begunAgain: true},
 		"missed commands are skipped":          {missedSkipped: true},
 		"what a lost session had is forgotten": {forgotten: true},
 		"the newest goes before what waits":    {overtaken: true},
@@ -93,5 +92,24 @@ func repeats(t *testing.T, f flaws) (counted uint64) {
 func TestEventsThatCountTwiceAreNoticed(t *testing.T) {
 	if sound, flawed := repeats(t, flaws{}), repeats(t, flaws{appliedTwice: true}); sound != 2 || flawed == sound {
 		t.Errorf("%d events count, and with the flaw %d; want 2 and others", sound, flawed)
+	}
+}
+
+// replaced lets another process take the place of one that has begun an attempt, and returns what it is told to begin.
+func replaced(t *testing.T, f flaws) []int {
+	w := newWorld(t, Options{})
+	w.m.flaws = f
+	r := w.connect("a", 1, 4)
+	w.offer(1)
+	r.says(events.TaskRunning, 1)
+	r.hello.Instance, r.received = "another", 0
+	again := &runner{w: w, hello: r.hello}
+	return again.again("x").started()
+}
+
+// That an attempt begins again in a process that does not know of it, what that is told shows.
+func TestATaskThatBeginsAgainIsNoticed(t *testing.T) {
+	if sound, flawed := replaced(t, flaws{}), replaced(t, flaws{begunAgain: true}); len(sound) != 0 || len(flawed) != 1 {
+		t.Errorf("it is told to begin %v, and with the flaw %v; want none, and the one", sound, flawed)
 	}
 }
