@@ -245,7 +245,7 @@ func (k *Keeper) append(l *Log, e Entry) {
 		l.place = k.dirty.PushBack(l)
 	}
 	l.Pending = append(l.Pending, e)
-	l.Updated = e.Time
+	l.Updated, l.taken = e.Time, e.Position
 	l.held += len(e.Data)
 	k.bytes += len(e.Data)
 }

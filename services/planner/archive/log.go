@@ -21,7 +21,8 @@ type Log struct {
 	Resolved bool         // Run and At are as the store has them, or as they will be
 	Lacks    bool         // its beginning is in no store and no journal
 
-	At      uint64 // entries that the store has
+	At      uint64          // entries that the store has
+	Last    events.Position // of the last of them that is known: what is read again up to it is there
 	Pending []Entry
 
 	Seen  events.Position // of the first record that was seen of it
@@ -38,7 +39,8 @@ type Log struct {
 
 	Saved string // the status that the store's snapshot shows; empty: there is none
 
-	held     int // bytes that the Keeper counts for Pending; an entry has at least one
+	taken    events.Position // the position of the last record
+	held     int             // bytes that the Keeper counts for Pending; an entry has at least one
 	outcomes uint64
 	strategy definition.Checkpoint
 	due      bool
@@ -59,6 +61,9 @@ func startedOf(e *events.WorkflowStarted) *Started {
 
 // Bytes is how many there are of what is to be written.
 func (l *Log) Bytes() int { return l.held }
+
+// Stale reports whether the store has more of the run than was taken, as where it is read again: what is known of it is older than its snapshot.
+func (l *Log) Stale() bool { return !l.Deleted && l.taken.Before(l.Last) }
 
 // Through is the position of the last record that is to be written.
 func (l *Log) Through() events.Position {

@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,5 +78,55 @@ func TestFoldsAreBounded(t *testing.T) {
 	put("c", 4)
 	if f.take("b") != nil || f.take("a") == nil || f.take("c") == nil || slices.ContainsFunc([]string{"a", "c"}, func(id string) bool { return f.take(id) != nil }) {
 		t.Fatal("another one went than that used longest ago")
+	}
+}
+
+// shown is a store that notes which run was over and is not any more.
+type shown struct {
+	store.Store
+	mu   sync.Mutex
+	back string
+}
+
+func (s *shown) SaveSnapshot(ctx context.Context, id string, epoch uint64, snap store.Snapshot) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, _, err := s.LoadSnapshot(ctx, id)
+	if before.Labels[archive.LabelOver] == "true" && snap.Labels[archive.LabelOver] != "true" {
+		s.back = id
+	}
+	return errors.Join(err, s.Store.SaveSnapshot(ctx, id, epoch, snap))
+}
+
+// What is read again, a piece at a time, is in the store once.
+func TestWhatIsReadAgainInPiecesIsThereOnce(t *testing.T) {
+	for what, begun := range map[string]bool{"from its beginning": true, "from its middle": false} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			if begun {
+				r.starts("b") // which holds the place
+			}
+			r.starts("a")
+			all := func(c *Config) { c.Settings.All = true }
+			if !begun {
+				stop := r.archiver(all)
+				r.all()
+				stop()
+				r.starts("b")
+			}
+			r.command("a", "pause", `{}`)
+			r.command("a", "resume", `{}`)
+			stop := r.archiver(nil)
+			r.ends("a")
+			r.hears(1)
+			stop()
+			s := &shown{Store: r.store}
+			r.archiver(func(c *Config) { c.Settings.Bytes, c.Store = 1, s })
+			r.all()
+			r.is("a", "completed")
+			if s.back != "" {
+				t.Fatalf("the archive forgets for a while that %s is over", s.back)
+			}
+		})
 	}
 }

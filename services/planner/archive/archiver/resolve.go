@@ -29,7 +29,8 @@ func (t *tenure) resolve(ctx context.Context, l *archive.Log) (there bool, err e
 	case !same:
 		return t.strange(ctx, l)
 	}
-	l.Run, l.Resolved, l.At, l.Pending = k.run, true, k.entries, behind(l.Pending, k.last)
+	l.Run, l.Resolved, l.At, l.Last = k.run, true, k.entries, k.last
+	l.Pending = behind(l.Pending, k.last)
 	if l.Status == "" {
 		l.Status = k.sum.Status
 	}
@@ -149,7 +150,7 @@ type words struct {
 func (a *Archiver) askPlanner(ctx context.Context, workflow string) (w words, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	body, err := a.ask.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow})
+	body, err := a.deployment.Read(ctx, events.Query{Kind: "workflow", Workflow: workflow})
 	if r := refusedForGood(err); r != nil {
 		if r.Code != "not_found" {
 			w.why = "its planner does not say what it came to: " + r.Message
@@ -163,7 +164,7 @@ func (a *Archiver) askPlanner(ctx context.Context, workflow string) (w words, er
 	if err := json.Unmarshal(body, &sum); err != nil {
 		return w, err
 	}
-	body, err = a.ask.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
+	body, err = a.deployment.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
 	switch r := refusedForGood(err); {
 	case r != nil && r.Code == "not_found": // it went in between
 		return w, nil

@@ -52,12 +52,15 @@ type Archiver struct {
 	store   store.Store
 	metrics *metrics
 	known   *known
-	parts   *assigned
+	atOnce  int
+
+	deployment Deployment
+	parts      *assigned
 }
 
 // Run archives until ctx ends. ready is called once it is a member of the group.
 func Run(ctx context.Context, cfg Config, ready func()) error {
-	a := &Archiver{cfg: cfg, logger: cfg.Logger, known: newKnown()}
+	a := &Archiver{cfg: cfg, logger: cfg.Logger, known: newKnown(), atOnce: atOnce}
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
@@ -118,9 +121,14 @@ func (a *Archiver) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	link := &cluster{Client: a.ask, Book: a.book, journal: a.names.Journal(), out: a.out}
+	a.deployment = link
 	a.parts = &assigned{a: a, running: map[int32]*running{}}
 	a.parts.ctx, a.parts.stop = context.WithCancel(context.WithoutCancel(ctx))
+	link.ready = make(chan struct{})
 	a.member, err = kafka.NewArchiverMember(a.cfg.Kafka, features.ServerSideGroups, a.parts)
+	link.member = a.member
+	close(link.ready)
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 // is known without folding them, when that has changed.
 func (t *tenure) snapshot(ctx context.Context, l *archive.Log) error {
 	whole := l.Closed || l.Rests
-	if !whole && l.Saved == l.Status || l.At == 0 {
+	if !whole && l.Saved == l.Status || l.At == 0 || l.Stale() {
 		return nil
 	}
 	s, sum, err := t.deleted(ctx, l)
@@ -236,7 +236,7 @@ func (a *Archiver) definitionsOf(ctx context.Context, rec *events.Record) (func(
 			}
 			if len(log.Entries) > 0 {
 				text, ok = log.Entries[0], true
-			} else if text, ok = a.book.Canonical(digest); ok {
+			} else if text, ok = a.deployment.Canonical(digest); ok {
 				if err := a.saveDefinition(ctx, archive.Definition{Digest: digest, Canonical: text}); err != nil {
 					return nil, err
 				}

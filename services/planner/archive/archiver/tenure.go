@@ -8,10 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/heddle-run/heddle/internal/journal"
 	"github.com/heddle-run/heddle/sdk/store"
 	"github.com/heddle-run/heddle/services/planner/archive"
@@ -171,12 +167,10 @@ func (t *tenure) storePlace(ctx context.Context, at archive.Place) error {
 func (t *tenure) follow(ctx context.Context, entries *ahead, failed <-chan error) error {
 	timer := time.NewTicker(tick)
 	defer timer.Stop()
-	taken := 0
-	for {
+	for taken := 0; ; {
 		select {
 		case e := <-entries.list:
-			entries.took(e)
-			t.keeper.Take(e.Mark.Offset, e.Record, e.Value)
+			t.take(entries, e)
 			if taken++; taken < batch && !t.keeper.Full() {
 				continue
 			}
@@ -185,12 +179,20 @@ func (t *tenure) follow(ctx context.Context, entries *ahead, failed <-chan error
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-timer.C:
+			for ; len(entries.list) > 0 && taken < batch && !t.keeper.Full(); taken++ { // the same, whichever is chosen
+				t.take(entries, <-entries.list)
+			}
 		}
 		taken = 0
 		if err := t.flush(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+func (t *tenure) take(from *ahead, e journal.Entry) {
+	from.took(e)
+	t.keeper.Take(e.Mark.Offset, e.Record, e.Value)
 }
 
 // flush writes what is due, tells the planners, and then says how far it is.
@@ -229,24 +231,10 @@ func (t *tenure) savePlace(ctx context.Context) error {
 		return err
 	}
 	t.saved, t.placed = at, time.Now()
-	if err := t.commit(ctx, at.Offset); err != nil {
+	if err := t.a.deployment.Commit(ctx, t.partition, at.Offset); err != nil {
 		return err
 	}
 	t.told = true
-	return nil
-}
-
-// commit lets the journal's owner trim what is archived.
-func (t *tenure) commit(ctx context.Context, offset int64) (err error) {
-	topic := t.a.names.Journal()
-	at := map[string]map[int32]kgo.EpochOffset{topic: {t.partition: {Epoch: -1, Offset: offset}}}
-	done := make(chan error, 1)
-	t.a.member.CommitOffsets(ctx, at, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, err error) {
-		done <- committed(r, err)
-	})
-	if err := <-done; err != nil {
-		return fmt.Errorf("committing how far the partition is archived: %w", err)
-	}
 	return nil
 }
 
@@ -261,20 +249,5 @@ func (t *tenure) lag(ctx context.Context) error {
 		return err
 	}
 	t.a.metrics.behind(t.partition, bounds.End-t.keeper.Place().Offset)
-	return nil
-}
-
-// committed is what the coordinator says about what was committed.
-func committed(r *kmsg.OffsetCommitResponse, err error) error {
-	if err != nil {
-		return err
-	}
-	for _, t := range r.Topics {
-		for _, p := range t.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }

@@ -40,13 +40,13 @@ func (a *Archiver) saveDefinition(ctx context.Context, d archive.Definition) err
 func (t *tenure) writeAll(ctx context.Context, due []*archive.Log) error {
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
-	places := make(chan struct{}, atOnce)
+	places := make(chan struct{}, t.a.atOnce)
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	var first error
 	var written []*kgo.Record
 	for _, l := range due {
-		n := weight(l)
+		n := t.a.weight(l)
 		for range n {
 			places <- struct{}{}
 		}
@@ -71,9 +71,9 @@ func (t *tenure) writeAll(ctx context.Context, due []*archive.Log) error {
 }
 
 // weight is how many of the places of runs that are written a run takes.
-func weight(l *archive.Log) int {
+func (a *Archiver) weight(l *archive.Log) int {
 	if l.Bytes() > largeFrom || l.At > 0 && len(l.Pending) > 0 && (l.Closed || l.Rests) { // the whole of it is loaded
-		return atOnce / large
+		return max(1, a.atOnce/large)
 	}
 	return 1
 }
@@ -105,7 +105,7 @@ func (t *tenure) tell(ctx context.Context, words []*kgo.Record) error {
 	if err := t.a.step("report"); err != nil {
 		return err
 	}
-	if err := t.a.out.ProduceSync(ctx, words...).FirstErr(); err != nil {
+	if err := t.a.deployment.Tell(ctx, words); err != nil {
 		return fmt.Errorf("telling the planners of archived runs: %w", err)
 	}
 	t.a.metrics.archived.Add(float64(len(words)))
@@ -120,6 +120,7 @@ func (t *tenure) id(l *archive.Log) string {
 // append writes the entries that are pending, in as many parts as a store takes.
 func (t *tenure) append(ctx context.Context, l *archive.Log) error {
 	id := t.id(l)
+	l.Pending = behind(l.Pending, l.Last)
 	left := l.Pending
 	for len(left) > 0 {
 		part := entriesOf(left)
@@ -130,7 +131,7 @@ func (t *tenure) append(ctx context.Context, l *archive.Log) error {
 		var conflict *store.Conflict
 		switch {
 		case err == nil:
-			l.At += uint64(len(part))
+			l.At, l.Last = l.At+uint64(len(part)), left[len(part)-1].Position
 			left = left[len(part):]
 			t.a.metrics.entries.Add(float64(len(part)))
 		case errors.As(err, &conflict) && conflict.Actual > l.At: // they were written before a fall
@@ -138,7 +139,7 @@ func (t *tenure) append(ctx context.Context, l *archive.Log) error {
 			if err != nil {
 				return err
 			}
-			l.At = conflict.Actual
+			l.At, l.Last = conflict.Actual, last
 			left = behind(left, last)
 		default:
 			return err
