@@ -103,10 +103,14 @@ func (c *executorCmd) runners() (*executor.Runners, error) {
 	if err := checkCertificate("--runners", c.RunnersCertFile, c.RunnersKeyFile); err != nil {
 		return nil, err
 	}
-	return &executor.Runners{
+	served := &executor.Runners{
 		Config: runners.Config{Keys: keys, Insecure: c.RunnersInsecure},
 		Listen: runners.Listen{Addr: c.Runners, CertFile: c.RunnersCertFile, KeyFile: c.RunnersKeyFile},
-	}, nil
+	}
+	if err := served.Check(&served.Config); err != nil {
+		return nil, usageError("--runners: %w", err)
+	}
+	return served, nil
 }
 
 // serviceMap is a flag QUEUE=URL that can be repeated, or a mapping in the

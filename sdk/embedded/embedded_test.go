@@ -226,6 +226,8 @@ func TestWrongOptionsSayWhatIsWrong(t *testing.T) {
 		"Worker.Brokers: the worker":        {Client: gateway, Tasks: task},
 		"a cluster has gateways of its own": {Client: gateway, HTTP: "127.0.0.1:0"},
 		"a cluster has an archiver":         {Client: gateway, Store: memory.New()},
+		"the planners of a cluster are":     {Client: gateway, Pools: map[string]embedded.Pool{"images": {}}},
+		"is bound to the pools a and b":     {Memory: true, Pools: map[string]embedded.Pool{"a": {Queues: []string{"q"}}, "b": {Queues: []string{"q"}}}},
 		`HTTP is "0.0.0.0:0", want`:         {Memory: true, HTTP: "0.0.0.0:0"},
 		`HTTP is "4080", want`:              {Memory: true, HTTP: "4080"},
 		"Worker.Prefix says how a cluster":  {Memory: true, Worker: worker.Options{Prefix: "mine."}},

@@ -67,16 +67,24 @@ func Run(ctx context.Context, c Config, l Listen, ready func(net.Addr)) (err err
 	return service.ServeHTTP(ctx, ln, mux, stopGrace, c.Logger)
 }
 
-// listen opens the address, if there is one.
-func (l Listen) listen(ctx context.Context, c *Config) (net.Listener, error) {
+// Check says what is wrong with the address; ErrExposed, where others than this machine would be served without keys.
+func (l Listen) Check(c *Config) error {
 	if l.Addr == "" {
-		return nil, nil //nolint:nilnil // there is no address
+		return nil
 	}
 	exposed, err := access.Exposed(l.Addr)
 	if err == nil && exposed && len(c.Keys) == 0 && !c.Insecure {
 		err = fmt.Errorf("listen on %s: %w", l.Addr, ErrExposed)
 	}
-	if err != nil {
+	return err
+}
+
+// listen opens the address, if there is one.
+func (l Listen) listen(ctx context.Context, c *Config) (net.Listener, error) {
+	if l.Addr == "" {
+		return nil, nil //nolint:nilnil // there is no address
+	}
+	if err := l.Check(c); err != nil {
 		return nil, err
 	}
 	ln, err := service.Listen(ctx, l.Addr)
