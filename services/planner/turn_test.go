@@ -44,3 +44,17 @@ func anew(t *testing.T, path string, got, want reflect.Value) {
 		t.Errorf("%s is %v of the record before", path, got)
 	}
 }
+
+// planner is one that begins.
+func (w *world) planner() *Planner {
+	p := New(Config{
+		Key:         events.Key("0123456789abcdef"),
+		Definitions: func(ref string) ([]byte, bool) { d, ok := w.defs[ref]; return []byte(d), ok },
+		Budget:      w.budget,
+		MaxActive:   w.maxActive,
+	})
+	if w.p != nil { // the same source compiles to the same again, which would take a quarter of the time
+		p.compiled = w.p.compiled
+	}
+	return p
+}

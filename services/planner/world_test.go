@@ -87,15 +87,6 @@ func newWorld(t failer, s setting) *world {
 	return w
 }
 
-func (w *world) planner() *Planner {
-	return New(Config{
-		Key:         events.Key("0123456789abcdef"),
-		Definitions: func(ref string) ([]byte, bool) { d, ok := w.defs[ref]; return []byte(d), ok },
-		Budget:      w.budget,
-		MaxActive:   w.maxActive,
-	})
-}
-
 // decide decides one input as the partition does, and goes on with what that leaves in
 // hand. It returns the events of all records.
 func (w *world) decide(in machine.Input) []events.Event {

@@ -45,8 +45,15 @@ func (m *Memory) Get(k Key, _ Maker) Row { return m.rows[k] }
 
 // Scan implements Source.
 func (m *Memory) Scan(k Key, _ Maker, visit func(Key, Row) bool) {
-	for _, at := range m.Keys() {
-		if Within(k, at) && Compare(at, k) >= 0 && !visit(at, m.rows[at]) {
+	var keys []Key
+	for at := range m.rows { // order: sorted below
+		if Within(k, at) && Compare(at, k) >= 0 {
+			keys = append(keys, at)
+		}
+	}
+	slices.SortFunc(keys, Compare)
+	for _, at := range keys {
+		if !visit(at, m.rows[at]) {
 			return
 		}
 	}
