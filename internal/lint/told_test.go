@@ -29,7 +29,10 @@ var told = map[string]struct{ words, test string }{
 	"partition %d: %s":                                    {"partition ", overKafka},
 	"a record of %s has been unread ":                     {"has been unread since", overKafka},
 	"an attempt has been pending in ":                     {"an attempt has been pending in queue", overKafka},
-	"an attempt has been pending since":                   {test: "services/readiness TestWarningsDoNotBlock"}, // records of older planners
+	"an attempt has been pending since":                   {test: "services/readiness TestWarningsDoNotBlock"},                          // records of older planners
+	"an attempt has waited in pool ":                      {test: "services/readiness TestWarningsNameThePoolsWithoutAnEligibleRunner"}, // for a minute
+	"no runner is connected":                              {test: "services/readiness TestWarningsNameThePoolsWithoutAnEligibleRunner"},
+	"none of its %d connected runners":                    {test: "services/readiness TestWarningsNameThePoolsWithoutAnEligibleRunner"},
 	"the last checkpoint is of ":                          {"the last checkpoint is of", overKafka},
 	"partition %d of %s has no leader":                    {"has no leader", overKafka},
 	"partition %d of %s has %d of %d ":                    {"replicas in sync", overKafka},

@@ -24,6 +24,7 @@ func (r *tenure) published(lease runtime.Lease) runtime.Record {
 		},
 	}
 	rec.Backlog = p.Backlog()
+	r.host.stores.counted(r.store, rec.Backlog.Pools)
 	state := runtime.ReplayState{Cursor: p.Cursor(), Pending: r.unread(), LastID: r.lastID, Deferred: rec.Backlog.Deferred > 0}
 	rec.Replay = state.Published()
 	return rec

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/internal/store"
 )
 
@@ -21,6 +22,8 @@ type measured struct {
 	store     *store.Store
 
 	journalStart, journalEnd, replayFrom int64 // offsets as of the last checkpoint
+
+	pools map[string]runtime.PoolBacklog // likewise; nobody changes it
 }
 
 // StoreFigures are the figures of the store of one partition, and of its journal as of the
@@ -30,6 +33,8 @@ type StoreFigures struct {
 	Store     store.Metrics
 	Journal   int64 // records that the journal keeps
 	Replay    int64 // of them, those that a recovery on another machine would read
+
+	Pools map[string]runtime.PoolBacklog // of runners, as of the last checkpoint; for reading only
 }
 
 // Stores are the figures of the stores that are open, by partition. A store is not closed
@@ -42,6 +47,7 @@ func (h *Host) Stores() []StoreFigures {
 		out = append(out, StoreFigures{
 			Partition: m.partition, Store: m.store.Metrics(),
 			Journal: max(0, m.journalEnd-m.journalStart), Replay: max(0, m.journalEnd-m.replayFrom),
+			Pools: m.pools,
 		})
 	}
 	slices.SortFunc(out, func(a, b StoreFigures) int { return cmp.Compare(a.Partition, b.Partition) })
@@ -70,6 +76,11 @@ func (s *stores) checkpointed(of *store.Store, journalEnd, replayFrom int64) {
 // trimmed notes where the journal begins.
 func (s *stores) trimmed(of *store.Store, journalStart int64) {
 	s.change(of, func(m *measured) { m.journalStart = journalStart })
+}
+
+// counted notes what pools of runners are at.
+func (s *stores) counted(of *store.Store, pools map[string]runtime.PoolBacklog) {
+	s.change(of, func(m *measured) { m.pools = pools })
 }
 
 func (s *stores) change(of *store.Store, f func(*measured)) {

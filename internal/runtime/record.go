@@ -48,6 +48,23 @@ type Backlog struct {
 	// Queues has the dispatches by task queue. Of many queues it has those whose oldest pending
 	// dispatch waits longest.
 	Queues map[string]QueueBacklog `json:"queues,omitempty"`
+
+	// Pools has the pools of runners that are entities of the partition, by name. Of many it has those whose next attempt
+	// waits longest.
+	Pools map[string]PoolBacklog `json:"pools,omitempty"`
+}
+
+// PoolBacklog is what a pool of runners is at, whichever partitions its attempts are of.
+type PoolBacklog struct {
+	Connected         uint64  `json:"connected"` // runners, in each of their states
+	Lost              uint64  `json:"lost"`
+	Draining          uint64  `json:"draining"`
+	PassedOver        uint64  `json:"passed_over"`         // of the connected ones: those that get no new work
+	Slots             uint64  `json:"slots"`               // of connected runners
+	Free              uint64  `json:"free"`                // of those: that may be given to an attempt
+	Queued            uint64  `json:"queued"`              // attempts that wait for a slot
+	Running           uint64  `json:"running"`             // attempts that have one
+	OldestQueuedSince *string `json:"oldest_queued_since"` // of the next attempt: RFC 3339, UTC
 }
 
 // QueueBacklog counts the dispatches of a partition in one task queue.

@@ -187,6 +187,27 @@ func TestWarningsNameTheQueuesThatNobodyTakesFrom(t *testing.T) {
 	}
 }
 
+// A pool whose runners are all busy is no reason to warn: what waits there gets a slot in time.
+func TestWarningsNameThePoolsWithoutAnEligibleRunner(t *testing.T) {
+	recent := now.UTC().Format(time.RFC3339)
+	p := record(runtime.Held("w1", "l1", future, 3), func(r *runtime.Record) {
+		r.Backlog.Pools = map[string]runtime.PoolBacklog{
+			"images":  {Queued: 3, Lost: 1, Draining: 1, OldestQueuedSince: ptr("2026-01-02T03:00:00.000Z")},
+			"films":   {Queued: 1, Connected: 2, PassedOver: 2, Slots: 4, OldestQueuedSince: ptr("2026-01-02T03:00:01.000Z")},
+			"busy":    {Queued: 9, Connected: 2, PassedOver: 1, Slots: 4, Running: 4, OldestQueuedSince: ptr("2026-01-02T03:00:00.000Z")},
+			"new":     {Queued: 1, OldestQueuedSince: ptr(recent)},
+			"at rest": {},
+		}
+	})
+	want := []string{
+		`an attempt has waited in pool "films" since 2026-01-02T03:00:01.000Z, with 1 waiting there in all: none of its 2 connected runners gets new work`,
+		`an attempt has waited in pool "images" since 2026-01-02T03:00:00.000Z, with 3 waiting there in all: no runner is connected`,
+	}
+	if got := readiness.Warnings(p, now, readiness.Limits{}); !slices.Equal(got, want) {
+		t.Fatalf("got %q; want %q", got, want)
+	}
+}
+
 func TestExpiryIsTheEndOfTheLease(t *testing.T) {
 	if at, ok := readiness.Expiry(record(runtime.Held("w1", "l1", future, 3))); !ok || !at.Equal(future) {
 		t.Fatalf("got %v, %v", at, ok)

@@ -37,6 +37,7 @@ func Warnings(p Published, now time.Time, l Limits) []string {
 		limit = DefaultOldestPending
 	}
 	list = append(list, untaken(&p.Record.Backlog, now, limit)...)
+	list = append(list, unserved(&p.Record.Backlog, now, limit)...)
 	if late(p.Record.Checkpoint, now) {
 		list = append(list, "the last checkpoint is of "+p.Record.Checkpoint.At)
 	}
@@ -56,6 +57,24 @@ func untaken(b *runtime.Backlog, now time.Time, limit time.Duration) []string {
 	}
 	if age, ok := since(b.OldestPendingSince, now); len(list) == 0 && ok && age > limit {
 		list = append(list, fmt.Sprintf("an attempt has been pending since %s: nobody takes it", *b.OldestPendingSince))
+	}
+	return list
+}
+
+// unserved warns of each pool of runners in which attempts wait, and none of whose runners may get them.
+func unserved(b *runtime.Backlog, now time.Time, limit time.Duration) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(b.Pools)) {
+		p := b.Pools[name]
+		age, ok := since(p.OldestQueuedSince, now)
+		if !ok || age <= limit || p.Connected > p.PassedOver {
+			continue
+		}
+		why := "no runner is connected"
+		if p.Connected > 0 {
+			why = fmt.Sprintf("none of its %d connected runners gets new work", p.Connected)
+		}
+		list = append(list, fmt.Sprintf("an attempt has waited in pool %q since %s, with %d waiting there in all: %s", name, *p.OldestQueuedSince, p.Queued, why))
 	}
 	return list
 }

@@ -17,6 +17,7 @@ type Kinds struct {
 var (
 	_ Machine = Kinds{}
 	_ Teller  = Kinds{}
+	_ Pooling = Kinds{}
 )
 
 // of is the machine of an entity.

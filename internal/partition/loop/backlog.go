@@ -8,11 +8,16 @@ import (
 
 	"github.com/heddle-run/heddle/internal/runtime"
 	"github.com/heddle-run/heddle/shared/delivery"
+	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // maxQueues is how many queues a backlog names: it is part of a record of bounded size.
 const maxQueues = 64
+
+// maxPools is how many pools it names.
+const maxPools = 64
 
 // backlog counts the open attempts of each queue as records open, notify and close
 // them, so that publishing the counts takes no walk over all attempts. It is in memory
@@ -142,6 +147,32 @@ func (q *queued) since() int64 {
 func (p *Processor) Backlog() runtime.Backlog {
 	all := p.watch.backlog.published()
 	p.ended.publish(&all, p.clock.now)
+	all.Pools = p.pools()
+	return all
+}
+
+// pools are the pools of runners that the machine has.
+func (p *Processor) pools() map[string]runtime.PoolBacklog {
+	pooling, ok := p.Machine.(machine.Pooling)
+	if !ok || p.fault != nil {
+		return nil
+	}
+	var list []events.PoolSummary
+	if p.contained(func() { list = pooling.Pools(rows.Begin(p.State), p.clock.now, maxPools) }) != "" || len(list) == 0 {
+		return nil
+	}
+	all := make(map[string]runtime.PoolBacklog, len(list))
+	for i := range list {
+		s := &list[i]
+		one := runtime.PoolBacklog{
+			Connected: s.Connected, Lost: s.Lost, Draining: s.Draining, PassedOver: s.Passed, Slots: s.Slots, Free: s.Free,
+			Queued: s.Queued, Running: s.Running,
+		}
+		if s.Oldest != "" {
+			one.OldestQueuedSince = &s.Oldest
+		}
+		all[s.Name] = one
+	}
 	return all
 }
 

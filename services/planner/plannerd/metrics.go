@@ -126,7 +126,7 @@ func (s *Planner) register() (func(), error) {
 		return func() {}, nil
 	}
 	c := newCollector(&s.stats, s.claims, s.attend)
-	all := []prometheus.Collector{c, s.seen, &storeCollector{s.host}}
+	all := []prometheus.Collector{c, s.seen, &storeCollector{s.host}, &poolCollector{s.host}}
 	unregister := func() {
 		for _, m := range all {
 			s.cfg.Registerer.Unregister(m)

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
+	"github.com/heddle-run/heddle/shared/wire"
 )
 
 // several are pools with runners, in a partition that has keys and other entities too.
@@ -200,5 +201,29 @@ func TestAPoolTellsThePlacesOfManyAttempts(t *testing.T) {
 	want(t, "waits", v.Waits, "no runner that gets new work has a free slot")
 	if _, refusal := ask(slices.Repeat([]string{text(1)}, events.MaxPlaces+1)...); refusal == nil || refusal.Code != "invalid_field" {
 		t.Errorf("too many: %+v", refusal)
+	}
+}
+
+// Those that are counted are first the pools whose next attempt has waited longest.
+func TestThePoolsThatWaitLongestAreCountedFirst(t *testing.T) {
+	w := several(t, map[string]int{"a": 1, "z": 1})
+	w.offer(1)
+	w.now += 1000
+	for _, name := range []string{"b", "early"} {
+		tx := rows.Begin(&w.state)
+		w.seq++
+		body := wire.Marshal(&events.PoolMessage{Verb: events.PoolOffer, Token: token(2), Queue: "q", Task: []byte("task")})
+		at := w.now - map[string]int64{"early": 5000}[name]
+		w.m.Decide(tx, events.Position{Epoch: 1, Seq: w.seq}, at, machine.Input{Workflow: events.PoolOf(name), Inbox: &events.EntityMessage{From: "w2", Body: body}})
+		w.state.Commit(tx.Writes())
+	}
+	for most, want := range map[int][]string{9: {"early", "images", "b", "a", "z"}, 2: {"early", "images"}} {
+		var names []string
+		for _, p := range w.m.Pools(rows.Begin(&w.state), w.now, most) {
+			names = append(names, p.Name)
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("of %d at most: %q, want %q", most, names, want)
+		}
 	}
 }

@@ -18,7 +18,10 @@ type Machine struct {
 	flaws    flaws
 }
 
-var _ machine.Machine = (*Machine)(nil)
+var (
+	_ machine.Machine = (*Machine)(nil)
+	_ machine.Pooling = (*Machine)(nil)
+)
 
 // New makes a machine of pools.
 func New(s Settings) *Machine { return &Machine{settings: s.Complete()} }

@@ -1,8 +1,10 @@
 package pool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -16,6 +18,7 @@ const (
 	maxPools   = 200     // pools of a list
 	maxRunners = 500     // runners of a list
 	maxWeight  = 300_000 // bytes of the runners of a list, about
+	maxCounted = 1000    // pools of a partition that are counted
 	maxLooked  = 20_000  // attempts of the queue that are looked at for the place of one
 )
 
@@ -68,6 +71,22 @@ func (m *Machine) list(t *turn, q *events.Query) events.PoolList {
 		return m.begin(t.tx, events.Position{}, t.now, id).summary()
 	})
 }
+
+// Pools implements machine.Pooling.
+func (m *Machine) Pools(tx *rows.Tx, now int64, most int) []events.PoolSummary {
+	all := []events.PoolSummary{}
+	machine.EachEntity(tx, events.PoolPrefix, "", func(id string) bool {
+		all = append(all, m.begin(tx, events.Position{}, now, id).summary())
+		return len(all) < maxCounted
+	})
+	slices.SortStableFunc(all, func(x, y events.PoolSummary) int { // they are by name
+		return cmp.Or(-compareSet(x.Oldest, y.Oldest), cmp.Compare(x.Oldest, y.Oldest))
+	})
+	return all[:min(len(all), most)]
+}
+
+// compareSet orders texts that are not empty behind those that are.
+func compareSet(x, y string) int { return cmp.Compare(min(len(x), 1), min(len(y), 1)) }
 
 // runners is the runners of a pool, or of all pools of the partition, in the order in which they came, behind the cursor.
 func (m *Machine) runners(t *turn, q *events.Query) (any, *events.Refusal) {
