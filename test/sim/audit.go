@@ -24,6 +24,7 @@ func (au *audit) audit() {
 		}
 	}
 	au.settleOwed()
+	au.archiving.audit()
 	au.leaveInOrder()
 	journals := au.allLawful()
 	au.auditJournals(journals)

@@ -32,9 +32,8 @@ func excused(embedded bool) map[string]string {
 		"JournalLost": "no journal is lost: TestJournalLossEquivalence loses some",
 	}
 	all["SignalExpired"] = "no seed lasts as long as a signal is kept: testdata/any/signal.txt of services/planner has some that expire"
-	for _, name := range []string{"ArchiveAwaited", "WorkflowArchived", "WorkflowRestored"} {
-		all[name] = "no archiver runs beside the simulated planners: tests of services/planner and of its archive have one"
-	}
+	all["ArchiveAwaited"] = "no seed lasts as long as a workflow is kept: testdata of services/planner has some that wait to be archived"
+	all["WorkflowRestored"] = "nobody restores what is archived: the audit of an archive folds it, and tests of services/planner and of the gateway restore"
 	all["too_many_signals"] = "no seed sends a thousand signals that nobody wants: TestSignalsThatNobodyTakesAreBounded does"
 	if embedded {
 		all["unavailable"] = "one broker answers all whom it can hear: TestE6AReadWhoseOwnerCannotReadOnSaysWhy has one that does not"

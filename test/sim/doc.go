@@ -29,6 +29,7 @@
 // what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
 // disk; worker.go, caller.go, user.go and meddle.go what works with planners;
+// archiver.go an archiver with its store, which audit_archive.go audits;
 // schedule.go, fault.go, faults_node.go, faults_log.go, absent.go, stamps.go,
 // membership.go, attend.go and calm.go what happens.
 package sim

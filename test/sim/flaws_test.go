@@ -83,6 +83,7 @@ var flaws = []flaw{
 	{"no timer ends an attempt that is silent", 40, loop.Flaws{EndlessSilence: true}, nil, [2]uint64{4, 4}},
 	{"a task is silent that gives heartbeats", 40, loop.Flaws{UnheardBeats: true}, nil, [2]uint64{18, 2}},
 	{"no record says until when a runnable must have ended", 40, loop.Flaws{UndatedEnds: true}, nil, [2]uint64{14, 19}},
+	{"an archive forgets what it has acknowledged", 40, loop.Flaws{ForgetfulArchive: true}, nil, [2]uint64{4, 4}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{22, 12}},
 }

@@ -100,6 +100,7 @@ func (w *world) settings() loop.Settings {
 	}
 	trimming(w.o.Seed, &s)
 	s.LeaveAfter = leaveAfter
+	s.Archive = w.archiving != nil
 	return s
 }
 
@@ -129,7 +130,7 @@ func (w *world) machine(p int32) machine.Machine {
 	if w.o.Flaws.NoBudget {
 		budget.Steps = 1 << 30
 	}
-	return w.flawed(workload.Kinds(secret, planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget})))
+	return w.flawed(workload.Kinds(secret, planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget, Archive: w.archiving != nil})))
 }
 
 // Now implements loop.Clock. A frozen process gets no answer until it wakes.
@@ -268,6 +269,16 @@ func (n *node) give(p int32, how func(*partition.Owner)) {
 // kill ends the process without a goodbye. What it had sent may still arrive.
 func (n *node) kill() {
 	n.w.tell(n.about(), "  %s is killed", n.name)
+	n.die()
+	for _, p := range n.owned() {
+		n.lose(p)
+	}
+	n.close()
+	settle()
+}
+
+// die lets nothing more come of the process, whose goroutines learn of it.
+func (n *node) die() {
 	n.c.mu.Lock()
 	n.dead = true
 	var waiting []func(error)
@@ -288,11 +299,6 @@ func (n *node) kill() {
 	for _, done := range waiting {
 		done(errDead)
 	}
-	for _, p := range n.owned() {
-		n.lose(p)
-	}
-	n.close()
-	settle()
 }
 
 // close ends the process's clients once its owners have ended.

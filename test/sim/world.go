@@ -31,6 +31,8 @@ type world struct {
 	injector injector
 	members  members
 
+	archiving *archiving // nil: there is no archiver
+
 	o      Options
 	plan   *workload.Plan
 	c      *cluster
@@ -160,6 +162,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 		w.stumbles = append(w.stumbles, stumbles{})
 	}
 	w.workers = make([]*worker, w.plan.Workers)
+	w.archiving = newArchiving(w)
 	for _, wf := range w.plan.Workflows {
 		d, err := definition.Parse([]byte(wf.Graph.Source()))
 		if err != nil {
@@ -251,6 +254,7 @@ func (w *world) startServices() {
 	for slot := range w.workers {
 		w.startWorker(slot)
 	}
+	w.archiving.begin()
 	for p := range w.owner {
 		w.members.assign(int32(p), w.rng.IntN(len(w.nodes)))
 	}
@@ -348,6 +352,7 @@ func (w *world) shutdown() {
 			n.kill()
 		}
 	}
+	w.archiving.end()
 	w.working.Wait()
 	w.ended.Wait()
 	w.shared.Close()

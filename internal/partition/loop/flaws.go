@@ -67,6 +67,7 @@ type Flaws struct {
 	EndlessSilence     Flaw // no timer ends an attempt that is silent: the maker of the machine obeys
 	UnheardBeats       Flaw // a heartbeat does not move the timer of the next one: the maker of the machine obeys
 	UndatedEnds        Flaw // no record says until when a runnable must have ended: the maker of the machine obeys
+	ForgetfulArchive   Flaw // the archive's store forgets what it has acknowledged: its maker obeys
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure
