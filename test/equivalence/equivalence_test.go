@@ -19,7 +19,7 @@ var (
 )
 
 // few are the seeds of each test where nobody asks for more: `make seeds`, which CI runs, does.
-const few = 4
+const few = 3
 
 // eachSeed runs f in a bubble of its own for every seed. Over enough seeds all
 // must have occurred that the workload can bring about, and the wanted faults.
