@@ -74,6 +74,10 @@ func (t *turn) returnedByPool(id events.RunnableID, r *runnable) {
 		t.close(id)
 		return
 	}
+	if r.Notified { // a runner has begun it after all
+		t.ends.lost(&machine.Lost{Runnable: id, Attempt: r.Attempt, Reason: "its pool has taken it back"})
+		return
+	}
 	due := t.now
 	if n := int(r.Returns); n > 0 {
 		due += policy.UnknownTaskDelay(n).Milliseconds()

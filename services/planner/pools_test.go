@@ -202,3 +202,14 @@ func TestWorkThatWaitsGoesWhereItsQueueIsBound(t *testing.T) {
 		t.Errorf("an attempt that has moved counts: %+v", r[0].Attempts)
 	}
 }
+
+// A pool that takes back what a runner has begun, as it says, has lost it.
+func TestWhatHasBegunIsNotReturned(t *testing.T) {
+	w := pooled(t, "{executor: 'pool:images', on_lost: hold}")
+	m := w.wantVerbs(events.PoolOffer)[0]
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskNotified{Token: m.Token, Channel: "runner", Executor: "a", Detached: true}})
+	w.poolSays(events.PoolReturn, m.Token)
+	if r := w.openRunnables("w"); r[0].Status != "uncertain" {
+		t.Errorf("%+v", r[0])
+	}
+}

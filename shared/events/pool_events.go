@@ -168,7 +168,8 @@ func (e *RunnerConnected) Fields(c *wire.Codec) {
 type RunnerDisconnected struct {
 	Session uint64
 	Reason  string
-	Expires int64 // Unix ms: it is over then, if it has none by then
+	Expires int64      // Unix ms: it is over then, if it has none by then
+	Closes  Connection // the socket that is taken for gone, and is closed should it be there; empty: it is known to be gone
 }
 
 func (*RunnerDisconnected) number() int { return 110 }
@@ -178,6 +179,7 @@ func (e *RunnerDisconnected) Fields(c *wire.Codec) {
 	wire.Int(c, 1, "session", &e.Session)
 	wire.String(c, 2, "reason", &e.Reason)
 	wire.Int(c, 3, "expires", &e.Expires)
+	wire.Nested(c, 4, "closes", &e.Closes)
 }
 
 // RunnerDraining is a session that gets no more work, and is over once it has none, or at its time.

@@ -86,12 +86,16 @@ func (s *Server) orphan(m *events.RunnerCommands) {
 // command does what the pool wants.
 func (s *session) command(m *events.RunnerCommands) {
 	s.mu.Lock()
+	left := m.Welcome != nil && s.phase == gone && s.runner == ""
 	if m.Welcome != nil && s.phase == greeting {
 		s.welcome(m)
 	} else if len(m.Commands) > 0 && s.phase == serving {
 		s.order(m.Commands)
 	}
 	s.mu.Unlock()
+	if left { // it is about to be forgotten
+		s.server.orphan(m)
+	}
 	if m.Close != "" {
 		s.dismiss(m.Close)
 	}

@@ -48,7 +48,7 @@ func (s *session) receive(kind websocket.MessageType, b []byte) (kept bool) {
 	case *frames.ToServerAckCommands:
 		s.tell(func(m *events.RunnerReport) { m.Received = max(m.Received, uint64(f.LastCommandIdx)+1) })
 	case *frames.ToServerStopping:
-		s.tell(func(m *events.RunnerReport) { m.Stopping = true })
+		s.stopping()
 	case *frames.ToServerKvRequest:
 		return s.asked(f)
 	case *frames.ToServerTunnel:

@@ -26,6 +26,9 @@ type telling struct {
 	since  time.Duration // when the newest came
 	count  uint64        // events of the session that the pool has been told of, from the first on
 	acked  uint64        // of those, acknowledged to the runner
+
+	stopping  bool // the runner has said so, behind the events that came before: its pool must hear of these first
+	abandoned bool // nothing that comes is told any more: another socket's reports begin where these have ended
 }
 
 // batch is the events of one frame.
@@ -59,7 +62,7 @@ func (s *session) reported(all []frames.Event) {
 			return
 		}
 	}
-	if len(fresh) == 0 {
+	if len(fresh) == 0 || s.tells.abandoned {
 		s.mu.Unlock()
 		return
 	}
@@ -88,6 +91,10 @@ func (s *session) reported(all []frames.Event) {
 // inform tells a workflow something of a batch.
 func (s *session) inform(b *batch, t *told) {
 	s.mu.Lock()
+	if s.tells.abandoned {
+		s.mu.Unlock()
+		return
+	}
 	b.waits++
 	size := int64(overhead)
 	if o, is := t.message.(*events.TaskOutcome); is {
@@ -123,7 +130,7 @@ func (s *session) abandon() {
 	for _, b := range s.tells.batches {
 		s.server.held.Add(-b.bytes)
 	}
-	s.tells.batches = nil
+	s.tells.batches, s.tells.abandoned = nil, true
 }
 
 // mostMisfits is how often a message is sent again that should fit.
@@ -170,6 +177,14 @@ func (s *session) tell(change func(*events.RunnerReport)) {
 	s.flush()
 }
 
+// stopping notes that the runner wants no more work. What it has begun before, its pool hears first: else that would go elsewhere.
+func (s *session) stopping() {
+	s.mu.Lock()
+	s.tells.stopping = true
+	s.mu.Unlock()
+	s.flush()
+}
+
 // flush tells the pool what there is to tell, unless a report is on its way.
 func (s *session) flush() {
 	m := s.report()
@@ -193,7 +208,8 @@ func (s *session) report() *events.RunnerReport {
 	defer s.mu.Unlock()
 	t := &s.tells
 	m := t.next
-	if t.flying || s.runner == "" || len(m.Events) == 0 && m.Received == 0 && !m.Stopping && !m.Silent && !m.Heard && m.Closed == "" {
+	stops := t.stopping && len(t.batches) == 0
+	if t.flying || s.runner == "" || len(m.Events) == 0 && m.Received == 0 && !m.Stopping && !stops && !m.Silent && !m.Heard && m.Closed == "" {
 		return nil
 	}
 	m.Connection, m.Runner, m.Session = s.of, s.runner, s.session
@@ -205,6 +221,10 @@ func (s *session) report() *events.RunnerReport {
 	if len(m.Events) > most {
 		t.next.Events, t.next.Closed = m.Events[most:], m.Closed // the end comes last
 		m.Events, m.Closed = m.Events[:most:most], ""
+		stops = false
+	}
+	if stops {
+		m.Stopping, t.stopping = true, false
 	}
 	t.flying, t.failed = true, false
 	return &m

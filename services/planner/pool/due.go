@@ -6,14 +6,18 @@ import (
 )
 
 // fired looks after what is due, as much of it as one record takes.
-func (t *turn) fired() {
+func (t *turn) fired(limited bool) {
 	var keys []rows.Key
+	room := mostHeld
 	rows.Scan(t.tx, rows.Key{Table: rows.Watch, Workflow: t.id}, func(k rows.Key, _ *nothing) bool {
 		if k.A > uint64(t.now) {
 			return false
 		}
+		if k.B == dueSession {
+			room -= int(t.session(k.C).Used)
+		}
 		keys = append(keys, k)
-		return len(keys) < mostEach
+		return !limited && room > 0 && len(keys) < mostEach
 	})
 	swept := events.PoolSwept{}
 	for _, k := range keys {
@@ -45,11 +49,12 @@ func (t *turn) workDue(n uint64) {
 	of, s := w.Session, t.session(w.Session)
 	if w.Stop == "" {
 		t.stopWork(n, w, events.StopLost, 0)
+		if t.work(n) == nil {
+			return // its session is over
+		}
 	}
 	t.lose(n, t.work(n), events.PoolLost, stopReasons[events.StopLost])
 	switch {
-	case s.Commands-s.Received > maxUnheeded+4*uint64(s.Slots):
-		t.stop(of, "it acknowledges no command", events.CloseUnheeding)
 	case s.State == draining:
 		t.done(of)
 	case s.Passed == "" && s.State == connected:
@@ -86,7 +91,7 @@ func (t *turn) executorDue(x uint64) {
 		return k.A == x && len(sessions) < mostEach
 	})
 	for _, n := range sessions {
-		t.gone(n, "its executor fell silent")
+		t.gone(n, "its executor fell silent", t.session(n).To)
 	}
 	if len(sessions) < mostEach {
 		t.emit(&events.ExecutorGone{Number: x})

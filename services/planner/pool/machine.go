@@ -63,7 +63,7 @@ func (m *Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.
 	case in.Timer != nil && (t.head == nil || t.head.Due != int64(in.Timer.A)):
 		return machine.Outcome{} // it was overtaken
 	case in.Timer != nil:
-		t.fired()
+		t.fired(in.Limit > 0)
 	}
 	if len(t.events) > 0 || in.Timer != nil {
 		t.upgrade()
@@ -153,6 +153,10 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 				m.Welcome = &events.RunnerWelcome{Session: e.Session, Events: s.Events, Threshold: e.Threshold}
 				m.Commands = t.missed(e.Session, s, e.Received)
 			}
+		case *events.RunnerDisconnected:
+			if e.Closes.Executor != "" {
+				all = append(all, t.closes(e.Session, e.Closes, events.CloseDisowned))
+			}
 		case *events.ExecutorDisowned:
 			all = append(all, runnerEffect(&events.RunnerCommands{To: events.Connection{Executor: e.Executor}, Pool: t.id, Runner: t.id, Close: events.CloseDisowned}))
 		case *events.WorkGiven:
@@ -172,9 +176,27 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 		}
 	}
 	for _, m := range sends {
-		all = append(all, runnerEffect(m))
+		all = inParts(all, m)
 	}
 	return all
+}
+
+// inParts adds what is sent to a runner, in as many records as it takes: the topic bounds one.
+func inParts(all []machine.Effect, m *events.RunnerCommands) []machine.Effect {
+	rest := m.Commands
+	for {
+		size, n := 0, 0
+		for n < len(rest) && (n == 0 || size+len(rest[n].Start) <= mostSent) {
+			size += len(rest[n].Start) + len(rest[n].Token) + perCommand
+			n++
+		}
+		m.Commands, rest = rest[:n:n], rest[n:]
+		all = append(all, runnerEffect(m))
+		if len(rest) == 0 {
+			return all
+		}
+		m.Welcome = nil // it came first
+	}
 }
 
 func runnerEffect(m *events.RunnerCommands) machine.Effect {

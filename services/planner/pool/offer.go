@@ -55,6 +55,9 @@ func (t *turn) withdrawn(m *events.PoolMessage) {
 // stopWork tells the runner of an attempt to stop it.
 func (t *turn) stopWork(n uint64, w *work, why string, due int64) {
 	t.emit(&events.WorkStopping{Number: n, Session: w.Session, Index: t.session(w.Session).Commands, Reason: why, Due: due})
+	if s := t.session(w.Session); s.unheeding() {
+		t.stop(w.Session, "it acknowledges no command", events.CloseUnheeding)
+	}
 }
 
 // lose gives up an attempt that a runner has, or had.

@@ -201,6 +201,9 @@ func (s *session) free() uint32 {
 	return s.Slots - s.Used
 }
 
+// unheeding reports whether a runner has not acknowledged more commands than one may leave so.
+func (s *session) unheeding() bool { return s.Commands-s.Received > maxUnheeded+4*uint64(s.Slots) }
+
 // alive reports whether a runner with its key is this session.
 func (s *session) alive() bool { return s.State == connected || s.State == lost }
 

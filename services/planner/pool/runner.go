@@ -39,7 +39,7 @@ func (t *turn) reported(m *events.RunnerReport) {
 		t.drain(n, "it is stopping", events.By{}, false)
 	}
 	if m.Closed != "" {
-		t.gone(n, m.Closed)
+		t.gone(n, m.Closed, events.Connection{})
 	}
 }
 
@@ -67,6 +67,10 @@ func (t *turn) hello(m *events.RunnerReport) {
 	}
 	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance && !t.flaws.begunAgain.on() {
 		t.stop(n, "another process took its place", events.CloseEviction)
+		s = nil
+	}
+	if s != nil && s.alive() && h.Received > s.Commands {
+		t.stop(n, "it has had commands that the pool does not know of any more", events.CloseEviction)
 		s = nil
 	}
 	if s == nil || !s.alive() {
@@ -156,11 +160,11 @@ func (t *turn) drain(n uint64, why string, by events.By, upgraded bool) {
 	})
 	for _, held := range t.held(n) {
 		w := t.work(held)
-		if w.Stop != "" {
+		if w == nil || w.Stop != "" { // its session may be over meanwhile, as one that heeds nothing
 			continue
 		}
 		t.stopWork(held, w, events.StopGoingAway, 0)
-		if own && !w.Begun {
+		if own && !w.Begun && t.work(held) != nil {
 			t.lose(held, w, events.PoolReturn, "its runner is going away")
 		}
 	}
@@ -175,14 +179,14 @@ func (t *turn) done(n uint64) {
 	}
 }
 
-// gone notes that a session has no socket any more.
-func (t *turn) gone(n uint64, why string) {
+// gone notes that a session has no socket any more, or that one is taken for gone, which is closed should it be there.
+func (t *turn) gone(n uint64, why string, closes events.Connection) {
 	s := t.session(n)
 	expires := t.now + t.settings.Threshold.Milliseconds()
 	if s.State == draining {
 		expires = min(expires, s.Expires)
 	}
-	t.emit(&events.RunnerDisconnected{Session: n, Reason: why, Expires: expires})
+	t.emit(&events.RunnerDisconnected{Session: n, Reason: why, Expires: expires, Closes: closes})
 	t.done(n)
 }
 
@@ -218,7 +222,7 @@ func (t *turn) upgrade() {
 	newest, older := int64(-1), []uint64{}
 	from := rows.Key{Table: rows.Latest, Workflow: t.id}
 	rows.Scan(t.tx, from, func(k rows.Key, _ *nothing) bool { newest = int64(k.A >> 32); return false })
-	if newest < 0 {
+	if newest < 0 || newest == 1<<32-1 { // none is connected, or all are of version 0, which nothing is older than
 		return
 	}
 	from.A = uint64(newest+1) << 32

@@ -81,7 +81,11 @@ const (
 	MaxSlots    = 1000 // of a runner
 	MaxSessions = 5000 // of a pool that are not over
 	MaxNames    = 200  // tasks that a runner names beforehand
-	maxUnheeded = 256  // commands that a runner has not acknowledged, beside four for each of its slots
+	maxUnheeded = 1024 // commands that a runner has not acknowledged, beside four for each of its slots
+
+	mostHeld   = 1000      // attempts that one record gives up, but those of one session are not parted
+	mostSent   = 512 << 10 // bytes of tasks in one record to a runner, but one task is not parted
+	perCommand = 64        // bytes beside its task and its token
 
 	mostEach = 128 // attempts that one record gives, or sessions that it looks after
 )

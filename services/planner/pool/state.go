@@ -231,7 +231,7 @@ func (t *turn) finish() {
 	if t.waits() {
 		due = t.now
 	}
-	if due != t.head.Due {
+	if due != t.head.Due || due != 0 && rows.Get[machine.Timer](t.tx, timerKey(t.id, due)) == nil { // a defect may have dropped it
 		t.arm(due)
 	}
 }

@@ -1,0 +1,102 @@
+package pool
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/rows"
+)
+
+// What a runner is sent at once fits a record, however large its tasks are.
+func TestLargeTasksAreSentInParts(t *testing.T) {
+	w := newWorld(t, Options{})
+	for n := range 10 {
+		w.hear(n, events.PoolMessage{Verb: events.PoolOffer, Task: bytes.Repeat([]byte("x"), mostSent/4)}, false)
+	}
+	w.hear(10, events.PoolMessage{Verb: events.PoolOffer, Task: bytes.Repeat([]byte("x"), 3*mostSent)}, false)
+	r := w.connect("a", 1, 20)
+	want(t, "started", len(r.started()), 11)
+	want(t, "records", len(w.sent), 5)
+	for i, m := range w.sent {
+		want(t, "welcomed by it", m.Welcome != nil, i == 0)
+	}
+}
+
+// Nothing is older than version 0.
+func TestAVersionOfZeroIsNotDrained(t *testing.T) {
+	w := newWorld(t, Options{Upgrade: true})
+	a, b := w.connect("a", 0, 1), w.connect("b", 0, 1)
+	want(t, "a is", w.of(a).State, "connected")
+	want(t, "b is", w.of(b).State, "connected")
+}
+
+// A socket that is taken for gone is closed, whatever its executor says of others meanwhile.
+func TestASocketThatIsTakenForGoneIsClosed(t *testing.T) {
+	w := newWorld(t, Options{})
+	r := w.connect("a", 1, 1)
+	from := len(w.sent)
+	w.until(w.now + w.m.settings.Silence.Milliseconds())
+	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: r.conn, Pool: id, Runner: r.id, Close: events.CloseDisowned}})
+}
+
+// A runner that has had more commands than the pool knows of, as where the end of its journal is lost, begins anew.
+func TestARunnerThatKnowsMoreThanItsPoolBeginsAnew(t *testing.T) {
+	w := newWorld(t, Options{})
+	r := w.connect("a", 1, 1)
+	first := r.id
+	r.received = 7
+	if r.again("x"); r.id == first {
+		t.Error("it goes on with a session that does not know its commands")
+	}
+}
+
+// A runner that confirms and acknowledges nothing costs a bounded number of rows.
+func TestARunnerThatAcknowledgesNothingIsStopped(t *testing.T) {
+	w := newWorld(t, Options{})
+	r := w.connect("a", 1, 1)
+	for n := range 2 * maxUnheeded {
+		w.offer(n)
+		r.says(events.TaskRunning, n)
+		w.withdraw(n)
+		r.says(events.TaskUnfinished, n)
+		if w.of(r).State == "stopped" {
+			want(t, "closed", w.closed(), []string{events.CloseUnheeding})
+			want(t, "told", w.told(), nil)
+			return
+		}
+	}
+	t.Error("it is not stopped")
+}
+
+// A timer that a defect has dropped is there again behind the next record.
+func TestADroppedTimerIsArmedAgain(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.connect("a", 1, 1)
+	k := timerKey(id, w.turn().head.Due)
+	w.state.Commit([]rows.Write{{Key: k}})
+	w.offer(1)
+	if due := w.turn().head.Due; w.state.Get(timerKey(id, due), nil) == nil {
+		t.Error("there is no timer")
+	}
+}
+
+// One firing gives up so much, and the next one goes on.
+func TestManySessionsEndInTurns(t *testing.T) {
+	w := newWorld(t, Options{})
+	for i, key := range []string{"a", "b", "c"} {
+		r := w.connect(key, 1, MaxSlots)
+		for n := range MaxSlots {
+			w.offer(i*MaxSlots + n)
+		}
+		r.report(events.RunnerReport{Closed: "the socket broke"})
+	}
+	most := 0
+	for w.fire() {
+		most = max(most, len(w.all[len(w.all)-1].Events))
+	}
+	want(t, "told", len(w.told()), 3*MaxSlots)
+	if most > 2*MaxSlots {
+		t.Errorf("a record has %d events", most)
+	}
+}
