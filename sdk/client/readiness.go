@@ -25,6 +25,8 @@ type (
 	Backlog = runtime.Backlog
 	// QueueBacklog counts those of one task queue.
 	QueueBacklog = runtime.QueueBacklog
+	// PoolBacklog counts the runners of a pool, their slots and the attempts that wait for one.
+	PoolBacklog = runtime.PoolBacklog
 	// Queue counts the open attempts of a task queue over all partitions.
 	Queue = runtime.Queue
 	// QueueShare counts those of one partition.

@@ -11,7 +11,7 @@ func TestEachPartOfAReadinessHasAName(t *testing.T) {
 	named := map[reflect.Type]bool{}
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[Readiness](), reflect.TypeFor[Partition](), reflect.TypeFor[Snapshot](), reflect.TypeFor[PartitionReadiness](),
-		reflect.TypeFor[Authority](), reflect.TypeFor[Backlog](), reflect.TypeFor[QueueBacklog](), reflect.TypeFor[Replay](),
+		reflect.TypeFor[Authority](), reflect.TypeFor[Backlog](), reflect.TypeFor[QueueBacklog](), reflect.TypeFor[PoolBacklog](), reflect.TypeFor[Replay](),
 		reflect.TypeFor[PartitionCheckpoint](), reflect.TypeFor[Durability](), reflect.TypeFor[Replicated](),
 	} {
 		named[typ] = true
