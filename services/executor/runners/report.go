@@ -221,7 +221,8 @@ func (s *session) report() *events.RunnerReport {
 	if len(m.Events) > most {
 		t.next.Events, t.next.Closed = m.Events[most:], m.Closed // the end comes last
 		m.Events, m.Closed = m.Events[:most:most], ""
-		stops = false
+		t.stopping = t.stopping || m.Stopping
+		m.Stopping, stops = false, false
 	}
 	if stops {
 		m.Stopping, t.stopping = true, false
