@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -252,6 +253,7 @@ func TestNoMoreSocketsThanAreAllowed(t *testing.T) {
 		}
 		c.drop()
 		r.gone()
+		synctest.Wait() // the executor has heard, too, that its pool knows
 		r.connect()
 	}, func(c *runners.Config) { c.Limits.Sockets = 1 })
 }
