@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,14 @@ func TestOneBrokersClock(t *testing.T) {
 	broker := all[d.names.Inbox()].Partitions[0].Leader
 	d.decideIn("before", 0, 1, 2, 3)
 	h := d.hear()
-	owners := instances(d.partitionOwners("before"))
+	var owners map[int32]string
+	eventually(t, takeoverLimit, "both planners own partitions", func() error {
+		owners = instances(d.partitionOwners("before"))
+		if all := slices.Compact(slices.Sorted(maps.Values(owners))); len(all) < 2 {
+			return fmt.Errorf("the owners are %v", owners)
+		}
+		return nil
+	})
 	for name, wrong := range map[string]time.Duration{"ahead of": 5 * time.Minute, "behind": -5 * time.Minute} {
 		theThree.setClock(t, broker, wrong)
 		began := time.Now()
