@@ -14,7 +14,9 @@ func (t *turn) fired(limited bool) {
 			return false
 		}
 		if k.B == dueSession {
-			room -= int(t.session(k.C).Used)
+			if s := t.session(k.C); s != nil { // sessionDue passes one that is not there
+				room -= int(s.Used)
+			}
 		}
 		keys = append(keys, k)
 		return !limited && room > 0 && len(keys) < mostEach

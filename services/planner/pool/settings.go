@@ -80,7 +80,6 @@ func (s Settings) Check() error {
 const (
 	MaxSlots    = 1000 // of a runner
 	MaxSessions = 5000 // of a pool that are not over
-	MaxNames    = 200  // tasks that a runner names beforehand
 	maxUnheeded = 1024 // commands that a runner has not acknowledged, beside four for each of its slots
 
 	mostHeld   = 1000      // attempts that one record gives up, but those of one session are not parted
