@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
+	"github.com/heddle-run/heddle/internal/runtime"
 )
 
 const (
@@ -52,7 +53,30 @@ func deployOn(t *testing.T, brokers string, planners int) *deployment {
 	d.add("readiness", "readiness")
 	d.api = &api{t: t, base: "http://" + d.add("gateway", "gateway")}
 	d.ready()
+	d.shared(planners)
 	return d
+}
+
+// shared waits until each of some planners owns partitions: the first may have owned
+// all of them, and been ready, before the next joined.
+func (d *deployment) shared(planners int) {
+	d.t.Helper()
+	eventually(d.t, takeoverLimit, "every planner owns partitions", func() error {
+		var all runtime.Aggregate
+		if err := d.api.get("/v1/readiness", &all); err != nil {
+			return err
+		}
+		owners := map[string]int{}
+		for _, p := range all.Partitions {
+			if p.Readiness.Ready && p.Authority.Owner != nil {
+				owners[*p.Authority.Owner]++
+			}
+		}
+		if !all.Ready || len(owners) < planners {
+			return fmt.Errorf("ready %v, partitions by owner: %v", all.Ready, owners)
+		}
+		return nil
+	})
 }
 
 // prepare makes the topics and the settings of a deployment without services.
