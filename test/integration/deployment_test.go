@@ -163,11 +163,15 @@ func (d *deployment) ready() {
 // end stops what still runs; of a failed test it shows what the services said.
 func (d *deployment) end() {
 	for _, p := range d.processes {
-		if p.running() {
+		switch {
+		case !p.running():
+		case d.t.Failed():
+			p.quit(d.t)
+		default:
 			p.kill(d.t)
 		}
 		if d.t.Failed() {
-			d.t.Logf("--- %s said:\n%s", p.name, p.tail())
+			d.t.Logf("--- %s said:\n%s", p.name, p.said())
 		}
 	}
 	if d.t.Failed() {
