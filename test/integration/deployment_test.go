@@ -122,8 +122,9 @@ func (d *deployment) configure() {
 	}
 }
 
-// add starts one more service and returns the address that it serves HTTP on.
-func (d *deployment) add(service, name string) string {
+// add starts one more service, with more arguments than it needs, and returns the address
+// that it serves HTTP on.
+func (d *deployment) add(service, name string, more ...string) string {
 	d.t.Helper()
 	addr, err := freeAddress(d.t.Context())
 	if err != nil {
@@ -136,7 +137,7 @@ func (d *deployment) add(service, name string) string {
 	case "executor":
 		args = append(args, "--config", filepath.Join(d.dir, "heddle.yaml"))
 	}
-	p := &process{name: name, args: args, env: []string{"HEDDLE_TOKEN_KEY=" + tokenKey}, log: logFile(d.dir, name)}
+	p := &process{name: name, args: append(args, more...), env: []string{"HEDDLE_TOKEN_KEY=" + tokenKey}, log: logFile(d.dir, name)}
 	d.processes[name] = p
 	p.start(d.t)
 	return addr.String()
