@@ -243,6 +243,32 @@ func TestTheWorkflowHearsBeforeThePool(t *testing.T) {
 	})
 }
 
+// What ends a runner, or its socket, comes behind the events that came before, however long Kafka takes for those.
+func TestTheEndComesBehindTheEventsBeforeIt(t *testing.T) {
+	var away atomic.Bool
+	in(t, func(t *testing.T, r *rig) {
+		for what, end := range map[string]func(*runner){
+			"it stops":           func(c *runner) { c.send(&frames.ToServerStopping{}) },
+			"its socket is gone": func(c *runner) { c.drop() },
+		} {
+			c := r.connect()
+			away.Store(true)
+			c.events(state(0, "w", frames.StateRunning, nil))
+			end(c)
+			<-time.After(5 * time.Second)
+			away.Store(false)
+			first := r.reportOf("something became of the runner", func(m report) bool { return len(m.Events) > 0 || m.Stopping || m.Closed != "" })
+			if len(first.Events) != 1 {
+				t.Errorf("%s before its event counts: %+v", what, first.RunnerReport)
+			}
+			if !first.Stopping && first.Closed == "" {
+				r.reportOf("it has ended", func(m report) bool { return m.Stopping || m.Closed != "" })
+			}
+			c.drop()
+		}
+	}, func(c *runners.Config) { silence(c, &away) })
+}
+
 // Nothing is acknowledged that Kafka has not taken. Behind a bound the socket is not read on, and it stays.
 func TestKafkaIsAway(t *testing.T) {
 	var away atomic.Bool
@@ -271,12 +297,17 @@ func TestKafkaIsAway(t *testing.T) {
 		c.alive()
 	}, func(c *runners.Config) {
 		c.Limits.Events = 10
-		dial := c.Kafka.Dialer
-		c.Kafka.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			return unheard{conn, &away}, err
-		}
+		silence(c, &away)
 	})
+}
+
+// silence has Kafka hear nothing that is produced while it is away.
+func silence(c *runners.Config, away *atomic.Bool) {
+	dial := c.Kafka.Dialer
+	c.Kafka.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return unheard{conn, away}, err
+	}
 }
 
 // unheard are connections on which nothing arrives that is produced, while it is away.

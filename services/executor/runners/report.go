@@ -119,6 +119,7 @@ func (s *session) produce(b *batch, workflow string, m events.InboxMessage, refu
 				"pool", s.pool, "runner", s.key, "workflow", workflow, "error", err)
 			s.abandon()
 			s.shut(frames.CloseUnavailable)
+			s.flush() // its end may have waited for what was refused
 		}
 	})
 }
@@ -207,19 +208,25 @@ func (s *session) report() *events.RunnerReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &s.tells
-	m := t.next
+	m, closed := t.next, t.next.Closed
 	stops := t.stopping && len(t.batches) == 0
+	if len(t.batches) > 0 {
+		m.Closed = "" // the end comes behind what came before it
+	}
 	if t.flying || s.runner == "" || len(m.Events) == 0 && m.Received == 0 && !m.Stopping && !stops && !m.Silent && !m.Heard && m.Closed == "" {
 		return nil
 	}
 	m.Connection, m.Runner, m.Session = s.of, s.runner, s.session
 	t.next = events.RunnerReport{}
+	if m.Closed == "" {
+		t.next.Closed = closed
+	}
 	most := mostEvents
 	if t.most > 0 {
 		most = t.most
 	}
 	if len(m.Events) > most {
-		t.next.Events, t.next.Closed = m.Events[most:], m.Closed // the end comes last
+		t.next.Events, t.next.Closed = m.Events[most:], closed // the end comes last
 		m.Events, m.Closed = m.Events[:most:most], ""
 		t.stopping = t.stopping || m.Stopping
 		m.Stopping, stops = false, false
