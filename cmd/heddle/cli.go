@@ -68,7 +68,7 @@ type cli struct {
 	Bench      benchCmd      `cmd:"" group:"Tools" help:"Measure workflows and steps per second, latency, and what idle workflows cost."`
 	Expr       exprCmd       `cmd:"" group:"Tools" help:"Try an expression."`
 
-	Conformance conformanceCmd `cmd:"" group:"Tools" help:"Try clients of a protocol that others write."`
+	Conformance conformanceCmd `cmd:"" group:"Tools" help:"Try clients of the runner protocol that others write, or a deployment."`
 
 	Version versionCmd `cmd:"" group:"Tools" help:"Print the version."`
 	Show    configCmd  `cmd:"" name:"config" group:"Tools" help:"Print the settings in effect and where each comes from."`

@@ -18,3 +18,13 @@ func TestAClientThatFailsIsTold(t *testing.T) {
 		t.Errorf("exit %d, %s", code, told)
 	}
 }
+
+func TestADeploymentIsTried(t *testing.T) {
+	elsewhere(t)
+	out := running(t)
+	runners, _, _ := strings.Cut(out.String()[strings.Index(out.String(), "ws://"):], "\n")
+	contains(t, succeed(t, "conformance", "server", "--runners", runners, "--case", "C01", "--case", "M01"), "ok    M01  ", "the deployment passes all 2 cases\n")
+	if code, _, told := heddle(t, "", "conformance", "server", "--runners", "ftp://x"); code != codeUsage || !strings.Contains(told, `the URL of runners is "ftp://x"`) {
+		t.Errorf("exit %d, %s", code, told)
+	}
+}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// client is a process of the client that is tried.
-type client struct {
+// process is one of the client that is tried.
+type process struct {
 	cmd  *exec.Cmd
 	out  tail
 	done chan struct{} // closed when it has exited
@@ -51,7 +51,7 @@ const (
 // start starts the client.
 func (t *trial) start() {
 	o := t.options
-	c := &client{done: make(chan struct{}), cmd: exec.CommandContext(t.ctx, o.Command[0], o.Command[1:]...)}
+	c := &process{done: make(chan struct{}), cmd: exec.CommandContext(t.ctx, o.Command[0], o.Command[1:]...)}
 	c.cmd.Env = append(os.Environ(), o.Env...)
 	for name, value := range map[string]string{
 		EnvURL: t.server.url(), EnvPool: poolName, EnvKey: runnerKey, EnvToken: token,
@@ -99,7 +99,7 @@ func (t *trial) alive() {
 }
 
 // kill ends the client, whatever it does.
-func (c *client) kill() {
+func (c *process) kill() {
 	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return // it is gone; Wait says so
 	}

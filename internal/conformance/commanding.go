@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-run/heddle/shared/frames"
 )
 
-func commanding() []one {
-	return []one{
+func commanding() []one[*trial] {
+	return []one[*trial]{
 		{"M01", "attempts run, and their results are told, in order and without a gap", m01},
 		{"M02", "a client that comes back says what commands it had, and passes those that come again", m02},
 		{"M06", "commands are acknowledged every 5 min, and only if there were some", m06},

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-func connecting() []one {
-	return []one{
+func connecting() []one[*trial] {
+	return []one[*trial]{
 		{"C01", "the client connects as it is told, and ToServerInit is its first frame", c01},
 		{"C05", "a client whose URL is not taken does not try again", c05},
 		{"C10", "a second ToClientInit is passed", c10},

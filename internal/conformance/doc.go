@@ -1,6 +1,8 @@
 // Package conformance holds a client of the runner protocol, in whatever language, against
-// docs/runner-protocol.yaml: a scripted server plays cases with it, each with a process of its own, and says
+// docs/runner-protocol.yaml: a scripted server plays cases with it (Run), each with a process of its own, and says
 // what of them it has not passed. The cases have the names of the protocol's list of cases.
+//
+// The other way round (RunServer), scripted runners try a deployment: its executors, with the pools behind them.
 //
 // The client is a program (Options.Command) that connects as the environment says, with the variables below, and
 // serves the tasks of Tasks. SIGTERM asks it for a graceful stop, SIGINT to close at once; it exits with 0 after

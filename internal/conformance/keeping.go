@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-run/heddle/shared/frames"
 )
 
-func keeping() []one {
-	return []one{
+func keeping() []one[*trial] {
+	return []one[*trial]{
 		{"K01", "an attempt asks for its keys, and gets what the server answers", k01},
 		{"K02", "a request for keys without an answer fails after 30 s", k02},
 		{"K03", "a request for keys fails when the socket breaks, and is not sent again", k03},
@@ -21,14 +21,14 @@ func (p *peer) put() *frames.ToServerKvRequest {
 	p.run(0, 0, "a", "keys", "null")
 	request := want[*frames.ToServerKvRequest](p)
 	put, ok := request.Inner.(*frames.KvPut)
-	p.t.check(ok && request.Token == "a" && len(put.Entries) == 1 && put.Entries[0].Key == "a" && string(put.Entries[0].Value) == "1", "asks %+v", request.Inner)
+	p.judge.check(ok && request.Token == "a" && len(put.Entries) == 1 && put.Entries[0].Key == "a" && string(put.Entries[0].Value) == "1", "asks %+v", request.Inner)
 	return request
 }
 
 // failed takes the end of the attempt a, which has failed with a type.
 func (p *peer) failed(typ string) {
 	end := p.state(1, "a", frames.StateStopped)
-	p.t.check(!end.OK && end.Error.Type == typ, "it has ended as %+v, %+v, want the type %s", end, end.Error, typ)
+	p.judge.check(!end.OK && end.Error.Type == typ, "it has ended as %+v, %+v, want the type %s", end, end.Error, typ)
 }
 
 func k01(t *trial) {

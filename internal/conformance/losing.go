@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-run/heddle/shared/frames"
 )
 
-func losing() []one {
-	return []one{
+func losing() []one[*trial] {
+	return []one[*trial]{
 		{"L02", "a socket that comes back in time changes nothing for attempts", l02},
 		{"L05", "without a socket for runnerLostThreshold attempts are stopped, which is an error", l05},
 		{"L07", "a client that is evicted stops, and does not come back", l07},

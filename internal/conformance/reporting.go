@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-run/heddle/shared/frames"
 )
 
-func reporting() []one {
-	return []one{
+func reporting() []one[*trial] {
+	return []one[*trial]{
 		{"E06", "events that were not applied are sent again, as one message, and no others", e06},
 		{"E07", "a client that has just started goes on behind lastEventIdx", e07},
 		{"E10", "an attempt that ends while there is no socket is told afterwards", e10},

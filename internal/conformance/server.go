@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -27,14 +26,9 @@ type server struct {
 
 // peer is a socket of the client.
 type peer struct {
-	t        *trial
-	conn     *websocket.Conn
-	encoding frames.Encoding
-	request  *http.Request
-	opened   time.Time
-	in       chan frames.ToServer // closed when the socket has ended
-	closed   frames.Close         // by the client; set before in is closed
-	err      error                // of a frame that cannot be read
+	line[frames.ToServer]
+	request *http.Request
+	opened  time.Time
 }
 
 func (t *trial) serve() error {
@@ -80,54 +74,17 @@ func (s *server) upgrade(t *trial, w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	conn.SetReadLimit(frames.DefaultMaxPayload)
-	p := &peer{t: t, conn: conn, encoding: s.encoding, request: r, opened: time.Now(), in: make(chan frames.ToServer, 10_000)}
+	p := &peer{request: r, opened: time.Now(), line: line[frames.ToServer]{
+		judge: &t.judged, conn: conn, encoding: s.encoding, in: make(chan frames.ToServer, mostWaiting), decode: frames.DecodeToServer, pulse: pinged,
+	}}
 	s.sockets <- p
 	p.read()
 }
 
-func (p *peer) read() {
-	defer close(p.in)
-	for {
-		_, b, err := p.conn.Read(context.Background())
-		if err != nil {
-			if c, ok := errors.AsType[websocket.CloseError](err); ok {
-				p.closed = frames.Close{Code: int(c.Code), Reason: c.Reason}
-			}
-			return
-		}
-		f, err := frames.DecodeToServer(p.encoding, b)
-		if err != nil {
-			p.err = err
-			return
-		}
-		p.in <- f
-	}
-}
+func pinged(f frames.ToServer) bool { _, is := f.(*frames.ToServerPing); return is }
 
 // send writes a frame.
-func (p *peer) send(f frames.ToClient) {
-	typ := websocket.MessageText
-	if p.encoding == frames.Binary {
-		typ = websocket.MessageBinary
-	}
-	if err := p.conn.Write(p.t.ctx, typ, frames.EncodeToClient(p.encoding, f)); err != nil {
-		p.t.fail("the socket takes no frame: %v", err)
-	}
-}
-
-// drop ends the connection without a close frame.
-func (p *peer) drop() {
-	if err := p.conn.CloseNow(); err != nil {
-		p.t.fail("the socket was closed already: %v", err)
-	}
-}
-
-// close ends the socket with a close frame.
-func (p *peer) close(c frames.Close) {
-	if err := p.conn.Close(websocket.StatusCode(c.Code), c.Reason); err != nil {
-		p.t.fail("the close %s was not answered: %v", c.Reason, err)
-	}
-}
+func (p *peer) send(f frames.ToClient) { p.write(frames.EncodeToClient(p.encoding, f)) }
 
 // next is the next socket, however long the client waits before it connects.
 func (t *trial) next() *peer {
@@ -148,69 +105,6 @@ func (t *trial) none(d time.Duration) {
 	case <-t.server.sockets:
 		t.fail("the client opens another socket")
 	case <-time.After(d):
-	}
-}
-
-// frame is the next frame that is no ping; nil: the socket has ended.
-func (p *peer) frame(limit time.Duration) frames.ToServer {
-	timeout := time.After(limit)
-	for {
-		select {
-		case f, open := <-p.in:
-			if !open {
-				p.t.check(p.err == nil, "%v", p.err)
-				return nil
-			}
-			if _, ping := f.(*frames.ToServerPing); !ping {
-				return f
-			}
-		case <-timeout:
-			p.t.fail("nothing comes for %v", limit)
-		}
-	}
-}
-
-// want is the next frame that is no ping, which must be of its type.
-func want[F frames.ToServer](p *peer) F {
-	f := p.frame(patience)
-	if f == nil {
-		p.t.fail("the socket is closed with %+v, want %T", p.closed, *new(F))
-	}
-	wanted, ok := f.(F)
-	p.t.check(ok, "got %T, want %T", f, *new(F))
-	return wanted
-}
-
-// ended waits for the end of the socket; other frames before it are passed.
-func (p *peer) ended(limit time.Duration) frames.Close {
-	timeout := time.After(limit)
-	for {
-		select {
-		case _, open := <-p.in:
-			if !open {
-				p.t.check(p.err == nil, "%v", p.err)
-				return p.closed
-			}
-		case <-timeout:
-			p.t.fail("the socket is not closed after %v", limit)
-		}
-	}
-}
-
-// silent ends the case if a frame that is no ping comes within d.
-func (p *peer) silent(d time.Duration) {
-	timeout := time.After(d)
-	for {
-		select {
-		case f, open := <-p.in:
-			if !open {
-				p.t.fail("the socket is closed with %+v", p.closed)
-			}
-			_, ping := f.(*frames.ToServerPing)
-			p.t.check(ping, "got %T, want nothing", f)
-		case <-timeout:
-			return
-		}
 	}
 }
 
@@ -270,10 +164,10 @@ func (p *peer) events(n int) []frames.Event {
 			all = append(all, f.Events...)
 		case *frames.ToServerAckCommands:
 		default:
-			p.t.fail("got %T after %d events, want %d", f, len(all), n)
+			p.judge.fail("got %T after %d events, want %d", f, len(all), n)
 		}
 	}
-	p.t.check(len(all) == n, "got %d events, want %d", len(all), n)
+	p.judge.check(len(all) == n, "got %d events, want %d", len(all), n)
 	return all
 }
 
@@ -281,7 +175,7 @@ func (p *peer) events(n int) []frames.Event {
 func (p *peer) state(index int64, token string, want frames.State) *frames.TaskState {
 	e := p.events(1)[0]
 	s, ok := e.Inner.(*frames.TaskState)
-	p.t.check(ok && s.Token == token && s.State == want && e.Index == index, "event %d is %+v, want that %s is %s, as event %d", e.Index, e.Inner, token, want, index)
+	p.judge.check(ok && s.Token == token && s.State == want && e.Index == index, "event %d is %+v, want that %s is %s, as event %d", e.Index, e.Inner, token, want, index)
 	return s
 }
 

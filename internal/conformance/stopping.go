@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-run/heddle/shared/frames"
 )
 
-func stopping() []one {
-	return []one{
+func stopping() []one[*trial] {
+	return []one[*trial]{
 		{"D01", "a graceful stop says so, waits for its attempts, and closes", d01},
 		{"D02", "an attempt whose runner is going away may end by itself, and is stopped before the 120 s are over", d02},
 		{"D05", "a graceful stop ends after 120 s", d05},

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"github.com/heddle-run/heddle/shared/frames"
 )
 
-// Options say which client is tried, and how.
+// Options say which client Run tries, and how.
 type Options struct {
 	Command  []string        // the program and its arguments
 	Env      []string        // beside the process's own and the constants of this package: NAME=value
@@ -35,20 +36,21 @@ const (
 	defaultParallel = 8
 )
 
-// one is a case.
-type one struct {
+// one is a case, which is played with a T.
+type one[T any] struct {
 	name, about string
-	play        func(*trial)
+	play        func(T)
 }
 
-// all are the cases, in the order of the protocol's list.
-func all() []one {
+// all are the cases of clients, in the order of the protocol's list.
+func all() []one[*trial] {
 	return slices.Concat(connecting(), commanding(), reporting(), keeping(), losing(), stopping())
 }
 
-// Cases are the names of all cases.
-func Cases() []string {
-	cases := all()
+// Cases are the names of all cases that clients are tried with.
+func Cases() []string { return names(all()) }
+
+func names[T any](cases []one[T]) []string {
 	names := make([]string, len(cases))
 	for i, c := range cases {
 		names[i] = c.name
@@ -56,7 +58,7 @@ func Cases() []string {
 	return names
 }
 
-// Run plays the cases, and tells of each as it ends. The error says that they could not be played.
+// Run tries a client, and tells of each case as it ends. The error says that the cases could not be played.
 func Run(ctx context.Context, o Options, tell func(Result)) error {
 	if len(o.Command) == 0 {
 		return errors.New("conformance: no command")
@@ -67,20 +69,45 @@ func Run(ctx context.Context, o Options, tell func(Result)) error {
 	if o.Scale < 0 || o.Scale > 1 {
 		return fmt.Errorf("conformance: the scale is %v, want more than 0, and at most 1", o.Scale)
 	}
-	if o.Parallel == 0 {
-		o.Parallel = defaultParallel
-	}
-	cases, err := chosen(o.Only)
+	cases, err := chosen(all(), o.Only)
 	if err != nil {
 		return err
 	}
-	slots, results := make(chan struct{}, o.Parallel), make(chan Result)
+	return each(ctx, cases, cmp.Or(o.Parallel, defaultParallel), func(c one[*trial]) Result {
+		t := &trial{judged: judged{ctx: ctx}, options: o}
+		t.play(t.leave, func() {
+			if err := t.serve(); err != nil {
+				t.fail("the server cannot listen: %v", err)
+			}
+			c.play(t)
+		})
+		return Result{Name: c.name, About: c.about, Failure: t.failure, Output: t.output()}
+	}, tell)
+}
+
+// chosen are the cases with the names that are asked for; of none, all.
+func chosen[T any](cases []one[T], only []string) ([]one[T], error) {
+	if len(only) == 0 {
+		return cases, nil
+	}
+	known := names(cases)
+	for _, name := range only {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("conformance: there is no case %s: want of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(cases, func(c one[T]) bool { return !slices.Contains(only, c.name) }), nil
+}
+
+// each plays cases, so many at a time.
+func each[T any](ctx context.Context, cases []one[T], parallel int, try func(one[T]) Result, tell func(Result)) error {
+	slots, results := make(chan struct{}, parallel), make(chan Result)
 	var group sync.WaitGroup
 	for _, c := range cases {
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			results <- try(ctx, o, c)
+			results <- try(c)
 		})
 	}
 	go func() { group.Wait(); close(results) }()
@@ -90,67 +117,62 @@ func Run(ctx context.Context, o Options, tell func(Result)) error {
 	return ctx.Err()
 }
 
-func chosen(only []string) ([]one, error) {
-	cases := all()
-	if len(only) == 0 {
-		return cases, nil
-	}
-	known := Cases()
-	for _, name := range only {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("conformance: there is no case %s: want of %s", name, strings.Join(known, ", "))
-		}
-	}
-	return slices.DeleteFunc(cases, func(c one) bool { return !slices.Contains(only, c.name) }), nil
-}
-
-// try plays one case in a goroutine of its own, which a failure ends.
-func try(ctx context.Context, o Options, c one) Result {
-	t := &trial{ctx: ctx, options: o}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer t.leave()
-		if err := t.serve(); err != nil {
-			t.fail("the server cannot listen: %v", err)
-		}
-		c.play(t)
-	}()
-	<-done
-	return Result{Name: c.name, About: c.about, Failure: t.failure, Output: t.output()}
-}
-
-// trial is a case as it is played.
-type trial struct {
+// judged is a case as it is played: its first failure ends it.
+type judged struct {
 	ctx     context.Context
-	options Options
-	server  *server
-	client  *client
 	failure string
 }
 
+// play plays a case in a goroutine of its own, which a failure ends, and what is done behind it.
+func (j *judged) play(leave, body func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer leave()
+		body()
+	}()
+	<-done
+}
+
 // fail ends the case.
-func (t *trial) fail(format string, args ...any) {
-	if t.failure == "" {
-		t.failure = fmt.Sprintf(format, args...)
+func (j *judged) fail(format string, args ...any) {
+	if j.failure == "" {
+		j.failure = fmt.Sprintf(format, args...)
 	}
 	runtime.Goexit()
 }
 
 // check ends the case unless something holds.
-func (t *trial) check(ok bool, format string, args ...any) {
+func (j *judged) check(ok bool, format string, args ...any) {
 	if !ok {
-		t.fail(format, args...)
+		j.fail(format, args...)
 	}
+}
+
+// sleep waits.
+func (j *judged) sleep(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-j.ctx.Done():
+		j.fail("interrupted")
+	}
+}
+
+// patience is how long anything is waited for that should come at once, on a busy machine.
+const patience = 15 * time.Second
+
+// trial is a client as it is tried.
+type trial struct {
+	judged
+	options Options
+	server  *server
+	client  *process
 }
 
 // scaled is how long a time of the client is.
 func (t *trial) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * t.options.Scale)
 }
-
-// patience is how long anything is waited for that should come at once, on a busy machine.
-const patience = 15 * time.Second
 
 // slack is how much later than said a busy machine may be.
 const slack = 2 * time.Second
@@ -159,15 +181,6 @@ const slack = 2 * time.Second
 func (t *trial) within(what string, took, d time.Duration) {
 	want := t.scaled(d)
 	t.check(took >= want*95/100 && took <= want+slack, "%s comes after %v, want %v", what, took, want)
-}
-
-// sleep waits.
-func (t *trial) sleep(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-t.ctx.Done():
-		t.fail("interrupted")
-	}
 }
 
 func (t *trial) leave() {

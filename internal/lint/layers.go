@@ -62,7 +62,7 @@ var table = []entry{
 	{"internal/store", shell, "typed tables over Pebble"},
 	{"internal/postgrestest", shell, "a PostgreSQL server for tests"},
 	{"internal/worker", shell, "consumers of task queues"},
-	{"internal/conformance", shell, "what a client of the runner protocol has to pass"},
+	{"internal/conformance", shell, "what a client of the runner protocol has to pass, and a deployment"},
 	{"internal/typed", shell, "handlers out of tasks' functions"},
 	{"internal/adapter", shell, "attempts that are handed over to something else"},
 	{"internal/tracing", shell, "spans, and who is told of them"},

@@ -122,9 +122,8 @@ func (d *deployment) configure() {
 	}
 }
 
-// add starts one more service, with more arguments than it needs, and returns the address
-// that it serves HTTP on.
-func (d *deployment) add(service, name string, more ...string) string {
+// add starts one more service and returns the address that it serves HTTP on.
+func (d *deployment) add(service, name string) string {
 	d.t.Helper()
 	addr, err := freeAddress(d.t.Context())
 	if err != nil {
@@ -137,7 +136,7 @@ func (d *deployment) add(service, name string, more ...string) string {
 	case "executor":
 		args = append(args, "--config", filepath.Join(d.dir, "heddle.yaml"))
 	}
-	p := &process{name: name, args: append(args, more...), env: []string{"HEDDLE_TOKEN_KEY=" + tokenKey}, log: logFile(d.dir, name)}
+	p := &process{name: name, args: args, env: []string{"HEDDLE_TOKEN_KEY=" + tokenKey}, log: logFile(d.dir, name)}
 	d.processes[name] = p
 	p.start(d.t)
 	return addr.String()
@@ -164,15 +163,11 @@ func (d *deployment) ready() {
 // end stops what still runs; of a failed test it shows what the services said.
 func (d *deployment) end() {
 	for _, p := range d.processes {
-		switch {
-		case !p.running():
-		case d.t.Failed():
-			p.quit(d.t)
-		default:
+		if p.running() {
 			p.kill(d.t)
 		}
 		if d.t.Failed() {
-			d.t.Logf("--- %s said:\n%s", p.name, p.said())
+			d.t.Logf("--- %s said:\n%s", p.name, p.tail())
 		}
 	}
 	if d.t.Failed() {
