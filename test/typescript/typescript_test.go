@@ -36,6 +36,12 @@ func program(t *testing.T, name string) string {
 // ran is what a program writes in the directory of the SDK.
 func ran(t *testing.T, name string, args ...string) string {
 	t.Helper()
+	return ranIn(t, dir, name, args...)
+}
+
+// ranIn is the same in another directory.
+func ranIn(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program(t, name), args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
