@@ -6,10 +6,10 @@ SHELL := bash
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
-# Packages whose goroutines meet; the rest, the planner itself among them, is pure. The simulation's run one at a
+# Packages whose goroutines meet; the rest, the planner itself and its pools among them, is pure. The simulation's run one at a
 # time: a few of its seeds are enough. Folding golden journals is one goroutine's work, and measuring
 # every workload is too much for a race detector, and megabytes and torn writes of stores are one goroutine's: `make test` does all.
-RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -vE '/(services/planner|internal/lint)$$')
+RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./examples/... | grep -vE '/(services/planner(/pool)?|internal/lint)$$')
 # In a bubble of virtual time whoever waits for a mutex stops the clock. kgo's tag
 # makes its mutexes ones that do not: it holds one while it asks a broker.
 # Tests make much garbage and are soon over: to collect it less often saves a third of their time.

@@ -54,6 +54,10 @@ func usage(parser *kong.Kong, err error) error {
 			help = parser.Model.Name + " " + words + " --help"
 		}
 	}
+	// Kong names the end of the command line by its token.
+	if flag, _, missing := strings.Cut(err.Error(), ": expected "); missing && strings.HasSuffix(err.Error(), `"EOL" (<EOL>)`) {
+		return usageError("%s has no value behind it\nsee: %s", flag, help)
+	}
 	return usageError("%w\nsee: %s", err, help)
 }
 

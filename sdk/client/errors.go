@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -71,6 +72,13 @@ func (e *Error) Error() string {
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
+}
+
+// refuses reports whether an error is the answer that something is not done. Any other one says of what was
+// to be done neither that it was nor that it was not.
+func refuses(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Status < 500 && !errors.Is(err, ErrUnavailable)
 }
 
 // FailedError says that a workflow whose result was wanted has not got it: it

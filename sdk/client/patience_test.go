@@ -119,6 +119,27 @@ func TestWhoDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
+// Whoever does not hear whether a workflow has started, gets its ID to find out by.
+func TestAStartThatNobodyAnsweredHasItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cl := answered(t, mute)
+		defer cl.Close()
+		run, err := cl.Start(t.Context(), "orders", nil, StartOptions{})
+		if err == nil || run == nil || run.ID == "" || !strings.Contains(err.Error(), run.ID) {
+			t.Errorf("it came back with %+v, %v", run, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		cl := answered(t, func(conn net.Conn) {
+			_, _ = io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/problem+json\r\nContent-Length: 43\r\n\r\n{\"type\":\"not_found\",\"title\":\"not found\"}   ")
+		})
+		defer cl.Close()
+		if run, err := cl.Start(t.Context(), "orders", nil, StartOptions{}); run != nil || !errors.Is(err, ErrNotFound) {
+			t.Errorf("what is refused came back with %+v, %v", run, err)
+		}
+	})
+}
+
 // A client that asks for a long wait gets it, and a stream lasts as long as it says now and
 // then that it is there.
 func TestLongWaitsAndQuietStreamsAreNotCutOff(t *testing.T) {

@@ -58,6 +58,9 @@ func given(text string) any {
 // Start starts a workflow. def is a registered name, name@version or digest, or
 // an inline definition as a JSON object. in is the first input, marshalled to
 // JSON; nil starts without one.
+//
+// An error that leaves open whether the workflow has started comes with its Run: by that, or by Start with
+// ExistsUse and the Run's ID, one finds out.
 func (c *Client) Start(ctx context.Context, def string, in any, o StartOptions) (*Run, error) {
 	if o.ID == "" {
 		o.ID = "wf-" + strings.ToLower(rand.Text())
@@ -70,7 +73,10 @@ func (c *Client) Start(ctx context.Context, def string, in any, o StartOptions) 
 		return run, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", o.ID, err)
+		if err = fmt.Errorf("start %s: %w", o.ID, err); refuses(err) {
+			run = nil
+		}
+		return run, err
 	}
 	run.Started = a.Workflow
 	if a.Drained {

@@ -122,8 +122,9 @@ func (d *deployment) configure() {
 	}
 }
 
-// add starts one more service and returns the address that it serves HTTP on.
-func (d *deployment) add(service, name string) string {
+// add starts one more service, with more arguments than it needs, and returns the address
+// that it serves HTTP on.
+func (d *deployment) add(service, name string, more ...string) string {
 	d.t.Helper()
 	addr, err := freeAddress(d.t.Context())
 	if err != nil {
@@ -136,7 +137,7 @@ func (d *deployment) add(service, name string) string {
 	case "executor":
 		args = append(args, "--config", filepath.Join(d.dir, "heddle.yaml"))
 	}
-	p := &process{name: name, args: args, env: []string{"HEDDLE_TOKEN_KEY=" + tokenKey}, log: logFile(d.dir, name)}
+	p := &process{name: name, args: append(args, more...), env: []string{"HEDDLE_TOKEN_KEY=" + tokenKey}, log: logFile(d.dir, name)}
 	d.processes[name] = p
 	p.start(d.t)
 	return addr.String()
@@ -163,11 +164,15 @@ func (d *deployment) ready() {
 // end stops what still runs; of a failed test it shows what the services said.
 func (d *deployment) end() {
 	for _, p := range d.processes {
-		if p.running() {
+		switch {
+		case !p.running():
+		case d.t.Failed():
+			p.quit(d.t)
+		default:
 			p.kill(d.t)
 		}
 		if d.t.Failed() {
-			d.t.Logf("--- %s said:\n%s", p.name, p.tail())
+			d.t.Logf("--- %s said:\n%s", p.name, p.said())
 		}
 	}
 	if d.t.Failed() {

@@ -3,11 +3,11 @@
 package integration
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -77,21 +77,39 @@ func (p *process) wait(t *testing.T) *os.ProcessState {
 	return state
 }
 
+// quit ends the process and has it print what each of its goroutines is at.
+func (p *process) quit(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Errorf("%s: %v", p.name, err)
+	}
+	late := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() }) // one that was stopped by a signal prints nothing
+	defer late.Stop()
+	p.wait(t)
+}
+
 // running reports whether the process was started and not ended by the test.
 func (p *process) running() bool { return p.cmd != nil }
 
-// tail is the end of what the process printed.
-func (p *process) tail() string {
+// said is the end of what the process printed, and what the owners of partitions were
+// at when it had to quit.
+func (p *process) said() string {
 	b, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()
 	}
+	text, dump, _ := strings.Cut(string(b), "\nSIGQUIT")
 	const most = 6000
-	if len(b) > most {
-		b = b[len(b)-most:]
-		b = b[bytes.IndexByte(b, '\n')+1:]
+	if len(text) > most {
+		text = text[len(text)-most:]
+		_, text, _ = strings.Cut(text, "\n")
 	}
-	return string(b)
+	for g := range strings.SplitSeq(dump, "\n\n") {
+		if strings.Contains(g, "/internal/partition.(*Owner).run(") {
+			text += "\n\n" + g
+		}
+	}
+	return text
 }
 
 func logFile(dir, name string) string { return filepath.Join(dir, name+".log") }
