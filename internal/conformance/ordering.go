@@ -15,6 +15,7 @@ func ordering() []one[*probe] {
 		{"M03", "a runner that remembers no command gets all that it has not acknowledged", sm03},
 		{"M04", "acknowledged commands do not come again", sm04},
 		{"M10", "an attempt that is not wanted any more is stopped", sm10},
+		{"R01", "an attempt that fails is followed by another one, behind the wait of its policy", sr01},
 		{"R03", "a start that is not confirmed within 30 s is lost, and goes elsewhere", sr03},
 		{"R05", "a failure of an attempt is the step's", sr05},
 	}
@@ -91,6 +92,22 @@ func sm10(p *probe) {
 	r.told(token, frames.StopCancelled)
 	r.report(failed(token, string(frames.StopCancelled)))
 	p.until("a", "free", patience, func(r *client.Runner) bool { return r.Used == 0 && r.State == connected })
+}
+
+func sr01(p *probe) {
+	r := p.connect("a", 1)
+	p.start("1", map[string]any{"match": "default", "max_retries": 3, "backoff": "exponential", "base_delay": "2s", "inherit": true})
+	token, wait := r.take().Token, 2*time.Second
+	for n := uint32(2); n <= 4; n++ {
+		r.report(running(token), failed(token, "busy"))
+		began := time.Now()
+		next := r.take()
+		took := time.Since(began)
+		p.check(next.Attempt == n && took >= wait*95/100 && took <= wait+slack, "attempt %d comes after %v, want %d after %v", next.Attempt, took, n, wait)
+		token, wait = next.Token, 2*wait
+	}
+	r.report(running(token), succeeded(token, "at last"))
+	p.result(p.started[0], "at last")
 }
 
 func sr03(p *probe) {
