@@ -36,6 +36,7 @@ func accepting() []one[*probe] {
 }
 
 func sc01(p *probe) {
+	p.connect("large", frames.MaxSlots)
 	r := p.connect("a", 2)
 	p.check(r.id != "" && r.seen == -1, "the runner's ID is %q, lastEventIdx is %d", r.id, r.seen)
 	l := r.terms.Limits
@@ -71,7 +72,7 @@ func sc03(p *probe) {
 
 func sc04(p *probe) {
 	good := frames.EncodeToServer(p.options.Encoding, initial(2))
-	for _, b := range [][]byte{{}, []byte("{}"), []byte("neither"), good[:len(good)/2], frames.EncodeToServer(p.options.Encoding, initial(0)), frames.EncodeToServer(p.options.Encoding, initial(1<<20))} {
+	for _, b := range [][]byte{{}, []byte("{}"), []byte("neither"), good[:len(good)/2], frames.EncodeToServer(p.options.Encoding, initial(0)), frames.EncodeToServer(p.options.Encoding, initial(frames.MaxSlots+1))} {
 		r := p.open("a")
 		r.write(b)
 		r.closes(frames.CloseInvalidPacket)

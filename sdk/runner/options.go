@@ -36,7 +36,7 @@ type Options struct {
 	Name string // shown to people; host name and process ID
 
 	Version  uint32 // of the program: a pool gives work to the highest first
-	Slots    int    // attempts at a time; 16 per CPU
+	Slots    int    // attempts at a time, up to frames.MaxSlots; 16 per CPU
 	Metadata any    // shown to people, as JSON of at most 64 KiB; nil: none
 	Token    string // bearer token; empty: none
 	Binary   bool   // frames are Protocol Buffers, not JSON
@@ -91,7 +91,7 @@ func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, defaultName())
 	o.Key = cmp.Or(o.Key, os.Getenv("HEDDLE_RUNNER_KEY"), o.Name)
 	if o.Slots == 0 {
-		o.Slots = slotsPerCPU * runtime.GOMAXPROCS(0)
+		o.Slots = min(slotsPerCPU*runtime.GOMAXPROCS(0), frames.MaxSlots)
 	}
 	if o.Times.Leave == 0 {
 		o.Times.Leave = defaultLeave

@@ -49,7 +49,7 @@ func ParseTokenProtocol(offered []string) (string, error) {
 const (
 	DefaultMaxPayload = 1 << 20 // bytes of a frame
 
-	MaxSlots      = 1 << 16   // of a runner
+	MaxSlots      = 1000      // of a runner: a record of its pool gives all of its attempts up at once
 	MaxName       = 255       // bytes of a pool, a runner's key and name, a task, an id
 	MaxTaskNames  = 1000      // that a runner lists when it connects
 	MaxMetadata   = 64 << 10  // bytes: of a runner's, and of all of its tasks'

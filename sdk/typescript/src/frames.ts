@@ -28,7 +28,7 @@ export const closes = {
 /** Limits, unless the server says otherwise: bytes and counts. */
 export const limits = {
   maxPayload: 1048576,
-  maxSlots: 65536,
+  maxSlots: 1000,
   maxName: 255,
   maxTaskNames: 1000,
   maxMetadata: 65536,

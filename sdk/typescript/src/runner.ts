@@ -1,7 +1,7 @@
 import { Running } from "./attempt.js";
 import type { Attempt, Host, pending } from "./attempt.js";
 import { KeysError } from "./errors.js";
-import { path, protocolVersion, subprotocol } from "./frames.js";
+import { limits, path, protocolVersion, subprotocol } from "./frames.js";
 import type { Close, FrameToClient, FrameToServer, KvInner, StartTask, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
 import { close, noClose, Session } from "./session.js";
 import type { Action } from "./session.js";
@@ -40,7 +40,7 @@ export interface Options {
   name?: string;
   /** of the program: a pool gives work to the highest first; 0 */
   version?: number;
-  /** attempts at a time; 1 */
+  /** attempts at a time, up to limits.maxSlots; 1 */
   slots?: number;
   /** shown to people, as JSON */
   metadata?: unknown;
@@ -85,6 +85,8 @@ export class Runner implements Host {
     const type = options.webSocket ?? globalThis.WebSocket;
     if (type === undefined) throw new Error("there is no WebSocket: Node has one from version 22 on, or give Options.webSocket");
     if (!options.pool || !options.key) throw new Error("Options.pool and Options.key must not be empty");
+    const slots = options.slots ?? 1;
+    if (!Number.isInteger(slots) || slots < 1 || slots > limits.maxSlots) throw new Error(`Options.slots is ${slots}, want 1 to ${limits.maxSlots}`);
     this.#options = options;
     this.#socketType = type;
     this.#times = { ...defaultTimes, ...options.times };

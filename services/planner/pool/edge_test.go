@@ -2,9 +2,12 @@ package pool
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
+	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -99,5 +102,14 @@ func TestManySessionsEndInTurns(t *testing.T) {
 	want(t, "told", len(w.told()), 3*slots)
 	if most > 2*slots+10 {
 		t.Errorf("a record has %d events", most)
+	}
+}
+
+// What no executor passes on makes no session.
+func TestARunnerHasSlotsAndNotTooMany(t *testing.T) {
+	for slots, taken := range map[uint32]bool{0: false, 1: true, frames.MaxSlots: true, frames.MaxSlots + 1: false} {
+		w := newWorld(t, Options{})
+		list := w.decide(machine.Input{Inbox: &events.RunnerReport{Connection: events.Connection{Executor: "x", Number: 1}, Hello: &events.RunnerHello{Key: "a", Slots: slots}}})
+		want(t, fmt.Sprint("a session of ", slots, " slots"), len(list) > 0, taken)
 	}
 }

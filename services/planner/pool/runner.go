@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -60,6 +61,9 @@ func (t *turn) heard(id string) {
 // hello gives a new socket its session: the one of its key, where that is not over, and else a new one.
 func (t *turn) hello(m *events.RunnerReport) {
 	h := m.Hello
+	if h.Slots < 1 || h.Slots > frames.MaxSlots {
+		return // no executor passes that on
+	}
 	n := t.numberOf(byKey, h.Key)
 	s := t.session(n)
 	if s != nil && s.To == m.Connection {
@@ -83,7 +87,7 @@ func (t *turn) hello(m *events.RunnerReport) {
 		}
 		t.emit(&events.RunnerJoined{
 			Session: n, Runner: t.name + "." + t.at.String(), Key: h.Key, Name: h.Name, Version: h.Version,
-			Slots: min(max(h.Slots, 1), MaxSlots), Instance: h.Instance,
+			Slots: h.Slots, Instance: h.Instance,
 		})
 		s = t.session(n)
 	}

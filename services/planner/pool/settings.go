@@ -78,7 +78,6 @@ func (s Settings) Check() error {
 
 // What a pool bounds. Runners and work come from outside.
 const (
-	MaxSlots    = 1000 // of a runner
 	MaxSessions = 5000 // of a pool that are not over
 	maxUnheeded = 1024 // commands that a runner has not acknowledged, beside four for each of its slots
 
