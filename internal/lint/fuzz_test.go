@@ -44,6 +44,7 @@ var untargeted = map[string]string{
 	"sdk/task":                  "encoding/json, into types of the user",
 	"internal/conformance":      "FuzzDecodeFrame of shared/frames",
 	"internal/typed":            "encoding/json, into types of the user",
+	"services/executor/keeping": "FuzzDecodeFrame of shared/frames, FuzzOpenToken of shared/events, FuzzReply of internal/request",
 	"sdk/runner":                "FuzzDecodeFrame of shared/frames; a URL, of an operator",
 }
 

@@ -16,7 +16,7 @@ type attemptKey struct{}
 
 // Keys are the keys and values that an attempt keeps at the server: a later attempt of the same step finds them, and
 // they are gone when the step has ended. Values are JSON. One request has at most 128 keys, each of at most 2,048 bytes,
-// with values of at most 131,072 bytes.
+// with values of at most 131,072 bytes; the attempts of a step keep at most 128 keys, of 512 KiB with their values.
 //
 // Each method fails with ErrUnknown when the socket broke before the answer came, with ErrTimeout after Times.KV, with
 // a *KeysError when the server refuses, and when its context ends.

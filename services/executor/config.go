@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/service"
 	"github.com/heddle-run/heddle/internal/worker"
+	"github.com/heddle-run/heddle/services/executor/keeping"
 	"github.com/heddle-run/heddle/services/executor/runners"
 	"github.com/heddle-run/heddle/shared/frames"
 )
@@ -87,7 +89,7 @@ func (c *Config) defaults() {
 
 // Runners say how runners are served.
 type Runners struct {
-	runners.Config // its Kafka, Logger and Registerer are the executor's
+	runners.Config // its Kafka, KV, Logger and Registerer are the executor's
 	runners.Listen
 }
 
@@ -111,12 +113,15 @@ func Run(ctx context.Context, c Config) error {
 func (c *Config) serve(ctx context.Context, ready func()) error {
 	r := c.Runners.Config
 	r.Kafka, r.Logger, r.Registerer = c.Kafka, c.Logger, c.Registerer
-	return runners.Run(ctx, r, c.Runners.Listen, func(at net.Addr) {
+	keeper := keeping.New(keeping.Config{Kafka: c.Kafka, Logger: c.Logger})
+	r.KV = keeper
+	err := runners.Run(ctx, r, c.Runners.Listen, func(at net.Addr) {
 		if at != nil {
 			c.Logger.Info("runners are served", "address", at.String(), "path", frames.Path)
 		}
 		ready()
 	})
+	return errors.Join(err, keeper.Close())
 }
 
 // work takes and runs attempts.

@@ -11,7 +11,7 @@ import (
 
 // notified takes a worker's word that it has an attempt.
 func (en *ends) notified(m *events.TaskNotified) {
-	id, r := en.open(m.Token)
+	id, r := en.runs.open(m.Token)
 	executor := events.Cut(m.Executor, events.MaxExecutor)
 	if r == nil || en.head.Status.winding() || r.Executor == executor && executor != "" && (r.Pool != "" || !m.Detached) {
 		return
@@ -22,7 +22,7 @@ func (en *ends) notified(m *events.TaskNotified) {
 // heartbeat keeps the details that came with a heartbeat, if there is room for them, and
 // lets the time for the next one begin where there is a limit to that. Nothing else changes.
 func (en *ends) heartbeat(token []byte, details json.RawMessage) bool {
-	id, r := en.open(token)
+	id, r := en.runs.open(token)
 	if r == nil || en.head.Status.winding() {
 		return false
 	}
@@ -50,7 +50,7 @@ func (en *ends) byToken(text string) []byte {
 	}
 	sealed, err := events.ParseTokenText(text)
 	if err == nil {
-		_, r := en.open(sealed)
+		_, r := en.runs.open(sealed)
 		if r == nil {
 			_, r = en.doubted(sealed)
 		}

@@ -117,6 +117,8 @@ func (t *turn) command(c *events.Command) {
 		t.ends.failByToken(b)
 	case *events.HeartbeatAttempt:
 		t.ends.heartbeatByToken(b)
+	case *events.KeepKeys:
+		t.ends.keep(b)
 	default:
 		t.refuse("unknown_command", fmt.Sprintf("a workflow does not understand %s", c.Name))
 	}

@@ -104,6 +104,8 @@ func (w *workflow) evolve(e events.Event) {
 		w.runs.notified(e)
 	case *events.RunnableHeartbeat:
 		w.runs.beat(e)
+	case *events.KeysKept:
+		w.runs.kept(e)
 	case *events.LeaderNotificationDeferred: // the heartbeat before it says so
 	case *events.RunnableCompleted:
 		w.runs.completed(e)

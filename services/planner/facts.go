@@ -93,6 +93,7 @@ type runnable struct {
 	Reason    string           // of the open attempt's delivery: the channel of that word, or what a worker said of it since
 	Pool      string           // id of the pool that has the open attempt; empty: its task went to workers of its queue
 	Key       string           // idempotency key of all attempts, by its policy; empty: it gives none, or there was no attempt yet
+	Kept      *keptCount       // of what its attempts keep; nil: they keep nothing
 }
 
 // Fields implements wire.Message.
@@ -137,6 +138,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Int(c, 57, "told", &r.Told)
 	wire.String(c, 58, "reason", &r.Reason)
 	wire.Name(c, 59, "pool", &r.Pool)
+	wire.Optional(c, 60, "kept", &r.Kept)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome

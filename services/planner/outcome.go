@@ -11,12 +11,12 @@ import (
 
 // open finds the open attempt that a sealed token names. Everything else is
 // stale: a token of another run, of a closed attempt, of nobody.
-func (en *ends) open(sealed []byte) (events.RunnableID, *runnable) {
-	token, err := en.p.sealer.Open(sealed)
-	if err != nil || en.head == nil || token.Workflow != en.id || token.Run != en.head.Run {
+func (rs *runnables) open(sealed []byte) (events.RunnableID, *runnable) {
+	token, err := rs.p.sealer.Open(sealed)
+	if err != nil || rs.head == nil || token.Workflow != rs.id || token.Run != rs.head.Run {
 		return 0, nil
 	}
-	r := en.runs.get(token.Runnable)
+	r := rs.get(token.Runnable)
 	if r == nil || r.Status != runActive || r.Attempt != token.Attempt || r.Decided != token.Decided {
 		return 0, nil
 	}
@@ -25,7 +25,7 @@ func (en *ends) open(sealed []byte) (events.RunnableID, *runnable) {
 
 // outcome applies the end of an open attempt; stale ones change nothing.
 func (en *ends) outcome(m *events.TaskOutcome) {
-	id, r := en.open(m.Token)
+	id, r := en.runs.open(m.Token)
 	if r == nil {
 		if id, r = en.doubted(m.Token); r != nil {
 			en.late(id, m)

@@ -55,7 +55,7 @@ func (t *turn) toldByPool(m *events.EntityMessage) {
 	if t.head == nil || wire.Unmarshal(m.Body, &said) != nil {
 		return
 	}
-	id, r := t.ends.open(said.Token)
+	id, r := t.runs.open(said.Token)
 	if r == nil || r.Pool != m.From {
 		return // it has ended meanwhile
 	}

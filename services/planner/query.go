@@ -55,6 +55,8 @@ func (vw *view) answer(q *events.Query) (any, *events.Refusal) {
 		return vw.explain(q)
 	case "graph":
 		return vw.graphStatus(), nil
+	case events.KeptQuery:
+		return vw.kept(q)
 	}
 	return nil, &events.Refusal{Code: "unknown_query", Path: "kind", Message: fmt.Sprintf("there is no query %q", q.Kind)}
 }

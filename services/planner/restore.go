@@ -78,7 +78,7 @@ var rowMakers = map[rows.Table]func(rows.Key) rows.Row{
 	rows.Ready: made[present], rows.Latest: made[latestRow], rows.Suppressed: made[suppression], rows.Page: made[factPage],
 	rows.InHand: made[events.Work], rows.Elements: made[elements], rows.Fold: made[fold], rows.State: made[state],
 	rows.Settled: made[settled], rows.Signal: made[keptSignal], rows.Match: made[present], rows.Watch: made[watch],
-	rows.Racer: made[present], rows.Timer: made[machine.Timer],
+	rows.Racer: made[present], rows.Kept: made[keptRow], rows.Timer: made[machine.Timer],
 }
 
 func made[T any, P wire.Pointer[T]](rows.Key) rows.Row { return P(new(T)) }

@@ -315,6 +315,7 @@ func (rs *runnables) retried(e *events.RunnableRetried) {
 	if len(e.Input) > 0 {
 		rs.dropList(e.Runnable, r)
 		r.edited(e.Input)
+		rs.keepNothing(e.Runnable, r)
 		r.Key = "" // it is another call
 	}
 	rs.limitWhole(e.Runnable, r, e.EndBy)
@@ -366,12 +367,14 @@ func (rs *runnables) closeWithAll(id events.RunnableID) {
 	rs.unlimited(id, r)
 	r.Status = runCancelled
 	rs.h().Cancelled++
+	rs.keepNothing(id, r)
 	rs.scopes.closed(r.Scope)
 	rs.leaveRace(id, r)
 }
 
 // ended notes that a runnable will never be open again.
 func (rs *runnables) ended(id events.RunnableID, r *runnable) {
+	rs.keepNothing(id, r)
 	rs.scopes.closed(r.Scope)
 	rs.leaveRace(id, r)
 	rs.states.leave(id, r)

@@ -49,6 +49,7 @@ var table = []struct {
 	{"complete", `{"token":"%s","result":1}`, [8]string{"done", "attempt_closed", "done", "attempt_closed", "done", "attempt_closed", "attempt_closed", "not_found"}},
 	{"fail", `{"token":"%s","error":{"message":"no"}}`, [8]string{"done", "attempt_closed", "done", "attempt_closed", "done", "attempt_closed", "attempt_closed", "not_found"}},
 	{"heartbeat", `{"token":"%s"}`, [8]string{"no change", "attempt_closed", "no change", "attempt_closed", "no change", "attempt_closed", "attempt_closed", "not_found"}},
+	{"keep", `{"token":"%s","put":[{"key":"k","value":1}]}`, [8]string{"done", "attempt_closed", "done", "attempt_closed", "done", "attempt_closed", "attempt_closed", "not_found"}},
 }
 
 const tableDefinition = `
@@ -95,7 +96,7 @@ func TestEveryCommandInEveryState(t *testing.T) {
 					t.Fatalf("the workflow is %s", w.status("w").Status)
 				}
 				body := row.body
-				if row.command == "complete" || row.command == "fail" || row.command == "heartbeat" {
+				if row.command == "complete" || row.command == "fail" || row.command == "heartbeat" || row.command == "keep" {
 					body = fmt.Sprintf(row.body, w.tokenIn(column.name))
 				}
 				r := w.command("w", row.command, body)

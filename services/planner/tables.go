@@ -29,6 +29,7 @@ var tables = map[rows.Table]visitRows{
 	rows.Match:      visit[present],
 	rows.Watch:      visit[watch],
 	rows.Racer:      visit[present],
+	rows.Kept:       visit[keptRow],
 }
 
 // ownTables are these tables, in the order in which they are removed.

@@ -158,7 +158,7 @@ func (w *walk) cleared() {
 	}
 	for _, k := range w.state.Keys() {
 		switch k.Table {
-		case rows.Join, rows.Arm, rows.Fold, rows.Elements, rows.Watch, rows.Racer, rows.Scope, rows.Ready, rows.InHand:
+		case rows.Join, rows.Arm, rows.Fold, rows.Elements, rows.Watch, rows.Racer, rows.Kept, rows.Scope, rows.Ready, rows.InHand:
 			w.t.Fatalf("%+v is left: %+v", k, w.state.Get(k, nil))
 		case rows.State:
 			if k.B != 0 {

@@ -114,6 +114,10 @@ func (w *walk) later(ms int64) {
 
 // attempt ends one, or says that a worker has it, whether it is still open or not.
 func (w *walk) attempt() {
+	if w.r.IntN(4) == 0 {
+		w.keeps()
+		return
+	}
 	if w.r.IntN(3) == 0 {
 		for _, v := range w.openRunnables("w") {
 			if v.Token != nil && v.Component == "beside" {
@@ -143,6 +147,18 @@ func (w *walk) attempt() {
 		out.Outcome, out.Error = events.OutcomeFailed, &events.TaskError{Type: "boom", NonRetryable: w.r.IntN(2) == 0}
 	}
 	w.decide(machine.Input{Workflow: "w", Source: events.FromInbox, Inbox: out})
+}
+
+// keeps lets an attempt keep something, or take it back, whether it is still open or not.
+func (w *walk) keeps() {
+	key := func() string { return string(rune('a' + w.r.IntN(4))) }
+	for _, v := range w.openRunnables("w") {
+		if v.Token != nil && w.r.IntN(2) == 0 {
+			w.command("w", "keep", fmt.Sprintf(`{"token":%q,"delete":[%q,%q],"put":[{"key":%q,"value":%d},{"key":%q,"value":null}]}`,
+				*v.Token, key(), key(), key(), w.r.IntN(1000), key()))
+			return
+		}
+	}
 }
 
 // helped resumes the run, and lets it go on as far as an operator's skips bring it.
@@ -200,6 +216,14 @@ func (w *walk) consistent() {
 			w.t.Fatalf("%s counts %d scopes, they are %d", id, r.Fanned.Open, c.owned[id])
 		}
 	}
+	for id, n := range c.kept {
+		if n != c.keeps[id] {
+			w.t.Fatalf("%s counts that it keeps %+v, the rows are %+v", id, n, c.keeps[id])
+		}
+	}
+	if len(c.keeps) > len(c.kept) {
+		w.t.Fatalf("of %v rows are kept, and only %v count some", c.keeps, c.kept)
+	}
 	if why := c.stuck(h); why != "" && h.inHand() == 0 {
 		w.t.Fatalf("%s: %s: %+v", h.Status, why, h)
 	}
@@ -210,8 +234,10 @@ type census struct {
 	scopes map[events.ScopeID]uint64 // what they count
 	open   map[events.ScopeID]uint64 // what is open in them
 	fanned map[events.RunnableID]*runnable
-	owned  map[events.RunnableID]uint64 // scopes
-	folds  map[events.RunnableID]bool   // an element of what it goes through is folded
+	owned  map[events.RunnableID]uint64    // scopes
+	folds  map[events.RunnableID]bool      // an element of what it goes through is folded
+	kept   map[events.RunnableID]keptCount // what runnables count
+	keeps  map[events.RunnableID]keptCount // what the rows are
 	found  tally
 }
 
@@ -234,7 +260,7 @@ func (c *census) counted(h *header) tally {
 
 func (w *walk) census(h *header) *census {
 	w.t.Helper()
-	c := &census{map[events.ScopeID]uint64{}, map[events.ScopeID]uint64{}, map[events.RunnableID]*runnable{}, map[events.RunnableID]uint64{}, map[events.RunnableID]bool{}, tally{}}
+	c := &census{map[events.ScopeID]uint64{}, map[events.ScopeID]uint64{}, map[events.RunnableID]*runnable{}, map[events.RunnableID]uint64{}, map[events.RunnableID]bool{}, map[events.RunnableID]keptCount{}, map[events.RunnableID]keptCount{}, tally{}}
 	for _, o := range h.Scopes {
 		c.scopes[o.Scope] = o.Open
 	}
@@ -258,6 +284,9 @@ func (w *walk) census(h *header) *census {
 			}
 		case *keptSignal:
 			timers++
+		case *keptRow:
+			n := c.keeps[events.RunnableID(k.A)]
+			c.keeps[events.RunnableID(k.A)] = keptCount{n.Keys + 1, n.Bytes + uint64(len(k.Sub)+len(r.Value))}
 		case *fold:
 			if r.Busy != 0 {
 				c.folds[r.Owner] = true
@@ -295,6 +324,9 @@ func (c *census) runnable(id events.RunnableID, r *runnable) (timers int) {
 	}
 	if r.Fanned != nil {
 		c.fanned[id] = r
+	}
+	if r.Kept != nil {
+		c.kept[id] = *r.Kept
 	}
 	for _, due := range []int64{r.Due, r.Deadline, r.limit().startDue(), r.limit().Whole, r.limit().Silent} {
 		if due != 0 {

@@ -151,6 +151,19 @@ type HeartbeatAttempt struct {
 	Details json.RawMessage `json:"details"`
 }
 
+// KeepKeys changes the keys and values that an attempt keeps, all or none: what of it is deleted goes first.
+type KeepKeys struct {
+	Token  string          `json:"token"`
+	Delete []string        `json:"delete"`
+	Put    []KeptCandidate `json:"put"` // of a key that comes twice the last value counts
+}
+
+// KeptCandidate is a key that an attempt wants to keep, with its value.
+type KeptCandidate struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
 // StopRunner is an operator's word that a runner of a pool gets no more work and ends once it has none.
 type StopRunner struct {
 	Runner string `json:"runner"` // id, or the key that it connects with
@@ -218,6 +231,7 @@ var bodies = map[string]func() CommandBody{
 	"complete":      func() CommandBody { return &CompleteAttempt{} },
 	"fail":          func() CommandBody { return &FailAttempt{} },
 	"heartbeat":     func() CommandBody { return &HeartbeatAttempt{} },
+	"keep":          func() CommandBody { return &KeepKeys{} },
 	"stop_runner":   func() CommandBody { return &StopRunner{} },
 	"force_release": func() CommandBody { return &ReleasePartition{} },
 	"mark_stale":    func() CommandBody { return &MarkPartitionStale{} },

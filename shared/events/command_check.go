@@ -162,6 +162,51 @@ func (b *FailAttempt) check() *CommandError {
 
 func (b *HeartbeatAttempt) check() *CommandError { return checkToken(b.Token) }
 
+// What the attempts of one runnable may keep, and one command may change.
+const (
+	MaxKept      = 128       // keys of a runnable, and of one command, those that it deletes and those that it puts each
+	MaxKeptKey   = 2048      // bytes of a key
+	MaxKeptValue = 131_072   // bytes of a value
+	MaxKeptBytes = 512 << 10 // of the keys and values of a runnable together
+)
+
+func (b *KeepKeys) check() *CommandError {
+	if len(b.Delete)+len(b.Put) == 0 {
+		return missing("put")
+	}
+	if len(b.Delete) > MaxKept || len(b.Put) > MaxKept {
+		return &CommandError{"invalid_field", "", fmt.Sprintf("puts %d keys and deletes %d, the limit of each is %d", len(b.Put), len(b.Delete), MaxKept)}
+	}
+	for i, k := range b.Delete {
+		if err := checkKeptKey(fmt.Sprintf("delete[%d]", i), k); err != nil {
+			return err
+		}
+	}
+	for i := range b.Put {
+		if err := b.Put[i].fits(fmt.Sprintf("put[%d]", i)); err != nil {
+			return err
+		}
+	}
+	return checkToken(b.Token)
+}
+
+func (c *KeptCandidate) fits(path string) *CommandError {
+	switch {
+	case len(c.Value) == 0:
+		return missing(path + ".value") // null is one
+	case len(c.Value) > MaxKeptValue:
+		return &CommandError{"invalid_field", path + ".value", fmt.Sprintf("it has %d bytes, the limit is %d", len(c.Value), MaxKeptValue)}
+	}
+	return checkKeptKey(path+".key", c.Key)
+}
+
+func checkKeptKey(path, k string) *CommandError {
+	if k == "" || len(k) > MaxKeptKey {
+		return &CommandError{"invalid_field", path, fmt.Sprintf("a key has 1 to %d bytes, not %d", MaxKeptKey, len(k))}
+	}
+	return nil
+}
+
 func (b *StopRunner) check() *CommandError {
 	if b.Runner == "" {
 		return missing("runner")

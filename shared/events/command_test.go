@@ -136,6 +136,9 @@ func TestEveryCommandIsUnderstood(t *testing.T) {
 		{"complete", `{"token":"` + token + `","result":null}`, &events.CompleteAttempt{Token: token, Result: []byte("null")}},
 		{"fail", `{"token":"` + token + `","error":{"message":"no"}}`, &events.FailAttempt{Token: token, Error: events.AttemptFailure{Message: "no"}}},
 		{"heartbeat", `{"token":"` + token + `"}`, &events.HeartbeatAttempt{Token: token}},
+		{"keep", `{"token":"` + token + `","delete":["a"],"put":[{"key":"b","value":[1]}]}`, &events.KeepKeys{
+			Token: token, Delete: []string{"a"}, Put: []events.KeptCandidate{{Key: "b", Value: []byte("[1]")}},
+		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name+c.data, func(t *testing.T) {
@@ -226,6 +229,13 @@ func TestCommandsThatCannotBeUnderstoodSayWhy(t *testing.T) {
 		{"complete with no token", "w1", binary("complete"), `{"token":"???"}`, "invalid_field", "token"},
 		{"fail without error", "w1", binary("fail"), `{"token":"x"}`, "missing_field", "error"},
 		{"heartbeat without token", "w1", binary("heartbeat"), `{}`, "missing_field", "token"},
+		{"keep without token", "w1", binary("keep"), `{"delete":["a"]}`, "missing_field", "token"},
+		{"keep of nothing", "w1", binary("keep"), `{"token":"x"}`, "missing_field", "put"},
+		{"keep under no key", "w1", binary("keep"), `{"token":"x","put":[{"key":"a","value":1},{"value":2}]}`, "invalid_field", "put[1].key"},
+		{"keep of no value", "w1", binary("keep"), `{"token":"x","put":[{"key":"a"}]}`, "missing_field", "put[0].value"},
+		{"keep of a large value", "w1", binary("keep"), `{"token":"x","put":[{"key":"a","value":"` + strings.Repeat("v", 131_071) + `"}]}`, "invalid_field", "put[0].value"},
+		{"keep under a long key", "w1", binary("keep"), `{"token":"x","delete":["` + strings.Repeat("k", 2049) + `"]}`, "invalid_field", "delete[0]"},
+		{"keep under many keys", "w1", binary("keep"), `{"token":"x","delete":["k"` + strings.Repeat(`,"k"`, 128) + `]}`, "invalid_field", ""},
 		{"an odd time of writing", "w1", append(binary("pause"), events.Header{Key: "Heddle-Written-At", Value: []byte("today")}), `{}`, "invalid_field", events.HeaderWritten},
 		{"a field of another type", "w1", binary("delete"), `{"force":"yes"}`, "invalid_field", "force"},
 	}

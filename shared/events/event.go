@@ -126,6 +126,7 @@ var kinds = map[int]struct {
 	116: {"ExecutorGone", func() Event { return &ExecutorGone{} }},
 	117: {"PoolSwept", func() Event { return &PoolSwept{} }},
 	118: {"ExecutorDisowned", func() Event { return &ExecutorDisowned{} }},
+	119: {"KeysKept", func() Event { return &KeysKept{} }},
 	57:  {"SignalReceived", func() Event { return &SignalReceived{} }},
 	58:  {"SignalTaken", func() Event { return &SignalTaken{} }},
 	59:  {"SignalExpired", func() Event { return &SignalExpired{} }},

@@ -9,7 +9,7 @@ var refusals = []string{
 	"already_started", "attempt_closed", "busy", "closed", "conflict", "duplicate_request_id", "expired", "incompatible", "internal_error", "invalid_command",
 	"invalid_cursor", "invalid_definition", "invalid_field", "invalid_input", "invalid_options", "invalid_policy", "invalid_request_id",
 	"invalid_state", "invalid_transition", "invalid_workflow_id", "malformed", "missing_context", "missing_field", "no_loss", "not_closed", "not_found", "not_json",
-	"nothing_to_retry", "nothing_to_skip", "open_transaction", "quarantined", "stopped", "too_costly", "too_deep",
+	"nothing_to_retry", "nothing_to_skip", "open_transaction", "quarantined", "stopped", "store_full", "too_costly", "too_deep",
 	"too_large", "too_many_signals", "unavailable", "unknown_command", "unknown_definition", "unknown_field", "unknown_query",
 	"unknown_signal", "wrong_partition",
 }

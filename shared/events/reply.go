@@ -53,7 +53,7 @@ type Reply struct {
 // Query asks the owning planner for a consistent read: the value of a record on
 // the queries topic, whose key is the workflow ID.
 type Query struct {
-	Kind     string // workflow, results, productions, facts, runnables, explain, history, graph
+	Kind     string // workflow, results, productions, facts, runnables, explain, history, graph, kept
 	Workflow string
 	ReplyTo  ReplyTo
 	Deadline int64 // Unix ms after which nobody waits for the answer
@@ -64,6 +64,19 @@ type Query struct {
 
 	Component string // runnables: those of a component
 	Queue     string // dispatches: those of a task queue
+
+	Token   string   // kept: the text of the token of an attempt that is open
+	Keys    []string // kept: those that are wanted, in this order; none: all, in their order
+	Prefix  string   // kept: of the keys
+	Reverse bool     // kept: the last come first
+}
+
+// KeptQuery is the kind of query by which an attempt reads what it and those before it keep. The body of the answer is KeptAnswer.
+const KeptQuery = "kept"
+
+// KeptAnswer is what an attempt has asked for; keys that are not kept are left out.
+type KeptAnswer struct {
+	Entries []KeptCandidate `json:"entries"`
 }
 
 // DispatchesQuery is the kind of query that asks a partition for its dispatch records: Workflow is that of
@@ -82,6 +95,10 @@ func (q *Query) Fields(c *wire.Codec) {
 	wire.String(c, 8, "filter", &q.Filter)
 	wire.String(c, 9, "component", &q.Component)
 	wire.String(c, 10, "queue", &q.Queue)
+	wire.String(c, 11, "token", &q.Token)
+	c.Strings(12, "keys", &q.Keys)
+	wire.String(c, 13, "prefix", &q.Prefix)
+	c.Bool(14, "reverse", &q.Reverse)
 }
 
 // DefinitionRef names a definition.

@@ -30,6 +30,8 @@ func Weight(e Event) int {
 		return leastEvent + len(e.Input) + e.By.weight()
 	case *RunnableHeartbeat:
 		return leastEvent + len(e.Details) + len(e.Reason)
+	case *KeysKept:
+		return e.weight()
 	case *InputAccepted:
 		return leastEvent + len(e.Value) + len(e.Policies) + len(e.Context) + e.By.weight()
 	case *WorkflowStarted:

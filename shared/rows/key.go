@@ -32,6 +32,7 @@ const (
 	Match      Table = 17 // A: name of a signal, B: 0 runnables that wait, 1 signals that are kept, Sub: key and number
 	Watch      Table = 18 // A: scope, B: component; runnables that wait for a silence
 	Racer      Table = 19 // A: scope, B: component, C: runnable; open ones that a race may make pointless
+	Kept       Table = 20 // A: runnable, Sub: key; what its attempts keep for the next ones
 	Timer      Table = 64 // A: due (Unix ms), Workflow, B: runnable, C: kind; ordered by due
 	Entity     Table = 36 // Workflow; entities that a list shows while they have rows; ordered over all entities
 )
@@ -59,7 +60,7 @@ const (
 
 var tableNames = map[Table]string{
 	Header: "header", Fact: "fact", Runnable: "runnable", Join: "join", Arm: "arm", Scope: "scope", Ready: "ready",
-	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", State: "state", Settled: "settled", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
+	Latest: "latest", Suppressed: "suppressed", Page: "page", InHand: "in hand", Elements: "elements", Fold: "fold", State: "state", Settled: "settled", Signal: "signal", Match: "match", Watch: "watch", Racer: "racer", Kept: "kept", Timer: "timer", Definition: "definition", Pin: "pin", Position: "position",
 	Dispatch: "dispatch", Ledger: "ledger", Expiry: "expiry", Received: "received", ReceivedAge: "received by age", Entity: "entity", Outbox: "outbox", Runtime: "runtime", Metadata: "metadata", Dirty: "dirty",
 	Redo: "redo",
 }
@@ -72,7 +73,7 @@ func (t Table) String() string {
 }
 
 // OwnEnd is above the numbers of the tables that belong to one workflow alone, but Timer and Entity.
-const OwnEnd Table = 20
+const OwnEnd Table = 21
 
 // Own are the tables that belong to one workflow alone, but Timer and Entity, by number.
 var Own = func() (all []Table) {
@@ -101,7 +102,7 @@ func timeFirst(t Table) bool {
 }
 
 // Key names a row within its partition. It is comparable. Sub is for keys that
-// are texts (Ledger); it may hold any bytes.
+// are texts (Ledger, Kept); it may hold any bytes.
 type Key struct {
 	Table    Table
 	Workflow string

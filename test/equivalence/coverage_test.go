@@ -64,16 +64,16 @@ const enoughSeeds = 60
 var unreached = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string][]string{
-		"operators have no part in it":                 {"force_release", "mark_stale", "request_replay", "ReplayRequested"},
-		"only where planners are killed":               {"AuthorityMarkedStale"},
-		"its clients neither skip nor heartbeat":       {"skip", "heartbeat", "RunnableSkipped", "RunnableHeartbeat", "nothing_to_skip"},
-		"only where workers are killed or drain":       {"RunnableLost", "RunnableReturned"},
-		"only where a command comes again or late":     {"CommandIgnored", "attempt_closed"},
-		"its clients send the signals that are wanted": {"SignalExpired", "unknown_signal", "too_many_signals"},
-		"its journals lose nothing":                    {"JournalLost"},
-		"its input logs lose and misplace nothing":     {"InputLogTruncated", "InputLost", "InputForwarded", "wrong_partition"},
-		"nothing in it is too large to be an effect":   {"EffectFailed", "too_large", "too_costly"},
-		"no workflow in it is broken":                  {"WorkflowQuarantined", "quarantined", "internal_error"},
+		"operators have no part in it":                                         {"force_release", "mark_stale", "request_replay", "ReplayRequested"},
+		"only where planners are killed":                                       {"AuthorityMarkedStale"},
+		"its clients neither skip nor heartbeat, and their tasks keep nothing": {"keep", "KeysKept", "store_full", "skip", "heartbeat", "RunnableSkipped", "RunnableHeartbeat", "nothing_to_skip"},
+		"only where workers are killed or drain":                               {"RunnableLost", "RunnableReturned"},
+		"only where a command comes again or late":                             {"CommandIgnored", "attempt_closed"},
+		"its clients send the signals that are wanted":                         {"SignalExpired", "unknown_signal", "too_many_signals"},
+		"its journals lose nothing":                                            {"JournalLost"},
+		"its input logs lose and misplace nothing":                             {"InputLogTruncated", "InputLost", "InputForwarded", "wrong_partition"},
+		"nothing in it is too large to be an effect":                           {"EffectFailed", "too_large", "too_costly"},
+		"no workflow in it is broken":                                          {"WorkflowQuarantined", "quarantined", "internal_error"},
 		"its clients ask for nothing malformed": {
 			"InputRejected", "malformed", "not_json", "too_deep", "invalid_command", "unknown_command", "unknown_query", "missing_field",
 			"invalid_field", "invalid_cursor", "invalid_workflow_id", "invalid_definition", "invalid_options", "invalid_policy", "invalid_input", "unknown_field",

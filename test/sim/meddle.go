@@ -75,7 +75,7 @@ func (m *meddler) nothingThere(ctx context.Context) error {
 	if err := m.each(ctx, "explode"); err != nil {
 		return err
 	}
-	if err := m.each(ctx, "skip", "complete", "fail", "heartbeat", "start", "input"); err != nil {
+	if err := m.each(ctx, "skip", "complete", "fail", "heartbeat", "keep", "start", "input"); err != nil {
 		return err
 	}
 	_, err := m.do(ctx, "input", map[string]any{"input": 1, "mode": "odd"})
@@ -123,6 +123,10 @@ func (m *meddler) external(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	kept, err := m.keeps(ctx, token)
+	if err != nil {
+		return err
+	}
 	steps := []struct {
 		name string
 		body map[string]any
@@ -146,7 +150,10 @@ func (m *meddler) external(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if _, token, err = m.open(ctx); err != nil || !kept {
+		return err
+	}
+	return m.reads(ctx, token) // the attempt behind the retry, with another definition meanwhile
 }
 
 func (m *meddler) skipped(ctx context.Context) error {

@@ -82,6 +82,7 @@ var quiet = map[string]string{
 	"TimerMoved":         quietStep,
 	"InputSettled":       quietStep,
 	"RunnableHeartbeat":  quietStep,
+	"KeysKept":           quietStep,
 
 	"LeaderNotificationDeferred": quietStep,
 	"DispatchesRemoved":          quietPartition,

@@ -83,12 +83,14 @@ var becomes = map[string]map[string][]string{
 	"complete":   {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
 	"fail":       {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
 	"heartbeat":  {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
+	"keep":       {"running": {"running"}, "paused": {"paused"}, "failed": {"failed"}, "stopping": {"stopping"}, "stopped": {"stopped"}},
 }
 
 // idles are the states in which a command changes nothing and says so.
 var idles = map[string][]string{
 	"pause": {"paused"}, "resume": {"running", "idle"}, "stop": {"stopping", "stopped"}, "cancel": {"cancelling", "cancelled"},
 	"heartbeat": {"running", "paused", "failed", "stopping", "stopped"},
+	"keep":      {"running", "paused", "failed", "stopping", "stopped"},
 	"migrate":   {"idle", "paused", "failed", "stopped"},
 }
 
@@ -125,6 +127,7 @@ var refuses = map[string]func(what, status string) bool{
 	"busy":            func(what, _ string) bool { return what == "migrate" }, // it may be at work in every state
 	"already_started": func(what, _ string) bool { return what == "start" },
 	"attempt_closed":  func(string, string) bool { return true },
+	"store_full":      func(what, status string) bool { return what == "keep" && len(becomes[what][status]) > 0 },
 	"unknown_signal":  func(_, status string) bool { return slices.Contains(open, status) },
 }
 
