@@ -68,6 +68,10 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 	if err != nil {
 		return dev.Options{}, err
 	}
+	origins, err := c.origins()
+	if err != nil {
+		return dev.Options{}, err
+	}
 	if err := positiveHistory(c.History); err != nil {
 		return dev.Options{}, err
 	}
@@ -76,7 +80,7 @@ func (c *devCmd) options(a *app) (dev.Options, error) {
 		NoArchive: c.ArchiveKeep == "none", ArchiveAll: c.ArchiveKeep == "all",
 		Dir: c.Data, Memory: c.Memory, HTTP: c.HTTP, Kafka: c.Kafka, Partitions: c.Partitions, History: c.History,
 		Services: c.Services, Rules: rules, NoLoopback: c.AllowLoopback != nil && !*c.AllowLoopback, Emit: c.AllowTopic, Terminals: c.terminals(), Commands: c.commands(), Logger: log.logger(a),
-		Pools:        c.Pools,
+		Pools: c.Pools, RunnersOrigins: origins,
 		BrokerFailed: func(err error) { os.Exit(report(a.err, err)) },
 	}
 	for queue, s := range o.Services {

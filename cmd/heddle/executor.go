@@ -43,6 +43,7 @@ type executorSettings struct {
 	AllowTerminal   []string       `placeholder:"SOCKET=SESSION" help:"Terminals that terminal.submit may type into: the socket of a tmux server, by name or absolute path, and a session there, or a prefix ending in *."`
 	AllowCommand    []string       `placeholder:"PATH" help:"Programs that exec.command may run, by their absolute paths; without it none."`
 	CommandEnv      []string       `placeholder:"NAME" help:"Environment variables that programs of exec.command may have: the executor's own, and those that a step gives them."`
+	RunnersOrigins  []string       `placeholder:"ORIGIN" help:"Origins of web pages, as https://HOST:PORT, that may have runners though there are no keys for them; with keys pages of any origin may."`
 	TerminalPresses map[string]int `placeholder:"KIND=N" mapsep:"," help:"How often terminal.submit presses Enter, by the kind of worker; claude once, all others twice."`
 }
 
@@ -64,6 +65,16 @@ func (s *executorSettings) terminals() executor.Terminals {
 
 func (s *executorSettings) commands() executor.Commands {
 	return executor.Commands{Allow: s.AllowCommand, Env: s.CommandEnv}
+}
+
+// origins are those of web pages that may have runners.
+func (s *executorSettings) origins() ([]string, error) {
+	for _, o := range s.RunnersOrigins {
+		if err := runners.CheckOrigin(o); err != nil {
+			return nil, usageError("--runners-origins: %w", err)
+		}
+	}
+	return s.RunnersOrigins, nil
 }
 
 // Run implements the command.
@@ -91,7 +102,7 @@ func (c *executorCmd) Run(a *app) error {
 // runners say how runners are served; nil: not at all.
 func (c *executorCmd) runners() (*executor.Runners, error) {
 	if c.Runners == "" {
-		if len(c.RunnersKeys) > 0 || c.RunnersInsecure || c.RunnersCertFile != "" || c.RunnersKeyFile != "" {
+		if len(c.RunnersKeys) > 0 || c.RunnersInsecure || len(c.RunnersOrigins) > 0 || c.RunnersCertFile != "" || c.RunnersKeyFile != "" {
 			return nil, usageError("--runners is missing: the address where runners connect")
 		}
 		return nil, nil //nolint:nilnil // none are served
@@ -100,11 +111,15 @@ func (c *executorCmd) runners() (*executor.Runners, error) {
 	if err != nil {
 		return nil, err
 	}
+	origins, err := c.origins()
+	if err != nil {
+		return nil, err
+	}
 	if err := checkCertificate("--runners", c.RunnersCertFile, c.RunnersKeyFile); err != nil {
 		return nil, err
 	}
 	served := &executor.Runners{
-		Config: runners.Config{Keys: keys, Insecure: c.RunnersInsecure},
+		Config: runners.Config{Keys: keys, Insecure: c.RunnersInsecure, Origins: origins},
 		Listen: runners.Listen{Addr: c.Runners, CertFile: c.RunnersCertFile, KeyFile: c.RunnersKeyFile},
 	}
 	if err := served.Check(&served.Config); err != nil {

@@ -22,6 +22,8 @@ func TestSettingsThatCannotBeObeyedAreRefused(t *testing.T) {
 		{[]string{"executor", "--brokers", "127.0.0.1:1", "--runners-insecure"}, "--runners is missing"},
 		{[]string{"executor", "--brokers", "127.0.0.1:1", "--runners", "127.0.0.1:0", "--runners-keys", "ann"}, "NAME:ROLE:SHA256"},
 		{[]string{"executor", "--brokers", "127.0.0.1:1", "--runners", "127.0.0.1:0", "--runners-cert-file", text}, "--runners-key-file"},
+		{[]string{"executor", "--brokers", "127.0.0.1:1", "--runners", "127.0.0.1:0", "--runners-origins", "example.com"}, "https://HOST"},
+		{[]string{"dev", "--runners-origins", "*"}, "https://HOST"},
 		{[]string{"dev", "--pools", "images"}, "QUEUE=POOL"},
 		{[]string{"dev", "--pools", "images=a,images=b"}, "is bound to the pools a and b"},
 		{[]string{"list", "--status", "bogus"}, "running, idle"},

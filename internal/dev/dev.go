@@ -65,6 +65,8 @@ type Options struct {
 
 	// Pools are the pools of runners by name, with the queues that are bound to them. Runners connect to RunnersURL.
 	Pools map[string]pool.Options
+	// RunnersOrigins are those of web pages that may have runners, as https://HOST:PORT.
+	RunnersOrigins []string
 
 	// Planner is the command line of `heddle planner`, to run the planner as a process
 	// of its own, for killing it; flags are added to it. nil: it runs in this process.

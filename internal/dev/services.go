@@ -99,7 +99,9 @@ func (d *Dev) runExecutor(ctx context.Context, ready func()) error {
 	return otlp.With(ctx, "heddle-executor", d.logger, func(tracer trace.Tracer) error {
 		return executor.Run(ctx, executor.Config{
 			Kafka: d.config, Name: instance, HTTP: rules, Topics: d.options.Emit, Services: d.options.Services, Terminals: d.options.Terminals,
-			Commands: d.options.Commands, Test: !d.options.NoTest, Runners: &executor.Runners{Listen: runners.Listen{Handler: d.runners.to}},
+			Commands: d.options.Commands, Test: !d.options.NoTest, Runners: &executor.Runners{
+				Config: runners.Config{Origins: d.options.RunnersOrigins}, Listen: runners.Listen{Handler: d.runners.to},
+			},
 			Ready: ready, Logger: d.logger, Registerer: d.registry, Tracer: tracer,
 		})
 	})

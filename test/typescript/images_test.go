@@ -25,6 +25,8 @@ const (
 // studio is a deployment of processes with runners of examples/images.
 type studio struct {
 	processes
+	heddle             string // the binary
+	kafka              string // address
 	http, runners      string // addresses
 	pictures, thumbs   string // directories
 	planner, executor  *process
@@ -53,20 +55,17 @@ func openStudio(t *testing.T) *studio {
 // serve starts the broker and the services, and a client of them.
 func (s *studio) serve(t *testing.T) {
 	t.Helper()
-	heddle, kafka := built(t, s.dir, "cmd/heddle"), freeAddress(t)
-	s.start(t, "broker", nil, heddle, "broker", "--memory", "--kafka", kafka)
+	s.heddle, s.kafka = built(t, s.dir, "cmd/heddle"), freeAddress(t)
+	s.start(t, "broker", nil, s.heddle, "broker", "--memory", "--kafka", s.kafka)
 	eventually(t, "there are topics", func(ctx context.Context) error {
-		return done(ctx, heddle, "topics", "apply", "--brokers", kafka, "--partitions", "4", "--queue", "images")
+		return done(ctx, s.heddle, "topics", "apply", "--brokers", s.kafka, "--partitions", "4", "--queue", "images")
 	})
-	service := func(name string, more ...string) *process {
-		args := []string{heddle, name, "--brokers", kafka}
-		return s.start(t, name, nil, append(args, more...)...)
-	}
-	s.planner = service("planner", "--http", freeAddress(t), "--data", filepath.Join(s.dir, "planner"), "--name", "planner-1", "--never-runs-twice",
+	s.planner = s.service(t, "planner", "planner", "--http", freeAddress(t), "--data", filepath.Join(s.dir, "planner"), "--name", "planner-1", "--never-runs-twice",
 		"--token-key", "a secret of the test", "--pools", "images=thumbs")
-	s.executor = service("executor", "--http", freeAddress(t), "--runners", s.runners, "--runners-keys", fmt.Sprintf("studio:write:%x", sha256.Sum256([]byte(token))))
-	service("readiness", "--http", freeAddress(t))
-	service("gateway", "--http", s.http, "--data", filepath.Join(s.dir, "gateway"))
+	key := fmt.Sprintf("studio:write:%x", sha256.Sum256([]byte(token)))
+	s.executor = s.service(t, "executor", "executor", "--http", freeAddress(t), "--runners", s.runners, "--runners-keys", key)
+	s.service(t, "readiness", "readiness", "--http", freeAddress(t))
+	s.service(t, "gateway", "gateway", "--http", s.http, "--data", filepath.Join(s.dir, "gateway"))
 	var err error
 	if s.client, err = client.New(t.Context(), client.Options{URL: "http://" + s.http}); err != nil {
 		t.Fatal(err)
@@ -79,6 +78,12 @@ func (s *studio) serve(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// service starts a service under a name of its own.
+func (s *studio) service(t *testing.T, service, name string, args ...string) *process {
+	t.Helper()
+	return s.start(t, name, nil, append([]string{s.heddle, service, "--brokers", s.kafka}, args...)...)
 }
 
 // runner starts a runner, and waits until the pool has it.
@@ -103,8 +108,10 @@ func (s *studio) connected(ctx context.Context, key string) (client.Runner, erro
 			return r, nil
 		}
 	}
-	return client.Runner{}, fmt.Errorf("it is none of %+v", pool.Runners)
+	return client.Runner{}, fmt.Errorf("%w: there are %+v", errAbsent, pool.Runners)
 }
+
+var errAbsent = errors.New("the pool has no such runner")
 
 // made is how many thumbnails the workflow has.
 func (s *studio) made(ctx context.Context, id string) (int, error) {

@@ -18,6 +18,7 @@ type Config struct {
 
 	Keys     access.Keys // of runners, which need the role write; none: only runners of this machine connect, unless Insecure
 	Insecure bool        // something else guards the address
+	Origins  []string    // of web pages that connect though there are no keys, as https://HOST:PORT; with keys those of any do
 	Address  string      // under which gateways reach this executor, for tunnels; empty: they do not
 
 	Times  Times

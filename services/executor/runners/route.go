@@ -59,7 +59,7 @@ func upgrades(r *http.Request) bool {
 }
 
 // admit says why a runner may not connect, with the status of HTTP. Where there are no keys, only this machine's programs connect, and
-// no web page of another origin.
+// no web page of another origin, unless it is named.
 func (s *Server) admit(r *http.Request) (int, error) {
 	if len(s.config.Keys) == 0 && !s.config.Insecure && !access.IsLoopback(r.Host) {
 		return http.StatusForbidden, errors.New("without API keys runners of this machine connect only")
@@ -102,7 +102,8 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request) {
 	}
 	taken := &hijacked{ResponseWriter: w}
 	conn, acceptErr := websocket.Accept(taken, r, &websocket.AcceptOptions{
-		Subprotocols: []string{frames.Subprotocol}, InsecureSkipVerify: len(s.config.Keys) > 0, // a page of another origin has no key
+		Subprotocols: []string{frames.Subprotocol}, OriginPatterns: patterns(s.config.Origins),
+		InsecureSkipVerify: len(s.config.Keys) > 0, // a page of another origin has no key
 	})
 	switch {
 	case acceptErr != nil: // it has been answered
