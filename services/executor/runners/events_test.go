@@ -211,16 +211,38 @@ func TestE08AStaleTokenIsDropped(t *testing.T) {
 
 func TestMissingEventsEndTheSocket(t *testing.T) {
 	in(t, func(t *testing.T, r *rig) {
-		for _, all := range [][]frames.Event{
-			{state(1, "w", frames.StateRunning, nil)},
-			{state(0, "w", frames.StateRunning, nil), state(2, "w", frames.StateRunning, nil)},
-		} {
-			c := r.connect()
-			c.events(all...)
-			c.closed(frames.CloseInvalidPacket)
-			r.gone()
-		}
+		c := r.connect()
+		c.events(state(0, "w", frames.StateRunning, nil), state(2, "w", frames.StateRunning, nil))
+		c.closed(frames.CloseInvalidPacket)
+		r.gone()
+		c = r.connect()
+		c.events(state(0, "nobody's", frames.StateRunning, nil))
+		r.told()
+		r.message()
+		c.events(state(2, "w", frames.StateRunning, nil))
+		c.closed(frames.CloseInvalidPacket)
+		r.gone()
 		r.quiet(time.Second) // nothing of them counts
+	})
+}
+
+// A runner whose pool has forgotten events that it had acknowledged does not have them any more: the others reach their workflows, and the pool learns of
+// the gap.
+func TestTheFirstEventsSayWhatThePoolHasForgotten(t *testing.T) {
+	in(t, func(t *testing.T, r *rig) {
+		c := r.dial(query)
+		c.send(initial())
+		r.welcome(r.hello(), 3)
+		c.init()
+		c.events(state(7, "w", frames.StateStopped, nil), state(8, "v", frames.StateRunning, nil))
+		if m := r.told(); len(m.Events) != 2 || m.Events[0].Index != 7 {
+			t.Errorf("the pool hears %+v", m.RunnerReport)
+		}
+		if o, is := r.message().InboxMessage.(*events.TaskOutcome); !is || o.Outcome != events.OutcomeCompleted {
+			t.Errorf("the workflow hears %+v", o)
+		}
+		r.message()
+		c.alive()
 	})
 }
 

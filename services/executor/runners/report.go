@@ -27,6 +27,7 @@ type telling struct {
 	count  uint64        // events of the session that the pool has been told of, from the first on
 	acked  uint64        // of those, acknowledged to the runner
 
+	resumed   bool // events have come on this socket
 	stopping  bool // the runner has said so, behind the events that came before: its pool must hear of these first
 	abandoned bool // nothing that comes is told any more: another socket's reports begin where these have ended
 }
@@ -50,6 +51,7 @@ const (
 func (s *session) reported(all []frames.Event) {
 	s.mu.Lock()
 	fresh := all
+	s.resumes(all)
 	for len(fresh) > 0 && uint64(fresh[0].Index) < s.nextEvent {
 		fresh = fresh[1:]
 	}
@@ -86,6 +88,19 @@ func (s *session) reported(all []frames.Event) {
 		}
 	}
 	s.arrived(b)
+}
+
+// resumes notes where the first events of a socket go on. If that is beyond what has counted, the pool has forgotten some, as behind a loss of its
+// journal, and the runner has them no more: the pool hears of those that are there, and ends the session for it. The caller holds s.mu.
+func (s *session) resumes(all []frames.Event) {
+	if s.tells.resumed || len(all) == 0 {
+		return
+	}
+	s.tells.resumed = true
+	if first := uint64(all[0].Index); first > s.nextEvent {
+		s.server.log.Warn("the pool of a runner has forgotten events of it", "pool", s.pool, "runner", s.key, "from", s.nextEvent, "to", first-1)
+		s.nextEvent = first
+	}
 }
 
 // inform tells a workflow something of a batch.

@@ -3,6 +3,7 @@ package pool
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -111,5 +112,48 @@ func TestARunnerHasSlotsAndNotTooMany(t *testing.T) {
 		w := newWorld(t, Options{})
 		list := w.decide(machine.Input{Inbox: &events.RunnerReport{Connection: events.Connection{Executor: "x", Number: 1}, Hello: &events.RunnerHello{Key: "a", Slots: slots}}})
 		want(t, fmt.Sprint("a session of ", slots, " slots"), len(list) > 0, taken)
+	}
+}
+
+// forgets has the pool be as of the first n of its records, as behind a loss of its journal that an operator has accepted.
+func (w *world) forgets(n int) {
+	w.t.Helper()
+	w.state = rows.Memory{}
+	w.all = w.all[:n]
+	for _, rec := range w.all {
+		tx := rows.Begin(&w.state)
+		w.m.Apply(tx, rec, true)
+		w.state.Commit(tx.Writes())
+	}
+}
+
+// A runner whose pool has lost the end of its journal gets another session as soon as it says something that shows it: on its
+// socket, or when it comes back and has acknowledged events no more. Its attempts are lost once.
+func TestASessionThatThePoolHasForgottenAPartOfIsOver(t *testing.T) {
+	for what, shows := range map[string]func(r *runner){
+		"events go on behind a gap":       func(r *runner) { r.says(events.TaskStopped, 2) },
+		"commands are acknowledged":       func(r *runner) { r.report(events.RunnerReport{Received: 3}) },
+		"it comes back with later events": func(r *runner) { r.received = 2; r.again("y"); r.events = 3; r.says(events.TaskStopped, 2) },
+	} {
+		w := newWorld(t, Options{})
+		r := w.connect("a", 1, 4)
+		w.offer(1, 2)
+		kept := len(w.all)
+		r.says(events.TaskRunning, 1)
+		r.says(events.TaskRunning, 2)
+		w.offer(3)
+		r.says(events.TaskRunning, 3)
+		w.forgets(kept)
+		from := len(w.sent)
+		before := r.id
+		shows(r)
+		want(t, what+": its state", w.of(r).State, "stopped")
+		closes := slices.IndexFunc(w.sent[from:], func(m events.RunnerCommands) bool { return m.To == r.conn && m.Close == events.CloseDisowned })
+		if closes < 0 {
+			t.Errorf("%s: its socket is not closed so that it comes back", what)
+		}
+		if r.again("z"); r.id == before {
+			t.Errorf("%s: it comes back to the session that is over", what)
+		}
 	}
 }

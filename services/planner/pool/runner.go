@@ -8,7 +8,9 @@ import (
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
-// reported takes what an executor says of a runner, or of itself. Its words come in order, but some may come twice.
+// reported takes what an executor says of a runner, or of itself. Its words come in order, without gaps, but some may come twice. A session of which some are
+// missing, or that was given commands the pool does not know of, has lived through a loss that an operator has accepted: it is over, and its runner
+// comes back to another one.
 func (t *turn) reported(m *events.RunnerReport) {
 	if m.Executor == "" {
 		return
@@ -25,7 +27,11 @@ func (t *turn) reported(m *events.RunnerReport) {
 	if s == nil || s.Runner != m.Runner || s.State == stopped {
 		return // what became of its tasks their workflows have learned without the pool
 	}
+	forgotten := len(m.Events) > 0 && m.Events[0].Index > s.Events || m.Received > s.Commands
 	t.progress(n, s, m)
+	if forgotten && t.session(n).State != stopped {
+		t.stop(n, "it has said or was told what the pool does not know of any more", events.CloseDisowned)
+	}
 	t.done(n)
 	if s = t.session(n); s.State == stopped || s.To != m.Connection {
 		return // the rest is about a socket that it has no more
