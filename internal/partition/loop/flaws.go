@@ -68,6 +68,11 @@ type Flaws struct {
 	UnheardBeats       Flaw // a heartbeat does not move the timer of the next one: the maker of the machine obeys
 	UndatedEnds        Flaw // no record says until when a runnable must have ended: the maker of the machine obeys
 	ForgetfulArchive   Flaw // the archive's store forgets what it has acknowledged: its maker obeys
+	FreedSlots         Flaw // a pool frees a slot twice: the maker of the machine obeys, as of the next four
+	TwoSockets         Flaw // two sockets of one runner are served
+	BegunAgain         Flaw // a process that remembers nothing gets what the one before it had begun
+	MissedCommands     Flaw // what a runner has missed is not sent when it comes back
+	RecountedEvents    Flaw // events of a runner that have counted count again
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure

@@ -56,12 +56,12 @@ func set(t *testing.T, name, value string) {
 func TestEveryFlawIsNoticed(t *testing.T) {
 	set(t, "rapid.shrinktime", "1ms")
 	set(t, "rapid.checks", "2000") // at most: the first that notices ends it
-	for name, f := range map[string]flaws{
-		"a slot is freed twice":                {freedTwice: true},
-		"two sockets of one runner are served": {bothServed: true},
-		"missed commands are skipped":          {missedSkipped: true},
-		"what a lost session had is forgotten": {forgotten: true},
-		"the newest goes before what waits":    {overtaken: true},
+	for name, f := range map[string]Flaws{
+		"a slot is freed twice":                {FreedTwice: true},
+		"two sockets of one runner are served": {BothServed: true},
+		"missed commands are skipped":          {MissedSkipped: true},
+		"what a lost session had is forgotten": {Forgotten: true},
+		"the newest goes before what waits":    {Overtaken: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, over := &noticing{T: t}, make(chan struct{})
@@ -77,7 +77,7 @@ func TestEveryFlawIsNoticed(t *testing.T) {
 }
 
 // repeats lets a runner say again what has counted, and come back.
-func repeats(t *testing.T, f flaws) (counted uint64) {
+func repeats(t *testing.T, f Flaws) (counted uint64) {
 	w := newWorld(t, Options{})
 	w.m.flaws = f
 	r := w.connect("a", 1, 4)
@@ -90,13 +90,13 @@ func repeats(t *testing.T, f flaws) (counted uint64) {
 
 // That events count twice, the next welcome tells.
 func TestEventsThatCountTwiceAreNoticed(t *testing.T) {
-	if sound, flawed := repeats(t, flaws{}), repeats(t, flaws{appliedTwice: true}); sound != 2 || flawed == sound {
+	if sound, flawed := repeats(t, Flaws{}), repeats(t, Flaws{AppliedTwice: true}); sound != 2 || flawed == sound {
 		t.Errorf("%d events count, and with the flaw %d; want 2 and others", sound, flawed)
 	}
 }
 
 // replaced lets another process take the place of one that has begun an attempt, and returns what it is told to begin.
-func replaced(t *testing.T, f flaws) []int {
+func replaced(t *testing.T, f Flaws) []int {
 	w := newWorld(t, Options{})
 	w.m.flaws = f
 	r := w.connect("a", 1, 4)
@@ -109,7 +109,7 @@ func replaced(t *testing.T, f flaws) []int {
 
 // That an attempt begins again in a process that does not know of it, what that is told shows.
 func TestATaskThatBeginsAgainIsNoticed(t *testing.T) {
-	if sound, flawed := replaced(t, flaws{}), replaced(t, flaws{begunAgain: true}); len(sound) != 0 || len(flawed) != 1 {
+	if sound, flawed := replaced(t, Flaws{}), replaced(t, Flaws{BegunAgain: true}); len(sound) != 0 || len(flawed) != 1 {
 		t.Errorf("it is told to begin %v, and with the flaw %v; want none, and the one", sound, flawed)
 	}
 }

@@ -15,7 +15,7 @@ const Kind = "pool"
 // Machine is the machine of pools. It belongs to one goroutine.
 type Machine struct {
 	settings Settings
-	flaws    flaws
+	flaws    Flaws
 }
 
 var (
@@ -30,7 +30,7 @@ func New(s Settings) *Machine { return &Machine{settings: s.Complete()} }
 type turn struct {
 	settings *Settings
 	options  Options
-	flaws    *flaws
+	flaws    *Flaws
 	tx       *rows.Tx
 	at       events.Position
 	now      int64 // Unix ms, the record's time
@@ -146,7 +146,7 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 	for _, e := range list {
 		switch e := e.(type) {
 		case *events.RunnerConnected:
-			if e.Evicts.Executor != "" && !t.flaws.bothServed.on() {
+			if e.Evicts.Executor != "" && !t.flaws.BothServed.on() {
 				all = append(all, t.closes(e.Session, e.Evicts, events.CloseEviction))
 			}
 			if m, s := send(e.Session), t.session(e.Session); m != nil && s.To == e.To {
@@ -225,7 +225,7 @@ func (t *turn) sendCommand(m *events.RunnerCommands, session, index uint64) {
 
 // missed are the commands that a session has not received, as its runner says.
 func (t *turn) missed(n uint64, s *session, received uint64) (all []events.RunnerCommand) {
-	if t.flaws.missedSkipped.on() {
+	if t.flaws.MissedSkipped.on() {
 		return nil
 	}
 	rows.Scan(t.tx, commandKey(t.id, n, max(received, s.Received)), func(k rows.Key, c *command) bool {

@@ -100,7 +100,7 @@ func (t *turn) waits() bool {
 
 // first is the number of the attempt whose turn it is.
 func (t *turn) first() (n uint64) {
-	rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: t.id}, func(k rows.Key, _ *nothing) bool { n = k.B; return t.flaws.overtaken.on() })
+	rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: t.id}, func(k rows.Key, _ *nothing) bool { n = k.B; return t.flaws.Overtaken.on() })
 	return n
 }
 

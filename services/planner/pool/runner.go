@@ -75,7 +75,7 @@ func (t *turn) hello(m *events.RunnerReport) {
 	if s != nil && s.To == m.Connection {
 		return // it came twice
 	}
-	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance && !t.flaws.begunAgain.on() {
+	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance && !t.flaws.BegunAgain.on() {
 		t.stop(n, "another process took its place", events.CloseEviction)
 		s = nil
 	}
@@ -113,7 +113,7 @@ func (t *turn) progress(n uint64, s *session, m *events.RunnerReport) {
 	counted, received := s.Events, max(s.Received, min(m.Received, s.Commands))
 	for i := range m.Events {
 		e := &m.Events[i]
-		if e.Index >= counted || t.flaws.appliedTwice.on() {
+		if e.Index >= counted || t.flaws.AppliedTwice.on() {
 			counted = e.Index + 1
 			t.event(n, e)
 		}
@@ -205,7 +205,7 @@ func (t *turn) stop(n uint64, why, closes string) {
 	s := t.session(n)
 	held := t.held(n)
 	t.emit(&events.RunnerStopped{Session: n, Reason: why, Closes: s.To, Close: closes})
-	if t.flaws.forgotten.on() {
+	if t.flaws.Forgotten.on() {
 		held = held[:min(1, len(held))]
 	}
 	for _, of := range held {

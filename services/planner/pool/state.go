@@ -172,7 +172,7 @@ func (t *turn) over(e *events.WorkOver) {
 		t.tx.Delete(commandKey(t.id, w.Session, w.Index))
 		if s := t.changed(w.Session); s != nil {
 			s.Used--
-			if t.flaws.freedTwice.on() && s.Used > 0 {
+			if t.flaws.FreedTwice.on() && s.Used > 0 {
 				s.Used--
 			}
 			s.Seen = t.now

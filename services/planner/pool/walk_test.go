@@ -291,11 +291,11 @@ func (k *walk) rest() {
 func TestNothingIsForgottenOrBegunTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{Overflow: rapid.Bool().Draw(t, "overflow"), Upgrade: rapid.Bool().Draw(t, "upgrade")}
-		walks(t, o, flaws{})
+		walks(t, o, Flaws{})
 	})
 }
 
-func walks(t *rapid.T, o Options, f flaws) {
+func walks(t *rapid.T, o Options, f Flaws) {
 	k := &walk{
 		world: newWorld(t, o), t: t, procs: map[string]*process{}, open: map[int]bool{}, begun: map[int]int{}, told: map[int]int{},
 		sockets: map[events.Connection]string{}, counted: map[string]uint64{},
