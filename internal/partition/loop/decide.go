@@ -192,7 +192,7 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	p.tell(f)
 	p.State.Apply(writes, p.n)
 	p.ended.applied(writes)
-	if rec.ID != "" { // what brings a workflow its first rows has an entry in the ledger
+	if rec.ID != "" || founds(writes) {
 		p.names.note(rec.Workflow)
 	}
 	p.timers.note(writes)
@@ -201,6 +201,17 @@ func (p *Processor) append(f *flight, k *kgo.Record) {
 	p.done.appended++
 	p.Log.Append(k, rec.Position.Seq)
 	p.outside.releaseEarly(f)
+}
+
+// founds reports whether changes bring an entity its first rows without an id by which the ledger would know it, as what
+// executors report of runners does to pools.
+func founds(writes []rows.Write) bool {
+	for i := range writes {
+		if writes[i].Created && writes[i].Key.Table == rows.Header {
+			return true
+		}
+	}
+	return false
 }
 
 // recordLimit is the largest value of a journal record.
