@@ -78,10 +78,10 @@ test/mermaid/node_modules: test/mermaid/package-lock.json
 	touch $@
 
 .PHONY: typescript
-typescript: sdk/typescript/node_modules examples/images/typescript/node_modules ## install the TypeScript compiler from npm, build the TypeScript SDK, hold it against the runner protocol, and kill examples/images
+typescript: sdk/typescript/node_modules examples/images/typescript/node_modules test/typescript/node/node_modules ## install the TypeScript compiler from npm, build the TypeScript SDK, hold it against the runner protocol, and kill examples/images
 	HEDDLE_TYPESCRIPT=required go test -count 1 -v ./test/typescript
 
-sdk/typescript/node_modules examples/images/typescript/node_modules: %/node_modules: %/package-lock.json
+sdk/typescript/node_modules examples/images/typescript/node_modules test/typescript/node/node_modules: %/node_modules: %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund
 	touch $@
 

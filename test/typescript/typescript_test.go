@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +28,10 @@ func program(t *testing.T, name string) string {
 	if err != nil {
 		absent("the TypeScript SDK cannot be tried: there is no %s on the path (`make typescript` needs node and npm)", name)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "node_modules/typescript/package.json")); err != nil {
-		absent("the TypeScript SDK cannot be built: sdk/typescript/node_modules has no compiler; `make typescript` installs it")
+	for _, where := range []string{dir, example + "/typescript", "node"} {
+		if _, err := os.Stat(filepath.Join(where, "node_modules")); err != nil {
+			absent("the TypeScript SDK cannot be tried: %s; `make typescript` installs what is wanted", err)
+		}
 	}
 	return path
 }
@@ -51,7 +54,24 @@ func ranIn(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// node is how Node runs a program that has a WebSocket.
+// node22 is where npm puts the Node that the tests bring along.
+const node22 = "node/node_modules/node-linux-*/bin/node"
+
+// nodes are how the Nodes that there are run a program, by their versions: the one on the path, and on Linux one that has a WebSocket of its own.
+func nodes(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{"on the path": node(t)}
+	found, err := filepath.Glob(node22)
+	if err != nil || runtime.GOOS == "linux" && len(found) != 1 {
+		t.Fatalf("there is %q, %v, want one Node at %s; `make typescript` installs it", found, err, node22)
+	}
+	for _, path := range found {
+		all["22"] = []string{path}
+	}
+	return all
+}
+
+// node is how the Node on the path runs a program that has a WebSocket.
 func node(t *testing.T) []string {
 	t.Helper()
 	version := strings.TrimPrefix(strings.TrimSpace(ran(t, "node", "--version")), "v")
@@ -67,8 +87,19 @@ func node(t *testing.T) []string {
 func TestTheTypeScriptSDKPassesTheConformanceSuite(t *testing.T) {
 	ran(t, "npm", "run", "--silent", "build")
 	ran(t, "npm", "run", "--silent", "build:example")
+	for name, node := range nodes(t) {
+		t.Run("Node "+name, func(t *testing.T) {
+			t.Parallel() // they wait most of their time
+			conform(t, append(node, dir+"/example/dist/conformance.js"))
+		})
+	}
+}
+
+// conform plays all cases with a client.
+func conform(t *testing.T, command []string) {
+	t.Helper()
 	passed := 0
-	err := conformance.Run(t.Context(), conformance.Options{Command: append(node(t), dir+"/example/dist/conformance.js"), Parallel: 6}, func(r conformance.Result) {
+	err := conformance.Run(t.Context(), conformance.Options{Command: command, Parallel: 6}, func(r conformance.Result) {
 		if passed++; r.Failure != "" {
 			t.Errorf("%s, %s: %s\n%s", r.Name, r.About, r.Failure, r.Output)
 		}
