@@ -203,7 +203,7 @@ func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + 
 
 // ofPools is what occurs where queues are bound to pools of runners, which simulated runs have none of: the tests of
 // services/planner/pool replay each of their records.
-var ofPools = regexp.MustCompile(`^(event|field) (Work(Offered|Given|Begun|Stopping|Over|Declined)|OfferForestalled|Runner(Joined|Connected|Disconnected|Draining|Stopped|Progressed|PassedOver)|Executor(Heard|Gone|Disowned)|PoolSwept|Connection|TaskName)\b|^field (OpenAttempt|RunnableDispatched)\.Pool$`)
+var ofPools = regexp.MustCompile(`^(event|field) (Work(Offered|Given|Begun|Stopping|Over|Declined)|OfferForestalled|Runner(Joined|Connected|Disconnected|Draining|Stopped|Progressed|PassedOver)|Executor(Heard|Gone|Disowned)|PoolSwept|AlarmSet|RunnableParked|Connection|TaskName)\b|^field (OpenAttempt|RunnableDispatched)\.Pool$`)
 
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{
@@ -211,12 +211,7 @@ var unrecorded = map[string]string{
 	"field ArchiveAwaited.Run":       noArchiver,
 	"field RunnableReturned.Attempt": noPools,
 	"field RunnableReturned.Decided": noPools,
-	"event WorkflowArchived":         noArchiver,
-	"field WorkflowArchived.Through": noArchiver,
 
-	"field RunnableCancelled.Work":       noWork,
-	"field RunnableTimedOut.Work":        noWork,
-	"field OpenAttempt.Work":             noWork,
 	"event WorkflowRestored":             noRestore,
 	"field WorkflowRestored.Run":         noRestore,
 	"field WorkflowRestored.Definitions": noRestore,
@@ -249,9 +244,6 @@ var unrecorded = map[string]string{
 	"field ProbeAnswered.Answer":     noPolicy,
 	"field ProbeAnswered.Executor":   noPolicy,
 	"field KeySwept.Asked":           noLease,
-	"event OutcomeArrived":           noPolicy,
-	"field OutcomeArrived.Runnable":  noPolicy,
-	"field OutcomeArrived.Executor":  noPolicy,
 	"field OutcomeArrived.Attempt":   noPolicy,
 	"field OutcomeArrived.Decided":   noPolicy,
 }
@@ -271,13 +263,10 @@ const (
 const oneRetry = "the first piece of a retry is all of it in these seeds"
 
 // noArchiver: TestNothingIsForgottenThatIsNotArchived has one.
-const noArchiver = "no archiver runs beside the simulated planners"
+const noArchiver = "in these seeds no run waits to be archived"
 
 // noPools: the tests of services/planner and of its pools bind queues elsewhere.
 const noPools = "no queue of a simulated cluster is bound elsewhere meanwhile"
-
-// noWork: work.txt of services/planner cancels attempts that go on with the work of others.
-const noWork = "in these seeds no such attempt is cancelled, deleted or out of time"
 
 // noRestore: TestARestoredRunGoesOnAsTheFirstWouldHave has some.
 const noRestore = "nothing is restored in a simulated cluster"
