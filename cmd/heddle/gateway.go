@@ -29,6 +29,7 @@ type gatewayCmd struct {
 	MaxBody        int64   `help:"Bytes of a request's body; 0 is the default of 1 MiB."`
 	MaxInFlight    int     `help:"Requests being served; 0 is the default of 8,192."`
 	MaxWatchers    int     `help:"Event streams; 0 is the default of 256."`
+	MaxTunnels     int     `help:"Requests and WebSockets to attempts at runners that are open; 0 is the default of 256."`
 	MaxConnections int     `help:"Connections; 0 is the default of 16,384."`
 	MaxPerClient   int     `help:"Connections of one address; 0 is the default of 2,048. Behind a proxy all clients have one."`
 	Rate           float64 `help:"Requests per second and client; 0 is unlimited."`
@@ -71,7 +72,7 @@ func (c *gatewayCmd) Run(a *app) error {
 			Kafka: c.kafka(), Dir: c.Data, Listen: c.HTTP, Insecure: c.InsecureListen, APIKeys: keys, CertFile: c.HTTPCertFile, KeyFile: c.HTTPKeyFile,
 			CreateQueues: c.CreateQueues, NotReady: gateway.NotReady(c.NotReady), Archive: kept, Logger: logger, Registry: registry,
 			Bounds: service.Bounds{Connections: c.MaxConnections, PerClient: c.MaxPerClient},
-			Limits: gateway.Limits{Body: c.MaxBody, InFlight: c.MaxInFlight, Watchers: c.MaxWatchers, Rate: c.Rate},
+			Limits: gateway.Limits{Body: c.MaxBody, InFlight: c.MaxInFlight, Watchers: c.MaxWatchers, Tunnels: c.MaxTunnels, Rate: c.Rate},
 		}, nil, func(at net.Addr) {
 			logger.Info("the API is served", "url", c.scheme()+"://"+at.String())
 			ready()

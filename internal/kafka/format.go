@@ -16,6 +16,7 @@ var (
 	TaskFormat   = formatOf(events.TaskVersion)
 	StateFormat  = formatOf(events.Version)
 	RunnerFormat = formatOf(events.RunnerVersion)
+	TunnelFormat = formatOf(events.TunnelVersion)
 )
 
 func formatOf(version uint64) []kgo.RecordHeader {

@@ -39,11 +39,14 @@ var table = []entry{
 	{"services/executor", service, "slots, built-in tasks, HTTP services"},
 	{"services/gateway", service, "HTTP"},
 	{"services/gateway/view", shell, "the list of workflows"},
+	{"services/gateway/calls", shell, "requests to attempts at runners"},
 	{"services/readiness", pure, "from snapshots to reasons"},
 	{"services/readiness/readinessd", service, "follows authority, publishes readiness"},
 
 	{"internal/faults", pure, "whether a program has the switches that break it on purpose"},
 	{"internal/runner", pure, "what a runner does next"},
+	{"internal/tunnel", pure, "how messages get through a tunnel once and in order"},
+	{"internal/tunnel/joint", shell, "a WebSocket at an end of a tunnel"},
 	{"internal/runtime", pure, "the runtime record of a partition: its lease, backlog, replay, readiness"},
 
 	{"internal/access", shell, "keys, roles, loopback"},
@@ -96,7 +99,7 @@ var gates = []struct {
 	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
 	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view", "shared/events", "shared/wire"}},
 	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
-	{"github.com/coder/websocket", []string{"sdk/runner", "services/executor", "internal/conformance"}},
+	{"github.com/coder/websocket", []string{"sdk/runner", "internal/tunnel/joint", "services/gateway", "services/executor", "internal/conformance"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},
 	{"google.golang.org/protobuf", []string{"shared/wire"}},

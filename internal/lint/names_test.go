@@ -59,7 +59,7 @@ func topicPatterns(t *testing.T) (full, bases *regexp.Regexp) {
 	}
 	whole := []string{
 		names.Commands(), names.Inbox(), names.Journal(), names.State(), names.TaskControl(), names.Status(), names.Definitions(),
-		names.Queries(), names.Replies(), names.RunnerCommands(), names.Authority(), names.Readiness(), names.DLQ(),
+		names.Queries(), names.Replies(), names.RunnerCommands(), names.Tunnels(), names.Authority(), names.Readiness(), names.DLQ(),
 	}
 	alternatives := []string{strings.TrimPrefix(regexp.QuoteMeta(names.Tasks("")), regexp.QuoteMeta(names.Prefix())) + `[\w-]*`}
 	for _, n := range whole {

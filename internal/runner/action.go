@@ -37,8 +37,18 @@ type Answer struct {
 	Err      error
 }
 
-// Serve passes a message of a tunnel on.
-type Serve struct{ Tunnel *frames.Tunnel }
+// Serve hands a message of a client's request to the attempt; Took follows, once it is taken. The first one of a request begins it.
+type Serve struct {
+	Request string
+	Token   string // of the attempt
+	Message frames.TunnelMessage
+}
+
+// Room says that there may be room again for messages of an answer.
+type Room struct{ Request string }
+
+// Gone says that a request is over before its end.
+type Gone struct{ Request, Reason string }
 
 // Connected says that the runner has its id and gets work.
 type Connected struct {
@@ -66,6 +76,8 @@ func (Halt) action()         {}
 func (Leave) action()        {}
 func (Answer) action()       {}
 func (Serve) action()        {}
+func (Room) action()         {}
+func (Gone) action()         {}
 func (Connected) action()    {}
 func (Disconnected) action() {}
 func (Warn) action()         {}

@@ -147,6 +147,7 @@ func (s *Session) Ended(now time.Time, end *frames.TaskState) {
 	if s.phase == over {
 		return
 	}
+	s.tunnels.endAll(s, "the attempt has ended", func(one *visit) bool { return one.token == end.Token && !one.said })
 	if t.unsent && end.Error != nil { // the next attempt gets them
 		s.events.add(s, &frames.Heartbeat{Token: end.Token, Details: t.details})
 	}

@@ -59,6 +59,7 @@ func (s *Session) look(now time.Time) {
 
 // finish is the end of everything.
 func (s *Session) finish(err error) {
+	s.tunnels.endAll(s, "the runner has stopped", func(*visit) bool { return true })
 	if s.phase == connected || s.phase == opening || s.phase == dialing {
 		was := s.phase
 		s.do(Hangup{frames.CloseRunnerShutdown})

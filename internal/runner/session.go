@@ -42,6 +42,7 @@ type Session struct {
 	events   reported
 	attempts attempts
 	requests requests
+	tunnels  tunnels
 	drain    drain
 }
 
@@ -147,7 +148,7 @@ func (s *Session) Received(now time.Time, f frames.ToClient) {
 	case *frames.ToClientKvResponse:
 		s.requests.answered(s, f)
 	case *frames.ToClientTunnel:
-		s.do(Serve{&f.Tunnel})
+		s.tunnels.receive(s, now, &f.Tunnel)
 	case *frames.ToClientClose:
 		s.goodbye = true
 	}
@@ -170,6 +171,7 @@ func (s *Session) connected(now time.Time, init *frames.ToClientInit) {
 	s.commands.nextAck = now.Add(s.times.AckCommands)
 	s.requests.resume(s)
 	s.events.resume(s, init.LastEventIdx)
+	s.tunnels.resume(s, now)
 	s.attempts.beats(s, now)
 	s.do(Connected{RunnerID: s.id, Again: again})
 }
@@ -189,6 +191,7 @@ func (s *Session) terms(t frames.Terms) {
 // replaced forgets the session that the server has forgotten. Whatever has ended is still reported.
 func (s *Session) replaced() {
 	s.attempts.haltAll(s, StopReplaced, false)
+	s.tunnels.drop(s, "the runner has another session")
 	s.events.keepEnds()
 	s.commands = commands{last: -1, acked: -1}
 }
@@ -223,6 +226,7 @@ func (s *Session) keep(now time.Time) {
 	}
 	s.commands.acknowledge(s, now)
 	s.attempts.beats(s, now)
+	s.tunnels.silent(s, now)
 	s.look(now)
 }
 
@@ -253,6 +257,7 @@ func (s *Session) Next() time.Time {
 	sooner(s.heard.Add(s.silence))
 	sooner(s.nextPing)
 	sooner(s.commands.next())
+	sooner(s.tunnels.next())
 	if s.drain.stopping {
 		sooner(s.drain.nextLook)
 	}

@@ -22,6 +22,7 @@ type attempt struct {
 	task   *frames.StartTask
 	cancel context.CancelCauseFunc
 	leave  chan struct{} // closed when the runner is going away
+	site   *site         // what serves requests to it; nil: nothing does yet
 }
 
 // StoppedError is the cause of the context of an attempt that is to stop.
@@ -68,6 +69,9 @@ func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelF
 }
 
 func (l *loop) ended(end *frames.TaskState) {
+	if a := l.attempts[end.Token]; a.site != nil {
+		go a.site.close()
+	}
 	delete(l.attempts, end.Token)
 	l.session.Ended(time.Now(), end)
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -175,6 +177,23 @@ func ExampleKeys_Delete() {
 		return err == nil, err
 	}
 	runner.Handle(some(), task.Define[Image, bool]("images.forget"), forget)
+}
+
+// A task that can be looked at while it runs, under /v1/workflows/WORKFLOW/tasks/TOKEN/tunnel/progress.
+func ExampleServe() {
+	train := func(ctx context.Context, rounds int64) (int64, error) {
+		var done atomic.Int64
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /progress", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "%d of %d\n", done.Load(), rounds) })
+		if err := runner.Serve(ctx, mux); err != nil {
+			return 0, err
+		}
+		for done.Load() < rounds && ctx.Err() == nil {
+			done.Add(1)
+		}
+		return done.Load(), context.Cause(ctx)
+	}
+	runner.Handle(some(), task.Define[int64, int64]("models.train"), train)
 }
 
 // some is a runner of the examples.

@@ -141,17 +141,3 @@ func (l *loop) answer(a core.Answer) {
 		delete(l.answers, a.Request)
 	}
 }
-
-// refuse answers a request to an attempt: the functions of this runner serve none.
-func (l *loop) refuse(t *frames.Tunnel) {
-	var no frames.TunnelMessage
-	switch t.Inner.(type) {
-	case *frames.RequestStart:
-		no = &frames.ResponseAbort{Reason: "the attempt serves no requests"}
-	case *frames.WebSocketOpen:
-		no = &frames.WebSocketClose{Code: 1011, Reason: "the attempt serves no requests"}
-	default:
-		return
-	}
-	l.send(&frames.ToServerTunnel{Tunnel: frames.Tunnel{RequestID: t.RequestID, Inner: no}})
-}

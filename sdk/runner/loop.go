@@ -30,6 +30,7 @@ type loop struct {
 	attempts map[string]*attempt
 	group    sync.WaitGroup // of the attempts' functions
 	answers  map[uint64]chan<- core.Answer
+	visits   map[string]*visit // requests of clients to attempts
 	told     *callbacks
 }
 
@@ -42,7 +43,7 @@ func newLoop(r *Runner, init frames.ToServerInit) (*loop, error) {
 		runner: r, options: &r.options, log: r.options.Logger, dialer: d,
 		session: core.New(core.Config{Init: init, Times: r.options.Times.core(), Random: rand.Float64}),
 		in:      make(chan func()), done: make(chan struct{}),
-		attempts: map[string]*attempt{}, answers: map[uint64]chan<- core.Answer{},
+		attempts: map[string]*attempt{}, answers: map[uint64]chan<- core.Answer{}, visits: map[string]*visit{},
 		told: newCallbacks(),
 	}, nil
 }
@@ -135,7 +136,11 @@ func (l *loop) perform() {
 		case core.Answer:
 			l.answer(a)
 		case core.Serve:
-			l.refuse(a.Tunnel)
+			l.serve(a)
+		case core.Room:
+			l.room(a.Request)
+		case core.Gone:
+			l.gone(a)
 		default:
 			l.tell(a)
 		}

@@ -17,7 +17,7 @@ const (
 // authorize checks the request's key against the role that a route needs.
 // Without configured keys everybody may do everything.
 func (g *Gateway) authorize(r *http.Request, need access.Role) error {
-	err := g.cfg.APIKeys.Authorize(access.Bearer(r), need)
+	err := g.cfg.APIKeys.Authorize(keyOf(r), need)
 	switch {
 	case err == nil:
 		return nil

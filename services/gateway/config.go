@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/internal/access"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/service"
+	"github.com/heddle-run/heddle/internal/tunnel"
 )
 
 // Config of a gateway.
@@ -41,6 +42,7 @@ type Config struct {
 	NotReady NotReady // what becomes of commands for partitions that are not ready; empty: AcceptNotReady
 
 	Limits   Limits
+	Tunnels  tunnel.Times         // of requests to attempts at runners
 	Bounds   service.Bounds       // of connections
 	Logger   *slog.Logger         // nil: silent
 	Registry *prometheus.Registry // nil: one of its own
@@ -52,6 +54,8 @@ type Limits struct {
 	Depth       int           // nesting of a JSON body; 100
 	InFlight    int           // requests being served; 8,192
 	Watchers    int           // event streams; 256
+	Tunnels     int           // requests to attempts at runners that are open; 256
+	TunnelBody  int64         // bytes of the body of such a request; 64 MiB
 	Rate        float64       // requests per second and client; 0: unlimited
 	Wait        time.Duration // the longest ?wait=; 5 minutes
 	Answer      time.Duration // how long a planner may take to answer; 10 s
@@ -65,6 +69,8 @@ const (
 	defaultDepth       = 100
 	defaultInFlight    = 8192
 	defaultWatchers    = 256
+	defaultTunnels     = 256
+	defaultTunnelBody  = 64 << 20
 	defaultWait        = 5 * time.Minute
 	defaultAnswer      = 10 * time.Second
 	defaultProduce     = 5 * time.Second
@@ -76,6 +82,8 @@ func (l Limits) withDefaults() Limits {
 	l.Depth = or(l.Depth, defaultDepth)
 	l.InFlight = or(l.InFlight, defaultInFlight)
 	l.Watchers = or(l.Watchers, defaultWatchers)
+	l.Tunnels = or(l.Tunnels, defaultTunnels)
+	l.TunnelBody = or(l.TunnelBody, defaultTunnelBody)
 	l.Wait = or(l.Wait, defaultWait)
 	l.Answer = or(l.Answer, defaultAnswer)
 	l.Produce = or(l.Produce, defaultProduce)

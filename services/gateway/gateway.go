@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/request"
 	"github.com/heddle-run/heddle/internal/service"
+	"github.com/heddle-run/heddle/services/gateway/calls"
 	"github.com/heddle-run/heddle/services/gateway/view"
 )
 
@@ -45,6 +46,7 @@ type Gateway struct {
 	admin    *kgo.Client
 	out      *kgo.Client // nil: there is no archive to restore from
 	requests *request.Client
+	calls    *calls.Calls // to attempts at runners
 	book     *definitions.Book
 	follow   *follower
 	view     *view.View
@@ -117,6 +119,10 @@ func (g *Gateway) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	g.calls, err = calls.Open(ctx, calls.Options{Kafka: g.cfg.Kafka, Most: g.limits.Tunnels, Times: g.cfg.Tunnels, Logger: g.logger})
+	if err != nil {
+		return err
+	}
 	if g.cfg.Archive != nil {
 		if g.out, err = kafka.NewEffectsProducer(g.cfg.Kafka); err != nil {
 			return err
@@ -147,7 +153,10 @@ func (g *Gateway) Close() error {
 }
 
 func (g *Gateway) endStreams() {
-	g.ending.Do(func() { close(g.stopping) })
+	g.ending.Do(func() {
+		close(g.stopping)
+		g.calls.End()
+	})
 }
 
 func (g *Gateway) closeClients() error {
@@ -160,6 +169,9 @@ func (g *Gateway) closeClients() error {
 	}
 	if g.book != nil {
 		g.book.Close()
+	}
+	if g.calls != nil {
+		g.calls.Close()
 	}
 	if g.requests != nil {
 		errs = append(errs, g.requests.Close())

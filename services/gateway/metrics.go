@@ -39,6 +39,9 @@ func newMetrics(g *Gateway) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "heddle_gateway_event_streams", Help: "Open event streams.",
 		}, func() float64 { return float64(len(g.watchers)) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "heddle_gateway_tunnels", Help: "Open requests and WebSockets to attempts at runners.",
+		}, func() float64 { return float64(g.calls.Number()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "heddle_gateway_view_records_total", Help: "Status records that the list view has taken.",
 		}, func() float64 { return float64(g.view.Taken()) }),

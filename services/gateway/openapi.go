@@ -56,7 +56,7 @@ func OpenAPI() map[string]any {
 	}
 }
 
-var lowerMethod = map[string]string{"GET": "get", "PUT": "put", "POST": "post", "DELETE": "delete"}
+var lowerMethod = map[string]string{"GET": "get", "PUT": "put", "POST": "post", "PATCH": "patch", "DELETE": "delete"}
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 

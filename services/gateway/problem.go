@@ -88,6 +88,13 @@ var statuses = map[string]int{
 	"too_many_requests":    http.StatusTooManyRequests,
 	"too_many_in_flight":   http.StatusTooManyRequests,
 	"too_many_watchers":    http.StatusTooManyRequests,
+	"too_many_tunnels":     http.StatusTooManyRequests,
+	"headers_too_large":    http.StatusRequestHeaderFieldsTooLarge,
+	"uri_too_long":         http.StatusRequestURITooLong,
+	"not_at_runner":        http.StatusConflict,
+	"tunnel_aborted":       http.StatusBadGateway,
+	"attempt_ended":        http.StatusBadGateway,
+	"tunnel_timeout":       http.StatusGatewayTimeout,
 	"unavailable":          http.StatusServiceUnavailable,
 	"no_answer":            http.StatusServiceUnavailable,
 	"open_transaction":     http.StatusServiceUnavailable, // a query behind another producer's transaction

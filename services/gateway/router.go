@@ -23,7 +23,7 @@ func (g *Gateway) router() *chi.Mux {
 	mux := chi.NewRouter()
 	mux.Use(middleware.GetHead) // HEAD is GET without a body, which net/http leaves out
 	for _, rt := range routes() {
-		mux.Method(rt.method, rt.path, g.serve(rt))
+		mux.Method(rt.method, rt.pattern(), g.serve(rt))
 	}
 	if g.cfg.Runners != nil {
 		mux.Method(http.MethodGet, frames.Path, g.cfg.Runners)
@@ -42,6 +42,14 @@ func (g *Gateway) router() *chi.Mux {
 	return mux
 }
 
+// pattern is the path as the router takes it.
+func (rt *route) pattern() string {
+	if rt.tunnel {
+		return strings.TrimSuffix(rt.path, "{path}") + "*"
+	}
+	return rt.path
+}
+
 // allowed are the methods that a path takes.
 func allowed(mux *chi.Mux, r *http.Request) []string {
 	list := []string{http.MethodOptions}
@@ -49,7 +57,7 @@ func allowed(mux *chi.Mux, r *http.Request) []string {
 	if path == "" {
 		path = r.URL.Path
 	}
-	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		if !mux.Match(chi.NewRouteContext(), method, path) {
 			continue
 		}
@@ -78,7 +86,7 @@ func (g *Gateway) serve(rt route) http.Handler {
 			g.metrics.answered(label, w.status, time.Since(began))
 		}()
 		err := g.authorize(r, rt.role)
-		if err == nil {
+		if err == nil && !rt.tunnel {
 			err = checkQuery(r, rt.query)
 		}
 		if err == nil {

@@ -19,6 +19,7 @@ type route struct {
 	body         any      // a value of the request's type; nil: none
 	required     []string // fields of the body
 	answers      []answer // besides problems
+	tunnel       bool     // any path behind it and any query are the attempt's affair
 	handle       func(g *Gateway, w http.ResponseWriter, r *http.Request) error
 }
 
@@ -52,6 +53,7 @@ func routes() []route {
 	all = append(all, poolRoutes()...)
 	all = append(all, archiveRoutes()...)
 	all = append(all, taskRoutes()...)
+	all = append(all, tunnelRoutes()...)
 	all = append(all, partitionRoutes()...)
 	return append(all, serviceRoutes()...)
 }

@@ -53,6 +53,8 @@ func (vw *view) answer(q *events.Query) (any, *events.Refusal) {
 		return vw.runnableList(q)
 	case "explain":
 		return vw.explain(q)
+	case events.AttemptQuery:
+		return vw.attempt(q.Filter)
 	case "graph":
 		return vw.graphStatus(), nil
 	case events.KeptQuery:

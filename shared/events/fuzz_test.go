@@ -65,6 +65,18 @@ func FuzzDecodeTask(f *testing.F) {
 	})
 }
 
+func FuzzDecodeTunnelRecord(f *testing.F) {
+	f.Add(wire.Marshal(filled(&fixed{}, &events.TunnelRecord{})), "address.id")
+	f.Fuzz(func(t *testing.T, b []byte, id string) {
+		if _, err := events.DecodeTunnelRecord(b); err == nil {
+			settled[events.TunnelRecord](t, b)
+		}
+		if address, ok := events.TunnelAddress(id); ok && !strings.HasPrefix(id, address+".") {
+			t.Errorf("the address of %q is %q", id, address)
+		}
+	})
+}
+
 func FuzzOpenToken(f *testing.F) {
 	f.Add(key.Seal(events.Token{Workflow: "w", Attempt: 1}))
 	f.Fuzz(func(t *testing.T, b []byte) {

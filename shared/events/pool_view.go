@@ -12,8 +12,14 @@ const (
 	PoolQuery    = "pool"    // of a pool: PoolState; with the token of an attempt as the filter, that one too
 	PoolsQuery   = "pools"   // of a partition: PoolList
 	RunnersQuery = "runners" // of a partition, or of a pool: RunnerList
+	AttemptQuery = "attempt" // of a pool: PoolWork of the attempt whose token is the filter; of a workflow: AttemptPlace of that
 	PlacesQuery  = "places"  // of a pool: PoolPlaces of the attempts whose tokens are the filter, with commas between
 )
+
+// AttemptPlace is where an open attempt was sent.
+type AttemptPlace struct {
+	Pool string `json:"pool,omitempty"` // name; empty: it is for workers
+}
 
 // PoolList is a page of the pools that have runners, or work.
 type PoolList = EntityList[PoolSummary]

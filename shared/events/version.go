@@ -14,4 +14,6 @@ const (
 	TaskVersion = 1
 	// RunnerVersion is that of what pools have executors do on the sockets of runners.
 	RunnerVersion = 1
+	// TunnelVersion is that of messages of tunnels between gateways and executors.
+	TunnelVersion = 1
 )

@@ -66,6 +66,22 @@ func FuzzDecodeFrame(f *testing.F) {
 	})
 }
 
+// What executors and gateways pass on has one form, too.
+func FuzzDecodeTunnel(f *testing.F) {
+	f.Add(wire.Marshal(&frames.Tunnel{RequestID: "r", MessageIdx: 65535, Inner: &frames.RequestStart{Token: "t", Method: "GET", Path: "/"}}))
+	f.Add(wire.Marshal(&frames.Tunnel{RequestID: "r", Inner: &frames.TunnelAck{LastMessageIdx: 65535}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := frames.DecodeTunnel(b)
+		if err != nil {
+			return
+		}
+		own := wire.Marshal(m)
+		if back, err := frames.DecodeTunnel(own); err != nil || string(wire.Marshal(back)) != string(own) {
+			t.Errorf("%x is written as %x, which comes back as %+v, %v", b, own, back, err)
+		}
+	})
+}
+
 func FuzzParseConnect(f *testing.F) {
 	f.Add("json", frames.TokenProtocol("secret"))
 	f.Fuzz(func(t *testing.T, encoding, protocol string) {

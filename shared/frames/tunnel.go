@@ -9,11 +9,11 @@ import (
 )
 
 // Tunnel is one message between a client of the gateway and a running attempt. The messages of a
-// request have an index in each direction, which goes from 65535 on to 0; who receives one that it
-// has had passes it.
+// request have an index in each direction, from 0 on without gaps, which goes from 65535 on to 0. Who
+// receives one that it has had acknowledges again what it has taken; one behind a gap it passes.
 type Tunnel struct {
 	RequestID  string // the gateway's choice, unique
-	MessageIdx uint16 // of this direction; an acknowledgement has none
+	MessageIdx uint16 // of this direction; an acknowledgement and an abort have none
 	Inner      TunnelMessage
 }
 
@@ -55,7 +55,7 @@ type RequestChunk struct{ Body []byte }
 // RequestEnd ends a request's body.
 type RequestEnd struct{}
 
-// RequestAbort says that the client has gone.
+// RequestAbort says that the client has gone, also that of a WebSocket. It counts at once, whatever was sent before.
 type RequestAbort struct{ Reason string }
 
 // ResponseStart begins the answer to a request.
@@ -70,7 +70,7 @@ type ResponseChunk struct{ Body []byte }
 // ResponseEnd ends an answer.
 type ResponseEnd struct{}
 
-// ResponseAbort says that there is no answer, or no more of it.
+// ResponseAbort says that there is no answer, or no more of it, also on a WebSocket. It counts at once, as RequestAbort.
 type ResponseAbort struct{ Reason string }
 
 // WebSocketOpen opens a WebSocket to the attempt of a token; as the answer, which has neither token
@@ -94,9 +94,46 @@ type WebSocketClose struct {
 	Reason string
 }
 
-// TunnelAck says that messages of the other direction have been received.
+// TunnelAck says that messages of the other direction have been received, and are not kept any more by the receiver.
 type TunnelAck struct {
-	LastMessageIdx uint16 // the newest; all before it are received too
+	LastMessageIdx uint16 // the newest; all before it are too; 65535 before the first
+}
+
+// What a sender of a tunnel may have on its way: TunnelMessages messages of a request and a direction that are not acknowledged, with
+// TunnelWindow bytes of bodies together, but for the one that ends the direction.
+const (
+	TunnelWindow   = 512 << 10
+	TunnelMessages = 256
+
+	MaxTunnelHeaders = 64 << 10 // bytes of all names and values of a message
+	MaxTunnelPath    = 8 << 10  // bytes
+	MaxTunnels       = 256      // requests that a runner serves at a time
+)
+
+// Size is how many bytes of a body a message carries.
+func Size(m TunnelMessage) int {
+	switch m := m.(type) {
+	case *RequestChunk:
+		return len(m.Body)
+	case *ResponseChunk:
+		return len(m.Body)
+	case *WebSocketMessage:
+		return len(m.Data)
+	}
+	return 0
+}
+
+// DecodeTunnel reads a message of a tunnel out of Protocol Buffers, as executors and gateways pass it on, and checks it. Bodies alias b.
+func DecodeTunnel(b []byte) (*Tunnel, error) {
+	t := &Tunnel{}
+	err := wire.Unmarshal(b, t)
+	if err == nil {
+		err = t.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decoding a message of a tunnel: %w", err)
+	}
+	return t, nil
 }
 
 // After reports whether the index a of a message comes after b, where they are less than half of all
@@ -198,12 +235,32 @@ func (m *Tunnel) check() error {
 	if m.Inner == nil {
 		return errors.New("it passes nothing on")
 	}
+	if n := Size(m.Inner); n > MaxTunnelBody {
+		return fmt.Errorf("a message carries %d bytes, at most are allowed %d", n, MaxTunnelBody)
+	}
 	return cmp.Or(bounded("requestId", m.RequestID, MaxName), check(m.Inner))
+}
+
+func (m *RequestStart) check() error {
+	return cmp.Or(bounded("token", m.Token, MaxToken), bounded("method", m.Method, MaxName), bounded("path", m.Path, MaxTunnelPath), headers(m.Headers))
+}
+
+func (m *WebSocketOpen) check() error { return headers(m.Headers) }
+
+func headers(all []Header) error {
+	size := 0
+	for _, h := range all {
+		size += len(h.Name) + len(h.Value)
+	}
+	if size > MaxTunnelHeaders {
+		return fmt.Errorf("the headers have %d bytes, at most are allowed %d", size, MaxTunnelHeaders)
+	}
+	return nil
 }
 
 func (m *ResponseStart) check() error {
 	if m.Status < 100 || m.Status > 999 {
 		return fmt.Errorf("the status is %d", m.Status)
 	}
-	return nil
+	return headers(m.Headers)
 }

@@ -30,6 +30,7 @@ const (
 	queries        = "queries"
 	replies        = "replies"
 	runnerCommands = "runner-commands"
+	tunnels        = "tunnels"
 	authority      = "authority"
 	readiness      = "readiness"
 	dlq            = "dlq"
@@ -42,7 +43,7 @@ const (
 
 var baseNames = []string{
 	commands, inbox, journal, state, tasksTemplate, taskControl, status, definitions,
-	queries, replies, runnerCommands, authority, readiness, dlq,
+	queries, replies, runnerCommands, tunnels, authority, readiness, dlq,
 }
 
 var groupNames = []string{plannerGroup, archiverGroup, queueGroupTemplate}
@@ -109,6 +110,9 @@ func (n Names) Replies() string { return n.replies }
 
 // RunnerCommands carries commands to remote runners.
 func (n Names) RunnerCommands() string { return n.prefix + runnerCommands }
+
+// Tunnels carries messages between clients of gateways and attempts at runners.
+func (n Names) Tunnels() string { return n.prefix + tunnels }
 
 // Authority carries the leases of planner partitions; its partition p belongs
 // to planner partition p.

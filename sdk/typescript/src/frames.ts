@@ -37,6 +37,11 @@ export const limits = {
   maxKvKey: 2048,
   maxKvValue: 131072,
   maxTunnelBody: 262144,
+  tunnelWindow: 524288,
+  tunnelMessages: 256,
+  maxTunnelHeaders: 65536,
+  maxTunnelPath: 8192,
+  maxTunnels: 256,
 } as const;
 
 /** ToServerInit is the first frame of a socket, and the only one of its kind that counts. */
@@ -222,7 +227,7 @@ export interface RequestEnd {
   type: "RequestEnd";
 }
 
-/** RequestAbort says that the client has gone. */
+/** RequestAbort says that the client has gone, also that of a WebSocket. It counts at once, whatever was sent before. */
 export interface RequestAbort {
   type: "RequestAbort";
   reason?: string;
@@ -247,7 +252,7 @@ export interface ResponseEnd {
   type: "ResponseEnd";
 }
 
-/** ResponseAbort says that there is no answer, or no more of it. */
+/** ResponseAbort says that there is no answer, or no more of it, also on a WebSocket. It counts at once, as RequestAbort. */
 export interface ResponseAbort {
   type: "ResponseAbort";
   reason?: string;
@@ -278,10 +283,10 @@ export interface WebSocketClose {
   reason?: string;
 }
 
-/** TunnelAck says that messages of the other direction have been received. */
+/** TunnelAck says that messages of the other direction have been received, and are not kept any more by the receiver. */
 export interface TunnelAck {
   type: "TunnelAck";
-  /** the newest; all before it are received too */
+  /** the newest; all before it are too; 65535 before the first */
   lastMessageIdx: number;
 }
 
@@ -305,7 +310,7 @@ export interface ToServerTunnel {
   type: "ToServerTunnel";
   /** the gateway's choice, unique */
   requestId?: string;
-  /** of this direction; an acknowledgement has none */
+  /** of this direction; an acknowledgement and an abort have none */
   messageIdx: number;
   inner?: TunnelInner;
 }
@@ -446,7 +451,7 @@ export interface ToClientTunnel {
   type: "ToClientTunnel";
   /** the gateway's choice, unique */
   requestId?: string;
-  /** of this direction; an acknowledgement has none */
+  /** of this direction; an acknowledgement and an abort have none */
   messageIdx: number;
   inner?: TunnelInner;
 }

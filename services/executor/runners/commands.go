@@ -1,7 +1,6 @@
 package runners
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -15,26 +14,6 @@ import (
 
 // errorPause follows a poll that has failed.
 const errorPause = 250 * time.Millisecond
-
-// follow does what pools have this executor do.
-func (s *Server) follow(ctx context.Context) {
-	reading := kafka.Reading{What: "commands to runners", Logger: s.log}
-	for ctx.Err() == nil {
-		fetches := s.tail.PollFetches(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if _, failed := reading.Failed(s.tail, fetches); failed {
-			timer := time.NewTimer(errorPause)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-			}
-		}
-		fetches.EachRecord(s.commanded)
-	}
-}
 
 // commanded takes a record of runner-commands, which may be for another executor, or for a socket that is no more.
 func (s *Server) commanded(r *kgo.Record) {

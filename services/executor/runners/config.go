@@ -24,8 +24,7 @@ type Config struct {
 	Times  Times
 	Limits Limits
 
-	KV     KV     // nil: requests for keys are answered with frames.KvUnavailable
-	Tunnel Tunnel // nil: nothing is passed on
+	KV KV // nil: requests for keys are answered with frames.KvUnavailable
 
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // of metrics; nil: none
@@ -52,6 +51,7 @@ type Limits struct {
 	OutFrames  int   // frames that wait for one runner to read them; 1,000
 	OutBytes   int   // their bytes, if it is more than one frame; 4 MiB
 	Events     int   // of one socket that Kafka has not acknowledged, behind which it is not read on; 1,000
+	Tunnel     int64 // bytes of messages of tunnels of one socket that Kafka has not acknowledged, likewise; 4 MiB
 	Bytes      int64 // of what Kafka has not acknowledged, of all sockets; 128 MiB
 }
 
@@ -74,6 +74,9 @@ func (t Times) complete() Times {
 func (l Limits) complete() Limits {
 	if l.MaxPayload == 0 {
 		l.MaxPayload = frames.DefaultMaxPayload
+	}
+	if l.Tunnel == 0 {
+		l.Tunnel = 4 << 20
 	}
 	if l.Bytes == 0 {
 		l.Bytes = 128 << 20
@@ -100,12 +103,4 @@ type Socket struct {
 type KV interface {
 	// Request does not wait. It calls answer once, from any goroutine, unless the socket has gone. The request is its own.
 	Request(from Socket, q *frames.ToServerKvRequest, answer func(*frames.ToClientKvResponse))
-}
-
-// Tunnel passes on what runners say in tunnels. It sends by Server.Send.
-type Tunnel interface {
-	// Message does not wait. The message is its own.
-	Message(from Socket, m *frames.Tunnel)
-	// Gone says that a socket is no more: the runner may come back on another one.
-	Gone(from Socket)
 }

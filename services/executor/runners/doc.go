@@ -12,6 +12,7 @@
 //	events.go     what became of attempts, as messages
 //	report.go     what the pool is told, one report of a socket at a time, and what is acknowledged to the runner
 //	commands.go   what the pool has done
+//	tunnel.go     messages between runners and gateways, as they are
 //	writer.go     frames to the runner, within bounds
 //	keeper.go     all that is done because of the time
 //

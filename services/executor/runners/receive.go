@@ -52,7 +52,7 @@ func (s *session) receive(kind websocket.MessageType, b []byte) (kept bool) {
 	case *frames.ToServerKvRequest:
 		return s.asked(f)
 	case *frames.ToServerTunnel:
-		return s.passed(&f.Tunnel)
+		s.passed(&f.Tunnel)
 	}
 	return false
 }
@@ -120,27 +120,6 @@ func (s *session) asked(f *frames.ToServerKvRequest) (kept bool) {
 	}
 	kv.Request(s.socket(), f, func(answer *frames.ToClientKvResponse) { s.send(answer) })
 	return true
-}
-
-// passed passes a message of a tunnel on, and reports whether it is kept. Where there are no tunnels, nobody has asked: the runner is told
-// that nobody listens.
-func (s *session) passed(m *frames.Tunnel) (kept bool) {
-	if t := s.server.config.Tunnel; t != nil {
-		t.Message(s.socket(), m)
-		return true
-	}
-	const nobody = "this executor has no tunnels"
-	answer := frames.Tunnel{RequestID: m.RequestID}
-	switch m.Inner.(type) {
-	case *frames.ResponseStart, *frames.ResponseChunk:
-		answer.Inner = &frames.RequestAbort{Reason: nobody}
-	case *frames.WebSocketOpen, *frames.WebSocketMessage:
-		answer.Inner = &frames.WebSocketClose{Code: uint32(websocket.StatusGoingAway), Reason: nobody}
-	default:
-		return false
-	}
-	s.send(&frames.ToClientTunnel{Tunnel: answer})
-	return false
 }
 
 // undecodable notes a frame that cannot be read. The log has some of them, whoever sends how many.

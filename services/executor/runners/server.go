@@ -33,6 +33,7 @@ type Server struct {
 	reports *kgo.Client // of what must arrive: it is tried until it has
 	passing *kgo.Client // of what is said again, or not waited for: greetings, presence
 	tail    *kgo.Client // of the pools' commands
+	tunnels *kgo.Client // of gateways' messages to runners
 	metrics *metrics
 
 	held atomic.Int64 // bytes of what Kafka has not acknowledged
@@ -84,7 +85,8 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		}
 	}
 	s.living, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.loops.Go(func() { s.follow(s.living) })
+	s.loops.Go(func() { s.polled(s.living, s.tail, "commands to runners", s.commanded) })
+	s.loops.Go(func() { s.polled(s.living, s.tunnels, "messages to runners", s.carried) })
 	s.loops.Go(func() { s.keep(s.living) })
 	return s, nil
 }
@@ -105,12 +107,14 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	}
 	from := map[int32]int64{}
 	ends.Each(func(o kadm.ListedOffset) { from[o.Partition] = o.Offset })
-	s.tail, err = kafka.NewTailFrom(s.config.Kafka, s.names.RunnerCommands(), from)
-	return err
+	if s.tail, err = kafka.NewTailFrom(s.config.Kafka, s.names.RunnerCommands(), from); err != nil {
+		return err
+	}
+	return s.tunnelEnds(ctx)
 }
 
 func (s *Server) closeClients() {
-	for _, cl := range []*kgo.Client{s.tail, s.passing, s.reports} {
+	for _, cl := range []*kgo.Client{s.tail, s.tunnels, s.passing, s.reports} {
 		if cl != nil {
 			cl.Close()
 		}

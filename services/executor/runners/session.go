@@ -36,11 +36,12 @@ type session struct {
 	raw    net.Conn      // below conn
 	began  time.Duration // as Server.now, as all times of a session
 
-	heard  atomic.Int64  // when something came
-	hung   atomic.Bool   // the close frame is written, or was
-	paused atomic.Bool   // nothing is read for a reason of ours: its silence means nothing
-	done   chan struct{} // closed once the socket is to be closed
-	stir   chan struct{} // something that the reader waits for may be so
+	heard    atomic.Int64  // when something came
+	hung     atomic.Bool   // the close frame is written, or was
+	paused   atomic.Bool   // nothing is read for a reason of ours: its silence means nothing
+	carrying atomic.Int64  // bytes of messages of tunnels that Kafka has not acknowledged
+	done     chan struct{} // closed once the socket is to be closed
+	stir     chan struct{} // something that the reader waits for may be so
 
 	mu      sync.Mutex
 	phase   phase
@@ -178,7 +179,8 @@ func (s *session) full() bool {
 		return false // what comes until the runner has closed, too, is passed
 	}
 	l := s.server.config.Limits
-	return s.phase == greeting || s.tells.events > l.Events || s.tells.events > 0 && s.server.held.Load() > l.Bytes
+	carrying := s.carrying.Load()
+	return s.phase == greeting || s.tells.events > l.Events || carrying > l.Tunnel || s.tells.events+int(carrying) > 0 && s.server.held.Load() > l.Bytes
 }
 
 // stirred lets the reader look again.
@@ -251,7 +253,6 @@ const maxWhy = 200
 func (s *session) end(why string) {
 	s.mu.Lock()
 	closing := s.closing != nil
-	was := s.phase
 	s.phase = gone
 	if !closing {
 		close(s.done)
@@ -264,9 +265,6 @@ func (s *session) end(why string) {
 	if !closing {
 		_ = s.raw.Close() // it may be closed already
 		_ = s.conn.CloseNow()
-	}
-	if t := s.server.config.Tunnel; t != nil && was == serving {
-		t.Gone(s.socket())
 	}
 	if !known { // if it gets a session yet, the pool is told then: see Server.orphan
 		s.server.remove(s)

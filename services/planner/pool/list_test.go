@@ -165,6 +165,14 @@ func TestAPoolTellsThePlaceOfAnAttempt(t *testing.T) {
 	want(t, "states", asked(3).State, "queued")
 	r := w.connect("a", 1, 1)
 	want(t, "its runner", []string{asked(3).State, asked(3).Runner, asked(3).Executor}, []string{"starting", r.id, "x"})
+	alone := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: events.AttemptQuery, Workflow: id, Filter: events.TokenText(token(3))})
+	whole, err := json.Marshal(asked(3))
+	if err != nil || alone.Refusal != nil || string(alone.Body) != string(whole) {
+		t.Errorf("asked for alone it is %s, %+v; want %s, %v", alone.Body, alone.Refusal, whole, err)
+	}
+	if none := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: events.AttemptQuery, Workflow: id, Filter: "no token"}); none.Refusal == nil || none.Refusal.Code != "not_found" {
+		t.Errorf("an attempt that there is none is %+v", none)
+	}
 	want(t, "place of the next", asked(1).Place, 1)
 	if nobody := asked(9); nobody != nil {
 		t.Errorf("an attempt that was never offered is %+v", nobody)

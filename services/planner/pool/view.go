@@ -45,7 +45,7 @@ func (m *Machine) answer(t *turn, q *events.Query) (any, *events.Refusal) {
 		return m.list(t, q), nil
 	case of && q.Kind == events.RunnersQuery:
 		return m.runners(t, q)
-	case of || q.Kind != events.PoolQuery && q.Kind != events.RunnersQuery && q.Kind != events.PlacesQuery:
+	case of || q.Kind != events.PoolQuery && q.Kind != events.RunnersQuery && q.Kind != events.PlacesQuery && q.Kind != events.AttemptQuery:
 		return nil, &events.Refusal{Code: "unknown_query", Path: "kind", Message: fmt.Sprintf("there is no query %q of pools", q.Kind)}
 	case t.head == nil:
 		return nil, &events.Refusal{Code: "not_found", Message: fmt.Sprintf("no runner has connected to the pool %q, and nothing waits for one", t.name)}
@@ -53,6 +53,11 @@ func (m *Machine) answer(t *turn, q *events.Query) (any, *events.Refusal) {
 		return m.runners(t, q)
 	case q.Kind == events.PlacesQuery:
 		return t.places(q)
+	case q.Kind == events.AttemptQuery:
+		if one := t.asked(q.Filter); one != nil {
+			return one, nil
+		}
+		return nil, &events.Refusal{Code: "not_found", Message: fmt.Sprintf("the pool %q has no such attempt", t.name)}
 	}
 	return t.state(q), nil
 }

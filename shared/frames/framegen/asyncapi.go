@@ -81,6 +81,8 @@ var limits = []struct {
 	{"maxPayload", frames.DefaultMaxPayload}, {"maxSlots", frames.MaxSlots}, {"maxName", frames.MaxName}, {"maxTaskNames", frames.MaxTaskNames},
 	{"maxMetadata", frames.MaxMetadata}, {"maxToken", frames.MaxToken}, {"maxKvKeys", frames.MaxKvKeys}, {"maxKvKey", frames.MaxKvKey},
 	{"maxKvValue", frames.MaxKvValue}, {"maxTunnelBody", frames.MaxTunnelBody},
+	{"tunnelWindow", frames.TunnelWindow}, {"tunnelMessages", frames.TunnelMessages}, {"maxTunnelHeaders", frames.MaxTunnelHeaders},
+	{"maxTunnelPath", frames.MaxTunnelPath}, {"maxTunnels", frames.MaxTunnels},
 }
 
 // frameMembers are the frames of both directions.
