@@ -8,16 +8,23 @@ import "github.com/heddle-run/heddle/shared/events"
 type again struct {
 	keys     []attemptKey
 	notified bool  // also those that somebody had: outcomes may have been lost
+	out      bool  // their records are out, or on their way: they may have to go elsewhere
 	round    int   // of the question about the ends that will tell
 	end      int64 // of the inbox; -1: not told yet
 }
 
 // publishAgain lets attempts be published again once the inbox is read.
 func (w *watch) publishAgain(keys []attemptKey, notified bool) {
+	w.onceRead(&again{keys: keys, notified: notified})
+}
+
+// onceRead lets something be done with attempts once the inbox is read.
+func (w *watch) onceRead(a *again) {
+	keys := a.keys
 	if len(keys) == 0 {
 		return
 	}
-	a := &again{keys, notified, w.reads.wantEnds(), -1}
+	a.round, a.end = w.reads.wantEnds(), -1
 	for _, k := range keys {
 		w.open[k].again = a
 	}
@@ -71,7 +78,7 @@ func (w *watch) giveAgain(a *again) {
 		switch {
 		case w.strayed(at):
 			at.placed = true
-			w.moved(k, at)
+			w.moved(k, at, a)
 		case w.fault != nil, at.row.Detached, at.row.Notified && !a.notified:
 		case w.parked.roomAgain():
 			w.republish(k, at)

@@ -163,7 +163,7 @@ func (w *watch) sweep() bool {
 	slices.SortFunc(silent, compareAttempts)
 	slices.SortFunc(pending, compareAttempts)
 	slices.SortFunc(strayed, compareAttempts)
-	w.publishAgain(strayed, false) // elsewhere
+	w.onceRead(&again{keys: strayed, out: true})
 	for _, k := range pending {
 		w.lookAfter(k)
 	}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/heddle-run/heddle/internal/partition/loop/looptest"
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/machine"
+	"github.com/heddle-run/heddle/shared/rows"
 )
 
 // givenUp are ways in which an open attempt is found to be lost, of a workflow
@@ -133,5 +136,40 @@ func TestWorkThatHasBegunStays(t *testing.T) {
 	m.inboxRead()
 	if len(m.journal) != n {
 		t.Errorf("it was moved: %s", m.names(n))
+	}
+}
+
+// staying is a machine whose attempts stay where they are, whatever the settings say of their queue.
+type staying struct{ machine.Machine }
+
+// Decide implements machine.Machine.
+func (s staying) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	if in.Lost != nil && in.Lost.Moved {
+		return machine.Outcome{}
+	}
+	return s.Machine.Decide(tx, at, now, in)
+}
+
+// Work whose machine says that it stays is published again where other work is, as behind a takeover: its record may not be
+// out. Else it is out, or on its way.
+func TestWorkThatStaysWithItsQueueIsPublishedAgain(t *testing.T) {
+	for _, again := range []bool{true, false} {
+		t.Run(fmt.Sprintf("again=%v", again), func(t *testing.T) {
+			m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "pool:images"}})
+			m.p.Machine = staying{m.p.Machine}
+			m.running("w")
+			m.produced = nil
+			if again {
+				m.p.watch.publishAgain(m.p.watch.untaken(events.Position{}), false) // as recovery does
+			}
+			for range 3 {
+				m.now = m.now.Add(2 * time.Second)
+				m.mustStep()
+				m.inboxRead()
+			}
+			if n := len(m.of(machine.TaskEffect)); (n == 1) != again || n > 1 {
+				t.Errorf("it is published %d times again", n)
+			}
+		})
 	}
 }

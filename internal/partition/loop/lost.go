@@ -26,13 +26,18 @@ func (w *watch) lost(k attemptKey, attempt uint32, reason string) bool {
 	}})
 }
 
-// moved lets an attempt go, in its turn, where the attempts of its queue go by now.
-func (w *watch) moved(k attemptKey, at *watched) {
+// moved lets an attempt go, in its turn, where the attempts of its queue go by now. One whose machine says that it stays is
+// published again where it is, if it was to be.
+func (w *watch) moved(k attemptKey, at *watched, a *again) {
 	attempt := at.row.Attempt
 	w.urgent = append(w.urgent, func() bool {
-		return w.decide(&decision{in: machine.Input{
+		went := w.decide(&decision{in: machine.Input{
 			Workflow: k.workflow, Source: events.FromEngine, Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Moved: true},
 		}})
+		if !went && !a.out && w.open[k] == at && at.row.Attempt == attempt && at.again == nil {
+			w.onceRead(&again{keys: []attemptKey{k}, notified: a.notified})
+		}
+		return went
 	})
 }
 
