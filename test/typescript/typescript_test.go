@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/internal/conformance"
+	"github.com/heddle-run/heddle/shared/frames"
 )
 
 const dir = "../../sdk/typescript"
@@ -88,18 +89,20 @@ func TestTheTypeScriptSDKPassesTheConformanceSuite(t *testing.T) {
 	ran(t, "npm", "run", "--silent", "build")
 	ran(t, "npm", "run", "--silent", "build:example")
 	for name, node := range nodes(t) {
-		t.Run("Node "+name, func(t *testing.T) {
-			t.Parallel() // they wait most of their time
-			conform(t, append(node, dir+"/example/dist/conformance.js"))
-		})
+		for _, encoding := range []frames.Encoding{frames.JSON, frames.Binary} {
+			t.Run("Node "+name+", "+encoding.String(), func(t *testing.T) {
+				t.Parallel() // they wait most of their time
+				conform(t, encoding, append(node, dir+"/example/dist/conformance.js"))
+			})
+		}
 	}
 }
 
 // conform plays all cases with a client.
-func conform(t *testing.T, command []string) {
+func conform(t *testing.T, encoding frames.Encoding, command []string) {
 	t.Helper()
 	passed := 0
-	err := conformance.Run(t.Context(), conformance.Options{Command: command, Parallel: 6}, func(r conformance.Result) {
+	err := conformance.Run(t.Context(), conformance.Options{Command: command, Encoding: encoding, Parallel: 6}, func(r conformance.Result) {
 		if passed++; r.Failure != "" {
 			t.Errorf("%s, %s: %s\n%s", r.Name, r.About, r.Failure, r.Output)
 		}

@@ -6,7 +6,7 @@ const env = (name: string): string => process.env[name] ?? "";
 
 const runner = new Runner({
   url: env("HEDDLE_RUNNER_URL"), pool: env("HEDDLE_RUNNER_POOL"), key: env("HEDDLE_RUNNER_KEY"), token: env("HEDDLE_RUNNER_TOKEN"),
-  slots: 16, times: scaled(defaultTimes, Number(env("HEDDLE_RUNNER_SCALE") || "1")), logger: console,
+  binary: env("HEDDLE_RUNNER_ENCODING") === "binary", slots: 16, times: scaled(defaultTimes, Number(env("HEDDLE_RUNNER_SCALE") || "1")), logger: console,
 });
 
 interface Failure {

@@ -1,5 +1,6 @@
 import { Running } from "./attempt.js";
 import type { Attempt, Host, pending } from "./attempt.js";
+import * as binary from "./binary.js";
 import { KeysError } from "./errors.js";
 import { limits, path, protocolVersion, subprotocol } from "./frames.js";
 import type { Close, FrameToClient, FrameToServer, KvInner, StartTask, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
@@ -46,6 +47,8 @@ export interface Options {
   metadata?: unknown;
   /** bearer token */
   token?: string;
+  /** frames are Protocol Buffers, not JSON */
+  binary?: boolean;
   /** aborted: the runner stops as by stop() */
   signal?: AbortSignal;
   onConnected?(runnerId: string): void;
@@ -141,6 +144,7 @@ export class Runner implements Host {
     u.searchParams.set("protocol_version", String(protocolVersion));
     u.searchParams.set("pool", this.#options.pool);
     u.searchParams.set("runner_key", this.#options.key);
+    if (this.#options.binary === true) u.searchParams.set("encoding", "binary");
     return u.href;
   }
 
@@ -232,6 +236,7 @@ export class Runner implements Host {
     const protocols = [subprotocol];
     if (this.#options.token) protocols.push("heddle.token." + base64url(this.#options.token));
     const socket = new this.#socketType(this.#url(), protocols);
+    socket.binaryType = "arraybuffer";
     this.#socket = socket;
     const mine = (happened: (s: Session) => void): void => {
       if (this.#socket === socket) this.#turn(happened);
@@ -260,7 +265,7 @@ export class Runner implements Host {
   #read(data: unknown, mine: (happened: (s: Session) => void) => void, socket: WebSocket): void {
     let frame: FrameToClient;
     try {
-      frame = decode(data);
+      frame = this.#options.binary === true ? decodeBinary(data) : decode(data);
     } catch (e) {
       this.#options.logger?.warn("a frame of the server cannot be read", e);
       mine((s) => {
@@ -274,7 +279,7 @@ export class Runner implements Host {
   }
 
   #send(frame: FrameToServer): void {
-    if (this.#socket?.readyState === WebSocketState.open) this.#socket.send(JSON.stringify(frame));
+    if (this.#socket?.readyState === WebSocketState.open) this.#socket.send(this.#options.binary === true ? binary.encode(frame) : JSON.stringify(frame));
   }
 
   #hangup(c: Close): void {
@@ -369,6 +374,11 @@ function decode(data: unknown): FrameToClient {
   const frame: unknown = JSON.parse(data);
   if (typeof frame !== "object" || frame === null || !("type" in frame) || typeof frame.type !== "string") throw new Error("it has no type");
   return frame as FrameToClient;
+}
+
+function decodeBinary(data: unknown): FrameToClient {
+  if (!(data instanceof ArrayBuffer)) throw new Error("it is no binary frame");
+  return binary.decode(new Uint8Array(data));
 }
 
 /** Waits for a promise, but no longer than that. */

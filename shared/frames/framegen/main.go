@@ -1,5 +1,5 @@
 // Command framegen writes what is published of the runner protocol, as its messages describe
-// themselves: framegen PROTO ASYNCAPI TYPESCRIPT. It runs in the directory of package frames, out of whose comments the
+// themselves: framegen PROTO ASYNCAPI TYPESCRIPT SCHEMA. It runs in the directory of package frames, out of whose comments the
 // descriptions come.
 package main
 
@@ -11,17 +11,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: framegen PROTO ASYNCAPI TYPESCRIPT")
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: framegen PROTO ASYNCAPI TYPESCRIPT SCHEMA")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := write(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "framegen:", err)
 		os.Exit(1)
 	}
 }
 
-func write(proto, document, module string) error {
+func write(proto, document, module, table string) error {
 	api, err := asyncAPI(".")
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func write(proto, document, module string) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{proto: frames.Schema(), document: api, module: script} { // order: files of their own
+	for name, text := range map[string]string{proto: frames.Schema(), document: api, module: script, table: schema()} { // order: files of their own
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}
