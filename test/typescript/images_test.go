@@ -149,7 +149,7 @@ func TestTheExampleOfImagesSurvivesKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, victim := range []*process{s.inGo, s.executor, s.inTypeScript, s.planner} {
+	for i, victim := range []*process{s.inGo, s.inTypeScript, s.executor, s.planner} {
 		s.killAt(t, run.ID, (i+1)*count/6, victim)
 	}
 	got, err := client.Result[[]thumbnail](t.Context(), run, "thumbnails")
