@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -127,11 +128,26 @@ type hijacked struct {
 	conn net.Conn
 }
 
+// What a socket has for reading and writing: most frames of runners are small, and larger ones pass them by. The server's own buffers, of 8 KiB together,
+// were half of what an idle runner costs.
+const (
+	readRoom  = 512
+	writeRoom = 1024
+)
+
 // Hijack implements http.Hijacker.
 func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
 	h.conn = conn
-	return conn, rw, err
+	n := rw.Reader.Buffered() // what a runner has sent before it was answered
+	r := bufio.NewReaderSize(io.MultiReader(io.LimitReader(rw.Reader, int64(n)), conn), max(n, readRoom))
+	if _, err := r.Peek(n); err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return conn, bufio.NewReadWriter(r, bufio.NewWriterSize(conn, writeRoom)), nil
 }
 
 // readParameters reads the query of the URL. What it does not know it passes.
