@@ -26,6 +26,8 @@ var (
 	crashTask    = task.Define[any, string]("conformance.crash")
 	beatTask     = task.Define[[]json.RawMessage, string]("conformance.beat")
 	keysTask     = task.Define[any, json.RawMessage]("conformance.keys")
+	parkTask     = task.Define[int64, any]("conformance.park")
+	resignTask   = task.Define[any, string]("conformance.resign")
 )
 
 // Failure is what Fail fails with.
@@ -78,6 +80,20 @@ func serve(r *runner.Runner) {
 	runner.Handle(r, crashTask, func(context.Context, any) (string, error) { panic("nobody expects this") })
 	runner.Handle(r, beatTask, beat)
 	runner.Handle(r, keysTask, keep)
+	runner.Handle(r, parkTask, func(_ context.Context, ms int64) (any, error) { return nil, runner.SleepUntil(time.UnixMilli(ms)) })
+	runner.Handle(r, resignTask, resign)
+}
+
+// resign asks to be stopped, and waits for it.
+func resign(ctx context.Context, _ any) (string, error) {
+	if err := runner.AskToStop(ctx); err != nil {
+		return "", err
+	}
+	<-ctx.Done()
+	if stopped, ok := errors.AsType[*runner.StoppedError](context.Cause(ctx)); ok {
+		return stopped.Reason, nil
+	}
+	return "", context.Cause(ctx)
 }
 
 func sleep(ctx context.Context, ms int64) (string, error) {

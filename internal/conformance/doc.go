@@ -28,6 +28,8 @@ var Tasks = []Task{
 	{"conformance.crash", "ends with an exception that nobody expects, as by a defect"},
 	{"conformance.beat", "gives each element of its input, a list, as the details of a heartbeat, and fails"},
 	{"conformance.keys", "puts 1 under the key a, gets the keys a and b, and gives the value of a; fails with the type timeout or unknown if an answer does not come, or with the code of a refusal"},
+	{"conformance.park", "sleeps until the time that its input is, in ms since 1970"},
+	{"conformance.resign", "asks to be stopped, and gives the reason for which it is"},
 }
 
 // Task is a task that a client serves.

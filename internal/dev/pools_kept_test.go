@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,11 +77,56 @@ func TestATaskReadsWhatTheAttemptsBeforeItHaveKept(t *testing.T) {
 
 // process is a runner that is the only one of its key: the one before it is dead for its pool.
 func process(ctx context.Context, t *testing.T, d *dev.Dev, fn func(context.Context, int) (int, error)) {
-	r, err := runner.New(runner.Options{URL: d.RunnersURL, Pool: "images", Key: "host", Times: runner.Times{FirstReconnect: 20 * time.Millisecond, Drain: time.Millisecond}})
+	r, err := runner.New(runner.Options{URL: d.RunnersURL, Pool: "images", Key: "host", Slots: 1, Times: runner.Times{FirstReconnect: 20 * time.Millisecond, Drain: time.Millisecond}})
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	runner.Handle(r, task.Define[int, int]("images.count"), fn)
 	_ = r.Run(ctx) // it ends when it is evicted, or with the test
+}
+
+const asleep = `{"name": "asleep", "components": {"count": {"step": "images.count", "queue": "images", "policy": {"max_retries": 0}}}, "options": {"close": "on_idle"}}`
+
+// A task sleeps, again and again. Its runner has one slot, which others have meanwhile, and its attempts neither fail nor are tried again.
+func TestATaskSleepsWithoutASlot(t *testing.T) {
+	ctx := within(t)
+	d := start(t, ctx, dev.Options{Partitions: 2, Memory: true, Pools: map[string]pool.Options{"images": {Queues: []string{"images"}}}})
+	defer stop(t, d)
+	c := connect(t, d)
+	if _, err := c.Define(ctx, "asleep", []byte(asleep)); err != nil {
+		t.Fatal(err)
+	}
+	go process(ctx, t, d, func(ctx context.Context, input int) (int, error) {
+		n, err := count(ctx)
+		switch {
+		case err != nil:
+			return 0, err
+		case input == 2:
+			return 0, runner.SleepUntil(time.Now().Add(time.Hour))
+		case n < 4:
+			return 0, runner.SleepUntil(time.Now().Add(10 * time.Millisecond))
+		}
+		return n, nil
+	})
+	if _, err := c.Start(ctx, "asleep", 2, client.StartOptions{ID: "long"}); err != nil {
+		t.Fatal(err)
+	}
+	waits := ""
+	for !strings.HasPrefix(waits, "its alarm at ") {
+		page, err := c.Runnables(ctx, "long", client.PageOptions{})
+		if err != nil {
+			t.Fatalf("%v, while it waits for %s", err, waits)
+		}
+		if len(page.Items) > 0 {
+			waits = page.Items[0].WaitsFor
+		}
+	}
+	run, err := c.Start(ctx, "asleep", 1, client.StartOptions{ID: "short"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.Result[int](ctx, run, "count"); err != nil || got != 4 {
+		t.Fatalf("the result is %d, %v", got, err)
+	}
 }

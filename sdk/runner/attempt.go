@@ -45,8 +45,8 @@ func (l *loop) start(t *frames.StartTask) {
 		defer cancel(nil)
 		ctx, release := a.bounded(ctx)
 		defer release()
-		end := a.run(ctx)
-		l.post(func() { l.ended(end) })
+		end, wishes := a.run(ctx)
+		l.post(func() { l.ended(end, wishes) })
 	})
 }
 
@@ -68,11 +68,14 @@ func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelF
 	return context.WithDeadlineCause(ctx, at, errTimeout)
 }
 
-func (l *loop) ended(end *frames.TaskState) {
+func (l *loop) ended(end *frames.TaskState, wishes []frames.Report) {
 	if a := l.attempts[end.Token]; a.site != nil {
 		go a.site.close()
 	}
 	delete(l.attempts, end.Token)
+	for _, w := range wishes {
+		l.session.Ask(time.Now(), w)
+	}
 	l.session.Ended(time.Now(), end)
 }
 
@@ -103,8 +106,8 @@ func Leaving(ctx context.Context) <-chan struct{} {
 
 var errExited = &task.Error{Type: events.ErrorPanic, Message: "the task ended its goroutine (runtime.Goexit)"}
 
-// run is the attempt's end. The function runs in a goroutine of its own, which it may end.
-func (a *attempt) run(ctx context.Context) *frames.TaskState {
+// run is the attempt's end, and what is said before that. The function runs in a goroutine of its own, which it may end.
+func (a *attempt) run(ctx context.Context) (end *frames.TaskState, wishes []frames.Report) {
 	var result json.RawMessage
 	err := error(errExited)
 	done := make(chan struct{})
@@ -113,7 +116,10 @@ func (a *attempt) run(ctx context.Context) *frames.TaskState {
 		result, err = a.call(ctx)
 	}()
 	<-done
-	return a.end(ctx, result, err)
+	if sleep, sleeps := errors.AsType[*sleepError](err); sleeps {
+		return a.sleep(sleep)
+	}
+	return a.end(ctx, result, err), nil
 }
 
 // maxStack bounds the stack that a panic's error carries.

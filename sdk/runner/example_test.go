@@ -119,6 +119,32 @@ func ExampleKeysOf() {
 	// Output: only the context of a task's function that a runner has called has keys
 }
 
+// A function that looks again and again whether something is there, and holds no slot meanwhile.
+func ExampleSleepUntil() {
+	await := func(ctx context.Context, i Image) (string, error) {
+		if _, err := resize(ctx, i); err != nil {
+			return "", runner.SleepUntil(time.Now().Add(time.Hour)) // another attempt looks again
+		}
+		return i.URL, nil
+	}
+	fmt.Println(await(context.Background(), Image{URL: "a.png"}))
+	// Output: a.png <nil>
+}
+
+// A function that has itself stopped.
+func ExampleAskToStop() {
+	serve := func(ctx context.Context, _ Image) (string, error) {
+		if err := runner.AskToStop(ctx); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "stopped", nil
+	}
+	_, err := serve(context.Background(), Image{})
+	fmt.Println(err)
+	// Output: only the context of a task's function that a runner has called has an attempt
+}
+
 func ExampleLeaving() {
 	long := func(ctx context.Context, all []Image) (int, error) {
 		for i, image := range all {

@@ -134,6 +134,8 @@ func (t *turn) inbox(m events.InboxMessage) {
 		if len(m.Details) > 0 { // else it is the worker's, not the task's
 			t.ends.heartbeat(m.Token, m.Details)
 		}
+	case *events.TaskWish:
+		t.ends.wish(m)
 	case *events.EntityMessage:
 		t.told(m)
 	case *events.RunArchived:

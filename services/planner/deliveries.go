@@ -85,6 +85,8 @@ func endOf(e events.Event) (failed bool, reason, executor string) {
 			return true, string(reason), e.Executor
 		}
 		return false, "", e.Executor
+	case *events.RunnableParked:
+		return false, "", ""
 	case *events.RunnableTimedOut:
 		return true, e.Error.Type, ""
 	case *events.RunnableLost:

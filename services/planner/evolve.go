@@ -104,6 +104,10 @@ func (w *workflow) evolve(e events.Event) {
 		w.runs.notified(e)
 	case *events.RunnableHeartbeat:
 		w.runs.beat(e)
+	case *events.AlarmSet:
+		w.runs.alarmSet(e)
+	case *events.RunnableParked:
+		w.runs.parked(e)
 	case *events.KeysKept:
 		w.runs.kept(e)
 	case *events.LeaderNotificationDeferred: // the heartbeat before it says so

@@ -94,6 +94,7 @@ type runnable struct {
 	Pool      string           // id of the pool that has the open attempt; empty: its task went to workers of its queue
 	Key       string           // idempotency key of all attempts, by its policy; empty: it gives none, or there was no attempt yet
 	Kept      *keptCount       // of what its attempts keep; nil: they keep nothing
+	Alarm     int64            // Unix ms: of the open attempt, should it sleep, or of the one that does; 0: none is set
 }
 
 // Fields implements wire.Message.
@@ -139,6 +140,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.String(c, 58, "reason", &r.Reason)
 	wire.Name(c, 59, "pool", &r.Pool)
 	wire.Optional(c, 60, "kept", &r.Kept)
+	wire.Int(c, 61, "alarm", &r.Alarm)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome
@@ -168,7 +170,7 @@ func (r *runnable) OpenAttempt() (machine.Attempt, bool) {
 // pastAttempt is a closed attempt that did not complete.
 type pastAttempt struct {
 	Attempt uint32
-	Outcome string // failed, timed_out, lost, cancelled; answered: of a probe
+	Outcome string // failed, timed_out, lost, cancelled; slept; answered: of a probe
 	Error   events.TaskError
 	Time    int64 // Unix ms
 	For     events.Purpose

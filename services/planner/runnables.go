@@ -105,6 +105,7 @@ func (rs *runnables) notified(e *events.RunnableNotified) {
 // queue, its timers and its attempt.
 func (rs *runnables) leave(id events.RunnableID, r *runnable) {
 	h := rs.h()
+	r.Alarm = 0
 	switch r.Status {
 	case runReady:
 		h.Ready--

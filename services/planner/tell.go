@@ -32,6 +32,8 @@ func subjectOf(e events.Event) (s subject, told bool) {
 		return subject{runnable: e.Runnable, ends: true}, true
 	case *events.RunnableLost:
 		return subject{runnable: e.Runnable, ends: true}, true
+	case *events.RunnableParked:
+		return subject{runnable: e.Runnable, ends: true}, true
 	case *events.RunnableReturned:
 		return subject{runnable: e.Runnable, ends: true}, true
 	case *events.ProbeAnswered:

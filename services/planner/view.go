@@ -349,7 +349,7 @@ func pastViews(past []pastAttempt) []attemptView {
 	for i := range past {
 		a := &past[i]
 		v := attemptView{Attempt: a.Attempt, Outcome: a.Outcome, Error: &a.Error, ClosedAt: stampOrNil(a.Time), For: a.For.String()}
-		if a.Outcome == outcomeAnswered {
+		if a.Outcome == outcomeAnswered || a.Outcome == outcomeSlept {
 			v.Error = nil
 		}
 		all = append(all, v)

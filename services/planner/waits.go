@@ -34,6 +34,9 @@ func (vw *view) waitsForWhat(c *definition.Component, r *runnable) string {
 		if r.Permit != nil {
 			return r.Permit.waitsFor()
 		}
+		if r.Alarm != 0 {
+			return waitsForAlarm(r)
+		}
 		return kinds[c.Kind].waitsForTime(c, r)
 	case runActive:
 		return waitsForOutcome(c, r)

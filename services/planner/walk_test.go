@@ -133,7 +133,12 @@ func (w *walk) attempt() {
 	token, err := events.PeekToken(task.Token)
 	w.must(err)
 	out := w.execute(task)
-	switch w.r.IntN(8) {
+	switch w.r.IntN(10) {
+	case 8, 9: // its worker may go on all the same
+		w.tasks = append(w.tasks, task)
+		wish := &events.TaskWish{Token: task.Token, Sets: w.r.IntN(4) > 0, Alarm: w.now + int64(w.r.IntN(4000)) - 1000, Sleep: w.r.IntN(2) == 0}
+		w.decide(machine.Input{Workflow: "w", Source: events.FromInbox, Inbox: wish})
+		return
 	case 0:
 		w.tasks = append(w.tasks, task)
 		w.decide(machine.Input{Workflow: "w", Source: events.FromInbox, Inbox: &events.TaskNotified{Token: task.Token, Executor: "x"}})

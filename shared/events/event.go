@@ -127,6 +127,8 @@ var kinds = map[int]struct {
 	117: {"PoolSwept", func() Event { return &PoolSwept{} }},
 	118: {"ExecutorDisowned", func() Event { return &ExecutorDisowned{} }},
 	119: {"KeysKept", func() Event { return &KeysKept{} }},
+	120: {"AlarmSet", func() Event { return &AlarmSet{} }},
+	121: {"RunnableParked", func() Event { return &RunnableParked{} }},
 	57:  {"SignalReceived", func() Event { return &SignalReceived{} }},
 	58:  {"SignalTaken", func() Event { return &SignalTaken{} }},
 	59:  {"SignalExpired", func() Event { return &SignalExpired{} }},

@@ -67,6 +67,14 @@ type TaskHeartbeat struct {
 	Details json.RawMessage // only when the task gave new ones
 }
 
+// TaskWish reports what an attempt wants of its workflow.
+type TaskWish struct {
+	Token []byte
+	Sets  bool  // the alarm
+	Alarm int64 // Unix ms at which the runnable goes on that sleeps; 0: none is set
+	Sleep bool  // to end, and go on with another attempt when the alarm comes
+}
+
 // RunArchived reports that a run is kept outside Kafka, with all of its records up to one.
 type RunArchived struct {
 	Run     RunID
@@ -81,6 +89,9 @@ func (m *TaskNotified) AttemptToken() []byte { return m.Token }
 
 // AttemptToken implements InboxMessage.
 func (m *TaskHeartbeat) AttemptToken() []byte { return m.Token }
+
+// AttemptToken implements InboxMessage.
+func (m *TaskWish) AttemptToken() []byte { return m.Token }
 
 // AttemptToken implements InboxMessage: it is about no attempt.
 func (m *RunArchived) AttemptToken() []byte { return nil }
@@ -111,6 +122,14 @@ func (m *TaskHeartbeat) Fields(c *wire.Codec) {
 }
 
 // Fields implements wire.Message.
+func (m *TaskWish) Fields(c *wire.Codec) {
+	c.Bytes(1, "token", &m.Token)
+	c.Bool(2, "sets", &m.Sets)
+	wire.Int(c, 3, "alarm", &m.Alarm)
+	c.Bool(4, "sleep", &m.Sleep)
+}
+
+// Fields implements wire.Message.
 func (m *RunArchived) Fields(c *wire.Codec) {
 	wire.Nested(c, 1, "run", &m.Run)
 	wire.Nested(c, 2, "through", &m.Through)
@@ -121,7 +140,7 @@ type Inbox struct{ Message InboxMessage }
 
 // Fields implements wire.Message.
 func (m *Inbox) Fields(c *wire.Codec) {
-	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5, 6, 7})
+	wire.OneOf(c, &m.Message, inboxNumber, inboxName, newInbox, []int{1, 2, 3, 4, 5, 6, 7, 8})
 }
 
 func inboxNumber(m InboxMessage) int {
@@ -140,6 +159,8 @@ func inboxNumber(m InboxMessage) int {
 		return 6
 	case *RunnerReport:
 		return 7
+	case *TaskWish:
+		return 8
 	}
 	panic(fmt.Sprintf("inbox message %T has no number", m))
 }
@@ -160,12 +181,14 @@ func newInbox(n int) (InboxMessage, bool) {
 		return &RunRestore{}, true
 	case 7:
 		return &RunnerReport{}, true
+	case 8:
+		return &TaskWish{}, true
 	}
 	return nil, false
 }
 
 func inboxName(n int) string {
-	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived", "RunRestore", "RunnerReport"}[n]
+	return [...]string{"", "TaskOutcome", "TaskNotified", "TaskHeartbeat", "EntityMessage", "RunArchived", "RunRestore", "RunnerReport", "TaskWish"}[n]
 }
 
 // EncodeInbox encodes m for the inbox topic.

@@ -128,6 +128,7 @@ const (
 	TaskStopped    TaskState = 2 // and its outcome is reported to its workflow
 	TaskUnfinished TaskState = 3 // it was stopped for the runner's sake: it has no outcome of its own
 	TaskOther      TaskState = 4 // something else was said, which changes no state
+	TaskLeaving    TaskState = 5 // it wants to be told to stop, or sleeps
 )
 
 // RunnerEvent is one event of a runner. Index counts the events of a session from 0.
@@ -232,6 +233,7 @@ const (
 	StopCancelled  = "cancelled"   // the attempt is not wanted any more
 	StopLost       = "lost"        // it was not confirmed in time, and another one takes its place
 	StopGoingAway  = "going_away"  // its runner is to stop
+	StopRequested  = "requested"   // the attempt has asked for it, or sleeps
 	CloseEviction  = "ws.eviction" // why a socket is closed: another one took its place, or an operator stopped the runner
 	CloseUnheeding = "ws.unheeding"
 	CloseDisowned  = "ws.going_away" // the pool has taken the socket for gone: its runner connects again

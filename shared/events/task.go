@@ -71,6 +71,8 @@ const (
 	ErrorCircuitOpen      = "circuit_open"
 	ErrorLost             = "lost"
 	ErrorUnknownTask      = "unknown_task"
+	ErrorNoAlarm          = "no_alarm" // it wants to sleep, and nothing would end that
+	ErrorSleeping         = "sleeping" // of a runner's word alone: it has ended to go on at its alarm
 	ErrorExpression       = "expression_error"
 	ErrorNotAList         = "not_a_list"
 	ErrorSkipped          = "skipped"

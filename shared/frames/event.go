@@ -69,8 +69,8 @@ type Intent string
 
 // Intents of an attempt.
 const (
-	IntentStop  Intent = "stop"  // a StopTask
-	IntentSleep Intent = "sleep" // to be parked until its alarm
+	IntentStop  Intent = "stop"  // a StopTask with the reason requested
+	IntentSleep Intent = "sleep" // to end, likewise, and go on with another attempt at its alarm, which was set before
 )
 
 // TaskIntent says what an attempt wants.

@@ -93,6 +93,7 @@ const (
 	StopTimedOut  StopReason = "timed_out"
 	StopGoingAway StopReason = "going_away" // the runner drains
 	StopLost      StopReason = "lost"       // it counts as lost
+	StopRequested StopReason = "requested"  // the attempt has asked for it (TaskIntent)
 )
 
 // StopTask stops an attempt; one that the runner does not run is passed.

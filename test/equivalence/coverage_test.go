@@ -64,6 +64,7 @@ const enoughSeeds = 60
 var unreached = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string][]string{
+		"no queue is bound to a pool":                                          {"AlarmSet", "RunnableParked"},
 		"operators have no part in it":                                         {"force_release", "mark_stale", "request_replay", "ReplayRequested"},
 		"only where planners are killed":                                       {"AuthorityMarkedStale"},
 		"its clients neither skip nor heartbeat, and their tasks keep nothing": {"keep", "KeysKept", "store_full", "skip", "heartbeat", "RunnableSkipped", "RunnableHeartbeat", "nothing_to_skip"},

@@ -38,7 +38,7 @@ func excused(embedded bool) map[string]string {
 	for _, name := range []string{
 		"stop_runner", "WorkOffered", "WorkGiven", "WorkBegun", "WorkStopping", "WorkOver", "WorkDeclined", "OfferForestalled",
 		"RunnerJoined", "RunnerConnected", "RunnerDisconnected", "RunnerDraining", "RunnerStopped", "RunnerProgressed", "RunnerPassedOver",
-		"ExecutorHeard", "ExecutorGone", "ExecutorDisowned", "PoolSwept",
+		"ExecutorHeard", "ExecutorGone", "ExecutorDisowned", "PoolSwept", "AlarmSet", "RunnableParked",
 	} {
 		all[name] = "no queue is bound to a pool: the walks of services/planner/pool have all of them"
 	}

@@ -155,7 +155,7 @@ func (in *intake) takeInbox(r *kgo.Record, ref events.InputRef) {
 			in.Stats.Dropped.Add(1)
 			return
 		}
-	case *events.TaskOutcome, *events.TaskNotified, *events.RunArchived:
+	case *events.TaskOutcome, *events.TaskNotified, *events.TaskWish, *events.RunArchived:
 	}
 	in.decide(&decision{ref: ref, raw: r, own: in.ended.late(workflow, msg), in: machine.Input{
 		Workflow: workflow, Source: events.FromInbox, Inbox: msg,

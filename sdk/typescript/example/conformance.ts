@@ -1,6 +1,6 @@
 // A runner that `heddle conformance runner` tries: all that it knows comes out of the environment.
 
-import { defaultTimes, defineTask, KeysError, Runner, scaled, TaskError } from "@heddle-run/runner";
+import { defaultTimes, defineTask, KeysError, Runner, scaled, sleepUntil, StoppedError, TaskError } from "@heddle-run/runner";
 
 const env = (name: string): string => process.env[name] ?? "";
 
@@ -47,6 +47,12 @@ runner
     } catch (e) {
       throw e instanceof KeysError ? new TaskError(e.code, e.message) : e;
     }
+  })
+  .handle(defineTask<number, never>("conformance.park"), (ms) => sleepUntil(ms))
+  .handle(defineTask<unknown, string>("conformance.resign"), async (_, attempt) => {
+    attempt.askToStop();
+    await new Promise<void>((resolve) => attempt.signal.addEventListener("abort", () => resolve()));
+    return attempt.signal.reason instanceof StoppedError ? attempt.signal.reason.reason : "";
   });
 
 process.on("SIGTERM", () => runner.stop());

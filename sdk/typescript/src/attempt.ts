@@ -1,10 +1,30 @@
 import { KeysError, StoppedError, TaskError } from "./errors.js";
 import { limits } from "./frames.js";
-import type { KvInner, StartTask, TaskError as ErrorFrame, TaskState, ToClientKvResponse } from "./frames.js";
+import type { KvInner, SetAlarm, StartTask, TaskIntent, TaskError as ErrorFrame, TaskState, ToClientKvResponse } from "./frames.js";
 import { byteLength } from "./session.js";
 
 /** What a task's function returns when the attempt is completed later by its token, over the API. */
 export const pending: unique symbol = Symbol("pending");
+
+/** What a task's function returns to go on later: sleepUntil makes it. */
+export class Sleep {
+  /** Unix ms */
+  readonly until: number;
+
+  constructor(until: number) {
+    this.until = until;
+  }
+}
+
+/**
+ * What a task's function returns to go on later: its attempt ends and gives its slot back, and another one begins at that time, or soon
+ * after it. What it keeps (keys) is there then. Neither counts as a failure or a retry; a time that has passed means at once.
+ */
+export function sleepUntil(at: Date | number): Sleep {
+  const until = Math.trunc(Number(at));
+  if (!Number.isSafeInteger(until)) throw new RangeError(`${String(at)} is no time`);
+  return new Sleep(until);
+}
 
 /** A key and its value. */
 export interface Entry<V = unknown> {
@@ -65,11 +85,14 @@ export interface Attempt {
   readonly keys: Keys;
   /** Keeps details for the next attempt, should this one fail or get lost: the newest are sent about once a second. Throws when this one is to stop. */
   heartbeat(details: unknown): void;
+  /** Asks for this attempt to be stopped: a while later signal is aborted, for the reason "requested". It ends as its function does then. */
+  askToStop(): void;
 }
 
 /** What an attempt needs of its runner. */
 export interface Host {
   beat(token: string, details: unknown): void;
+  wish(inner: TaskIntent): void;
   ask(token: string, inner: KvInner, signal: AbortSignal): Promise<ToClientKvResponse>;
 }
 
@@ -84,6 +107,8 @@ export class Running implements Attempt {
   readonly #leaving = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly keys: Keys;
+  /** what is said before the attempt's end */
+  wishes: (SetAlarm | TaskIntent)[] = [];
 
   constructor(start: StartTask, host: Host) {
     this.#start = start;
@@ -112,6 +137,10 @@ export class Running implements Attempt {
     this.#host.beat(this.token, details ?? null);
   }
 
+  askToStop(): void {
+    this.#host.wish({ type: "TaskIntent", token: this.token, intent: "stop" });
+  }
+
   /** Ends the attempt's signal. */
   halt(reason: string): void {
     this.#controller.abort(new StoppedError(reason));
@@ -134,6 +163,10 @@ export class Running implements Attempt {
     try {
       if (f === undefined) throw new TaskError("unknown_task", `the runner does not know ${this.task}`);
       const result = await f(this.input, this);
+      if (result instanceof Sleep) {
+        this.wishes = [{ type: "SetAlarm", token: this.token, at: result.until }, { type: "TaskIntent", token: this.token, intent: "sleep" }];
+        return { ...end, error: { type: "sleeping", message: `the attempt sleeps until ${new Date(result.until).toISOString()}` } };
+      }
       if (result === pending) return { ...end, state: "detached" };
       return { ...end, ok: true, result: asJSON(result) };
     } catch (e) {

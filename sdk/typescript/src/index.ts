@@ -1,4 +1,4 @@
-export { pending } from "./attempt.js";
+export { pending, Sleep, sleepUntil } from "./attempt.js";
 export type { Attempt, Entry, Keys, ListOptions } from "./attempt.js";
 export { EvictedError, KeysError, StoppedError, TaskError, URLError } from "./errors.js";
 export { defineTask, Runner } from "./runner.js";

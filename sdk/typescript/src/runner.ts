@@ -1,9 +1,9 @@
 import { Running } from "./attempt.js";
-import type { Attempt, Host, pending } from "./attempt.js";
+import type { Attempt, Host, pending, Sleep } from "./attempt.js";
 import * as binary from "./binary.js";
 import { KeysError } from "./errors.js";
 import { limits, path, protocolVersion, subprotocol } from "./frames.js";
-import type { Close, FrameToClient, FrameToServer, KvInner, StartTask, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
+import type { Close, FrameToClient, FrameToServer, KvInner, StartTask, TaskIntent, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
 import { close, noClose, Session } from "./session.js";
 import type { Action } from "./session.js";
 import { defaultTimes } from "./times.js";
@@ -22,7 +22,7 @@ export function defineTask<I, O>(name: string): Task<I, O> {
 }
 
 /** A task's function. It may be called for many attempts at a time; what it throws fails the attempt. */
-export type Handler<I, O> = (input: I, attempt: Attempt) => O | typeof pending | Promise<O | typeof pending>;
+export type Handler<I, O> = (input: I, attempt: Attempt) => O | typeof pending | Sleep | Promise<O | typeof pending | Sleep>;
 
 /** Where a runner writes what it has to tell; console is one. */
 export interface Logger {
@@ -297,7 +297,7 @@ export class Runner implements Host {
     queueMicrotask(() => {
       void attempt.run(this.#handlers.get(attempt.task)).then((end) => {
         this.#attempts.delete(attempt.token);
-        this.#turn((s) => s.ended(Date.now(), end));
+        this.#turn((s) => s.ended(Date.now(), end, attempt.wishes));
         this.#left?.();
       });
     });
@@ -320,6 +320,11 @@ export class Runner implements Host {
   /** For attempts: keeps details of a heartbeat. */
   beat(token: string, details: unknown): void {
     this.#turn((s) => s.beat(Date.now(), token, details));
+  }
+
+  /** For attempts: says what becomes of them. */
+  wish(inner: TaskIntent): void {
+    this.#turn((s) => s.wish(inner));
   }
 
   /** For attempts: asks for keys. */

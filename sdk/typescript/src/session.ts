@@ -3,7 +3,7 @@
 
 import { EvictedError, KeysError, URLError } from "./errors.js";
 import { closes, limits } from "./frames.js";
-import type { Close, Command, EventInner, FrameToClient, FrameToServer, KvInner, StartTask, TaskState, Terms, ToClientInit, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
+import type { Close, Command, EventInner, FrameToClient, FrameToServer, KvInner, SetAlarm, StartTask, TaskIntent, TaskState, Terms, ToClientInit, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
 import type { Event as Reported } from "./frames.js";
 import type { Times } from "./times.js";
 
@@ -358,9 +358,10 @@ export class Session {
   }
 
   /** How an attempt that was started has ended. */
-  ended(now: number, end: TaskState): void {
+  ended(now: number, end: TaskState, wishes: (SetAlarm | TaskIntent)[] = []): void {
     const a = this.#attempts.get(end.token ?? "");
     if (a === undefined || !a.started) return;
+    for (const w of wishes) this.wish(w);
     this.#attempts.delete(a.token);
     this.#running--;
     if (this.#phase === "over") return;
@@ -376,6 +377,11 @@ export class Session {
     if (size <= most) return end;
     const error = { type: "result_too_large", message: `the result has ${size} bytes, the limit is ${most}`, retryable: false };
     return { type: "TaskState", token: end.token ?? "", state: "stopped", error };
+  }
+
+  /** Says what is to become of an attempt that was started. */
+  wish(inner: SetAlarm | TaskIntent): void {
+    if (this.#attempts.get(inner.token ?? "")?.started === true && this.#phase !== "over") this.#report(inner);
   }
 
   /** Keeps the newest details of an attempt: they are sent from time to time. */

@@ -17,6 +17,7 @@ const channel = "runner"
 var unfinished = map[string]bool{
 	string(frames.StopGoingAway): true, // it is to stop
 	string(frames.StopLost):      true, // it had no socket for too long, or did not confirm the attempt in time
+	events.ErrorSleeping:         true, // it goes on at its alarm: its workflow knows, and another one would be in the way
 	"replaced":                   true, // it has got another session
 	"shutdown":                   true, // it is over
 }
@@ -50,7 +51,13 @@ func tellOf(e *frames.Event, runner string, now time.Time) (t told, ok bool) {
 			details = json.RawMessage("null") // so that it counts as the task's own word
 		}
 		t.message = &events.TaskHeartbeat{Token: sealed, Details: details}
-	case *frames.TaskIntent, *frames.SetAlarm: // wishes, which nobody has an answer to yet
+	case *frames.SetAlarm:
+		t.message = alarm(sealed, r)
+	case *frames.TaskIntent:
+		t.event.State = events.TaskLeaving
+		if r.Intent == frames.IntentSleep {
+			t.message = &events.TaskWish{Token: sealed, Sleep: true}
+		}
 	}
 	return t, true
 }
@@ -72,6 +79,15 @@ func (t *told) state(r *frames.TaskState, runner string, now time.Time) {
 		t.event.State = events.TaskStopped
 		t.message = outcome(t.event.Token, r, runner, now)
 	}
+}
+
+// alarm is when an attempt wants to go on that sleeps. One at the time 0 has passed, as any before now.
+func alarm(token []byte, r *frames.SetAlarm) *events.TaskWish {
+	m := &events.TaskWish{Token: token, Sets: true}
+	if r.At != nil {
+		m.Alarm = max(1, *r.At)
+	}
+	return m
 }
 
 // begun says that a runner has an attempt. No heartbeats of its executor guard it: the pool does.

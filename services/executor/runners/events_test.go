@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,14 @@ func TestWhatATaskDoesIsToldToItsWorkflowAndThePool(t *testing.T) {
 			}
 		}
 	}
+	wish := func(want events.TaskWish) func(t *testing.T, m events.InboxMessage) {
+		return func(t *testing.T, m events.InboxMessage) {
+			want.Token = token("w")
+			if got, is := m.(*events.TaskWish); !is || !reflect.DeepEqual(*got, want) {
+				t.Errorf("the workflow hears %T %+v", m, m)
+			}
+		}
+	}
 	in(t, func(t *testing.T, r *rig) {
 		c := r.connect()
 		for i, test := range []struct {
@@ -62,8 +71,12 @@ func TestWhatATaskDoesIsToldToItsWorkflowAndThePool(t *testing.T) {
 			}},
 			{frames.Event{Inner: &frames.Heartbeat{Token: text("w")}}, events.TaskOther, beat("null")},
 			{frames.Event{Inner: &frames.Heartbeat{Token: text("w"), Details: json.RawMessage(`{"at": 3}`)}}, events.TaskOther, beat(`{"at": 3}`)},
-			{frames.Event{Inner: &frames.TaskIntent{Token: text("w"), Intent: frames.IntentStop}}, events.TaskOther, nil},
-			{frames.Event{Inner: &frames.SetAlarm{Token: text("w")}}, events.TaskOther, nil},
+			{frames.Event{Inner: &frames.TaskIntent{Token: text("w"), Intent: frames.IntentStop}}, events.TaskLeaving, nil},
+			{frames.Event{Inner: &frames.TaskIntent{Token: text("w"), Intent: frames.IntentSleep}}, events.TaskLeaving, wish(events.TaskWish{Sleep: true})},
+			{frames.Event{Inner: &frames.SetAlarm{Token: text("w")}}, events.TaskOther, wish(events.TaskWish{Sets: true})},
+			{frames.Event{Inner: &frames.SetAlarm{Token: text("w"), At: new(int64(77))}}, events.TaskOther, wish(events.TaskWish{Sets: true, Alarm: 77})},
+			{frames.Event{Inner: &frames.SetAlarm{Token: text("w"), At: new(int64)}}, events.TaskOther, wish(events.TaskWish{Sets: true, Alarm: 1})},
+			{state(0, "w", frames.StateStopped, failed("sleeping")), events.TaskUnfinished, nil},
 			{state(0, "w", frames.StateStopped, nil), events.TaskStopped, outcome(events.OutcomeCompleted)},
 			{state(0, "w", frames.StateStopped, failed("boom")), events.TaskStopped, outcome(events.OutcomeFailed)},
 			{state(0, "w", frames.StateStopped, failed("")), events.TaskStopped, outcome(events.OutcomeFailed)},

@@ -38,6 +38,7 @@ func (t *turn) inbox(in machine.Input) {
 		if drain, a := t.named(m.Token); a != nil && !a.Notified {
 			t.emit(&events.RunnableNotified{Runnable: drain, Channel: events.Cut(m.Channel, events.MaxChannel), Executor: events.Cut(m.Executor, events.MaxExecutor), At: t.now})
 		}
+	case *events.TaskWish: // a call has none
 	case *events.TaskHeartbeat: // it says that the call goes on, and keeps it
 	}
 }

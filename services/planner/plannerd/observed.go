@@ -43,6 +43,7 @@ var observations = []observed{
 	{&events.RunnableTimedOut{}, ofAttempt, "timed_out", slog.LevelDebug, true},
 	{&events.RunnableLost{}, ofAttempt, "lost", slog.LevelInfo, true},
 	{&events.RunnableReturned{}, ofAttempt, "returned", slog.LevelDebug, true},
+	{&events.RunnableParked{}, ofAttempt, "slept", slog.LevelDebug, true},
 	{&events.RunnableCancelled{}, ofAttempt, "cancelled", slog.LevelDebug, true},
 	{&events.RunnableSkipped{}, ofAttempt, "skipped", slog.LevelDebug, true},
 	{&events.ProbeAnswered{}, ofAttempt, "probe_answered", slog.LevelDebug, true},
@@ -83,6 +84,7 @@ var quiet = map[string]string{
 	"InputSettled":       quietStep,
 	"RunnableHeartbeat":  quietStep,
 	"KeysKept":           quietStep,
+	"AlarmSet":           quietStep,
 
 	"LeaderNotificationDeferred": quietStep,
 	"DispatchesRemoved":          quietPartition,

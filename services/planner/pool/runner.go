@@ -143,6 +143,10 @@ func (t *turn) event(session uint64, e *events.RunnerEvent) {
 		t.emit(&events.WorkOver{Number: n, Token: w.Token})
 	case events.TaskUnfinished:
 		t.lose(n, w, told(w), cmp.Or(stopReasons[w.Stop], "its runner stopped it"))
+	case events.TaskLeaving:
+		if w.Stop == "" {
+			t.stopWork(n, w, events.StopRequested, t.now+t.settings.Confirm.Milliseconds())
+		}
 	case events.TaskOther:
 	}
 }
@@ -157,6 +161,7 @@ func told(w *work) events.PoolVerb {
 
 // stopReasons say why a task was stopped that was told to.
 var stopReasons = map[string]string{
+	events.StopRequested: "it has ended as it asked for, and told no outcome",
 	events.StopGoingAway: "its runner is going away", events.StopLost: "its runner did not confirm it in time",
 }
 

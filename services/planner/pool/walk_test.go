@@ -239,6 +239,11 @@ func (k *walk) steps() map[string]func(*rapid.T) {
 				k.ends(p, rapid.SampledFrom(p.running).Draw(t, "task"), events.TaskStopped)
 			}
 		},
+		"leave": func(t *rapid.T) { // it wants to be told to stop
+			if p := k.procs[k.key("key")]; p != nil && len(p.running) > 0 {
+				p.add(rapid.SampledFrom(p.running).Draw(t, "task"), events.TaskLeaving)
+			}
+		},
 		"send":        with(k.send),
 		"acknowledge": with(func(p *process) { p.report(events.RunnerReport{Received: p.received}) }),
 		"stop": with(func(p *process) {
