@@ -28,7 +28,7 @@ type ServerOptions struct {
 
 // served are the cases of servers, in the order of the protocol's list.
 func served() []one[*probe] {
-	return slices.Concat(accepting(), ordering(), counting(), allotting(), missing(), leaving(), misbehaving())
+	return slices.Concat(accepting(), ordering(), counting(), allotting(), missing(), leaving(), misbehaving(), wanting())
 }
 
 // withTokens are the cases that a deployment without tokens is not tried with.

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-run/heddle/internal/dev"
 	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/sdk/client"
+	"github.com/heddle-run/heddle/services/executor/keeping"
 	"github.com/heddle-run/heddle/services/executor/runners"
 	"github.com/heddle-run/heddle/shared/frames"
 )
@@ -44,6 +45,13 @@ func deployment(t *testing.T, change ...func(*runners.Config)) conformance.Serve
 	o := conformance.ServerOptions{Token: runnersToken, HTTP: d.HTTPClient}
 	for _, addr := range []string{"localhost:81", "localhost:82"} {
 		c := runners.Config{Kafka: kafka.Config{Brokers: d.Brokers, Prefix: d.Prefix, Dialer: network.DialContext}, Keys: access.Keys{key}}
+		keeper := keeping.New(keeping.Config{Kafka: c.Kafka})
+		t.Cleanup(func() {
+			if err := keeper.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		c.KV = keeper
 		for _, f := range change {
 			f(&c)
 		}
@@ -89,7 +97,7 @@ func executor(t *testing.T, network *broker.Network, addr string, c runners.Conf
 // A deployment of ours passes all cases, and in the binary form those that are about frames.
 func TestOurDeploymentPassesAllCases(t *testing.T) {
 	for encoding, want := range map[frames.Encoding][]string{
-		frames.JSON: conformance.ServerCases(), frames.Binary: {"C01", "C04", "C11", "D01", "E02", "K05", "K06", "M02"},
+		frames.JSON: conformance.ServerCases(), frames.Binary: {"C01", "C04", "C11", "D01", "E02", "K01", "K05", "K06", "M02", "W01"},
 	} {
 		t.Run(encoding.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,6 +126,7 @@ func TestEachFlawOfADeploymentIsNoticed(t *testing.T) {
 		"C02": func(c *runners.Config) { c.Times.Init = 12 * time.Second },
 		"P01": func(c *runners.Config) { c.Times.Silence = 2 * time.Second },
 		"P03": func(c *runners.Config) { c.Times.Silence = 14 * time.Second },
+		"K01": func(c *runners.Config) { c.KV = nil },
 		"E05": func(c *runners.Config) { c.Times.Ack = 5 * time.Second },
 		"T01": func(c *runners.Config) { c.Keys, c.Insecure = nil, true },
 	} {

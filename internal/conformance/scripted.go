@@ -22,8 +22,9 @@ type scripted struct {
 	id    string // of the runner, once it is welcomed
 	seen  int64  // lastEventIdx of its ToClientInit
 
-	event int64  // index of the next one
-	last  *int64 // index of the last command
+	event   int64  // index of the next one
+	last    *int64 // index of the last command
+	request uint64 // id of the last one
 
 	quiet chan struct{} // closed: no more pings
 	once  sync.Once
