@@ -123,11 +123,13 @@ func freeAddress(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// built builds a program of the module.
+// built builds a program of the module, as `make build` does, which has compiled most of it.
 func built(t *testing.T, dir, pkg string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.Base(pkg))
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/heddle-run/heddle/"+pkg).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", path, "github.com/heddle-run/heddle/"+pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", pkg, err, out)
 	}
 	return path
