@@ -275,8 +275,8 @@ func (*ExecutorGone) number() int { return 116 }
 // Fields implements wire.Message.
 func (e *ExecutorGone) Fields(c *wire.Codec) { wire.Int(c, 1, "number", &e.Number) }
 
-// ExecutorDisowned is an executor that says that it is there after its sockets were taken for gone: it is to close them, so that their
-// runners connect again.
+// ExecutorDisowned is an executor that says that it is there after its sockets were taken for gone, or speaks of a session that the pool does not know:
+// it is to close its sockets of the pool, so that their runners connect again.
 type ExecutorDisowned struct{ Executor string }
 
 func (*ExecutorDisowned) number() int { return 118 }

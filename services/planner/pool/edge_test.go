@@ -157,3 +157,18 @@ func TestASessionThatThePoolHasForgottenAPartOfIsOver(t *testing.T) {
 		}
 	}
 }
+
+// Where a whole session is forgotten, the executor closes all of its sockets: others may be of such sessions, too, and have nothing to say.
+func TestASessionThatIsNotKnownHasItsExecutorCloseItsSockets(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.connect("a", 1, 4)
+	kept := len(w.all)
+	b := w.connect("b", 1, 4)
+	w.forgets(kept)
+	from := len(w.sent)
+	b.report(events.RunnerReport{Received: 1})
+	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: events.Connection{Executor: "x"}, Pool: id, Runner: id, Close: events.CloseDisowned}})
+	if list := b.report(events.RunnerReport{Closed: events.CloseDisowned}); len(list) > 0 {
+		t.Errorf("its end makes %+v", list)
+	}
+}

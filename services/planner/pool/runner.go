@@ -24,7 +24,13 @@ func (t *turn) reported(m *events.RunnerReport) {
 		return
 	}
 	n, s := m.Session, t.session(m.Session)
-	if s == nil || s.Runner != m.Runner || s.State == stopped {
+	if s == nil || s.Runner != m.Runner {
+		if m.Closed == "" { // as behind a loss: other sockets of the executor may be of sessions that are not known, too, and say nothing
+			t.emit(&events.ExecutorDisowned{Executor: m.Executor})
+		}
+		return
+	}
+	if s.State == stopped {
 		return // what became of its tasks their workflows have learned without the pool
 	}
 	forgotten := len(m.Events) > 0 && m.Events[0].Index > s.Events || m.Received > s.Commands
