@@ -25,6 +25,7 @@ var (
 	failTask     = task.Define[Failure, string]("conformance.fail")
 	crashTask    = task.Define[any, string]("conformance.crash")
 	beatTask     = task.Define[[]json.RawMessage, string]("conformance.beat")
+	serveTask    = task.Define[int64, string]("conformance.serve")
 	keysTask     = task.Define[any, json.RawMessage]("conformance.keys")
 	parkTask     = task.Define[int64, any]("conformance.park")
 	resignTask   = task.Define[any, string]("conformance.resign")
@@ -80,6 +81,7 @@ func serve(r *runner.Runner) {
 	runner.Handle(r, crashTask, func(context.Context, any) (string, error) { panic("nobody expects this") })
 	runner.Handle(r, beatTask, beat)
 	runner.Handle(r, keysTask, keep)
+	runner.Handle(r, serveTask, answer)
 	runner.Handle(r, parkTask, func(_ context.Context, ms int64) (any, error) { return nil, runner.SleepUntil(time.UnixMilli(ms)) })
 	runner.Handle(r, resignTask, resign)
 }

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/heddle-run/heddle/internal/conformance"
 	"github.com/heddle-run/heddle/sdk/runner"
@@ -36,6 +39,7 @@ var flaws = map[string]string{
 	"it loses a part of the input":        "M01",
 	"it reports results as those of none": "E10",
 	"it asks for keys for ever":           "K02",
+	"it loses a message of a WebSocket":   "T02",
 }
 
 // flawed is a client with a flaw, or without one.
@@ -80,12 +84,39 @@ func flawed(f string) int {
 		}
 		return "", nil
 	})
+	runner.Handle(r, task.Define[int64, string]("conformance.serve"), func(ctx context.Context, ms int64) (string, error) {
+		if err := runner.Serve(ctx, echoing(f)); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	})
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	if r.Run(ctx) != nil {
 		return 1
 	}
 	return 0
+}
+
+// echoing says again what it is told, with a flaw all but one message.
+func echoing(f string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"talk"}})
+		if err != nil {
+			return // it has been answered
+		}
+		defer func() { _ = conn.CloseNow() }() // it is closed, as a rule
+		for {
+			kind, b, err := conn.Read(r.Context())
+			if err == nil && (f != "it loses a message of a WebSocket" || string(b) != "142") {
+				err = conn.Write(r.Context(), kind, b)
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
 }
 
 func recovering(next runner.Handler) runner.Handler {

@@ -30,6 +30,7 @@ var Tasks = []Task{
 	{"conformance.keys", "puts 1 under the key a, gets the keys a and b, and gives the value of a; fails with the type timeout or unknown if an answer does not come, or with the code of a refusal"},
 	{"conformance.park", "sleeps until the time that its input is, in ms since 1970"},
 	{"conformance.resign", "asks to be stopped, and gives the reason for which it is"},
+	{"conformance.serve", "serves requests of tunnels for as many milliseconds as its input says, or until it is to stop, which is an error: under /echo the status 201, the request's body, its method, path with query and header x-own as the headers x-method, x-path, x-own; under /stream parts of 1,000 bytes without end; under /socket a WebSocket with the sub-protocol talk that says again what it is told"},
 }
 
 // Task is a task that a client serves.

@@ -86,6 +86,11 @@ func pinged(f frames.ToServer) bool { _, is := f.(*frames.ToServerPing); return 
 // send writes a frame.
 func (p *peer) send(f frames.ToClient) { p.write(frames.EncodeToClient(p.encoding, f)) }
 
+// offer writes a frame that a client may not wait for.
+func (p *peer) offer(f frames.ToClient) {
+	_ = p.line.put(frames.EncodeToClient(p.encoding, f)) // it may have closed
+}
+
 // next is the next socket, however long the client waits before it connects.
 func (t *trial) next() *peer {
 	select {

@@ -24,7 +24,7 @@ func d01(t *trial) {
 	want[*frames.ToServerStopping](p)
 	end := p.state(1, "a", frames.StateStopped)
 	t.check(end.OK, "it has ended as %+v", end.Error)
-	p.send(&frames.ToClientAckEvents{LastEventIdx: 1})
+	p.offer(&frames.ToClientAckEvents{LastEventIdx: 1})
 	c := p.ended(patience)
 	t.check(c == frames.CloseRunnerShutdown, "closed with %+v", c)
 	t.exited(true)

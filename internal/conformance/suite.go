@@ -44,7 +44,7 @@ type one[T any] struct {
 
 // all are the cases of clients, in the order of the protocol's list.
 func all() []one[*trial] {
-	return slices.Concat(connecting(), commanding(), reporting(), keeping(), wishing(), losing(), stopping())
+	return slices.Concat(connecting(), commanding(), reporting(), keeping(), tunnelling(), wishing(), losing(), stopping())
 }
 
 // Cases are the names of all cases that clients are tried with.

@@ -99,7 +99,7 @@ var gates = []struct {
 	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
 	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view", "shared/events", "shared/wire"}},
 	{"go.yaml.in/yaml", []string{"shared/definition", "internal/kafka/topics", "cmd"}},
-	{"github.com/coder/websocket", []string{"sdk/runner", "internal/tunnel/joint", "services/gateway", "services/executor", "internal/conformance"}},
+	{"github.com/coder/websocket", []string{"sdk/runner", "internal/tunnel/joint", "services/gateway", "services/executor", "internal/conformance", "examples/runner"}},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"shared/definition"}},
 	{"github.com/expr-lang/expr", []string{"shared/expr"}},
 	{"google.golang.org/protobuf", []string{"shared/wire"}},

@@ -20,6 +20,7 @@ type visit struct {
 	token string
 	heard time.Time // of the gateway
 	said  bool      // the answer has been sent to its end
+	talks bool      // it is a WebSocket, which its client has not closed
 }
 
 const (
@@ -97,6 +98,13 @@ func (v *tunnels) take(s *Session, one *visit, t *frames.Tunnel) {
 		v.abort(s, one, err.Error())
 	case verdict == tunnel.Fresh:
 		s.do(Serve{one.ID(), one.token, t.Inner})
+		switch t.Inner.(type) {
+		case *frames.WebSocketOpen:
+			one.talks = true
+		case *frames.WebSocketClose:
+			one.talks = false
+			v.settle(one)
+		}
 	case verdict == tunnel.Again:
 		s.say(one.Ack())
 	}
@@ -107,11 +115,19 @@ func (v *tunnels) acked(s *Session, one *visit, last uint16) {
 	switch {
 	case err != nil:
 		v.abort(s, one, err.Error())
-	case one.said && one.Settled():
-		v.forget(one)
+	case v.settle(one):
 	case news:
 		s.do(Room{one.ID()})
 	}
+}
+
+// settle forgets a request of which nothing is to be said or heard any more, and reports whether it has.
+func (v *tunnels) settle(one *visit) bool {
+	over := one.said && one.Settled() && !one.talks
+	if over {
+		v.forget(one)
+	}
+	return over
 }
 
 func (v *tunnels) forget(one *visit) {

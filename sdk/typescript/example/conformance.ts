@@ -1,6 +1,7 @@
 // A runner that `heddle conformance runner` tries: all that it knows comes out of the environment.
 
 import { defaultTimes, defineTask, KeysError, Runner, scaled, sleepUntil, StoppedError, TaskError } from "@heddle-run/runner";
+import type { TunnelSocket } from "@heddle-run/runner";
 
 const env = (name: string): string => process.env[name] ?? "";
 
@@ -25,6 +26,21 @@ const sleep = (ms: number, signal?: AbortSignal): Promise<string> =>
     });
   });
 
+/** Answers requests of tunnels, as docs/runner-clients.md says. */
+const answer = (request: Request): Response => {
+  const { pathname, search } = new URL(request.url);
+  if (pathname === "/stream") {
+    return new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(1000)) }));
+  }
+  const headers = { "x-method": request.method, "x-path": pathname + search, "x-own": request.headers.get("x-own") ?? "" };
+  return new Response(request.body, { status: 201, headers });
+};
+
+const talk = (socket: TunnelSocket): string => {
+  socket.onmessage = (data) => socket.send(data);
+  return "talk";
+};
+
 runner
   .handle(defineTask<unknown, unknown>("conformance.echo"), (input) => input)
   .handle(defineTask<number, string>("conformance.sleep"), (ms, attempt) => sleep(ms, attempt.signal))
@@ -39,6 +55,10 @@ runner
   .handle(defineTask<unknown[], never>("conformance.beat"), (all, attempt) => {
     for (const details of all) attempt.heartbeat(details);
     throw new Error("no more");
+  })
+  .handle(defineTask<number, string>("conformance.serve"), (ms, attempt) => {
+    attempt.serve({ fetch: answer, webSocket: talk });
+    return sleep(ms, attempt.signal);
   })
   .handle(defineTask<unknown, unknown>("conformance.keys"), async (_, { keys }) => {
     try {

@@ -2,6 +2,7 @@ import { KeysError, StoppedError, TaskError } from "./errors.js";
 import { limits } from "./frames.js";
 import type { KvInner, SetAlarm, StartTask, TaskIntent, TaskError as ErrorFrame, TaskState, ToClientKvResponse } from "./frames.js";
 import { byteLength } from "./session.js";
+import type { Site } from "./site.js";
 
 /** What a task's function returns when the attempt is completed later by its token, over the API. */
 export const pending: unique symbol = Symbol("pending");
@@ -83,6 +84,11 @@ export interface Attempt {
    */
   readonly leaving: AbortSignal;
   readonly keys: Keys;
+  /**
+   * Has the attempt answer the requests of clients of the gateway under /v1/workflows/WORKFLOW/tasks/TOKEN/tunnel/, until it ends. The path of
+   * a request begins behind "tunnel". A request that came before waits for it. It may be called once.
+   */
+  serve(site: Site): void;
   /** Keeps details for the next attempt, should this one fail or get lost: the newest are sent about once a second. Throws when this one is to stop. */
   heartbeat(details: unknown): void;
   /** Asks for this attempt to be stopped: a while later signal is aborted, for the reason "requested". It ends as its function does then. */
@@ -91,6 +97,7 @@ export interface Attempt {
 
 /** What an attempt needs of its runner. */
 export interface Host {
+  serve(attempt: Running): void;
   beat(token: string, details: unknown): void;
   wish(inner: TaskIntent): void;
   ask(token: string, inner: KvInner, signal: AbortSignal): Promise<ToClientKvResponse>;
@@ -109,6 +116,7 @@ export class Running implements Attempt {
   readonly keys: Keys;
   /** what is said before the attempt's end */
   wishes: (SetAlarm | TaskIntent)[] = [];
+  site: Site | undefined; // what serves requests to it
 
   constructor(start: StartTask, host: Host) {
     this.#start = start;
@@ -129,6 +137,13 @@ export class Running implements Attempt {
   get signal(): AbortSignal { return this.#controller.signal; }
   get leaving(): AbortSignal { return this.#leaving.signal; }
   get input(): unknown { return this.#start.input ?? null; }
+
+  serve(site: Site): void {
+    this.signal.throwIfAborted();
+    if (this.site !== undefined) throw new Error("the attempt serves requests already");
+    this.site = site;
+    this.#host.serve(this);
+  }
 
   heartbeat(details: unknown): void {
     this.signal.throwIfAborted();

@@ -3,9 +3,11 @@ import type { Attempt, Host, pending, Sleep } from "./attempt.js";
 import * as binary from "./binary.js";
 import { KeysError } from "./errors.js";
 import { limits, path, protocolVersion, subprotocol } from "./frames.js";
-import type { Close, FrameToClient, FrameToServer, KvInner, StartTask, TaskIntent, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
+import type { Close, FrameToClient, FrameToServer, KvInner, StartTask, TaskIntent, ToClientKvResponse, ToServerInit, TunnelInner } from "./frames.js";
 import { close, noClose, Session } from "./session.js";
 import type { Action } from "./session.js";
+import { Visit } from "./site.js";
+import { begins } from "./stream.js";
 import { defaultTimes } from "./times.js";
 import type { Times } from "./times.js";
 
@@ -75,6 +77,7 @@ export class Runner implements Host {
   readonly #handlers = new Map<string, Handler<unknown, unknown>>();
   readonly #attempts = new Map<string, Running>();
   readonly #answers = new Map<number, { resolve(r: ToClientKvResponse): void; reject(e: unknown): void }>();
+  readonly #visits = new Map<string, { token: string; visit: Visit }>(); // requests of clients to attempts
   #session: Session | undefined; // there is one from run on
   #socket: WebSocket | undefined;
   #wish: object | undefined; // of a socket that is to be opened
@@ -199,8 +202,15 @@ export class Runner implements Host {
         else this.#answers.get(a.request)?.reject(a.error);
         this.#answers.delete(a.request);
         break;
-      case "tunnel":
-        this.#refuse(a.tunnel);
+      case "serve":
+        this.#visit(a.request, a.token, a.message);
+        break;
+      case "room":
+        this.#visits.get(a.request)?.visit.room();
+        break;
+      case "gone":
+        this.#visits.get(a.request)?.visit.gone(a.reason);
+        this.#visits.delete(a.request);
         break;
       case "connected":
         o.logger?.info("the runner is connected", { runner: a.runnerId });
@@ -353,13 +363,36 @@ export class Runner implements Host {
     });
   }
 
-  /** Answers a request to an attempt: the functions of this runner serve none. */
-  #refuse(t: ToClientTunnel): void {
-    const reason = "the attempt serves no requests";
-    const head = { type: "ToServerTunnel", requestId: t.requestId ?? "", messageIdx: 0 } as const;
-    if (t.inner?.type === "RequestStart") this.#send({ ...head, inner: { type: "ResponseAbort", reason } });
-    else if (t.inner?.type === "WebSocketOpen") this.#send({ ...head, inner: { type: "WebSocketClose", code: 1011, reason } });
+  /** For attempts: serves requests of clients, those that have waited first. */
+  serve(attempt: Running): void {
+    for (const one of this.#visits.values()) {
+      if (one.token === attempt.token && attempt.site !== undefined) one.visit.serve(attempt.site);
+    }
   }
+
+  /** Hands a message of a client to the attempt. One that comes before the attempt serves waits. */
+  #visit(request: string, token: string, message: TunnelInner): void {
+    let one = this.#visits.get(request);
+    if (one === undefined) {
+      if (!begins(message)) return; // the attempt has answered without it
+      const port = {
+        reply: (inner: TunnelInner): "sent" | "full" | "over" => {
+          let result: "sent" | "full" | "over" = "over";
+          this.#turn((s) => (result = s.reply(request, inner)));
+          return result;
+        },
+        took: (): void => this.#turn((s) => s.took(request)),
+        over: (): void => void this.#visits.delete(request),
+        refuse: (reason: string): void => this.#turn((s) => s.refuse(request, reason)),
+      };
+      one = { token, visit: new Visit(port) };
+      this.#visits.set(request, one);
+    }
+    one.visit.push(message);
+    const site = this.#attempts.get(token)?.site;
+    if (site !== undefined) one.visit.serve(site);
+  }
+
 }
 
 /** What a WebSocket calls a close without a close frame, or without a code in it. */

@@ -3,9 +3,11 @@
 
 import { EvictedError, KeysError, URLError } from "./errors.js";
 import { closes, limits } from "./frames.js";
-import type { Close, Command, EventInner, FrameToClient, FrameToServer, KvInner, SetAlarm, StartTask, TaskIntent, TaskState, Terms, ToClientInit, ToClientKvResponse, ToClientTunnel, ToServerInit } from "./frames.js";
+import type { Close, Command, EventInner, FrameToClient, FrameToServer, KvInner, SetAlarm, StartTask, TaskIntent, TaskState, Terms, ToClientInit, ToClientKvResponse, ToServerInit, TunnelInner } from "./frames.js";
 import type { Event as Reported } from "./frames.js";
 import type { Times } from "./times.js";
+import { Visits } from "./visits.js";
+import type { VisitAction } from "./visits.js";
 
 /** What is to be done, in order. */
 export type Action =
@@ -16,7 +18,7 @@ export type Action =
   | { do: "halt"; token: string; reason: string }
   | { do: "leave"; token: string }
   | { do: "answer"; request: number; response?: ToClientKvResponse; error?: KeysError }
-  | { do: "tunnel"; tunnel: ToClientTunnel }
+  | VisitAction
   | { do: "connected"; runnerId: string }
   | { do: "disconnected"; close: Close }
   | { do: "warn"; text: string; count: number }
@@ -89,6 +91,17 @@ export class Session {
 
   readonly #attempts = new Map<string, Attempt>(); // in the order in which they came
   #running = 0;
+
+  readonly #visits = new Visits(
+    (a) => this.#out.push(a),
+    (f) => {
+      if (this.#phase === "connected") this.#send(f);
+    },
+    (token) => {
+      const a = this.#attempts.get(token);
+      return a !== undefined && a.started && !a.halted;
+    },
+  );
 
   #lastRequest = 0;
   #requests: Request[] = [];
@@ -187,7 +200,7 @@ export class Session {
         break;
       }
       case "ToClientTunnel":
-        this.#out.push({ do: "tunnel", tunnel: f });
+        this.#visits.receive(now, f);
         break;
       case "ToClientClose":
         this.#goodbye = true;
@@ -210,6 +223,7 @@ export class Session {
       if (!r.sent) this.#ask(r);
     }
     this.#resume(init.lastEventIdx);
+    this.#visits.resume(now);
     for (const a of this.#attempts.values()) this.#beatIfDue(now, a);
     this.#out.push({ do: "connected", runnerId: id });
   }
@@ -223,6 +237,7 @@ export class Session {
   /** Forgets the session that the server has forgotten. How attempts have ended is still reported: their tokens say whose they are. */
   #replaced(): void {
     this.#haltAll("replaced", false);
+    this.#visits.endAll("the runner has another session", false);
     this.#events = this.#events.filter((e) => e.inner?.type === "TaskState" && e.inner.state !== "running").map((e, index) => ({ ...e, index }));
     this.#nextEvent = this.#events.length;
     this.#lastCommand = this.#ackedCommand = -1;
@@ -257,6 +272,7 @@ export class Session {
       if (this.#lastCommand > this.#ackedCommand) this.#ack();
     }
     for (const a of this.#attempts.values()) this.#beatIfDue(now, a);
+    this.#visits.wake(now);
     this.#look(now);
   }
 
@@ -272,7 +288,7 @@ export class Session {
       next = Math.min(next, this.#due);
       return this.#away !== null && all.some((a) => !a.halted) ? Math.min(next, this.#away + this.#lost) : next;
     }
-    next = Math.min(next, this.#heard + this.#silence, this.#nextPing, this.#nextAck);
+    next = Math.min(next, this.#heard + this.#silence, this.#nextPing, this.#nextAck, this.#visits.next());
     for (const a of all) {
       if (a.unsent) next = Math.min(next, a.nextBeat);
     }
@@ -365,6 +381,7 @@ export class Session {
     this.#attempts.delete(a.token);
     this.#running--;
     if (this.#phase === "over") return;
+    this.#visits.ended(a.token);
     if (a.unsent && end.error !== undefined) this.#report({ type: "Heartbeat", token: a.token, details: a.details }); // the next attempt gets them
     this.#report(this.#bounded(end));
     this.#fill();
@@ -468,6 +485,23 @@ export class Session {
     }
   }
 
+  // Tunnels.
+
+  /** Sends a message of an answer: "full" is that there is no room until an action says so, "over" that the request is over. */
+  reply(id: string, inner: TunnelInner): "sent" | "full" | "over" {
+    return this.#visits.reply(id, inner);
+  }
+
+  /** The oldest message of a request that was served, and not taken yet, has been. */
+  took(id: string): void {
+    this.#visits.took(id);
+  }
+
+  /** Ends a request before its end. */
+  refuse(id: string, reason: string): void {
+    this.#visits.refuse(id, reason);
+  }
+
   // The end.
 
   /** Takes no more attempts, lets those that run end, and closes. Without a socket it is over at once. */
@@ -501,6 +535,7 @@ export class Session {
   }
 
   #finish(error?: Error): void {
+    this.#visits.endAll("the runner has stopped", true);
     if (this.#phase !== "waiting") {
       this.#out.push({ do: "hangup", close: shutdown });
       if (this.#phase === "connected") this.#out.push({ do: "disconnected", close: shutdown });
