@@ -26,7 +26,7 @@ func TestAWordOfNobodyIsWrongUsage(t *testing.T) {
 		"replay 0 --by ann --why now --from inbox@1 --clear":   "or --clear",
 		"replay 0 --by ann --why now --cursor inbox@1":         "unknown flag --cursor",
 		"release 0 --by ann --why now --reason it-is-too-late": "unknown flag --reason",
-		"replay 0 --by ann --why now --from":                   "--from has no value behind it\nsee: heddle partitions replay --help",
+		"replay 0 --by ann --why now --from":                   "--from has no value behind it\n  see: heddle partitions replay --help",
 	} {
 		code, _, told := heddle(t, "", append([]string{"partitions"}, strings.Fields(line)...)...)
 		if code != codeUsage || !strings.Contains(told, want) {
