@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ func printRunnables(w io.Writer, all []client.Runnable, tokens bool) {
 	rows(w, table)
 }
 
-// whatIsWrong is what a runnable waits for, or how it has failed, and what it fell back to.
+// whatIsWrong is what a runnable waits for, or how it has failed, what it fell back to, and what its attempts keep.
 func whatIsWrong(r *client.Runnable) string {
 	var all []string
 	if wait := waitsFor(r); wait != "" {
@@ -59,6 +60,9 @@ func whatIsWrong(r *client.Runnable) string {
 	}
 	if r.Fallback != "" {
 		all = append(all, "fallback: "+r.Fallback)
+	}
+	if k := r.Kept; k != nil {
+		all = append(all, fmt.Sprintf("it keeps %d keys of %d bytes", k.Keys, k.Bytes))
 	}
 	return strings.Join(all, "; ")
 }

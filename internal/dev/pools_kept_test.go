@@ -113,13 +113,16 @@ func TestATaskSleepsWithoutASlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits := ""
-	for !strings.HasPrefix(waits, "its alarm at ") {
+	for !strings.HasPrefix(waits, "its alarm, ") {
 		page, err := c.Runnables(ctx, "long", client.PageOptions{})
 		if err != nil {
 			t.Fatalf("%v, while it waits for %s", err, waits)
 		}
 		if len(page.Items) > 0 {
 			waits = page.Items[0].WaitsFor
+		}
+		if strings.HasPrefix(waits, "its alarm, ") && (page.Items[0].Kept == nil || page.Items[0].Kept.Keys != 1) {
+			t.Errorf("it is shown to keep %+v", page.Items[0].Kept)
 		}
 	}
 	run, err := c.Start(ctx, "asleep", 1, client.StartOptions{ID: "short"})

@@ -207,7 +207,14 @@ type Runnable struct {
 	Pool      string          `json:"pool,omitempty"`            // of runners, that was offered its open attempt
 	Fallback  string          `json:"fallback,omitempty"`        // the form of the fallback that was applied, as in value; empty: none was
 	Key       string          `json:"idempotency_key,omitempty"` // where its policy gives one, of one that is not completed
+	Kept      *Kept           `json:"kept,omitempty"`            // what its attempts keep; nil: nothing
 	Attempts  json.RawMessage `json:"attempts"`
+}
+
+// Kept is how much the attempts of a runnable keep for the next ones.
+type Kept struct {
+	Keys  int `json:"keys"`
+	Bytes int `json:"bytes"` // of keys and values
 }
 
 // Explanation says why a workflow is where it is: what holds it as a whole, and the runnables

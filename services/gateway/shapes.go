@@ -122,7 +122,14 @@ type Runnable struct {
 	Pool      string            `json:"pool,omitempty"`            // of runners, that was offered its open attempt
 	Fallback  string            `json:"fallback,omitempty"`        // the form of the fallback that was applied
 	Key       string            `json:"idempotency_key,omitempty"` // where its policy gives one, of one that is not completed
+	Kept      *Kept             `json:"kept,omitempty"`            // what its attempts keep; absent: nothing
 	Attempts  []json.RawMessage `json:"attempts"`
+}
+
+// Kept is how much the attempts of a runnable keep for the next ones.
+type Kept struct {
+	Keys  uint64 `json:"keys"`
+	Bytes uint64 `json:"bytes"` // of keys and values
 }
 
 // HistoryItem is one event, with its own fields besides these.

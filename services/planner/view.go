@@ -189,7 +189,13 @@ type runnableView struct {
 	Pool      string            `json:"pool,omitempty"`
 	Fallback  string            `json:"fallback,omitempty"` // the form of the one that was applied
 	Key       string            `json:"idempotency_key,omitempty"`
+	Kept      *keptView         `json:"kept,omitempty"`
 	Attempts  []attemptView     `json:"attempts"`
+}
+
+type keptView struct {
+	Keys  uint64 `json:"keys"`
+	Bytes uint64 `json:"bytes"`
 }
 
 type attemptView struct {
@@ -294,6 +300,9 @@ func (vw *view) openView(id events.RunnableID, r *runnable) runnableView {
 	if attempt, decided, any := r.decidable(); any {
 		token := events.TokenText(vw.token(id, attempt, decided))
 		v.Token = &token
+	}
+	if r.Kept != nil {
+		v.Kept = (*keptView)(r.Kept)
 	}
 	if r.Status == runActive {
 		v.Pool = r.poolName()

@@ -57,5 +57,5 @@ func (rs *runnables) parked(e *events.RunnableParked) {
 
 // waitsForAlarm is what a runnable waits for whose last attempt sleeps.
 func waitsForAlarm(r *runnable) string {
-	return fmt.Sprintf("its alarm at %s: attempt %d sleeps, and the next one goes on then", events.Stamp(r.Alarm), r.Attempt)
+	return fmt.Sprintf("its alarm, until which attempt %d sleeps", r.Attempt)
 }

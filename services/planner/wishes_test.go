@@ -61,7 +61,10 @@ func TestAnAttemptSleepsUntilItsAlarm(t *testing.T) {
 	w.command("w", "keep", `{"token":"`+events.TokenText(task.Token)+`","put":[{"key":"n","value":1}]}`)
 	equal(t, "sleep", w.hears(&events.TaskWish{Token: task.Token, Sleep: true}), "RunnableParked")
 	equal(t, "again", w.hears(&events.TaskWish{Token: task.Token, Sleep: true}), "")
-	if r := w.runnable(t); r.Status != "waiting" || r.DueAt != events.Stamp(at).String() || r.WaitsFor != "its alarm at "+events.Stamp(at).String()+": attempt 1 sleeps, and the next one goes on then" ||
+	if r := w.runnable(t); r.Kept == nil || r.Kept.Keys != 1 || r.Kept.Bytes != 2 {
+		t.Errorf("it is shown to keep %+v", r.Kept)
+	}
+	if r := w.runnable(t); r.Status != "waiting" || r.DueAt != events.Stamp(at).String() || r.WaitsFor != "its alarm, until which attempt 1 sleeps" ||
 		len(r.Attempts) != 1 || r.Attempts[0].Outcome != "slept" || r.Attempts[0].Error != nil {
 		t.Errorf("it is shown as %+v", r)
 	}
