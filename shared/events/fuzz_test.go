@@ -161,7 +161,7 @@ func quoted(t *testing.T, s string) string {
 func FuzzDecodeRunnerCommands(f *testing.F) {
 	f.Add(wire.Marshal(&events.RunnerCommands{
 		To: events.Connection{Executor: "x", Number: 1}, Pool: "pool:images", Runner: "r", Welcome: &events.RunnerWelcome{Session: 1, Events: 2, Threshold: 3},
-		Commands: []events.RunnerCommand{{Index: 1, Token: []byte("t"), Start: []byte("task")}}, Close: events.CloseEviction,
+		Commands: []events.RunnerCommand{{Index: 1, Token: []byte("t"), Start: []byte("task")}}, Close: "ws.eviction",
 	}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := events.DecodeRunnerCommands(b); err == nil {

@@ -185,7 +185,7 @@ type RunnerCommands struct {
 	Runner   string // id of the session
 	Welcome  *RunnerWelcome
 	Commands []RunnerCommand // ascending, without gaps
-	Close    string          // close the socket, for this reason; empty: do not
+	Close    string          // close the socket, for this reason, which is one of frames.Closes; empty: do not
 }
 
 // Fields implements wire.Message.
@@ -230,13 +230,10 @@ func (m *RunnerCommand) Fields(c *wire.Codec) {
 
 // Why a runner is told to stop a task.
 const (
-	StopCancelled  = "cancelled"   // the attempt is not wanted any more
-	StopLost       = "lost"        // it was not confirmed in time, and another one takes its place
-	StopGoingAway  = "going_away"  // its runner is to stop
-	StopRequested  = "requested"   // the attempt has asked for it, or sleeps
-	CloseEviction  = "ws.eviction" // why a socket is closed: another one took its place, or an operator stopped the runner
-	CloseUnheeding = "ws.unheeding"
-	CloseDisowned  = "ws.going_away" // the pool has taken the socket for gone: its runner connects again
+	StopCancelled = "cancelled"  // the attempt is not wanted any more
+	StopLost      = "lost"       // it was not confirmed in time, and another one takes its place
+	StopGoingAway = "going_away" // its runner is to stop
+	StopRequested = "requested"  // the attempt has asked for it, or sleeps
 )
 
 // DecodeRunnerCommands decodes the value of a record of topic runner-commands.

@@ -86,5 +86,15 @@ func Closes() []Close {
 	return []Close{CloseInvalidURL, CloseInvalidInitialPacket, CloseInvalidPacket, CloseInitTimeout, ClosePingTimeout, CloseSlow, CloseUnavailable, CloseUnheeding, CloseGoingAway, CloseEviction, CloseRunnerShutdown}
 }
 
+// CloseOf is the one of Closes that has a reason; false: there is none.
+func CloseOf(reason string) (Close, bool) {
+	for _, c := range Closes() {
+		if c.Reason == reason {
+			return c, true
+		}
+	}
+	return Close{}, false
+}
+
 // Final reports whether the runner is not to come back.
 func (c Close) Final() bool { return c == CloseEviction }

@@ -143,16 +143,13 @@ func orderOf(c *events.RunnerCommand) (frames.Order, error) {
 
 // dismiss closes a socket because the pool wants it. A runner that is not to come back is told so before.
 func (s *session) dismiss(why string) {
-	c := frames.Close{Code: frames.CloseInvalidURL.Code, Reason: events.Cut(why, maxReason)}
-	switch why {
-	case frames.CloseEviction.Reason:
-		c = frames.CloseEviction
+	c, known := frames.CloseOf(why)
+	if !known {
+		s.server.log.Error("a pool closes a runner's socket for a reason that is none", "pool", s.pool, "runner", s.key, "reason", why)
+		c = frames.CloseUnavailable
+	}
+	if c.Final() {
 		s.send(&frames.ToClientClose{Reason: why})
-	case frames.CloseGoingAway.Reason:
-		c = frames.CloseGoingAway
 	}
 	s.shut(c)
 }
-
-// maxReason is how many bytes a close frame has for its reason.
-const maxReason = 123

@@ -165,8 +165,8 @@ func TestL07AnEvictedSocketDoesNotComeBack(t *testing.T) {
 		r.welcome(m, 0)
 		c.init()
 		second := r.connect()
-		r.command(&events.RunnerCommands{To: m.Connection, Pool: m.pool, Runner: "images.1.1", Close: events.CloseEviction})
-		if f := frame[*frames.ToClientClose](c); f.Reason != events.CloseEviction {
+		r.command(&events.RunnerCommands{To: m.Connection, Pool: m.pool, Runner: "images.1.1", Close: frames.CloseEviction.Reason})
+		if f := frame[*frames.ToClientClose](c); f.Reason != frames.CloseEviction.Reason {
 			t.Errorf("the last frame is %+v", f)
 		}
 		c.closed(frames.CloseEviction)
@@ -186,8 +186,8 @@ func TestAnUnheedingRunnerIsClosed(t *testing.T) {
 		m := r.hello()
 		r.welcome(m, 0)
 		c.init()
-		r.command(&events.RunnerCommands{To: m.Connection, Pool: m.pool, Close: events.CloseUnheeding})
-		c.closed(frames.Close{Code: 1011, Reason: events.CloseUnheeding})
+		r.command(&events.RunnerCommands{To: m.Connection, Pool: m.pool, Close: frames.CloseUnheeding.Reason})
+		c.closed(frames.Close{Code: 1011, Reason: frames.CloseUnheeding.Reason})
 	})
 }
 
@@ -200,9 +200,9 @@ func TestDisownedSocketsAreClosed(t *testing.T) {
 		r.welcome(m, 0)
 		c.init()
 		to := events.Connection{Executor: m.Executor}
-		r.command(&events.RunnerCommands{To: to, Pool: "pool:another", Close: events.CloseDisowned})
+		r.command(&events.RunnerCommands{To: to, Pool: "pool:another", Close: frames.CloseGoingAway.Reason})
 		c.alive()
-		r.command(&events.RunnerCommands{To: to, Pool: m.pool, Close: events.CloseDisowned})
+		r.command(&events.RunnerCommands{To: to, Pool: m.pool, Close: frames.CloseGoingAway.Reason})
 		c.closed(frames.CloseGoingAway)
 	})
 }

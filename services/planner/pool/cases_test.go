@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
 )
 
 // Each test of this file is a case of what a pool promises, by its number.
@@ -177,10 +178,10 @@ func TestL07ANewerSocketEvictsTheOlder(t *testing.T) {
 	first, older := r.id, r.conn
 	r.again("y")
 	want(t, "id", r.id, first)
-	want(t, "closed", w.closed(), []string{events.CloseEviction})
+	want(t, "closed", w.closed(), []string{frames.CloseEviction.Reason})
 	newer := r.conn
 	r.conn = older
-	r.report(events.RunnerReport{Closed: events.CloseEviction}) // which concerns nobody any more
+	r.report(events.RunnerReport{Closed: frames.CloseEviction.Reason}) // which concerns nobody any more
 	r.conn = newer
 	want(t, "its state", w.of(r).State, "connected")
 	w.offer(2)

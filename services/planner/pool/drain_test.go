@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
 	"github.com/heddle-run/heddle/shared/machine"
 )
 
@@ -61,7 +62,7 @@ func TestD07AnOperatorStopsARunner(t *testing.T) {
 	want(t, "closed", w.closed(), nil)
 	r.says(events.TaskStopped, 1)
 	want(t, "its state", w.of(r).State, "stopped")
-	want(t, "closed", w.closed(), []string{events.CloseEviction})
+	want(t, "closed", w.closed(), []string{frames.CloseEviction.Reason})
 }
 
 func TestAnOperatorStopsARunnerAtOnce(t *testing.T) {
@@ -70,7 +71,7 @@ func TestAnOperatorStopsARunnerAtOnce(t *testing.T) {
 	w.offer(1)
 	w.operator(r.id, true)
 	want(t, "told", w.told(), []string{"1 lost"})
-	want(t, "closed", w.closed(), []string{events.CloseEviction})
+	want(t, "closed", w.closed(), []string{frames.CloseEviction.Reason})
 	for _, of := range []string{"a", r.id, "nobody"} {
 		list := w.operator(of, false)
 		if _, is := list[0].(*events.CommandRefused); !is {
@@ -127,7 +128,7 @@ func TestAnExecutorThatWasTakenForGoneClosesItsSockets(t *testing.T) {
 	w.until(w.now + w.m.settings.Silence.Milliseconds())
 	from := len(w.sent)
 	w.decide(machine.Input{Inbox: &events.RunnerReport{Connection: events.Connection{Executor: r.conn.Executor}}})
-	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: events.Connection{Executor: "x"}, Pool: id, Runner: id, Close: events.CloseDisowned}})
+	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: events.Connection{Executor: "x"}, Pool: id, Runner: id, Close: frames.CloseGoingAway.Reason}})
 }
 
 func TestAWithdrawnAttemptIsStopped(t *testing.T) {

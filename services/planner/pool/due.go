@@ -2,6 +2,7 @@ package pool
 
 import (
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
 	"github.com/heddle-run/heddle/shared/rows"
 )
 
@@ -72,9 +73,9 @@ func (t *turn) sessionDue(n uint64) (forget bool) {
 	case s.State == stopped:
 		return true
 	case s.State == draining:
-		t.stop(n, s.Reason+", and its time was over", events.CloseEviction)
+		t.stop(n, s.Reason+", and its time was over", frames.CloseEviction.Reason)
 	default:
-		t.stop(n, "it has not come back in time: "+s.Reason, events.CloseEviction)
+		t.stop(n, "it has not come back in time: "+s.Reason, frames.CloseEviction.Reason)
 	}
 	return false
 }

@@ -41,7 +41,7 @@ func TestASocketThatIsTakenForGoneIsClosed(t *testing.T) {
 	r := w.connect("a", 1, 1)
 	from := len(w.sent)
 	w.until(w.now + w.m.settings.Silence.Milliseconds())
-	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: r.conn, Pool: id, Runner: r.id, Close: events.CloseDisowned}})
+	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: r.conn, Pool: id, Runner: r.id, Close: frames.CloseGoingAway.Reason}})
 }
 
 // A runner that has had more commands than the pool knows of, as where the end of its journal is lost, begins anew.
@@ -65,7 +65,7 @@ func TestARunnerThatAcknowledgesNothingIsStopped(t *testing.T) {
 		w.withdraw(n)
 		r.says(events.TaskUnfinished, n)
 		if w.of(r).State == "stopped" {
-			want(t, "closed", w.closed(), []string{events.CloseUnheeding})
+			want(t, "closed", w.closed(), []string{frames.CloseUnheeding.Reason})
 			want(t, "told", w.told(), nil)
 			return
 		}
@@ -148,7 +148,7 @@ func TestASessionThatThePoolHasForgottenAPartOfIsOver(t *testing.T) {
 		before := r.id
 		shows(r)
 		want(t, what+": its state", w.of(r).State, "stopped")
-		closes := slices.IndexFunc(w.sent[from:], func(m events.RunnerCommands) bool { return m.To == r.conn && m.Close == events.CloseDisowned })
+		closes := slices.IndexFunc(w.sent[from:], func(m events.RunnerCommands) bool { return m.To == r.conn && m.Close == frames.CloseGoingAway.Reason })
 		if closes < 0 {
 			t.Errorf("%s: its socket is not closed so that it comes back", what)
 		}
@@ -167,8 +167,8 @@ func TestASessionThatIsNotKnownHasItsExecutorCloseItsSockets(t *testing.T) {
 	w.forgets(kept)
 	from := len(w.sent)
 	b.report(events.RunnerReport{Received: 1})
-	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: events.Connection{Executor: "x"}, Pool: id, Runner: id, Close: events.CloseDisowned}})
-	if list := b.report(events.RunnerReport{Closed: events.CloseDisowned}); len(list) > 0 {
+	want(t, "sent", w.sent[from:], []events.RunnerCommands{{To: events.Connection{Executor: "x"}, Pool: id, Runner: id, Close: frames.CloseGoingAway.Reason}})
+	if list := b.report(events.RunnerReport{Closed: frames.CloseGoingAway.Reason}); len(list) > 0 {
 		t.Errorf("its end makes %+v", list)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
@@ -147,7 +148,7 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 		switch e := e.(type) {
 		case *events.RunnerConnected:
 			if e.Evicts.Executor != "" && !t.flaws.BothServed.on() {
-				all = append(all, t.closes(e.Session, e.Evicts, events.CloseEviction))
+				all = append(all, t.closes(e.Session, e.Evicts, frames.CloseEviction.Reason))
 			}
 			if m, s := send(e.Session), t.session(e.Session); m != nil && s.To == e.To {
 				m.Welcome = &events.RunnerWelcome{Session: e.Session, Events: s.Events, Threshold: e.Threshold}
@@ -155,10 +156,10 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 			}
 		case *events.RunnerDisconnected:
 			if e.Closes.Executor != "" {
-				all = append(all, t.closes(e.Session, e.Closes, events.CloseDisowned))
+				all = append(all, t.closes(e.Session, e.Closes, frames.CloseGoingAway.Reason))
 			}
 		case *events.ExecutorDisowned:
-			all = append(all, runnerEffect(&events.RunnerCommands{To: events.Connection{Executor: e.Executor}, Pool: t.id, Runner: t.id, Close: events.CloseDisowned}))
+			all = append(all, runnerEffect(&events.RunnerCommands{To: events.Connection{Executor: e.Executor}, Pool: t.id, Runner: t.id, Close: frames.CloseGoingAway.Reason}))
 		case *events.WorkGiven:
 			t.sendCommand(send(e.Session), e.Session, e.Index)
 		case *events.WorkStopping:
@@ -283,7 +284,7 @@ func (t *turn) command(c *events.Command) {
 	case !s.alive() && !b.Now || s.State == stopped:
 		refuse("invalid_state", "the runner is "+s.State.String()+" already")
 	case b.Now:
-		t.stop(n, "an operator stopped it at once", events.CloseEviction)
+		t.stop(n, "an operator stopped it at once", frames.CloseEviction.Reason)
 	default:
 		t.drain(n, "an operator stopped it", b.By, false)
 	}

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"github.com/heddle-run/heddle/shared/events"
+	"github.com/heddle-run/heddle/shared/frames"
 	"github.com/heddle-run/heddle/shared/rows"
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -56,7 +57,7 @@ func (t *turn) withdrawn(m *events.PoolMessage) {
 func (t *turn) stopWork(n uint64, w *work, why string, due int64) {
 	t.emit(&events.WorkStopping{Number: n, Session: w.Session, Index: t.session(w.Session).Commands, Reason: why, Due: due})
 	if s := t.session(w.Session); s.unheeding() {
-		t.stop(w.Session, "it acknowledges no command", events.CloseUnheeding)
+		t.stop(w.Session, "it acknowledges no command", frames.CloseUnheeding.Reason)
 	}
 }
 

@@ -36,7 +36,7 @@ func (t *turn) reported(m *events.RunnerReport) {
 	forgotten := len(m.Events) > 0 && m.Events[0].Index > s.Events || m.Received > s.Commands
 	t.progress(n, s, m)
 	if forgotten && t.session(n).State != stopped {
-		t.stop(n, "it has said or was told what the pool does not know of any more", events.CloseDisowned)
+		t.stop(n, "it has said or was told what the pool does not know of any more", frames.CloseGoingAway.Reason)
 	}
 	t.done(n)
 	if s = t.session(n); s.State == stopped || s.To != m.Connection {
@@ -82,11 +82,11 @@ func (t *turn) hello(m *events.RunnerReport) {
 		return // it came twice
 	}
 	if s != nil && s.alive() && h.Instance != "" && s.Instance != "" && h.Instance != s.Instance && !t.flaws.BegunAgain.on() {
-		t.stop(n, "another process took its place", events.CloseEviction)
+		t.stop(n, "another process took its place", frames.CloseEviction.Reason)
 		s = nil
 	}
 	if s != nil && s.alive() && h.Received > s.Commands {
-		t.stop(n, "it has had commands that the pool does not know of any more", events.CloseEviction)
+		t.stop(n, "it has had commands that the pool does not know of any more", frames.CloseEviction.Reason)
 		s = nil
 	}
 	if s == nil || !s.alive() {
@@ -196,7 +196,7 @@ func (t *turn) drain(n uint64, why string, by events.By, upgraded bool) {
 func (t *turn) done(n uint64) {
 	s := t.session(n)
 	if s.State == draining && s.Used == 0 && (s.Evict || s.To.Executor == "") {
-		t.stop(n, s.Reason, events.CloseEviction)
+		t.stop(n, s.Reason, frames.CloseEviction.Reason)
 	}
 }
 
