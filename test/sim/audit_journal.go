@@ -52,6 +52,7 @@ func (au *audit) auditJournals(journals [][]*events.Record) {
 	au.auditTasks(positions)
 	au.auditNotices(journals)
 	au.auditKeys(journals)
+	au.auditPools(journals)
 }
 
 func at(p int, pos events.Position) string { return fmt.Sprintf("%d/%s", p, pos) }
@@ -154,13 +155,16 @@ func (au *audit) auditHistories(journals [][]*events.Record) {
 	}
 }
 
-// histories are the calls by workflow, but of partitions themselves, and of those
+// isPool reports whether an id is that of a pool, of which CheckPools knows how it behaves.
+func isPool(id string) bool { return strings.HasPrefix(id, events.PoolPrefix) }
+
+// histories are the calls by workflow, but of partitions themselves, of pools, and of those
 // whose lease was broken (auditBroken).
 func (au *audit) histories() map[string]calls.History {
 	all := calls.Histories(au.calls)
 	maps.DeleteFunc(all, func(id string, _ calls.History) bool {
 		_, order := partitionOf(id)
-		return order || au.inDoubt(id)
+		return order || au.inDoubt(id) || isPool(id)
 	})
 	return all
 }

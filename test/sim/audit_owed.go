@@ -62,7 +62,7 @@ func (au *audit) owed() []owed {
 		}
 	}
 	letters := au.letters()
-	open := au.owedNotices(all)
+	open := append(au.owedNotices(all), au.owedByPools(all)...)
 	for p, records := range all {
 		for _, rec := range records {
 			if failed[at(p, rec.Position)] || len(rec.Events) == 0 || rec.Input.Source != events.FromCommands && rec.Input.Source != events.FromInbox {

@@ -22,6 +22,7 @@ func (w *world) calmDown() {
 	}
 	w.audit.until("the members that leave have left", w.audit.allEnded)
 	w.archiving.calmDown()
+	w.pooling.calmDown()
 	rng := rand.New(rand.NewPCG(w.o.Seed, 2))
 	for slot, n := range w.nodes {
 		w.skews[slot] = 0

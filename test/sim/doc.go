@@ -29,7 +29,9 @@
 // what clients see of either; stream.go,
 // client.go and txn.go its clients; node.go a planner's process, package disk its
 // disk; worker.go, caller.go, user.go and meddle.go what works with planners;
-// archiver.go an archiver with its store, which audit_archive.go audits;
+// archiver.go an archiver with its store, which audit_archive.go audits; pools.go pools of runners, in one seed of eight:
+// executor.go, socket.go and telling.go are a model of executors that have sockets, runner.go processes around the real
+// protocol code of runners, pools_faults.go what happens to them, and audit_pools.go holds the pools' records;
 // schedule.go, fault.go, faults_node.go, faults_log.go, absent.go, stamps.go,
 // membership.go, attend.go and calm.go what happens.
 package sim

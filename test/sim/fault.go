@@ -58,6 +58,7 @@ var faultKinds = []faultKind{
 	{lasting, 0, byGroup((*members).lastingReason), false}, // drawLasting draws it
 	{retention, 0, (*world).awaitLook, false},              // drawRetention draws it
 	{words, 0, byGroup((*members).giveWords), false},       // drawWords draws it
+	{troubles, 0, (*world).trouble, false},                 // drawTroubles draws it
 }
 
 func byFaults(do func(*injector, *rand.Rand)) func(*world, *rand.Rand) {
@@ -95,7 +96,7 @@ func (o *Options) drawFaults() []Fault {
 			}
 		}
 	}
-	all = slices.Concat(all, o.drawStamps(), o.drawLasting(), o.drawRetention(), o.drawWords())
+	all = slices.Concat(all, o.drawStamps(), o.drawLasting(), o.drawRetention(), o.drawWords(), o.drawTroubles())
 	slices.SortStableFunc(all, func(a, b Fault) int { return cmp.Compare(a.Step, b.Step) })
 	return all
 }

@@ -63,11 +63,12 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 		w: w, c: w.c, slot: slot, name: fmt.Sprintf("n%d.%d", slot, w.starts), fs: fs,
 		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, deaf: map[place]bool{}, skew: w.skews[slot],
 	}
-	instance := slotName(slot)
+	instance, settings, bound := slotName(slot), w.settings(), w.pooling.bindings()
+	settings.Pools = poolsOf(bound)
 	n.owner = fmt.Sprintf("%s/%d", instance, w.starts)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
 		Cluster: leashed{clients{n}}, Partitions: w.plan.Partitions, Instance: instance, Owner: n.owner,
-		Settings: w.settings(), Machine: func(p int32) machine.Machine { return &cursed{w.machine(p), n} }, Clock: n, LeaseID: n.leaseID, Killed: faults.KilledBy(n.isDead),
+		Settings: settings, Machine: func(p int32) machine.Machine { return &cursed{w.machine(p, bound), n} }, Clock: n, LeaseID: n.leaseID, Killed: faults.KilledBy(n.isDead),
 		Store:  func(p int32) store.Options { return store.Options{Dir: storeDir(p), FS: fs, Shared: w.shared} },
 		Flaws:  w.o.Flaws,
 		Member: n.member, Logger: w.logger.With("node", n.name), Stats: &w.stats,
@@ -122,7 +123,8 @@ const fewSteps = 50_000
 // recordOverhead is what key and headers of a journal record may take.
 const recordOverhead = 2 << 10
 
-func (w *world) machine(p int32) machine.Machine {
+// machine is that of a partition, whose planner gives queues to pools.
+func (w *world) machine(p int32, bound map[string]string) machine.Machine {
 	budget := machine.Budget{Steps: fewSteps}
 	if few := int(w.o.Seed % 4); few > 1 { // what follows is decided in pieces
 		budget.Events, budget.Bytes, budget.Tasks = few*few-3, 400, 400
@@ -130,7 +132,8 @@ func (w *world) machine(p int32) machine.Machine {
 	if w.o.Flaws.NoBudget {
 		budget.Steps = 1 << 30
 	}
-	return w.flawed(workload.Kinds(secret, planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget, Archive: w.archiving != nil})))
+	workflows := planner.New(planner.Config{Key: secret, Partition: p, Definitions: w.definition, Budget: budget, Archive: w.archiving != nil, Pools: bound})
+	return w.flawed(workload.KindsWith(secret, workflows, w.pooling.machine()))
 }
 
 // Now implements loop.Clock. A frozen process gets no answer until it wakes.

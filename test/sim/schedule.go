@@ -97,6 +97,7 @@ func (w *world) moves() []move {
 			all = t.moves(all, now)
 		}
 	}
+	all = w.pooling.moves(all, now)
 	w.possible = all
 	return all
 }

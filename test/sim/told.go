@@ -19,6 +19,7 @@ func (w *world) wrote(rec *kgo.Record, p int32, offset int64) {
 	w.noteLease(rec, p)
 	w.noteReport(rec, p)
 	w.notices.wrote(w.c.names, rec)
+	w.pooling.wrote(rec, p)
 	if w.history.keep {
 		w.tellOf(rec, p, offset)
 	}
@@ -92,10 +93,26 @@ func (w *world) inboxText(value []byte) string {
 		return err.Error()
 	}
 	text := strings.TrimPrefix(fmt.Sprintf("%T", m), "*events.")
-	if o, ok := m.(*events.TaskOutcome); ok {
-		text += fmt.Sprintf(" %v", o.Outcome)
+	switch m := m.(type) {
+	case *events.TaskOutcome:
+		text += fmt.Sprintf(" %v", m.Outcome)
+	case *events.RunnerReport:
+		hello := ""
+		if m.Hello != nil {
+			hello = fmt.Sprintf(", hello of %s (%s), which has %d commands", m.Hello.Key, m.Hello.Instance, m.Hello.Received)
+		}
+		return text + fmt.Sprintf(" of %s %d%s, runner %d: %v, received %d, stopping %t, silent %t, heard %t, closed %q", m.Executor, m.Number, hello, m.Session, eventTexts(m.Events), m.Received, m.Stopping, m.Silent, m.Heard, m.Closed)
 	}
 	return text + w.tokenText(m.AttemptToken())
+}
+
+// eventTexts are what a runner says of tasks.
+func eventTexts(list []events.RunnerEvent) (all []string) {
+	for _, e := range list {
+		of, err := events.PeekToken(e.Token)
+		all = append(all, fmt.Sprintf("#%d of %s, %s attempt %d: %d %v", e.Index, of.Workflow, of.Runnable, of.Attempt, e.State, err))
+	}
+	return all
 }
 
 func (w *world) taskText(value []byte) string {

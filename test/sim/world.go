@@ -32,6 +32,7 @@ type world struct {
 	members  members
 
 	archiving *archiving // nil: there is no archiver
+	pooling   *pooling   // nil: there are no pools
 
 	o      Options
 	plan   *workload.Plan
@@ -147,6 +148,7 @@ func newWorldOf(o Options, plan *workload.Plan, rng *rand.Rand, planners int) *w
 	w.history, w.coverage = newHistory(o.Keep), workload.NewCoverage()
 	w.c = newCluster(w.plan.Partitions, rng)
 	w.c.wrote = w.wrote
+	w.pooling = newPooling(w)
 	if o.Embedded {
 		w.c.brokers = startEmbedded(w.c.names, w.c.topics, w.fail)
 	} else {
@@ -255,6 +257,7 @@ func (w *world) startServices() {
 		w.startWorker(slot)
 	}
 	w.archiving.begin()
+	w.pooling.begin()
 	for p := range w.owner {
 		w.members.assign(int32(p), w.rng.IntN(len(w.nodes)))
 	}

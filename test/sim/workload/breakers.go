@@ -205,8 +205,9 @@ func (p *Permits) breaker(rec *events.Record, f *fuse, doubtful bool) (errs []er
 // judged follows what a record of a workflow says of the attempts whose breakers' permits it gives back.
 func (p *Permits) judged(rec *events.Record, back *events.PermitsReturned) (errs []error) {
 	ends := map[events.RunnableID]events.Verdict{} // the first one: what a fallback comes to follows
+	lost := map[events.RunnableID]bool{}           // that is no verdict
 	end := func(id events.RunnableID, v events.Verdict) {
-		if ends[id] == events.NoVerdict {
+		if ends[id] == events.NoVerdict && !lost[id] {
 			ends[id] = v
 		}
 	}
@@ -218,6 +219,8 @@ func (p *Permits) judged(rec *events.Record, back *events.PermitsReturned) (errs
 			end(e.Runnable, events.VerdictFailed)
 		case *events.RunnableTimedOut:
 			end(e.Runnable, events.VerdictFailed)
+		case *events.RunnableLost:
+			lost[e.Runnable] = true
 		}
 	}
 	for _, one := range back.Permits {

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-run/heddle/services/planner"
 	"github.com/heddle-run/heddle/services/planner/limits"
 	"github.com/heddle-run/heddle/services/planner/notice"
+	"github.com/heddle-run/heddle/services/planner/pool"
 	"github.com/heddle-run/heddle/shared/events"
 	"github.com/heddle-run/heddle/shared/machine"
 	"github.com/heddle-run/heddle/shared/rows"
@@ -76,7 +77,12 @@ func States(key events.Key, p int32, records []*events.Record, see func(i int, a
 
 // Kinds hosts the entities of a partition beside its workflows.
 func Kinds(key events.Key, workflows machine.Machine) machine.Machine {
-	return machine.Kinds{Workflows: workflows, Others: map[string]machine.Machine{notice.Kind: notice.New(key), limits.Kind: limits.Machine{}}}
+	return KindsWith(key, workflows, pool.New(PoolTimes))
+}
+
+// KindsWith is Kinds with the machine of pools.
+func KindsWith(key events.Key, workflows, pools machine.Machine) machine.Machine {
+	return machine.Kinds{Workflows: workflows, Others: map[string]machine.Machine{notice.Kind: notice.New(key), limits.Kind: limits.Machine{}, pool.Kind: pools}}
 }
 
 // fold applies a journal to nothing; each sees every record with the state right
