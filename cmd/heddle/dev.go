@@ -26,7 +26,7 @@ type devCmd struct {
 	Partitions  int32         `help:"Partitions of the topics keyed by workflow ID, fixed with the first start; default: those of the data, or 8."`
 	History     time.Duration `default:"168h" help:"How long the journal keeps what recovery needs no more, for histories; what is older is deleted."`
 	ArchiveKeep string        `enum:"closed,all,none" default:"closed" help:"What is kept below the data directory when Kafka has it no more: closed runs, and those that are deleted by their age; all runs; or none."`
-	Pools       poolMap       `placeholder:"QUEUE=POOL" help:"Pools of runners by the queue whose attempts they run, instead of workers. The settings file can say more, by pool: {queues, older: wait or overflow, upgrade: keep or drain}."`
+	Pools       poolMap       `placeholder:"QUEUE=POOL" help:"Pools of runners by the queue whose attempts they run, instead of workers. The settings file can say more, by pool: {queues, older: wait or overflow, upgrade: keep or drain, shards: NUMBER}."`
 	Memory      bool          `help:"Keep nothing: the data is gone when it stops."`
 	LogLevel    string        `enum:"debug,info,warn,error" default:"warn" help:"Least level that is logged: ${enum}."`
 	LogFormat   string        `enum:"text,json" default:"text" help:"${enum}."`

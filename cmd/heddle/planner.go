@@ -35,7 +35,7 @@ type plannerCmd struct {
 	LeaveAfter     time.Duration `default:"20s" help:"How long a reason of its own (its clock, its disk, a locked store, no route to a leader) keeps a planner from serving before it leaves the group, for others to take over."`
 	MaxActive      int           `help:"Attempts of one workflow at a time, unless its options say less; 0 is the default of 1,000."`
 
-	Pools poolMap `placeholder:"QUEUE=POOL" help:"Pools of runners by the queue whose attempts they run, instead of workers. The settings file can say more, by pool: {queues, older: wait or overflow, upgrade: keep or drain}. Equal on all planners."`
+	Pools poolMap `placeholder:"QUEUE=POOL" help:"Pools of runners by the queue whose attempts they run, instead of workers. The settings file can say more, by pool: {queues, older: wait or overflow, upgrade: keep or drain, shards: NUMBER}. Equal on all planners."`
 
 	Archive bool `help:"There is an archiver (heddle archiver): no workflow is deleted by its age, and nothing of the journal, before that has it. Equal on all planners."`
 

@@ -19,6 +19,7 @@ type poolSetting struct {
 	Queues  []string `yaml:"queues"`
 	Older   string   `yaml:"older"`   // wait, or overflow
 	Upgrade string   `yaml:"upgrade"` // keep, or drain
+	Shards  int      `yaml:"shards"`
 }
 
 // Decode implements kong.MapperValue.
@@ -69,7 +70,7 @@ func (m *poolMap) load(v any) error {
 		return fmt.Errorf("pools: %w", err)
 	}
 	for name, s := range said { // order: each is a pool by itself
-		o := pool.Options{Queues: s.Queues}
+		o := pool.Options{Queues: s.Queues, Shards: s.Shards}
 		if o.Overflow, err = oneOf(s.Older, "wait", "overflow"); err != nil {
 			return fmt.Errorf("pools.%s.older: %w", name, err)
 		}

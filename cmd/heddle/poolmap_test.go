@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestPoolsOfAFlagAndOfASettingsFile(t *testing.T) {
 	if want := (poolMap{"thumbs": {Queues: []string{"images", "video"}}, "post": {Queues: []string{"mail"}}}); !reflect.DeepEqual(flag, want) {
 		t.Errorf("the flag is %+v", flag)
 	}
-	values, err := settingsIn([]byte("pools:\n  thumbs: {queues: [images, video], older: overflow, upgrade: drain}\n  post: {queues: [mail], older: wait, upgrade: keep}\n  spare: {}\n"))
+	values, err := settingsIn([]byte("pools:\n  thumbs: {queues: [images, video], older: overflow, upgrade: drain, shards: 4}\n  post: {queues: [mail], older: wait, upgrade: keep}\n  spare: {}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func TestPoolsOfAFlagAndOfASettingsFile(t *testing.T) {
 	if err := file.load(values["pools"]); err != nil {
 		t.Fatal(err)
 	}
-	want := poolMap{"thumbs": {Queues: []string{"images", "video"}, Overflow: true, Upgrade: true}, "post": {Queues: []string{"mail"}}, "spare": pool.Options{}}
+	want := poolMap{"thumbs": {Queues: []string{"images", "video"}, Overflow: true, Upgrade: true, Shards: 4}, "post": {Queues: []string{"mail"}}, "spare": pool.Options{}}
 	if !reflect.DeepEqual(file, want) {
 		t.Errorf("the file is %+v", file)
 	}
@@ -44,13 +45,17 @@ func TestWrongPoolsSayWhatIsWrong(t *testing.T) {
 		"{thumbs: {queue: [a]}}":    "queue",
 		"{thumbs: {older: never}}":  `pools.thumbs.older: "never": want wait or overflow`,
 		"{thumbs: {upgrade: yes}}":  `want keep or drain`,
+		"{thumbs: {shards: many}}":  "many",
+		"{thumbs: {shards: -1}}":    "want 1 to 32",
+		"{thumbs: {shards: 33}}":    "pool thumbs: it has 33 shards, want 1 to 32",
 		"{thumbs: {queues: [[a]]}}": "pools.thumbs.queues: must be texts",
 	} {
 		values, err := settingsIn([]byte("pools: " + source))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (&poolMap{}).load(values["pools"]); err == nil || !strings.Contains(err.Error(), want) {
+		said := poolMap{}
+		if err := cmp.Or(said.load(values["pools"]), pool.Settings{Pools: said}.Check()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %q", source, err, want)
 		}
 	}

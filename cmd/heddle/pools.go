@@ -11,7 +11,7 @@ import (
 // poolsCmd lists pools of runners, or shows what one is at.
 type poolsCmd struct {
 	remote
-	Name    string `arg:"" optional:"" help:"The pool; without it all pools are listed."`
+	Name    string `arg:"" optional:"" help:"The pool, or a shard of it as images/3; without it all are listed, each shard by its name."`
 	Attempt string `env:"-" placeholder:"TOKEN" help:"Of a pool: tell the place of this attempt in the queue too, or where it runs. heddle runnables --tokens shows tokens."`
 	Limit   int    `env:"-" default:"50" help:"How many pools are listed at most; 0 is all."`
 }
@@ -78,12 +78,20 @@ func printPool(out io.Writer, p *client.Pool, asked bool, now time.Time) {
 	table := [][]string{{"PLACE", "WORKFLOW", "RUNNABLE", "ATTEMPT", "QUEUE", "SINCE"}}
 	for i := range p.Queue {
 		w := &p.Queue[i]
-		table = append(table, []string{fmt.Sprint(w.Place), w.Workflow, w.Runnable, fmt.Sprint(w.Attempt), w.Queue, ago(&w.Since, now)})
+		table = append(table, []string{placeOf(w), w.Workflow, w.Runnable, fmt.Sprint(w.Attempt), w.Queue, ago(&w.Since, now)})
 	}
 	rows(out, table)
 	if more := p.Queued - uint64(len(p.Queue)); more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)
 	}
+}
+
+// placeOf is a place in the queue, of the shard that has it where there are several.
+func placeOf(w *client.PoolWork) string {
+	if w.Shard == "" {
+		return fmt.Sprint(w.Place)
+	}
+	return fmt.Sprintf("%d of %s", w.Place, w.Shard)
 }
 
 // askedFor says where the attempt is that was asked for.
@@ -94,6 +102,8 @@ func askedFor(p *client.Pool) string {
 		return "the pool has none of that token"
 	case w.Place == 0:
 		return fmt.Sprintf("%s %s is %s at the runner %s", w.Workflow, w.Runnable, w.State, w.Runner)
+	case w.Shard != "":
+		return fmt.Sprintf("%s %s is number %d in the queue of the shard %s, of %d in all", w.Workflow, w.Runnable, w.Place, w.Shard, p.Queued)
 	case w.Beyond:
 		return fmt.Sprintf("%s %s is number %d of %d, or behind that", w.Workflow, w.Runnable, w.Place, p.Queued)
 	}

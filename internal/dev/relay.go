@@ -14,7 +14,7 @@ func (o *Options) checkPools() error {
 		return err
 	}
 	for name, p := range o.Pools {
-		if o.Planner != nil && (p.Overflow || p.Upgrade) {
+		if o.Planner != nil && (p.Overflow || p.Upgrade || p.Shards > 1) {
 			return fmt.Errorf("pool %s: a planner that runs as a process of its own is told of queues only", name)
 		}
 	}

@@ -87,6 +87,7 @@ func (s *Session) Opened(time.Time) {
 		last := s.commands.last
 		init.LastCommandIdx = &last
 	}
+	init.RunnerID = s.id
 	s.commands.offered = s.commands.last
 	s.send(&init)
 }

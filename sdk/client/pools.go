@@ -11,8 +11,9 @@ import (
 
 // PoolSummary is how much of a pool of runners is used.
 type PoolSummary struct {
-	Name      string     `json:"name"`
-	Connected uint64     `json:"connected"` // runners, in each of their states
+	Name      string     `json:"name"`             // of a shard with its number, as images/3
+	Shards    int        `json:"shards,omitempty"` // that the pool is spread over; 0: one, or it is a shard
+	Connected uint64     `json:"connected"`        // runners, in each of their states
 	Lost      uint64     `json:"lost"`
 	Draining  uint64     `json:"draining"`
 	Passed    uint64     `json:"passed_over"` // of the connected ones: those that get no new work
@@ -63,7 +64,8 @@ type PoolWork struct {
 	Attempt  uint32    `json:"attempt"`
 	Queue    string    `json:"queue"`
 	State    string    `json:"state"`              // queued, starting or running
-	Place    uint64    `json:"place,omitempty"`    // in the queue, from 1 on
+	Shard    string    `json:"shard,omitempty"`    // of the pool that has it, as images/3; empty: the pool has one
+	Place    uint64    `json:"place,omitempty"`    // in the queue of that shard, from 1 on
 	Beyond   bool      `json:"beyond,omitempty"`   // that place or a later one
 	Since    time.Time `json:"since"`              // when it was offered to the pool
 	Stopping string    `json:"stopping,omitempty"` // why its runner was told to stop it
@@ -93,7 +95,7 @@ type PoolOptions struct {
 // Pool is a pool as of now: a consistent read. It is not found while no runner has connected to it, and nothing
 // waits for one.
 func (c *Client) Pool(ctx context.Context, name string, o PoolOptions) (*Pool, error) {
-	if err := events.CheckPoolName(name); err != nil {
+	if err := events.CheckShardName(name); err != nil {
 		return nil, fmt.Errorf("pool: %w", err)
 	}
 	raw, err := c.t.Query(ctx, Query{Kind: events.PoolQuery, Workflow: events.PoolOf(name), Attempt: o.Attempt})
@@ -114,7 +116,7 @@ type RunnerFilter struct {
 func (c *Client) Runners(ctx context.Context, f RunnerFilter) (*Page[Runner], error) {
 	q := Query{Kind: events.RunnersQuery, Cursor: f.Cursor, Limit: f.Limit}
 	if f.Pool != "" {
-		if err := events.CheckPoolName(f.Pool); err != nil {
+		if err := events.CheckShardName(f.Pool); err != nil {
 			return nil, fmt.Errorf("runners: %w", err)
 		}
 		q.Workflow = events.PoolOf(f.Pool)
@@ -136,7 +138,7 @@ type StopRunnerOptions struct {
 // its time to drain is over. It reports whether a planner has obeyed: false where none has answered in time, and then the word is in
 // Kafka, and counts once one does.
 func (c *Client) StopRunner(ctx context.Context, pool, runner string, o StopRunnerOptions) (obeyed bool, err error) {
-	if err := events.CheckPoolName(pool); err != nil {
+	if err := events.CheckShardName(pool); err != nil {
 		return false, fmt.Errorf("stop a runner: %w", err)
 	}
 	body, err := marshal(o)

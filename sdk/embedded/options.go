@@ -55,13 +55,14 @@ type Pool struct {
 	Queues   []string // each is in one pool
 	Overflow bool     // work goes to runners of older versions too, where the newest have no room; else it waits
 	Upgrade  bool     // runners of older versions drain once one of a newer version has come; else they get no new work
+	Shards   int      // that its work and its runners are spread over, where one partition is too little for it; 0: 1
 }
 
 // pools are the pools as planners know them.
 func (o Options) pools() map[string]pool.Options {
 	all := map[string]pool.Options{}
 	for name, p := range o.Pools { // order: each is a pool by itself
-		all[name] = pool.Options{Queues: p.Queues, Overflow: p.Overflow, Upgrade: p.Upgrade}
+		all[name] = pool.Options{Queues: p.Queues, Overflow: p.Overflow, Upgrade: p.Upgrade, Shards: p.Shards}
 	}
 	return all
 }

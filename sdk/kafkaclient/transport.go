@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,11 @@ func (t *transport) Command(ctx context.Context, c client.Command) (client.Answe
 	}
 	if c.Runner != "" {
 		out.Body = withField("runner", c.Runner, c.Body)
+		to, err := t.requests.PoolOfRunner(ctx, c.Workflow, c.Runner)
+		if err != nil {
+			return client.Answer{}, fault(err)
+		}
+		out.Workflow = to
 	}
 	_, partition := events.PartitionOf(c.Workflow)
 	_, noPool := events.ParsePoolID(c.Workflow)
@@ -132,6 +138,18 @@ func (t *transport) Query(ctx context.Context, q client.Query) (json.RawMessage,
 	if p, ok := events.PartitionOf(q.Workflow); ok { // whatever its hash
 		body, err := t.requests.ReadAt(ctx, p, query)
 		return listed(body), fault(err)
+	}
+	if q.Kind == events.PoolQuery {
+		body, err := t.requests.Pool(ctx, query)
+		return body, fault(err)
+	}
+	if q.Kind == events.RunnersQuery {
+		if n, err := t.requests.Shards(ctx, q.Workflow); err != nil {
+			return nil, fault(err)
+		} else if n > 0 {
+			return nil, &client.Error{Code: client.ErrUnsupported.Code, Message: fmt.Sprintf(
+				"the pool has %d shards: name one of them, as %s/1, or connect with a URL", n, strings.TrimPrefix(q.Workflow, events.PoolPrefix))}
+		}
 	}
 	body, err := t.requests.Read(ctx, query)
 	if q.Kind == events.RunnersQuery && err == nil {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/heddle-run/heddle/internal/kafka"
@@ -10,11 +11,11 @@ import (
 func poolRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/pools", name: "listPools", role: Read,
-			about:   "The pools of runners that have runners, or work: how many runners are connected, lost and draining, how many slots there are and how many are free, how many attempts wait and run, and what they wait for, as of now. They are in the order of their partitions, and there of their names.",
+			about:   "The pools of runners that have runners, or work: how many runners are connected, lost and draining, how many slots there are and how many are free, how many attempts wait and run, and what they wait for, as of now. Each shard of a pool that has several is listed by its name. They are in the order of their partitions, and there of their names.",
 			query:   []param{cursorParam, limitParam},
 			answers: []answer{{200, "one page; it may end before it is full", List[events.PoolSummary]{}, ""}}, handle: (*Gateway).listPools},
 		{method: "GET", path: "/v1/pools/{name}", name: "getPool", role: Read,
-			about:   "What a pool is at: its runners, of many as many as fit an answer, the next 100 attempts of its queue, and what they wait for.",
+			about:   "What a pool is at: its runners, of many as many as fit an answer, the next 100 attempts of its queue, and what they wait for. Of a pool with shards it is the sum of them, and each place is one in the queue of a shard; a shard is asked for by its own name, as `images/3`.",
 			query:   []param{{"attempt", "the token of an attempt: `asked` is its place in the queue then, or where it runs"}},
 			answers: []answer{{200, "as of now", events.PoolState{}, ""}}, handle: (*Gateway).getPool},
 		{method: "GET", path: "/v1/runners", name: "listRunners", role: Read,
@@ -40,12 +41,20 @@ func (g *Gateway) listRunners(w http.ResponseWriter, r *http.Request) error {
 		known: func(after string) error { _, _, err := events.ParseRunnerCursor(after); return err },
 	}
 	if name := r.URL.Query().Get("pool"); name != "" {
-		if err := events.CheckPoolName(name); err != nil {
+		if err := events.CheckShardName(name); err != nil {
 			return refuseField("invalid_parameter", "pool", err.Error())
 		}
 		l.query.Workflow = events.PoolOf(name)
-		p := kafka.PartitionFor([]byte(l.query.Workflow), g.follow.partitions)
-		l.only = &p
+		ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
+		defer cancel()
+		shards, err := g.requests.Shards(ctx, l.query.Workflow)
+		if err != nil {
+			return err
+		}
+		if shards == 0 { // else they may be in any partition
+			p := kafka.PartitionFor([]byte(l.query.Workflow), g.follow.partitions)
+			l.only = &p
+		}
 	}
 	return g.listEntities(w, r, &l)
 }
@@ -56,7 +65,7 @@ func poolOf(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := events.CheckPoolName(name); err != nil {
+	if err := events.CheckShardName(name); err != nil {
 		return "", refuseField("invalid_parameter", "name", err.Error())
 	}
 	return events.PoolOf(name), nil
@@ -74,7 +83,14 @@ func (g *Gateway) getPool(w http.ResponseWriter, r *http.Request) error {
 			return refuseField("invalid_parameter", "attempt", "is not a task token")
 		}
 	}
-	return g.readEntity(w, r, events.Query{Kind: events.PoolQuery, Workflow: id, Filter: token})
+	ctx, cancel := context.WithTimeout(r.Context(), g.limits.Answer)
+	defer cancel()
+	body, err := g.requests.Pool(ctx, events.Query{Kind: events.PoolQuery, Workflow: id, Filter: token})
+	if err != nil {
+		return err
+	}
+	writeBytes(w, r, http.StatusOK, "application/json", body)
+	return nil
 }
 
 // stopRunner sends an operator's word to the pool of the path.
@@ -95,5 +111,12 @@ func (g *Gateway) stopRunner(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return g.order(w, r, "stop_runner", id, raw, &body)
+	if bad := body.CheckGiven(); bad != nil {
+		return refuseField(bad.Code, bad.Path, bad.Message)
+	}
+	to, err := g.requests.PoolOfRunner(r.Context(), id, runner)
+	if err != nil {
+		return err
+	}
+	return g.order(w, r, "stop_runner", to, raw, &body)
 }

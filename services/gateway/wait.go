@@ -176,7 +176,7 @@ func (g *Gateway) accepted(w http.ResponseWriter, r *http.Request, workflow, com
 	}
 	href := "/v1/workflows/" + url.PathEscape(workflow)
 	if name, err := events.ParsePoolID(workflow); err == nil {
-		href = "/v1/pools/" + name
+		href = "/v1/pools/" + url.PathEscape(name)
 	}
 	if p, ok := events.PartitionOf(workflow); ok {
 		href = fmt.Sprintf("/v1/readiness/%d", p)

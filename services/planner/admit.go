@@ -58,7 +58,7 @@ func (t *turn) dispatch(id events.RunnableID) {
 	t.spend.tasks -= len(input) + len(t.setup().Context) + len(t.scopes.given(r.Scope).Context) + len(t.setup().own(c))
 	queue := cmp.Or(other.Queue, queueOf(c, pol))
 	t.emit(&events.RunnableDispatched{
-		Runnable: id, Attempt: r.Attempt + 1, Queue: queue, For: r.For, StartBy: t.startBy(r, pol), Key: key, Work: r.left(), Pool: t.poolOf(queue, other, pol),
+		Runnable: id, Attempt: r.Attempt + 1, Queue: queue, For: r.For, StartBy: t.startBy(r, pol), Key: key, Work: r.left(), Pool: t.shardOf(t.poolOf(queue, other, pol), id, r),
 	})
 }
 

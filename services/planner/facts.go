@@ -92,6 +92,7 @@ type runnable struct {
 	Told      int64            // Unix ms when a worker first said that it has the open attempt; 0: none has
 	Reason    string           // of the open attempt's delivery: the channel of that word, or what a worker said of it since
 	Pool      string           // id of the pool that has the open attempt; empty: its task went to workers of its queue
+	Shard     string           // id of the shard of its pool that has free slots for the next attempt; empty: none is known to have
 	Key       string           // idempotency key of all attempts, by its policy; empty: it gives none, or there was no attempt yet
 	Kept      *keptCount       // of what its attempts keep; nil: they keep nothing
 	Alarm     int64            // Unix ms: of the open attempt, should it sleep, or of the one that does; 0: none is set
@@ -141,6 +142,7 @@ func (r *runnable) Fields(c *wire.Codec) {
 	wire.Name(c, 59, "pool", &r.Pool)
 	wire.Optional(c, 60, "kept", &r.Kept)
 	wire.Int(c, 61, "alarm", &r.Alarm)
+	wire.Name(c, 65, "shard", &r.Shard)
 }
 
 // Touch implements rows.Touched: a field of each cache line of the row, and what its outcome

@@ -30,6 +30,8 @@ type Config struct {
 	// Pools are the names of the runner pools that run the attempts of queues, by queue; what is not
 	// listed is run by the workers of its queue.
 	Pools map[string]string
+	// Shards are how many shards pools have, by their names; those that are not listed have one.
+	Shards map[string]int
 	// Prefix is what the topics of the deployment begin with: nothing is emitted into
 	// these. Empty: none is known.
 	Prefix string

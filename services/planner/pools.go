@@ -10,17 +10,27 @@ import (
 	"github.com/heddle-run/heddle/shared/wire"
 )
 
-// poolOf is the id of the pool that runs the next attempt; empty: workers of the queue do. What a policy says is
+// poolOf is the name of the pool that runs the next attempt; empty: workers of the queue do. What a policy says is
 // about the component's own task, the setting of the deployment about the queue.
 func (t *turn) poolOf(queue string, other policy.Other, pol policy.Policy) string {
 	name := t.p.cfg.Pools[queue]
 	if said := pol.Executor; said != "" && other.Task == "" {
 		name = said.Pool()
 	}
+	return name
+}
+
+// shardOf is the id of the pool of a name, or of the shard of it that gets the next attempt of a runnable: the one that is known to have free
+// slots, or else any, so that attempts spread.
+func (t *turn) shardOf(name string, id events.RunnableID, r *runnable) string {
 	if name == "" {
 		return ""
 	}
-	return events.PoolOf(name)
+	shards := t.p.cfg.Shards[name]
+	if spare, err := events.ParsePoolID(r.Shard); err == nil && events.IsShard(spare, name, shards) {
+		return r.Shard
+	}
+	return events.PoolOf(events.ShardFor(name, shards, fmt.Sprintf("%s %d %d", t.id, id, r.Attempt)))
 }
 
 // offer offers an attempt to its pool.
@@ -63,13 +73,14 @@ func (t *turn) toldByPool(m *events.EntityMessage) {
 	case events.PoolLost:
 		t.ends.lost(&machine.Lost{Runnable: id, Attempt: r.Attempt, Reason: events.Cut(said.Reason, events.MaxSummaryText)})
 	case events.PoolReturn:
-		t.returnedByPool(id, r)
-	case events.PoolOffer, events.PoolWithdraw: // for pools, not of them
+		t.returnedByPool(id, r, said.Shard)
+	case events.PoolOffer, events.PoolWithdraw, events.PoolAsk, events.PoolSpare: // for pools
 	}
 }
 
-// returnedByPool hands an attempt back that no runner has begun. Where that happens again and again, the next one waits.
-func (t *turn) returnedByPool(id events.RunnableID, r *runnable) {
+// returnedByPool hands an attempt back that no runner has begun. Where that happens again and again, the next one waits, unless another
+// shard of the pool has free slots for it.
+func (t *turn) returnedByPool(id events.RunnableID, r *runnable, shard string) {
 	if t.head.Status.winding() {
 		t.close(id)
 		return
@@ -79,10 +90,10 @@ func (t *turn) returnedByPool(id events.RunnableID, r *runnable) {
 		return
 	}
 	due := t.now
-	if n := int(r.Returns); n > 0 {
+	if n := int(r.Returns); n > 0 && shard == "" {
 		due += policy.UnknownTaskDelay(n).Milliseconds()
 	}
-	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: neverBegan})
+	t.emit(&events.RunnableReturned{Runnable: id, Due: due, Reason: neverBegan, Shard: shard})
 	if due == t.now {
 		t.queue.fresh = append(t.queue.fresh, r.place(id))
 	}
@@ -92,7 +103,8 @@ func (t *turn) returnedByPool(id events.RunnableID, r *runnable) {
 // that it is not wanted there, and another one takes its place.
 func (en *ends) moved(id events.RunnableID, r *runnable) {
 	pol := r.policy()
-	if r.Notified || r.Pool == en.poolOf(r.Queue, r.other(pol), pol) {
+	name := en.poolOf(r.Queue, r.other(pol), pol)
+	if r.Notified || r.Pool == "" && name == "" || r.Pool != "" && events.IsShard(r.poolName(), name, en.p.cfg.Shards[name]) {
 		return
 	}
 	en.emit(&events.RunnableReturned{Runnable: id, Due: en.now, Reason: neverBegan, Attempt: r.Attempt, Decided: r.Decided})

@@ -63,7 +63,7 @@ func (rs *runnables) dispatched(e *events.RunnableDispatched) {
 	h.Active++
 	r.Status, r.Attempt, r.Decided = runActive, e.Attempt, rs.at
 	r.Queue, r.Executor, r.Deadline = e.Queue, "", 0
-	r.Since, r.Notified, r.Detached, r.Pool = rs.now, false, e.Pool != "", e.Pool
+	r.Since, r.Notified, r.Detached, r.Pool, r.Shard = rs.now, false, e.Pool != "", e.Pool, ""
 	r.Told, r.Reason = 0, ""
 	r.External, r.Context = e.Queue == "", rs.setup().Contexts
 	r.Beside, r.Work = h.Slots > 0, e.Work
@@ -261,7 +261,9 @@ func (rs *runnables) returned(e *events.RunnableReturned) {
 	r := rs.change(e.Runnable)
 	rs.leave(e.Runnable, r)
 	rs.handedBack(e.Runnable, r, e.Reason != neverBegan)
-	r.Returns++
+	if r.Shard = e.Shard; r.Shard == "" {
+		r.Returns++
+	}
 	r.Returned = said(e)
 	r.Status = 0
 	rs.wait(e.Runnable, e.Due)

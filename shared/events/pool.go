@@ -3,7 +3,6 @@ package events
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/heddle-run/heddle/shared/wire"
 )
@@ -25,18 +24,6 @@ func CheckPoolName(name string) error {
 	return nil
 }
 
-// PoolOf is the id of the entity that is a pool.
-func PoolOf(name string) string { return PoolPrefix + name }
-
-// ParsePoolID is the inverse of PoolOf.
-func ParsePoolID(id string) (name string, err error) {
-	name, ok := strings.CutPrefix(id, PoolPrefix)
-	if !ok || CheckPoolName(name) != nil {
-		return "", fmt.Errorf("%q is not of the form %s", id, PoolOf("NAME"))
-	}
-	return name, nil
-}
-
 // PoolVerb is what workflows and pools tell each other. Values are recorded.
 type PoolVerb uint8
 
@@ -46,9 +33,11 @@ const (
 	PoolWithdraw PoolVerb = 2 // the attempt is not wanted any more
 	PoolLost     PoolVerb = 3 // its runner may have begun it, and nobody will report what became of it
 	PoolReturn   PoolVerb = 4 // no runner has begun it, and none will
+	PoolAsk      PoolVerb = 5 // of a shard to another one: are there free slots?
+	PoolSpare    PoolVerb = 6 // the answer where there are
 )
 
-// PoolMessage is the body of a message between a workflow and the pool that runs an attempt of it.
+// PoolMessage is the body of a message between a workflow and the pool that runs an attempt of it, or between two shards of a pool.
 type PoolMessage struct {
 	Verb   PoolVerb
 	Token  []byte // of the attempt, sealed
@@ -56,6 +45,8 @@ type PoolMessage struct {
 	Queue  string // of an offer: that the attempt was dispatched to
 	Task   []byte // of an offer: the Task, as for a worker
 	Reason string // of the others: in words
+	Shard  string // of what is returned: id of the shard of the pool that has free slots; empty: none is known to have
+	Slots  uint64 // that a shard has free, and nothing waits for
 }
 
 // Fields implements wire.Message.
@@ -66,6 +57,8 @@ func (m *PoolMessage) Fields(c *wire.Codec) {
 	wire.String(c, 4, "queue", &m.Queue)
 	c.Bytes(5, "task", &m.Task)
 	wire.String(c, 6, "reason", &m.Reason)
+	wire.Name(c, 7, "shard", &m.Shard)
+	wire.Int(c, 8, "slots", &m.Slots)
 }
 
 // Connection names the socket of a runner: the executor's own id, and the executor's number of it. An executor gives
@@ -92,6 +85,7 @@ type RunnerHello struct {
 	Names    []TaskName
 	Metadata []byte // JSON
 	Address  string // under which gateways reach the executor; empty: they do not
+	Sent     bool   // another shard of the pool has sent it here: it stays
 }
 
 // Fields implements wire.Message.
@@ -105,6 +99,7 @@ func (h *RunnerHello) Fields(c *wire.Codec) {
 	wire.Repeated(c, 7, "names", &h.Names)
 	c.Bytes(8, "metadata", &h.Metadata)
 	wire.String(c, 9, "address", &h.Address)
+	c.Bool(10, "sent", &h.Sent)
 }
 
 // TaskName is a task that a runner knows before it has run any.
@@ -182,10 +177,11 @@ func (m *RunnerReport) Fields(c *wire.Codec) {
 type RunnerCommands struct {
 	To       Connection
 	Pool     string // id of the entity
-	Runner   string // id of the session
+	Runner   string // id of the session; of one that is greeted elsewhere its key
 	Welcome  *RunnerWelcome
 	Commands []RunnerCommand // ascending, without gaps
 	Close    string          // close the socket, for this reason, which is one of frames.Closes; empty: do not
+	Greet    string          // id of the shard of the pool that is to be greeted instead; empty: none is
 }
 
 // Fields implements wire.Message.
@@ -196,6 +192,7 @@ func (m *RunnerCommands) Fields(c *wire.Codec) {
 	wire.Optional(c, 4, "welcome", &m.Welcome)
 	wire.Repeated(c, 5, "commands", &m.Commands)
 	wire.String(c, 6, "close", &m.Close)
+	wire.Name(c, 7, "greet", &m.Greet)
 }
 
 // RunnerWelcome answers a RunnerHello.

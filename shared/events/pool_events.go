@@ -74,6 +74,7 @@ type WorkOver struct {
 	Token  []byte
 	Tells  PoolVerb // what its workflow is told: PoolLost, PoolReturn; 0: nothing
 	Reason string
+	Shard  string // id of the shard of the pool that has free slots for it; empty: it was not given up for that
 }
 
 func (*WorkOver) number() int { return 105 }
@@ -84,6 +85,7 @@ func (e *WorkOver) Fields(c *wire.Codec) {
 	c.Bytes(2, "token", &e.Token)
 	wire.Int(c, 3, "tells", &e.Tells)
 	wire.String(c, 4, "reason", &e.Reason)
+	wire.Name(c, 5, "shard", &e.Shard)
 }
 
 // WorkDeclined is an attempt that a pool does not take, which its workflow is told.

@@ -14,6 +14,7 @@ const (
 	RunnersQuery = "runners" // of a partition, or of a pool: RunnerList
 	AttemptQuery = "attempt" // of a pool: PoolWork of the attempt whose token is the filter; of a workflow: AttemptPlace of that
 	PlacesQuery  = "places"  // of a pool: PoolPlaces of the attempts whose tokens are the filter, with commas between
+	RunnerQuery  = "runner"  // of a pool: PoolRunner, of the runner whose id or key is the filter
 )
 
 // AttemptPlace is where an open attempt was sent.
@@ -34,9 +35,10 @@ func RunnerCursor(pool string, session uint64) string {
 
 // ParseRunnerCursor is the inverse of RunnerCursor.
 func ParseRunnerCursor(cursor string) (pool string, session uint64, err error) {
-	pool, digits, _ := strings.Cut(cursor, "/")
+	last := max(0, strings.LastIndexByte(cursor, '/')) // a shard has one in its id
+	pool = cursor[:last]
 	if _, err = ParsePoolID(pool); err == nil {
-		session, err = strconv.ParseUint(digits, 10, 64)
+		session, err = strconv.ParseUint(cursor[last+1:], 10, 64)
 	}
 	if err != nil || RunnerCursor(pool, session) != cursor {
 		return "", 0, fmt.Errorf("%q is not of the form %s", cursor, RunnerCursor(PoolOf("NAME"), 17))
@@ -44,10 +46,11 @@ func ParseRunnerCursor(cursor string) (pool string, session uint64, err error) {
 	return pool, session, nil
 }
 
-// PoolSummary is how much of a pool is used.
+// PoolSummary is how much of a pool is used, or of a shard of one.
 type PoolSummary struct {
 	Name      string `json:"name"`
-	Connected uint64 `json:"connected"` // runners, in each of their states
+	Shards    int    `json:"shards,omitempty"` // that the pool is spread over; of a shard, and of a pool that has one, it is not told
+	Connected uint64 `json:"connected"`        // runners, in each of their states
 	Lost      uint64 `json:"lost"`
 	Draining  uint64 `json:"draining"`
 	Passed    uint64 `json:"passed_over"` // of the connected ones: those that get no new work
@@ -92,6 +95,12 @@ type RunnerState struct {
 	StopTS    string          `json:"stop_ts,omitempty"`
 }
 
+// PoolRunner is what a pool, or a shard of one, answers of a runner.
+type PoolRunner struct {
+	Shards int          `json:"shards,omitempty"` // that the pool has; 0: one
+	Runner *RunnerState `json:"runner"`           // nil: it has no such runner
+}
+
 // MaxPlaces is how many tokens a query for places may have.
 const MaxPlaces = 100
 
@@ -109,7 +118,8 @@ type PoolWork struct {
 	Attempt  uint32 `json:"attempt"`
 	Queue    string `json:"queue"`
 	State    string `json:"state"`            // queued, starting or running
-	Place    uint64 `json:"place,omitempty"`  // in the queue, from 1 on
+	Shard    string `json:"shard,omitempty"`  // of the pool that has it, as images/3; empty: the pool has one
+	Place    uint64 `json:"place,omitempty"`  // in the queue of that shard, from 1 on
 	Beyond   bool   `json:"beyond,omitempty"` // that one or a later one: the queue is too long to be looked at as a whole
 	Since    string `json:"since"`            // when it was offered
 	Stopping string `json:"stopping,omitempty"`

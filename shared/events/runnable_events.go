@@ -300,6 +300,7 @@ type RunnableReturned struct {
 	// The attempt that goes elsewhere since its queue is bound elsewhere by now: who may have it is told that it is not wanted there.
 	Attempt uint32   // 0: it was handed back by who had it
 	Decided Position // the record that dispatched it
+	Shard   string   // of its pool that has free slots for it: its id; empty: it was not returned for that
 }
 
 func (*RunnableReturned) number() int { return 11 }
@@ -311,6 +312,7 @@ func (e *RunnableReturned) Fields(c *wire.Codec) {
 	wire.String(c, 3, "reason", &e.Reason)
 	wire.Int(c, 4, "attempt", &e.Attempt)
 	wire.Nested(c, 5, "decided", &e.Decided)
+	wire.Name(c, 6, "shard", &e.Shard)
 }
 
 // RetryScheduled arms the durable timer of the next attempt.

@@ -74,7 +74,7 @@ func Weight(e Event) int {
 	case *RunnableNotified:
 		return leastEvent + len(e.Channel) + len(e.Executor)
 	case *RunnableReturned:
-		return leastEvent + len(e.Reason)
+		return leastEvent + len(e.Reason) + len(e.Shard)
 	case *RunnableSkipped:
 		return leastEvent + e.By.weight()
 	case *WorkflowPaused:

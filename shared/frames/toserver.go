@@ -35,6 +35,10 @@ type ToServerInit struct {
 	// under the same key is another process, which runs none of what was started before.
 	Instance string
 
+	// RunnerID is what the server called the runner the last time; empty: it has not, or it is not remembered. It leads to the
+	// session, wherever that is by then.
+	RunnerID string
+
 	PrepopulateTaskNames []wire.Pair     // tasks that the runner knows, with metadata for people
 	Metadata             json.RawMessage // for people
 }
@@ -75,6 +79,7 @@ func (f *ToServerInit) Fields(c *wire.Codec) {
 	wire.String(c, 5, "instance", &f.Instance)
 	c.Pairs(6, "prepopulateTaskNames", &f.PrepopulateTaskNames)
 	c.JSON(7, "metadata", &f.Metadata)
+	wire.String(c, 8, "runnerId", &f.RunnerID)
 }
 
 // Fields implements wire.Message.
@@ -98,8 +103,9 @@ func (f *ToServerInit) check() error {
 	if f.LastCommandIdx != nil && *f.LastCommandIdx < -1 {
 		return fmt.Errorf("lastCommandIdx is %d", *f.LastCommandIdx)
 	}
-	if len(f.Instance) > MaxName || len(f.Metadata) > MaxMetadata {
-		return fmt.Errorf("instance has %d bytes, metadata %d; at most are allowed %d and %d", len(f.Instance), len(f.Metadata), MaxName, MaxMetadata)
+	if len(f.Instance) > MaxName || len(f.RunnerID) > MaxName || len(f.Metadata) > MaxMetadata {
+		return fmt.Errorf("instance has %d bytes, runnerId %d, metadata %d; at most are allowed %d, %d and %d",
+			len(f.Instance), len(f.RunnerID), len(f.Metadata), MaxName, MaxName, MaxMetadata)
 	}
 	if n := len(f.PrepopulateTaskNames); n > MaxTaskNames {
 		return fmt.Errorf("%d names of tasks, at most are allowed %d", n, MaxTaskNames)

@@ -64,7 +64,7 @@ func (w *world) startNode(slot int, fs *disk.Disk) *node {
 		owners: map[int32]*partition.Owner{}, left: map[int32]int{}, deaf: map[place]bool{}, skew: w.skews[slot],
 	}
 	instance, settings, bound := slotName(slot), w.settings(), w.pooling.bindings()
-	settings.Pools = poolsOf(bound)
+	settings.Pools = bound
 	n.owner = fmt.Sprintf("%s/%d", instance, w.starts)
 	host, err := partition.NewHost(as(context.Background(), "host"), partition.HostConfig{
 		Cluster: leashed{clients{n}}, Partitions: w.plan.Partitions, Instance: instance, Owner: n.owner,

@@ -96,15 +96,6 @@ func (g *pooling) bindings() map[string]string {
 	return maps.Clone(g.bound)
 }
 
-// poolsOf are the ids of the pools of queues.
-func poolsOf(bound map[string]string) map[string]string {
-	all := map[string]string{}
-	for queue, name := range bound { // order: into a map
-		all[queue] = events.PoolOf(name)
-	}
-	return all
-}
-
 // machine is that of pools.
 func (g *pooling) machine() machine.Machine {
 	s := workload.PoolTimes

@@ -194,7 +194,15 @@ func (w *watch) overdue() (silent, pending, strayed []attemptKey) {
 // strayed reports whether an attempt that nobody is known to have begun is not where the attempts of its queue go, by
 // the settings of this owner. Its machine says where it is to be: it is asked once.
 func (w *watch) strayed(at *watched) bool {
-	return !at.placed && !at.row.Notified && at.row.Pool != w.Settings.Pools[at.row.Queue]
+	if at.placed || at.row.Notified {
+		return false
+	}
+	pool := w.Settings.Pools[at.row.Queue]
+	if at.row.Pool == "" || pool == "" {
+		return at.row.Pool != pool
+	}
+	has, err := events.ParsePoolID(at.row.Pool)
+	return err != nil || !events.IsShard(has, pool, w.Settings.Shards[pool])
 }
 
 // silent gives up a notified attempt, but not before the inbox is read to an

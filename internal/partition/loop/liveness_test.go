@@ -108,7 +108,7 @@ func TestJ6ALossThatMeetsADefectIsTriedAgain(t *testing.T) {
 // Work that nobody is known to have, and whose queue goes elsewhere by now, is moved: once the inbox is read, so that
 // what somebody has said of it counts, and once only.
 func TestWorkGoesAlongWithItsQueue(t *testing.T) {
-	m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "pool:images"}})
+	m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "images"}})
 	m.running("w")
 	n := len(m.journal)
 	m.now = m.now.Add(2 * time.Second)
@@ -123,9 +123,35 @@ func TestWorkGoesAlongWithItsQueue(t *testing.T) {
 	m.ack()
 }
 
+// A shard of the pool is where work goes as long as there is such a shard.
+func TestWorkInAShardStaysAsLongAsThereIsOne(t *testing.T) {
+	at := func(pool string) *watched {
+		return &watched{row: machine.Attempt{Queue: "q", Pool: pool}}
+	}
+	for _, c := range []struct {
+		bound  string
+		shards int
+		has    string
+		strays bool
+	}{
+		{"", 0, "", false}, {"", 0, "pool:images", true}, {"images", 0, "", true},
+		{"images", 0, "pool:images", false}, {"images", 1, "pool:images", false}, {"images", 0, "pool:images/1", true}, {"images", 0, "pool:other", true},
+		{"images", 4, "pool:images", true}, {"images", 4, "pool:images/4", false}, {"images", 4, "pool:images/5", true}, {"images", 4, "pool:other/1", true},
+	} {
+		w := &watch{Processor: &Processor{}}
+		w.Settings.Pools, w.Settings.Shards = map[string]string{}, map[string]int{}
+		if c.bound != "" {
+			w.Settings.Pools["q"], w.Settings.Shards[c.bound] = c.bound, c.shards
+		}
+		if got := w.strayed(at(c.has)); got != c.strays {
+			t.Errorf("%+v: it strays: %t", c, got)
+		}
+	}
+}
+
 // What a worker has begun stays with it.
 func TestWorkThatHasBegunStays(t *testing.T) {
-	m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "pool:images"}})
+	m := newModel(t, Settings{Lease: time.Hour, Pools: map[string]string{"default": "images"}})
 	task := m.running("w")
 	m.report(task, func(token []byte) events.InboxMessage { return &events.TaskNotified{Token: token, Channel: "x"} })
 	m.mustStep()

@@ -19,7 +19,8 @@ type Settings struct {
 	DirtyBytes         int           // of rows that no checkpoint has written: above, no input is taken until a part of one is out
 	LagRecords         uint64        // a dirty workflow is due once the journal is so many records ahead of replay-from
 
-	Pools map[string]string // by queue: the id of the pool that its attempts go to; those that are not listed go to its workers
+	Pools  map[string]string // by queue: the name of the pool that its attempts go to; those that are not listed go to its workers
+	Shards map[string]int    // that pools have, by their names; those that are not listed have one
 
 	Silence time.Duration // of a notified attempt's worker, after which it is lost
 	Pending time.Duration // of an attempt that nobody notified, after which its record is looked up

@@ -61,6 +61,8 @@ export interface ToServerInit {
   prepopulateTaskNames?: Record<string, unknown>;
   /** for people */
   metadata?: unknown;
+  /** RunnerID is what the server called the runner the last time; empty: it has not, or it is not remembered. It leads to the session, wherever that is by then. */
+  runnerId?: string;
 }
 
 /** TaskError is why an attempt has failed. */

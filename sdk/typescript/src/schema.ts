@@ -34,6 +34,7 @@ export const schema = {
       { number: 5, name: "instance", kind: "text" },
       { number: 6, name: "prepopulateTaskNames", kind: "pairs" },
       { number: 7, name: "metadata", kind: "value" },
+      { number: 8, name: "runnerId", kind: "text" },
     ],
   },
   TaskError: {

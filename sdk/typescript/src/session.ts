@@ -146,7 +146,7 @@ export class Session {
     if (this.#phase !== "dialing") return;
     this.#phase = "opening";
     this.#offeredCommand = this.#lastCommand;
-    this.#send({ ...this.#init, lastCommandIdx: this.#lastCommand < 0 ? null : this.#lastCommand });
+    this.#send({ ...this.#init, lastCommandIdx: this.#lastCommand < 0 ? null : this.#lastCommand, runnerId: this.#id });
   }
 
   /** The socket has ended, or could not be opened. */

@@ -65,6 +65,11 @@ func (s *Server) orphan(m *events.RunnerCommands) {
 // command does what the pool wants.
 func (s *session) command(m *events.RunnerCommands) {
 	s.mu.Lock()
+	if m.Greet != "" {
+		s.mu.Unlock()
+		s.redirected(m.Greet)
+		return
+	}
 	left := m.Welcome != nil && s.phase == gone && s.runner == ""
 	if m.Welcome != nil && s.phase == greeting {
 		s.welcome(m)
@@ -82,7 +87,7 @@ func (s *session) command(m *events.RunnerCommands) {
 
 // welcome begins the service of a runner: it has a session. The caller holds s.mu.
 func (s *session) welcome(m *events.RunnerCommands) {
-	s.phase, s.runner, s.session = serving, m.Runner, m.Welcome.Session
+	s.phase, s.runner, s.session, s.hello = serving, m.Runner, m.Welcome.Session, nil
 	s.nextEvent, s.tells.count, s.tells.acked = m.Welcome.Events, m.Welcome.Events, m.Welcome.Events
 	s.server.metrics.welcome.Observe((s.server.now() - s.greeted).Seconds())
 	l := s.server.config.Limits

@@ -257,3 +257,44 @@ func TestNoMoreSocketsThanAreAllowed(t *testing.T) {
 		r.connect()
 	}, func(c *runners.Config) { c.Limits.Sockets = 1 })
 }
+
+// A runner that belongs to a shard of its pool is greeted there, once, and all that it says goes there. A runner that says what it was called is
+// greeted by who called it so.
+func TestARunnerIsGreetedByItsShard(t *testing.T) {
+	in(t, func(t *testing.T, r *rig) {
+		c := r.dial(query)
+		c.send(initial())
+		first := r.hello()
+		if first.pool != "pool:images" || first.Hello.Sent {
+			t.Fatalf("it greets %+v", first)
+		}
+		r.command(&events.RunnerCommands{To: first.Connection, Pool: first.pool, Runner: "host", Greet: "pool:images/3"})
+		r.command(&events.RunnerCommands{To: first.Connection, Pool: first.pool, Runner: "host", Greet: "pool:images/2"}) // which comes too late
+		second := r.hello()
+		if second.pool != "pool:images/3" || !second.Hello.Sent || second.Connection != first.Connection || second.Hello.Slots != first.Hello.Slots {
+			t.Fatalf("it greets %+v, %+v", second, second.Hello)
+		}
+		r.welcome(second, 0)
+		c.init()
+		c.send(&frames.ToServerStopping{})
+		if m := r.reportOf("it stops", func(m report) bool { return m.Hello != nil || m.Stopping }); m.pool != "pool:images/3" || !m.Stopping {
+			t.Errorf("%+v", m)
+		}
+		if m := r.reportOf("the executor is there", func(m report) bool { return m.Runner == "" }); m.pool != "pool:images/3" {
+			t.Errorf("%+v", m)
+		}
+		r.command(&events.RunnerCommands{To: events.Connection{Executor: first.Executor}, Pool: "pool:images", Close: frames.CloseGoingAway.Reason}) // of another shard
+		c.alive()
+		r.command(&events.RunnerCommands{To: events.Connection{Executor: first.Executor}, Pool: "pool:images/3", Close: frames.CloseGoingAway.Reason})
+		c.closed(frames.CloseGoingAway)
+
+		for id, want := range map[string]string{"images/3.1.8": "pool:images/3", "images.1.8": "pool:images", "images/33.1.8": "pool:images", "other/3.1.8": "pool:images", "x": "pool:images"} {
+			again := initial()
+			again.RunnerID = id
+			r.dial(query).send(again)
+			if m := r.hello(); m.pool != want {
+				t.Errorf("one that was %s greets %s, want %s", id, m.pool, want)
+			}
+		}
+	})
+}

@@ -42,13 +42,14 @@ func (s *Server) keep(ctx context.Context) {
 func (s *Server) present(all []*session) {
 	said := map[string]bool{}
 	for _, one := range all {
-		if said[one.pool] || !one.serves() {
+		pool := one.entity()
+		if said[pool] || !one.serves() {
 			continue
 		}
-		said[one.pool] = true
-		s.say(s.passing, one.entity(), &events.RunnerReport{Connection: events.Connection{Executor: s.id}}, func(_ *kgo.Record, err error) {
+		said[pool] = true
+		s.say(s.passing, pool, &events.RunnerReport{Connection: events.Connection{Executor: s.id}}, func(_ *kgo.Record, err error) {
 			if err != nil { // it is said again soon
-				s.log.Debug("a pool does not hear that this executor is there", "pool", one.pool, "error", err)
+				s.log.Debug("a pool does not hear that this executor is there", "pool", pool, "error", err)
 			}
 		})
 	}

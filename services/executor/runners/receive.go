@@ -1,6 +1,7 @@
 package runners
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/coder/websocket"
@@ -83,8 +84,30 @@ func (s *session) greet(f *frames.ToServerInit) {
 		hello.Names = append(hello.Names, events.TaskName{Name: p.Key, Metadata: p.Value})
 	}
 	s.mu.Lock()
-	s.phase, s.name, s.greeted = greeting, f.Name, s.server.now()
+	s.phase, s.name, s.greeted, s.hello = greeting, f.Name, s.server.now(), hello
 	s.mu.Unlock()
+	entity := events.PoolOf(cmp.Or(events.ShardOfRunner(s.pool, f.RunnerID), s.pool))
+	s.shard.Store(&entity)
+	s.sayHello(hello)
+}
+
+// redirected greets the shard of the pool to which the runner belongs. It stays there: no shard sends it on again.
+func (s *session) redirected(to string) {
+	_, err := events.ParsePoolID(to)
+	s.mu.Lock()
+	if err != nil || s.phase != greeting || s.hello.Sent {
+		s.mu.Unlock()
+		return
+	}
+	hello := *s.hello
+	hello.Sent = true
+	s.hello = &hello
+	s.shard.Store(&to)
+	s.mu.Unlock()
+	s.sayHello(&hello)
+}
+
+func (s *session) sayHello(hello *events.RunnerHello) {
 	m := &events.RunnerReport{Connection: s.of, Hello: hello}
 	s.server.say(s.server.passing, s.entity(), m, func(_ *kgo.Record, err error) {
 		if err != nil {

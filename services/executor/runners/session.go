@@ -36,12 +36,13 @@ type session struct {
 	raw    net.Conn      // below conn
 	began  time.Duration // as Server.now, as all times of a session
 
-	heard    atomic.Int64  // when something came
-	hung     atomic.Bool   // the close frame is written, or was
-	paused   atomic.Bool   // nothing is read for a reason of ours: its silence means nothing
-	carrying atomic.Int64  // bytes of messages of tunnels that Kafka has not acknowledged
-	done     chan struct{} // closed once the socket is to be closed
-	stir     chan struct{} // something that the reader waits for may be so
+	heard    atomic.Int64           // when something came
+	hung     atomic.Bool            // the close frame is written, or was
+	shard    atomic.Pointer[string] // id of the shard of the pool that is asked for the session, or has it; nil: none was asked yet
+	paused   atomic.Bool            // nothing is read for a reason of ours: its silence means nothing
+	carrying atomic.Int64           // bytes of messages of tunnels that Kafka has not acknowledged
+	done     chan struct{}          // closed once the socket is to be closed
+	stir     chan struct{}          // something that the reader waits for may be so
 
 	mu      sync.Mutex
 	phase   phase
@@ -51,6 +52,7 @@ type session struct {
 	session uint64 // its number in the pool
 	silent  bool   // the pool was told that it is
 	greeted time.Duration
+	hello   *events.RunnerHello // until the pool has answered
 
 	nextEvent   uint64        // index of the next event that is new
 	nextCommand uint64        // likewise
@@ -77,8 +79,13 @@ func (s *session) open(conn *websocket.Conn, raw net.Conn) {
 	}()
 }
 
-// entity is the id of the pool.
-func (s *session) entity() string { return events.PoolOf(s.pool) }
+// entity is the id of the pool, or of the shard of it that has the session.
+func (s *session) entity() string {
+	if shard := s.shard.Load(); shard != nil {
+		return *shard
+	}
+	return events.PoolOf(s.pool)
+}
 
 func (s *session) hear() { s.heard.Store(int64(s.server.now())) }
 

@@ -84,9 +84,10 @@ func (c *Config) defaults() error {
 	}
 	c.prefix = names.Prefix()
 	c.Partition.Archive = c.Archive
+	c.Partition.Shards = c.Pools.Shards()
 	c.Partition.Pools = map[string]string{}
 	for queue, name := range c.Pools.Bindings() { // order: into a map
-		c.Partition.Pools[queue] = events.PoolOf(name)
+		c.Partition.Pools[queue] = name
 	}
 	if c.CacheBytes == 0 {
 		c.CacheBytes = defaultCacheBytes
@@ -108,7 +109,7 @@ func (c *Config) defaults() error {
 
 func (c *Config) planner(p int32, definitions func(string) ([]byte, bool)) machine.Machine {
 	return machine.Kinds{
-		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Archive: c.Archive, Prefix: c.prefix, Budget: c.Budget, Pools: c.Pools.Bindings()}),
+		Workflows: planner.New(planner.Config{Key: c.TokenKey, Partition: p, Definitions: definitions, MaxActive: c.MaxActive, Retain: c.Retain.Over(planner.DefaultRetain), Archive: c.Archive, Prefix: c.prefix, Budget: c.Budget, Pools: c.Pools.Bindings(), Shards: c.Pools.Shards()}),
 		Others:    map[string]machine.Machine{notice.Kind: notice.New(c.TokenKey), limits.Kind: limits.Machine{}, pool.Kind: pool.New(c.Pools)},
 	}
 }

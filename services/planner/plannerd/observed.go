@@ -56,8 +56,8 @@ var observations = []observed{
 }
 
 // byNumber finds the line of an event by its number.
-var byNumber = func() [128]int {
-	var all [128]int
+var byNumber = func() [256]int {
+	var all [256]int
 	for i := range all {
 		all[i] = -1
 	}
@@ -159,6 +159,10 @@ var quiet = map[string]string{
 	"ExecutorGone":       quietPool,
 	"PoolSwept":          quietPool,
 	"ExecutorDisowned":   quietPool,
+	"PoolResized":        quietPool,
+	"RunnerRedirected":   quietPool,
+	"SlotsAsked":         quietPool,
+	"SlotsSpared":        quietPool,
 
 	"InputRejected":        quietPartition,
 	"InputForwarded":       quietPartition,

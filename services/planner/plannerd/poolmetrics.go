@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/partition"
 	"github.com/heddle-run/heddle/internal/runtime"
+	"github.com/heddle-run/heddle/shared/events"
 )
 
 var (
@@ -50,29 +51,31 @@ func (c *poolCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// boundedPools are the pools of several partitions by their names, of which it has at most mostLabels, the first; the others
+// boundedPools are the pools of several partitions by their names, whose shards are summed up, of which it has at most mostLabels, the first; the others
 // are summed up.
 func boundedPools(parts []map[string]runtime.PoolBacklog) map[string]runtime.PoolBacklog {
 	every := map[string]runtime.PoolBacklog{}
 	for _, part := range parts {
-		maps.Copy(every, part) // a pool is of one partition
+		for name, p := range part { // order: they are summed up
+			pool, _ := events.SplitShard(name)
+			every[pool] = plus(every[pool], p)
+		}
 	}
 	out := map[string]runtime.PoolBacklog{}
 	for i, name := range slices.Sorted(maps.Keys(every)) {
 		p := every[name]
 		if i >= mostLabels {
 			name = otherLabel
-			sum := out[name]
-			p.Connected += sum.Connected
-			p.PassedOver += sum.PassedOver
-			p.Lost += sum.Lost
-			p.Draining += sum.Draining
-			p.Slots += sum.Slots
-			p.Free += sum.Free
-			p.Queued += sum.Queued
-			p.Running += sum.Running
 		}
-		out[name] = p
+		out[name] = plus(out[name], p)
 	}
 	return out
+}
+
+// plus is the sum of two pools, or of two shards of one.
+func plus(a, b runtime.PoolBacklog) runtime.PoolBacklog {
+	return runtime.PoolBacklog{
+		Connected: a.Connected + b.Connected, PassedOver: a.PassedOver + b.PassedOver, Lost: a.Lost + b.Lost, Draining: a.Draining + b.Draining,
+		Slots: a.Slots + b.Slots, Free: a.Free + b.Free, Queued: a.Queued + b.Queued, Running: a.Running + b.Running,
+	}
 }

@@ -37,6 +37,7 @@ func (t *turn) fired(limited bool) {
 			swept.Forestalled = append(swept.Forestalled, k.C)
 		}
 	}
+	t.ask()
 	if len(swept.Sessions)+len(swept.Forestalled) > 0 {
 		t.emit(&swept)
 	}
@@ -74,6 +75,8 @@ func (t *turn) sessionDue(n uint64) (forget bool) {
 		return true
 	case s.State == draining:
 		t.stop(n, s.Reason+", and its time was over", frames.CloseEviction.Reason)
+	case s.State == connected:
+		t.stop(n, "it goes to another shard of the pool", frames.CloseGoingAway.Reason)
 	default:
 		t.stop(n, "it has not come back in time: "+s.Reason, frames.CloseEviction.Reason)
 	}

@@ -29,7 +29,7 @@ func several(t *testing.T, runners map[string]int) *world {
 			w.conns++
 			w.m.Decide(tx, events.Position{Epoch: 1, Seq: w.seq}, w.now, machine.Input{Workflow: events.PoolOf(name), Inbox: &events.RunnerReport{
 				Connection: events.Connection{Executor: "x", Number: w.conns},
-				Hello:      &events.RunnerHello{Key: fmt.Sprint(i), Slots: 2, Instance: "i"},
+				Hello:      &events.RunnerHello{Key: fmt.Sprint(i), Slots: 2, Instance: "i", Sent: true},
 			}})
 			w.state.Commit(tx.Writes())
 		}

@@ -36,7 +36,8 @@ type turn struct {
 	at       events.Position
 	now      int64 // Unix ms, the record's time
 	id       string
-	name     string // of the pool; empty: the id is none of a pool, and has no rows
+	name     string // of the pool, or of the shard that this is; empty: the id is none of a pool, and has no rows
+	pool     string // of the pool
 
 	head *head // nil: there is nothing to remember
 
@@ -45,24 +46,29 @@ type turn struct {
 
 func (m *Machine) begin(tx *rows.Tx, at events.Position, now int64, id string) *turn {
 	name, _ := events.ParsePoolID(id) // what is no pool has no name, and no rows
+	pool, _ := events.SplitShard(name)
 	return &turn{
-		settings: &m.settings, options: m.settings.Pools[name], flaws: &m.flaws,
-		tx: tx, at: at, now: now, id: id, name: name, head: rows.Get[head](tx, headKey(id)),
+		settings: &m.settings, options: m.settings.Pools[pool], flaws: &m.flaws,
+		tx: tx, at: at, now: now, id: id, name: name, pool: pool, head: rows.Get[head](tx, headKey(id)),
 	}
 }
 
 // Decide implements machine.Machine.
 func (m *Machine) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
 	t := m.begin(tx, at, now, in.Workflow)
-	switch {
-	case t.name == "":
+	if t.name == "" {
 		return machine.Outcome{}
+	}
+	t.resize()
+	switch {
 	case in.Command != nil:
 		t.command(in.Command)
 	case in.Inbox != nil:
 		t.inbox(in)
-	case in.Timer != nil && (t.head == nil || t.head.Due != int64(in.Timer.A)):
-		return machine.Outcome{} // it was overtaken
+	case in.Timer != nil && (t.head == nil || t.head.Due != int64(in.Timer.A)): // it was overtaken
+		if len(t.events) == 0 {
+			return machine.Outcome{}
+		}
 	case in.Timer != nil:
 		t.fired(in.Limit > 0)
 	}
@@ -168,12 +174,20 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 			if e.Closes.Executor != "" {
 				all = append(all, t.closes(e.Session, e.Closes, e.Close))
 			}
+		case *events.RunnerRedirected:
+			all = append(all, runnerEffect(&events.RunnerCommands{To: e.To, Pool: t.id, Runner: e.Key, Greet: e.Shard}))
+		case *events.SlotsAsked:
+			for _, shard := range e.Shards {
+				all = append(all, messageTo(shard, &events.PoolMessage{Verb: events.PoolAsk}))
+			}
+		case *events.SlotsSpared:
+			all = append(all, messageTo(e.Shard, &events.PoolMessage{Verb: events.PoolSpare, Slots: e.Slots}))
 		case *events.WorkOver:
 			if e.Tells != 0 {
-				all = tell(all, e.Tells, e.Token, e.Reason)
+				all = tell(all, &events.PoolMessage{Verb: e.Tells, Token: e.Token, Reason: e.Reason, Shard: e.Shard})
 			}
 		case *events.WorkDeclined:
-			all = tell(all, events.PoolReturn, e.Token, e.Reason)
+			all = tell(all, &events.PoolMessage{Verb: events.PoolReturn, Token: e.Token, Reason: e.Reason})
 		}
 	}
 	for _, m := range sends {
@@ -255,13 +269,16 @@ func (t *turn) commandOf(k *command, index uint64) (events.RunnerCommand, bool) 
 }
 
 // tell tells the workflow of an attempt what became of it here.
-func tell(all []machine.Effect, verb events.PoolVerb, token []byte, reason string) []machine.Effect {
-	of, err := events.PeekToken(token)
+func tell(all []machine.Effect, m *events.PoolMessage) []machine.Effect {
+	of, err := events.PeekToken(m.Token)
 	if err != nil {
 		return all // it was checked when it was offered
 	}
-	m := events.PoolMessage{Verb: verb, Token: token, Reason: reason}
-	return append(all, machine.Effect{Kind: machine.MessageEffect, Key: of.Workflow, Value: wire.Marshal(&m)})
+	return append(all, messageTo(of.Workflow, m))
+}
+
+func messageTo(id string, m *events.PoolMessage) machine.Effect {
+	return machine.Effect{Kind: machine.MessageEffect, Key: id, Value: wire.Marshal(m)}
 }
 
 // command takes what an operator asks for.

@@ -14,6 +14,10 @@ func (t *turn) told(m *events.EntityMessage, late bool) {
 	if wire.Unmarshal(m.Body, &said) != nil {
 		return // whoever it was, no workflow said so
 	}
+	if said.Verb == events.PoolAsk || said.Verb == events.PoolSpare {
+		t.toldByShard(m.From, &said)
+		return
+	}
 	if of, err := events.PeekToken(said.Token); err != nil || of.Workflow != m.From {
 		return // the attempt is another one's
 	}
@@ -22,7 +26,7 @@ func (t *turn) told(m *events.EntityMessage, late bool) {
 		t.offered(&said, late)
 	case events.PoolWithdraw:
 		t.withdrawn(&said)
-	case events.PoolLost, events.PoolReturn: // for workflows, not of them
+	case events.PoolLost, events.PoolReturn, events.PoolAsk, events.PoolSpare: // not of workflows
 	}
 }
 

@@ -21,6 +21,10 @@ type head struct {
 	Due       int64  // Unix ms of the timer; 0: there is none
 
 	Runners counts // sessions that are not over
+
+	Shards int    // that the pool had when its sessions were last looked at; 0: 1
+	Asked  int64  // Unix ms when other shards were asked for free slots
+	Asks   uint64 // how often, since one has had some
 }
 
 // Fields implements wire.Message.
@@ -36,6 +40,9 @@ func (h *head) Fields(c *wire.Codec) {
 	wire.Int(c, 9, "kept", &h.Kept)
 	wire.Int(c, 10, "due", &h.Due)
 	wire.Nested(c, 11, "runners", &h.Runners)
+	wire.Int(c, 12, "shards", &h.Shards)
+	wire.Int(c, 13, "asked", &h.Asked)
+	wire.Int(c, 14, "asks", &h.Asks)
 }
 
 // counts are those of sessions, so that what a pool is at is known without a look at each of them.
@@ -43,7 +50,7 @@ type counts struct {
 	Connected uint64
 	Lost      uint64
 	Draining  uint64
-	Passed    uint64 // of the connected ones: those that are passed over
+	Passed    uint64 // of the connected ones: those that get no new work
 	Slots     uint64 // of the connected ones
 	Free      uint64 // of those: that may be given
 }
@@ -66,7 +73,7 @@ func (n *counts) add(s *session, by int64) {
 		n.Connected += one
 		n.Slots += one * uint64(s.Slots)
 		n.Free += one * uint64(s.free())
-		if s.Passed != "" {
+		if s.passed() != "" {
 			n.Passed += one
 		}
 	case lost:
@@ -151,6 +158,7 @@ type session struct {
 	Due    int64 // Unix ms of its row among what is due; 0: there is none
 	Listed bool  // it has a row in the order of allocation
 	Evict  bool  // an operator, or a newer version, drains it: its socket is closed once it has no work
+	Away   bool  // it belongs to another shard of the pool, and goes there once it has no work
 }
 
 // Fields implements wire.Message.
@@ -179,6 +187,7 @@ func (s *session) Fields(c *wire.Codec) {
 	wire.Int(c, 24, "due", &s.Due)
 	c.Bool(25, "listed", &s.Listed)
 	c.Bool(26, "evict", &s.Evict)
+	c.Bool(27, "away", &s.Away)
 }
 
 // profile is what a runner says of itself. It is apart from its session, which changes with every attempt.
@@ -195,10 +204,18 @@ func (p *profile) Fields(c *wire.Codec) {
 
 // free are the slots that the pool may give.
 func (s *session) free() uint32 {
-	if s.State != connected || s.Passed != "" {
+	if s.State != connected || s.passed() != "" {
 		return 0
 	}
 	return s.Slots - s.Used
+}
+
+// passed is why a session gets no new work though it is connected; empty: it does.
+func (s *session) passed() string {
+	if s.Passed == "" && s.Away {
+		return "it goes to another shard of the pool once it has no work"
+	}
+	return s.Passed
 }
 
 // unheeding reports whether a runner has not acknowledged more commands than one may leave so.

@@ -90,6 +90,10 @@ func (t *turn) hello(m *events.RunnerReport) {
 		s = nil
 	}
 	if s == nil || !s.alive() {
+		if home := events.ShardFor(t.pool, t.options.Shards, h.Key); home != t.name && !h.Sent {
+			t.emit(&events.RunnerRedirected{To: m.Connection, Key: h.Key, Shard: events.PoolOf(home)})
+			return
+		}
 		if t.head != nil && t.head.Alive >= MaxSessions {
 			return // who connects hears nothing, and tries again
 		}

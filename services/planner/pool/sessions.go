@@ -23,7 +23,7 @@ func (t *turn) changed(n uint64) *session {
 // settle gives a session its place among those that get work, and its time.
 func (t *turn) settle(n uint64, s *session) {
 	t.h().Runners.add(s, 1)
-	if s.State == connected {
+	if s.State == connected && !s.Away {
 		s.Listed = true
 		t.tx.Put(placeKey(t.id, s, n), &nothing{})
 	}
@@ -33,7 +33,10 @@ func (t *turn) settle(n uint64, s *session) {
 		due = s.Expires
 	case stopped:
 		due = s.Stopped + t.settings.Remember.Milliseconds()
-	case connected: // until it is not
+	case connected: // until it is not, unless it belongs elsewhere
+		if s.Away && s.Used == 0 {
+			due = t.now
+		}
 	}
 	t.due(dueSession, n, &s.Due, due)
 }

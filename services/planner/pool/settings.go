@@ -18,6 +18,7 @@ type Settings struct {
 	Drain     time.Duration // that a draining runner has for the tasks that it runs
 	Silence   time.Duration // of an executor behind which its sockets are taken for gone
 	Remember  time.Duration // that sessions that are over are listed for, and forestalled offers refused
+	Ask       time.Duration // that an attempt waits in a shard before that asks others for free slots; they are asked again, each time later
 
 	Pools map[string]Options // by name; those that are not listed have none
 }
@@ -27,6 +28,7 @@ type Options struct {
 	Queues   []string // whose attempts it runs; no workers take them
 	Overflow bool     // work goes to runners of older versions, too, where the newest have no room; else it waits
 	Upgrade  bool     // runners of older versions drain once one of a newer version has come; else they get no new work
+	Shards   int      // entities that its work and its runners are spread over, and thus over partitions; 0: 1
 }
 
 // Complete fills in the defaults.
@@ -36,7 +38,7 @@ func (s Settings) Complete() Settings {
 		usual time.Duration
 	}{
 		{&s.Threshold, 15 * time.Second}, {&s.Confirm, 30 * time.Second}, {&s.Drain, 2 * time.Minute},
-		{&s.Silence, 15 * time.Second}, {&s.Remember, 10 * time.Minute},
+		{&s.Silence, 15 * time.Second}, {&s.Remember, 10 * time.Minute}, {&s.Ask, 250 * time.Millisecond},
 	} {
 		if *f.field == 0 {
 			*f.field = f.usual
@@ -56,12 +58,26 @@ func (s Settings) Bindings() map[string]string {
 	return bound
 }
 
+// Shards are how many shards pools have, by name; those that are not listed have one.
+func (s Settings) Shards() map[string]int {
+	all := map[string]int{}
+	for name, o := range s.Pools { // order: each is a pool by itself
+		if o.Shards > 1 {
+			all[name] = o.Shards
+		}
+	}
+	return all
+}
+
 // Check reports what is wrong with the settings of pools; nil: nothing.
 func (s Settings) Check() error {
 	bound := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Pools)) {
 		if err := events.CheckPoolName(name); err != nil {
 			return err
+		}
+		if n := s.Pools[name].Shards; n < 0 || n > events.MaxShards {
+			return fmt.Errorf("pool %s: it has %d shards, want 1 to %d", name, n, events.MaxShards)
 		}
 		for _, queue := range s.Pools[name].Queues {
 			if err := policy.CheckQueue(queue); err != nil {

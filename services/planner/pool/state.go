@@ -68,7 +68,11 @@ func (t *turn) apply(e events.Event) {
 		t.executorGone(e)
 	case *events.PoolSwept:
 		t.swept(e)
-	case *events.WorkDeclined, *events.ExecutorDisowned, *events.CommandRefused: // of the history only
+	case *events.PoolResized:
+		t.resized(e)
+	case *events.SlotsAsked:
+		t.slotsAsked()
+	case *events.WorkDeclined, *events.ExecutorDisowned, *events.CommandRefused, *events.RunnerRedirected, *events.SlotsSpared: // of the history only
 	default:
 		panic("event without a meaning for pools: " + events.Name(e))
 	}
@@ -100,7 +104,9 @@ func (t *turn) queued(e *events.WorkOffered) {
 	t.there()
 	h := t.h()
 	h.Works = e.Number
-	h.Queued++
+	if h.Queued++; h.Queued == 1 {
+		h.Asks = 0
+	}
 	t.tx.Put(workKey(t.id, e.Number), &work{Token: e.Token, Rank: e.Rank, Queue: e.Queue, Task: e.Task, Since: t.now})
 	t.tx.Put(queueKey(t.id, e.Rank, e.Number), &nothing{})
 	t.named(byToken, string(e.Token), e.Number)
@@ -163,6 +169,9 @@ func (t *turn) over(e *events.WorkOver) {
 	}
 	w, h := *row, t.h()
 	t.due(dueWork, e.Number, &w.Due, 0)
+	if e.Shard != "" {
+		h.Asks = 0
+	}
 	if w.Session == 0 {
 		h.Queued--
 		t.tx.Delete(queueKey(t.id, w.Rank, e.Number))
@@ -230,6 +239,8 @@ func (t *turn) finish() {
 	rows.Scan(t.tx, rows.Key{Table: rows.Watch, Workflow: t.id}, func(k rows.Key, _ *nothing) bool { due = int64(k.A); return false })
 	if t.waits() {
 		due = t.now
+	} else if ask := t.asks(); ask != 0 && (due == 0 || ask < due) {
+		due = ask
 	}
 	if due != t.head.Due || due != 0 && rows.Get[machine.Timer](t.tx, timerKey(t.id, due)) == nil { // a defect may have dropped it
 		t.arm(due)

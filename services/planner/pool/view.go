@@ -14,12 +14,12 @@ import (
 
 // What bounds an answer. One that fits no record is refused.
 const (
-	maxShown   = 100     // attempts of a list
-	maxPools   = 200     // pools of a list
-	maxRunners = 500     // runners of a list
-	maxWeight  = 300_000 // bytes of the runners of a list, about
-	maxCounted = 1000    // pools of a partition that are counted
-	maxLooked  = 20_000  // attempts of the queue that are looked at for the place of one
+	maxShown   = events.MaxShownWork    // attempts of a list
+	maxPools   = 200                    // pools of a list
+	maxRunners = events.MaxShownRunners // runners of a list
+	maxWeight  = 300_000                // bytes of the runners of a list, about
+	maxCounted = 1000                   // pools of a partition that are counted
+	maxLooked  = 20_000                 // attempts of the queue that are looked at for the place of one
 )
 
 // Query implements machine.Machine.
@@ -45,8 +45,14 @@ func (m *Machine) answer(t *turn, q *events.Query) (any, *events.Refusal) {
 		return m.list(t, q), nil
 	case of && q.Kind == events.RunnersQuery:
 		return m.runners(t, q)
+	case !of && q.Kind == events.RunnerQuery:
+		return t.runnerOf(q.Filter), nil
 	case of || q.Kind != events.PoolQuery && q.Kind != events.RunnersQuery && q.Kind != events.PlacesQuery && q.Kind != events.AttemptQuery:
 		return nil, &events.Refusal{Code: "unknown_query", Path: "kind", Message: fmt.Sprintf("there is no query %q of pools", q.Kind)}
+	case t.shards() > 0 && q.Kind == events.RunnersQuery: // some of its shards may be of this partition
+		return m.runners(t, q)
+	case t.head == nil && q.Kind == events.PoolQuery && t.shards() > 0: // what there is, its shards have
+		return events.PoolState{PoolSummary: events.PoolSummary{Name: t.name, Shards: t.shards()}, Runners: []events.RunnerState{}, Queue: []events.PoolWork{}}, nil
 	case t.head == nil:
 		return nil, &events.Refusal{Code: "not_found", Message: fmt.Sprintf("no runner has connected to the pool %q, and nothing waits for one", t.name)}
 	case q.Kind == events.RunnersQuery:
@@ -105,8 +111,8 @@ func (m *Machine) runners(t *turn, q *events.Query) (any, *events.Refusal) {
 	p := runnerPage{most: most(q, maxRunners)}
 	p.Items = []events.RunnerState{}
 	machine.EachEntity(t.tx, q.Workflow, from, func(id string) bool {
-		if q.Workflow != events.PoolPrefix && id != q.Workflow {
-			return false // its name only begins alike
+		if q.Workflow != events.PoolPrefix && id != q.Workflow && !strings.HasPrefix(id, q.Workflow+"/") {
+			return true // its name only begins alike
 		}
 		if id != from {
 			after = 0
@@ -156,7 +162,7 @@ func (t *turn) summary() events.PoolSummary {
 	h := t.head
 	n := &h.Runners
 	v := events.PoolSummary{
-		Name: t.name, Queued: h.Queued, Running: h.Given,
+		Name: t.name, Shards: t.shards(), Queued: h.Queued, Running: h.Given,
 		Connected: n.Connected, Lost: n.Lost, Draining: n.Draining, Passed: n.Passed, Slots: n.Slots, Free: n.Free,
 	}
 	if v.Queued > 0 {
@@ -279,7 +285,7 @@ func (w *work) show(place uint64) events.PoolWork {
 func (t *turn) runner(n uint64, s *session) events.RunnerState {
 	v := events.RunnerState{
 		ID: s.Runner, Key: s.Key, Name: s.Name, Pool: t.name, Version: s.Version, State: s.State.String(), Slots: s.Slots, Used: s.Used,
-		Passed: s.Passed, Reason: s.Reason, Executor: s.To.Executor, Work: []events.PoolWork{}, Names: []string{},
+		Passed: s.passed(), Reason: s.Reason, Executor: s.To.Executor, Work: []events.PoolWork{}, Names: []string{},
 		JoinedTS: events.OptionalStamp(s.Joined), SeenTS: events.OptionalStamp(s.Seen), DrainTS: events.OptionalStamp(s.Drain),
 		ExpiredTS: events.OptionalStamp(s.Expires), StopTS: events.OptionalStamp(s.Stopped),
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/heddle-run/heddle/shared/events"
@@ -26,6 +25,7 @@ type fataler interface {
 type world struct {
 	t     fataler
 	m     *Machine
+	id    string
 	state rows.Memory
 	seq   uint64
 	now   int64
@@ -41,7 +41,7 @@ type said struct {
 }
 
 func newWorld(t fataler, o Options) *world {
-	return &world{t: t, m: New(Settings{Pools: map[string]Options{"images": o}}), now: 1_000_000}
+	return &world{t: t, id: id, m: New(Settings{Pools: map[string]Options{"images": o}}), now: 1_000_000}
 }
 
 // decide decides an input, and holds that its record gives the same when it is replayed, and what always holds.
@@ -49,7 +49,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 	w.t.Helper()
 	tx, again := rows.Begin(&w.state), rows.Begin(&w.state)
 	at := events.Position{Epoch: 1, Seq: w.seq + 1}
-	in.Workflow = id
+	in.Workflow = w.id
 	out := w.m.Decide(tx, at, w.now, in)
 	if len(out.Events) == 0 {
 		if len(out.Effects) > 0 {
@@ -58,7 +58,7 @@ func (w *world) decide(in machine.Input) []events.Event {
 		return nil
 	}
 	w.seq++
-	rec, err := events.DecodeRecord(events.EncodeRecord(&events.Record{Position: at, Workflow: id, Time: w.now, Events: out.Events}))
+	rec, err := events.DecodeRecord(events.EncodeRecord(&events.Record{Position: at, Workflow: w.id, Time: w.now, Events: out.Events}))
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
@@ -100,7 +100,7 @@ func (w *world) effect(e machine.Effect) {
 
 // turn reads the state.
 func (w *world) turn() *turn {
-	return w.m.begin(rows.Begin(&w.state), events.Position{}, w.now, id)
+	return w.m.begin(rows.Begin(&w.state), events.Position{}, w.now, w.id)
 }
 
 // holds checks what is true behind every record.
@@ -115,7 +115,7 @@ func (w *world) holds() {
 		return
 	}
 	queued, given, used := uint64(0), uint64(0), map[uint64]uint32{}
-	rows.Scan(t.tx, workKey(id, 0), func(k rows.Key, a *work) bool {
+	rows.Scan(t.tx, workKey(w.id, 0), func(k rows.Key, a *work) bool {
 		if a.Session == 0 {
 			queued++
 		} else {
@@ -131,7 +131,7 @@ func (w *world) holds() {
 		w.t.Fatalf("%d are queued and %d have slots, the pool counts %d and %d", queued, given, h.Queued, h.Given)
 	}
 	alive, counted := uint64(0), counts{}
-	rows.Scan(t.tx, sessionKey(id, 0), func(k rows.Key, s *session) bool {
+	rows.Scan(t.tx, sessionKey(w.id, 0), func(k rows.Key, s *session) bool {
 		if s.Used > s.Slots || s.Used != used[k.A] || len(t.held(k.A)) != int(s.Used) {
 			w.t.Fatalf("runner %d has %d slots, uses %d, and %d attempts have one (%v)", k.A, s.Slots, s.Used, used[k.A], t.held(k.A))
 		}
@@ -141,7 +141,7 @@ func (w *world) holds() {
 		} else if s.Used > 0 {
 			w.t.Fatalf("runner %d is over and has %d attempts", k.A, s.Used)
 		}
-		if listed := rows.Get[nothing](t.tx, placeKey(id, s, k.A)) != nil; listed != (s.State == connected) || listed != s.Listed {
+		if listed := rows.Get[nothing](t.tx, placeKey(w.id, s, k.A)) != nil; listed != (s.State == connected && !s.Away) || listed != s.Listed {
 			w.t.Fatalf("runner %d is %s, and listed for allocation: %t", k.A, s.State, listed)
 		}
 		return true
@@ -166,7 +166,7 @@ func (w *world) inOrder(list []events.Event) {
 			continue
 		}
 		if a := t.work(given.Number); a != nil {
-			rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: id}, func(key rows.Key, _ *nothing) bool {
+			rows.Scan(t.tx, rows.Key{Table: rows.Ready, Workflow: w.id}, func(key rows.Key, _ *nothing) bool {
 				if key.A < uint64(a.Rank) || key.A == uint64(a.Rank) && key.B < given.Number {
 					w.t.Fatalf("attempt %d was given a slot before attempt %d, which waits", given.Number, key.B)
 				}
@@ -184,7 +184,7 @@ func (w *world) fire() bool {
 		return false
 	}
 	w.now = max(w.now, h.Due)
-	k := timerKey(id, h.Due)
+	k := timerKey(w.id, h.Due)
 	w.decide(machine.Input{Timer: &k})
 	return true
 }
@@ -243,6 +243,7 @@ type runner struct {
 	events   uint64                 // it has sent
 	counted  uint64                 // of those, as it was welcomed
 	commands []events.RunnerCommand // it has received, without repetitions
+	sentOn   string                 // id of the shard that it was sent on to, the last time; empty: it was not
 	received uint64
 }
 
@@ -253,7 +254,7 @@ func (w *world) connect(key string, version, slots uint32) *runner {
 	return r.again("x")
 }
 
-// again connects it, on a new socket of an executor; nil: that was closed.
+// again connects it, on a new socket of an executor; nil: that was closed, or is sent on.
 func (r *runner) again(executor string) *runner {
 	r.w.t.Helper()
 	r.w.conns++
@@ -263,6 +264,10 @@ func (r *runner) again(executor string) *runner {
 	from := len(r.w.sent)
 	r.w.decide(machine.Input{Inbox: &events.RunnerReport{Connection: r.conn, Hello: &hello}})
 	for _, m := range r.w.sent[from:] {
+		if m.Greet != "" && m.To == r.conn {
+			r.sentOn = m.Greet
+			return nil
+		}
 		if m.Close != "" && m.To == r.conn {
 			return nil
 		}
@@ -317,7 +322,7 @@ func (r *runner) says(state events.TaskState, ns ...int) []events.Event {
 // view is the pool as it is shown.
 func (w *world) view() (v events.PoolState) {
 	w.t.Helper()
-	r := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: events.PoolQuery, Workflow: id})
+	r := w.m.Query(rows.Begin(&w.state), w.now, &events.Query{Kind: events.PoolQuery, Workflow: w.id})
 	if r.Refusal != nil {
 		return events.PoolState{}
 	}
@@ -372,6 +377,9 @@ func number(token []byte) int {
 // told is what workflows were told, oldest first.
 func (w *world) told() (all []string) {
 	for _, s := range w.said {
+		if s.Verb == events.PoolAsk || s.Verb == events.PoolSpare {
+			continue // shards are
+		}
 		all = append(all, fmt.Sprintf("%d %s", number(s.Token), map[events.PoolVerb]string{events.PoolLost: "lost", events.PoolReturn: "returned"}[s.Verb]))
 	}
 	return all
@@ -382,14 +390,4 @@ func want[T any](t *testing.T, what string, got, want T) {
 	if !reflect.DeepEqual(got, want) && !(reflect.ValueOf(got).Kind() == reflect.Slice && reflect.ValueOf(got).Len() == 0 && reflect.ValueOf(want).Len() == 0) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
-}
-
-// closed are the reasons for which sockets were closed.
-func (w *world) closed() (all []string) {
-	for _, m := range w.sent {
-		if m.Close != "" {
-			all = append(all, m.Close)
-		}
-	}
-	return slices.Clip(all)
 }
