@@ -156,6 +156,16 @@ func TestAnAttemptIsReachedThroughTheGateway(t *testing.T) {
 			t.Errorf("HEAD: %d %q", r.StatusCode, body)
 		}
 	})
+	t.Run("one connection", func(t *testing.T) {
+		for i := range 50 {
+			if r, body := s.ask(t, "GET", "/echo", nil); r.StatusCode != http.StatusTeapot {
+				t.Fatalf("request %d: %d %q", i, r.StatusCode, body)
+			}
+			if r, body := s.ask(t, "POST", "/echo", strings.NewReader("text")); r.StatusCode != http.StatusTeapot || body != "text" {
+				t.Fatalf("request %d: %d %q", i, r.StatusCode, body)
+			}
+		}
+	})
 	t.Run("large", func(t *testing.T) {
 		b := bytes.Repeat([]byte("0123456789abcdef"), 300_000)
 		sum := sha256.Sum256(b)

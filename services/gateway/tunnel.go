@@ -169,13 +169,18 @@ func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request, call *calls.C
 			cancel(err)
 		}
 	}()
-	began, err := receive(ctx, w, ctl, call)
+	began, err := receive(ctx, w, ctl, call, sent)
 	if err != nil {
 		call.Abort("the client has gone, or is too slow")
 	}
 	cancel(nil)
-	_ = ctl.SetReadDeadline(time.Now()) // likewise; what is left of the body nobody reads
-	<-sent
+	if !closed(sent) { // what is left of the body nobody reads, and the connection ends with the answer
+		if !began {
+			w.Header().Set("Connection", "close")
+		}
+		_ = ctl.SetReadDeadline(time.Now()) // likewise
+		<-sent
+	}
 	switch {
 	case err == nil:
 		call.End()
@@ -209,8 +214,18 @@ func (g *Gateway) sendBody(ctx context.Context, body io.Reader, call *calls.Call
 	}
 }
 
-// receive passes an answer on. began says whether the client has a part of it.
-func receive(ctx context.Context, w http.ResponseWriter, ctl *http.ResponseController, call *calls.Call) (began bool, err error) {
+func closed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// receive passes an answer on. began says whether the client has a part of it. An answer that begins before the body is sent may end before
+// it, too: its connection is not used again.
+func receive(ctx context.Context, w http.ResponseWriter, ctl *http.ResponseController, call *calls.Call, sent <-chan struct{}) (began bool, err error) {
 	for {
 		m, err := call.Next(ctx)
 		if err != nil {
@@ -223,6 +238,9 @@ func receive(ctx context.Context, w http.ResponseWriter, ctl *http.ResponseContr
 			}
 			began = true
 			handedBack(w.Header(), m.Headers)
+			if !closed(sent) {
+				w.Header().Set("Connection", "close")
+			}
 			w.WriteHeader(int(m.Status))
 		case *frames.ResponseChunk:
 			if !began {
