@@ -107,9 +107,9 @@ type ToClientAckEvents struct {
 	LastEventIdx int64 // the highest; all before it are received too
 }
 
-// ToClientPong answers ToServerPing.
+// ToClientPong answers ToServerPing. While the server reads nothing, as Kafka takes nothing, one with ts 0 comes by itself, so that the runner stays.
 type ToClientPong struct {
-	Ts int64 // that of the ping
+	Ts int64 // that of the ping; 0: of none
 }
 
 // ToClientClose says that the socket is closed next, and that the runner is not to come back.

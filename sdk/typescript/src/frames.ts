@@ -418,10 +418,10 @@ export interface ToClientAckEvents {
   lastEventIdx: number;
 }
 
-/** ToClientPong answers ToServerPing. */
+/** ToClientPong answers ToServerPing. While the server reads nothing, as Kafka takes nothing, one with ts 0 comes by itself, so that the runner stays. */
 export interface ToClientPong {
   type: "ToClientPong";
-  /** that of the ping */
+  /** that of the ping; 0: of none */
   ts: number;
 }
 

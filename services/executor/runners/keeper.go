@@ -92,7 +92,9 @@ func (s *session) due(now time.Duration) (closes *frames.Close, flush bool) {
 		return &frames.CloseUnavailable, flush
 	case s.out.writing && now-s.out.since >= t.Write:
 		return &frames.CloseSlow, flush
-	case s.paused.Load() || s.phase != serving:
+	case s.phase != serving:
+	case s.paused.Load():
+		s.pulse(now)
 	case silence >= t.Ping:
 		return &frames.ClosePingTimeout, flush
 	case silence >= t.Silence && !s.silent:
@@ -101,4 +103,13 @@ func (s *session) due(now time.Duration) (closes *frames.Close, flush bool) {
 		flush = true
 	}
 	return nil, flush
+}
+
+// pulse tells a runner that is not read now that its server is there: it would else leave, find no pool that answers, and stop what it runs. The
+// caller holds s.mu.
+func (s *session) pulse(now time.Duration) {
+	if now-s.pulsed >= s.server.config.Times.Ping/3 {
+		s.pulsed = now
+		s.enqueue(&frames.ToClientPong{})
+	}
 }

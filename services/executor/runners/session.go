@@ -53,6 +53,7 @@ type session struct {
 	silent  bool   // the pool was told that it is
 	greeted time.Duration
 	hello   *events.RunnerHello // until the pool has answered
+	pulsed  time.Duration       // when it was told last that its server is there
 
 	nextEvent   uint64        // index of the next event that is new
 	nextCommand uint64        // likewise
