@@ -39,7 +39,7 @@ func did(c *tunnel.Caller) (relayed []tunnel.Relay, asked int, over *tunnel.Over
 }
 
 // until wakes a request whenever it wants, and answers its questions, until it is over.
-func until(t *testing.T, c *tunnel.Caller, found tunnel.Place, err error) (after time.Duration, why error, aborted bool) {
+func until(t *testing.T, c *tunnel.Caller, found tunnel.Place, err error) (after time.Duration, aborted bool, why error) {
 	t.Helper()
 	for now := begin; now.Before(begin.Add(time.Hour)); now = c.Next() {
 		c.Wake(now)
@@ -49,35 +49,35 @@ func until(t *testing.T, c *tunnel.Caller, found tunnel.Place, err error) (after
 			aborted = aborted || is
 		}
 		if over != nil {
-			return now.Sub(begin), over.Err, aborted
+			return now.Sub(begin), aborted, over.Err
 		}
 		if asked > 0 {
 			c.Found(now, found, err)
 			if _, _, over := did(c); over != nil {
-				return now.Sub(begin), over.Err, aborted
+				return now.Sub(begin), aborted, over.Err
 			}
 		}
 	}
 	t.Fatal("it has no end")
-	return 0, nil, false
+	return 0, false, nil
 }
 
 // A request that nobody takes, of which nothing is heard, or whose attempt has gone is over in its time, and the runner hears of it.
 func TestARequestHasItsTimes(t *testing.T) {
-	if after, why, aborted := until(t, calling(here), here, nil); after != 10*time.Second || !errors.Is(why, tunnel.ErrConnect) || !aborted {
+	if after, aborted, why := until(t, calling(here), here, nil); after != 10*time.Second || !errors.Is(why, tunnel.ErrConnect) || !aborted {
 		t.Errorf("one that nobody takes: %v, %v, aborted: %v", after, why, aborted)
 	}
 	taken := calling(here)
 	taken.Received(begin, here, ack(0))
-	if after, why, aborted := until(t, taken, here, nil); after != 5*time.Minute || !errors.Is(why, tunnel.ErrIdle) || !aborted {
+	if after, aborted, why := until(t, taken, here, nil); after != 5*time.Minute || !errors.Is(why, tunnel.ErrIdle) || !aborted {
 		t.Errorf("one that is silent: %v, %v, aborted: %v", after, why, aborted)
 	}
 	gone := calling(here)
 	gone.Received(begin, here, ack(0))
-	if after, why, _ := until(t, gone, tunnel.Place{}, nil); after != 3*time.Second || !errors.Is(why, tunnel.ErrEnded) {
+	if after, _, why := until(t, gone, tunnel.Place{}, nil); after != 3*time.Second || !errors.Is(why, tunnel.ErrEnded) {
 		t.Errorf("one whose attempt is gone: %v, %v", after, why)
 	}
-	if after, why, _ := until(t, calling(tunnel.Place{Pool: "p", Runner: "s1"}), here, nil); after != 10*time.Second || !errors.Is(why, tunnel.ErrConnect) {
+	if after, _, why := until(t, calling(tunnel.Place{Pool: "p", Runner: "s1"}), here, nil); after != 10*time.Second || !errors.Is(why, tunnel.ErrConnect) {
 		t.Errorf("one whose runner had no socket: %v, %v", after, why)
 	}
 }
