@@ -2,6 +2,7 @@ package runner
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-run/heddle/internal/tunnel"
@@ -11,7 +12,13 @@ import (
 // tunnels are the requests of clients of the gateway to attempts that run here, as they came.
 type tunnels struct {
 	open []*visit
-	over []string // ids of those that are over, the oldest first: a request begins once
+	over []past // those that are over, the oldest first: a request begins once
+}
+
+// past is a request that is over.
+type past struct {
+	id     string
+	reason string // why it was ended before its end; empty: the gateway has all of the answer, or has ended it
 }
 
 // visit is one such request.
@@ -26,6 +33,8 @@ type visit struct {
 const (
 	// remembered bounds the requests that are over and known.
 	remembered = 1000
+	// maxReason bounds what is known of each of them.
+	maxReason = 200 // bytes
 	// gatewayGone is how long a gateway may be silent while there is a socket.
 	gatewayGone = time.Minute
 )
@@ -39,7 +48,13 @@ func (v *tunnels) find(id string) *visit {
 	return nil
 }
 
-func (v *tunnels) known(id string) bool { return slices.Contains(v.over, id) }
+func (v *tunnels) past(id string) (p past, known bool) {
+	i := slices.IndexFunc(v.over, func(p past) bool { return p.id == id })
+	if i < 0 {
+		return past{}, false
+	}
+	return v.over[i], true
+}
 
 // receive takes a message of a gateway.
 func (v *tunnels) receive(s *Session, now time.Time, t *frames.Tunnel) {
@@ -53,7 +68,8 @@ func (v *tunnels) receive(s *Session, now time.Time, t *frames.Tunnel) {
 	case *frames.TunnelAck:
 		v.acked(s, one, m.LastMessageIdx)
 	case *frames.RequestAbort:
-		v.end(s, one, m.Reason)
+		v.forget(one, "")
+		s.do(Gone{one.ID(), m.Reason})
 	case *frames.RequestStart, *frames.RequestChunk, *frames.RequestEnd, *frames.WebSocketOpen, *frames.WebSocketMessage, *frames.WebSocketClose:
 		v.take(s, one, t)
 	default:
@@ -74,12 +90,15 @@ func (v *tunnels) begin(s *Session, now time.Time, t *frames.Tunnel) {
 	default:
 		begins = false
 	}
-	if v.known(t.RequestID) {
+	was, known := v.past(t.RequestID)
+	if known && was.reason == "" {
 		return
 	}
 	one := &visit{Stream: tunnel.NewStream(t.RequestID), token: token, heard: now}
 	a := s.attempts.by[token]
 	switch {
+	case known: // that may have been lost with a socket
+		s.say(one.Abort(&frames.ResponseAbort{Reason: was.reason}))
 	case !begins:
 		s.say(one.Abort(&frames.ResponseAbort{Reason: "the runner does not have the request any more"}))
 	case a == nil || !a.started || a.halted:
@@ -125,21 +144,21 @@ func (v *tunnels) acked(s *Session, one *visit, last uint16) {
 func (v *tunnels) settle(one *visit) bool {
 	over := one.said && one.Settled() && !one.talks
 	if over {
-		v.forget(one)
+		v.forget(one, "")
 	}
 	return over
 }
 
-func (v *tunnels) forget(one *visit) {
+func (v *tunnels) forget(one *visit, reason string) {
 	v.open = slices.DeleteFunc(v.open, func(o *visit) bool { return o == one })
-	if v.over = append(v.over, one.ID()); len(v.over) > remembered {
+	if v.over = append(v.over, past{one.ID(), strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")}); len(v.over) > remembered {
 		v.over = v.over[1:]
 	}
 }
 
 // end is the end of a request of which the gateway needs to hear nothing.
 func (v *tunnels) end(s *Session, one *visit, reason string) {
-	v.forget(one)
+	v.forget(one, reason)
 	s.do(Gone{one.ID(), reason})
 }
 

@@ -23,7 +23,7 @@ type Times struct {
 	Connect time.Duration // until the runner says that it has the request; 10 s
 	Idle    time.Duration // without a message either way; 5 min
 	Alive   time.Duration // between two words to the runner, who would take the gateway for gone; 20 s
-	Look    time.Duration // without a word of the runner before its pool is asked where it is; 3 s, then twice as long each time, up to 5 times
+	Look    time.Duration // without a word of the runner that it has what was sent before its pool is asked where it is; 3 s, then twice as long each time, up to 5 times
 	Pause   time.Duration // before the pool is asked where the runner has no socket; 100 ms, then twice as long each time, up to 20 times
 }
 
@@ -94,7 +94,7 @@ type Caller struct {
 	pause   time.Duration
 	asking  bool
 	missed  bool // something was not delivered: it is sent again, wherever the runner is
-	misses  int  // how often that was so since the runner was heard
+	misses  int  // how often that was so since something got there
 }
 
 // Call begins a request to an attempt that is at a place.
@@ -176,16 +176,18 @@ func (c *Caller) Received(now time.Time, from Place, t *frames.Tunnel) {
 	if c.over || !c.place.same(from) {
 		return
 	}
-	c.connect, c.pause, c.due, c.misses = time.Time{}, c.times.Look, now.Add(c.times.Look), 0
+	c.connect = time.Time{}
 	if from != c.place { // the runner has come back: what was on its way to its old socket may be lost
 		c.place = from
 		c.again(now)
+		c.reached(now)
 	}
 	switch m := t.Inner.(type) {
 	case *frames.TunnelAck:
 		if news, err := c.stream.Acked(m.LastMessageIdx); err != nil {
 			c.abort(now, err.Error(), &AbortedError{err.Error()})
 		} else if news {
+			c.reached(now)
 			c.do(Room{})
 		}
 	case *frames.ResponseAbort:
@@ -195,6 +197,16 @@ func (c *Caller) Received(now time.Time, from Place, t *frames.Tunnel) {
 	default:
 		reason := fmt.Sprintf("a runner does not send %T", m)
 		c.abort(now, reason, &AbortedError{reason})
+	}
+	if c.stream.Settled() {
+		c.reached(now)
+	}
+}
+
+// reached notes that what was sent gets to the runner. That it goes on with its answer is no sign of it.
+func (c *Caller) reached(now time.Time) {
+	if !c.missed {
+		c.pause, c.due, c.misses = c.times.Look, now.Add(c.times.Look), 0
 	}
 }
 
