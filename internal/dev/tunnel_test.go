@@ -66,14 +66,19 @@ func serving(t *testing.T) *tunnelled {
 	return s
 }
 
+// speaking are headers by which an answer would say something of the gateway's address to browsers.
+var speaking = []string{"Set-Cookie", "Access-Control-Allow-Origin", "Clear-Site-Data", "NEL", "Report-To", "Accept-CH", "WWW-Authenticate"}
+
 // handler is what the attempt serves.
 func (s *tunnelled) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
-		for _, name := range []string{"Authorization", "Cookie", "X-Own", "Host"} {
+		for _, name := range []string{"Authorization", "Cookie", "X-Forwarded-Port", "X-Own", "Host"} {
 			w.Header().Add("X-Got", name+"="+strings.Join(r.Header.Values(name), ",")+r.URL.Query().Get(name))
 		}
-		w.Header().Set("Set-Cookie", "a=b")
+		for _, name := range speaking {
+			w.Header().Set(name, "a=b")
+		}
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = io.Copy(w, r.Body) // the client sees it
 	})
@@ -88,6 +93,7 @@ func (s *tunnelled) handler() http.Handler {
 		<-r.Context().Done()
 		s.gone <- struct{}{}
 	})
+	mux.HandleFunc("/early", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) })
 	mux.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"talk"}})
@@ -147,10 +153,16 @@ func (s *tunnelled) left(t *testing.T) {
 func TestAnAttemptIsReachedThroughTheGateway(t *testing.T) {
 	s := serving(t)
 	t.Run("request", func(t *testing.T) {
-		r, body := s.ask(t, "PATCH", "/echo?Host=1%202", strings.NewReader("text"), "Authorization", "Bearer x", "Cookie", "a=b", "X-Own", "mine")
-		want := []string{"Authorization=", "Cookie=", "X-Own=mine", "Host=1 2"}
-		if r.StatusCode != http.StatusTeapot || body != "text" || fmt.Sprint(r.Header.Values("X-Got")) != fmt.Sprint(want) || r.Header.Get("Set-Cookie") != "" {
+		r, body := s.ask(t, "PATCH", "/echo?Host=1%202", strings.NewReader("text"), "Authorization", "Bearer x", "Cookie", "a=b", "X-Own", "mine",
+			"X-Forwarded-Port", "1")
+		want := []string{"Authorization=", "Cookie=", "X-Forwarded-Port=", "X-Own=mine", "Host=1 2"}
+		if r.StatusCode != http.StatusTeapot || body != "text" || fmt.Sprint(r.Header.Values("X-Got")) != fmt.Sprint(want) {
 			t.Errorf("%d %q, %q", r.StatusCode, body, r.Header)
+		}
+		for _, name := range speaking {
+			if v := r.Header.Get(name); v != "" {
+				t.Errorf("an attempt speaks for the gateway's address: %s: %s", name, v)
+			}
 		}
 		if r, body := s.ask(t, "HEAD", "/echo", nil); r.StatusCode != http.StatusTeapot || body != "" {
 			t.Errorf("HEAD: %d %q", r.StatusCode, body)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -163,24 +164,23 @@ func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request, call *calls.C
 	_ = ctl.SetReadDeadline(time.Time{}) // the call has its own times; a reader without deadlines has none to lift
 	ctx, cancel := context.WithCancelCause(r.Context())
 	sent := make(chan struct{})
+	body := &wholeBody{r: r.Body}
 	go func() {
 		defer close(sent)
-		if err := g.sendBody(ctx, r.Body, call); err != nil {
+		if err := g.sendBody(ctx, body, call); err != nil {
 			cancel(err)
 		}
 	}()
-	began, err := receive(ctx, w, ctl, call, sent)
+	began, err := receive(ctx, w, ctl, call, func() { body.last(w, r) })
 	if err != nil {
 		call.Abort("the client has gone, or is too slow")
 	}
 	cancel(nil)
-	if !closed(sent) { // what is left of the body nobody reads, and the connection ends with the answer
-		if !began {
-			w.Header().Set("Connection", "close")
-		}
+	if !body.whole.Load() { // what is left of it nobody reads
+		body.last(w, r)
 		_ = ctl.SetReadDeadline(time.Now()) // likewise
-		<-sent
 	}
+	<-sent
 	switch {
 	case err == nil:
 		call.End()
@@ -191,6 +191,29 @@ func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request, call *calls.C
 		return refuse("too_large", fmt.Sprintf("%v: the limit is %d bytes", err, g.limits.TunnelBody))
 	}
 	return tunnelProblem(err)
+}
+
+// wholeBody is a request's body, of which the connection must be rid before another request comes on it.
+type wholeBody struct {
+	r     io.Reader
+	whole atomic.Bool // it was read to its end
+}
+
+// Read implements io.Reader.
+func (b *wholeBody) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.whole.Store(true)
+	}
+	return n, err
+}
+
+// last has the connection closed behind an answer that begins before the body has been read to its end. net/http would take what is left of
+// it for the next request, because the answer and the body are under way at the same time.
+func (b *wholeBody) last(w http.ResponseWriter, r *http.Request) {
+	if !b.whole.Load() && r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 // sendBody passes a body on to its end. A call that is over says so by itself.
@@ -214,18 +237,8 @@ func (g *Gateway) sendBody(ctx context.Context, body io.Reader, call *calls.Call
 	}
 }
 
-func closed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
-}
-
-// receive passes an answer on. began says whether the client has a part of it. An answer that begins before the body is sent may end before
-// it, too: its connection is not used again.
-func receive(ctx context.Context, w http.ResponseWriter, ctl *http.ResponseController, call *calls.Call, sent <-chan struct{}) (began bool, err error) {
+// receive passes an answer on; begins is called before its begin. began says whether the client has a part of it.
+func receive(ctx context.Context, w http.ResponseWriter, ctl *http.ResponseController, call *calls.Call, begins func()) (began bool, err error) {
 	for {
 		m, err := call.Next(ctx)
 		if err != nil {
@@ -238,9 +251,7 @@ func receive(ctx context.Context, w http.ResponseWriter, ctl *http.ResponseContr
 			}
 			began = true
 			handedBack(w.Header(), m.Headers)
-			if !closed(sent) {
-				w.Header().Set("Connection", "close")
-			}
+			begins()
 			w.WriteHeader(int(m.Status))
 		case *frames.ResponseChunk:
 			if !began {

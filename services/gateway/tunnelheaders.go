@@ -20,14 +20,14 @@ var hopByHop = []string{
 
 // kept are headers that are for the gateway alone: its callers' keys and cookies, and what proxies before it may say or anybody may make up.
 var kept = []string{
-	"Authorization", "Cookie", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Expect",
+	"Authorization", "Cookie", "Forwarded", "X-Real-Ip", "Expect",
 	"Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Extensions", "Sec-Websocket-Accept",
 }
 
 // swallowed are headers by which an answer would speak for the gateway's address, to its browsers.
 var swallowed = []string{
-	"Set-Cookie", "Strict-Transport-Security", "Clear-Site-Data", "Alt-Svc", "Service-Worker-Allowed", "Sec-Websocket-Accept", "Sec-Websocket-Extensions",
-	"Sec-Websocket-Protocol",
+	"Set-Cookie", "Strict-Transport-Security", "Clear-Site-Data", "Alt-Svc", "Service-Worker-Allowed", "Nel", "Report-To", "Accept-Ch", "Www-Authenticate",
+	"Sec-Websocket-Accept", "Sec-Websocket-Extensions", "Sec-Websocket-Protocol",
 }
 
 // stripped is a copy of headers without those, the hop's, and those that Connection names.
@@ -47,6 +47,7 @@ func stripped(from http.Header, without []string) http.Header {
 // passedOn are the headers of a request that the attempt gets.
 func passedOn(r *http.Request) ([]frames.Header, error) {
 	from := stripped(r.Header, kept)
+	maps.DeleteFunc(from, func(name string, _ []string) bool { return strings.HasPrefix(name, "X-Forwarded-") })
 	from.Set("Host", r.Host)
 	if r.ContentLength >= 0 {
 		from.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
