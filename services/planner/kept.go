@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -209,4 +210,15 @@ func (vw *view) keptList(id events.RunnableID, q *events.Query) events.KeptAnswe
 		a.Entries = a.Entries[:q.Limit]
 	}
 	return a
+}
+
+// asKept is an answer with values as they are kept: with <, > and & written in another way they might not fit a record.
+func asKept(a events.KeptAnswer) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(a); err != nil {
+		panic(err) // values that are no JSON: a defect of who took them in
+	}
+	return bytes.TrimSpace(b.Bytes())
 }

@@ -221,3 +221,11 @@ func TestWhatFitsNoRecordIsNotKept(t *testing.T) {
 	equal(t, "too much", w.keeps("a", `"put":[{"key":"n","value":"`+strings.Repeat("v", 20<<10)+`"}]`), "too_large")
 	equal(t, "then", w.keptBy("a"), "")
 }
+
+// An answer is about as long as what is kept, whatever the values are: it must fit a record and a frame.
+func TestValuesAreReadAsTheyAreKept(t *testing.T) {
+	w := keepingWorld(t)
+	page := `"` + strings.Repeat("<&>", 1000) + `"`
+	equal(t, "putting", w.keeps("a", `"put":[{"key":"k","value":`+page+`}]`), "done")
+	equal(t, "reading", w.keptBy("a"), "k="+page)
+}

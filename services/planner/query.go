@@ -23,7 +23,11 @@ func (p *Planner) Query(tx *rows.Tx, now int64, q *events.Query) events.Reply {
 		r.Result, r.Refusal = events.ResultRefused, refusal
 		return r
 	}
-	r.Body = mustJSON(body)
+	if kept, is := body.(events.KeptAnswer); is {
+		r.Body = asKept(kept)
+	} else {
+		r.Body = mustJSON(body)
+	}
 	return r
 }
 

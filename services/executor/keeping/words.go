@@ -1,6 +1,7 @@
 package keeping
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,11 +43,13 @@ func commandOf(q *frames.ToServerKvRequest) (json.RawMessage, error) {
 	default:
 		return nil, fmt.Errorf("a request for keys of the type %T", r)
 	}
-	b, err := json.Marshal(c)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // it would make a value up to six times as long, more than may be kept
+	if err := e.Encode(c); err != nil {
 		return nil, fmt.Errorf("encode a request for keys: %w", err)
 	}
-	return b, nil
+	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 // refused says why an owner has not done what was asked.

@@ -110,6 +110,23 @@ func TestRequestsForKeysGoToTheOwnerOfTheAttempt(t *testing.T) {
 	})
 }
 
+// A value is passed on as it is, byte for byte: another way to write it might be longer than may be kept.
+func TestValuesArePassedOnAsTheyAre(t *testing.T) {
+	keeps(t, func(t *testing.T, r *rig) {
+		asked := make(chan requesttest.Request, 1)
+		c := r.owned(func(q requesttest.Request) []events.Reply {
+			asked <- q
+			return requesttest.Echo(q)
+		})
+		page := json.RawMessage(`"` + strings.Repeat("<b>&\u2028</b>", 100) + `"`)
+		c.ask(1, &frames.KvPut{Entries: []frames.KvEntry{{Key: "<k>", Value: page}}})
+		c.answered(1, "")
+		if put := (<-asked).Command.Body.(*events.KeepKeys).Put[0]; put.Key != "<k>" || string(put.Value) != string(page) {
+			t.Errorf("the owner is to keep %d bytes at %q, want %d", len(put.Value), put.Key, len(page))
+		}
+	})
+}
+
 func TestRefusalsOfTheOwnerAreTold(t *testing.T) {
 	keeps(t, func(_ *testing.T, r *rig) {
 		code := make(chan string, 1)
