@@ -17,7 +17,7 @@ func tunnelling() []one[*trial] {
 		{"T03", "the index of messages wraps in both directions", t03},
 		{"T04", "an attempt sends no more than a window that is not acknowledged, and stops when its client has gone", t04},
 		{"T05", "a message of a request that the client does not have is answered with ResponseAbort", t05},
-		{"T06", "requests end with their attempt", t06},
+		{"T06", "requests end with their attempt, which is told as often as one is begun", t06},
 		{"T07", "a request begins once, and what comes twice is acknowledged again", t07},
 	}
 }
@@ -245,15 +245,21 @@ func t06(t *trial) {
 	p.commands(stop(1, "a"))
 	_, is := g.untaken().(*frames.ResponseAbort)
 	t.check(is, "the request is not aborted")
-	p.send(&frames.ToClientTunnel{Tunnel: frames.Tunnel{RequestID: "r.2", Inner: &frames.RequestStart{Token: "a", Method: "GET", Path: "/echo"}}})
+	p.aborts("r.1", &frames.WebSocketOpen{Token: "a", Path: "/socket"}) // the word of its end was lost
+	p.aborts("r.2", &frames.RequestStart{Token: "a", Method: "GET", Path: "/echo"})
+}
+
+// aborts sends the first message of a request, and takes its ResponseAbort; events are passed.
+func (p *peer) aborts(id string, first frames.TunnelMessage) {
+	p.send(&frames.ToClientTunnel{Tunnel: frames.Tunnel{RequestID: id, Inner: first}})
 	for {
 		f := p.frame(patience)
 		if m, is := f.(*frames.ToServerTunnel); is {
 			_, is := m.Inner.(*frames.ResponseAbort)
-			t.check(is && m.RequestID == "r.2", "got %+v", m)
+			p.judge.check(is && m.RequestID == id, "got %+v, want ResponseAbort of %s", m, id)
 			return
 		}
-		t.check(f != nil, "the socket is closed with %+v", p.closed)
+		p.judge.check(f != nil, "the socket is closed with %+v", p.closed)
 	}
 }
 

@@ -21,12 +21,15 @@ interface Visit {
 /** How many requests that are over are known: a request begins once. */
 const remembered = 1000;
 
+/** How many characters are known of why each of them was ended. */
+const maxReason = 200;
+
 /** How many milliseconds a gateway may be silent while there is a socket. */
 const gatewayGone = 60_000;
 
 export class Visits {
   #open = new Map<string, Visit>();
-  #over = new Set<string>();
+  #over = new Map<string, string>(); // why it was ended before its end; "": the gateway has all of the answer, or has ended it
   readonly #do: (a: VisitAction) => void;
   readonly #send: (f: FrameToServer) => void;
   readonly #runs: (token: string) => boolean;
@@ -50,16 +53,21 @@ export class Visits {
     }
     one.heard = now;
     if (inner.type === "TunnelAck") this.#acked(one, inner.lastMessageIdx);
-    else if (inner.type === "RequestAbort") this.#end(one, inner.reason ?? "");
+    else if (inner.type === "RequestAbort") {
+      this.#forget(one, "");
+      this.#do({ do: "gone", request: id, reason: inner.reason ?? "" });
+    }
     else if (inner.type.startsWith("Response")) this.#abort(one, "a client does not send that");
     else this.#take(one, t.messageIdx, inner);
   }
 
   #begin(now: number, id: string, index: number, inner: TunnelInner): void {
-    if (inner.type === "RequestAbort" || this.#over.has(id)) return;
+    const was = this.#over.get(id);
+    if (inner.type === "RequestAbort" || was === "") return;
     const stream = new Stream(id);
     const token = inner.type === "RequestStart" || inner.type === "WebSocketOpen" ? (inner.token ?? "") : "";
-    if (!begins(inner) || index !== 0) this.#send(stream.abort("the runner does not have the request any more"));
+    if (was !== undefined) this.#send(stream.abort(was)); // that may have been lost with a socket
+    else if (!begins(inner) || index !== 0) this.#send(stream.abort("the runner does not have the request any more"));
     else if (!this.#runs(token)) this.#send(stream.abort("the attempt does not run here"));
     else if (this.#open.size >= limits.maxTunnels) this.#send(stream.abort("the runner serves too many requests"));
     else {
@@ -91,15 +99,15 @@ export class Visits {
   /** Forgets a request of which nothing is to be said or heard any more, and says whether it has. */
   #settle(one: Visit): boolean {
     const over = one.said && one.stream.settled && !one.talks;
-    if (over) this.#forget(one);
+    if (over) this.#forget(one, "");
     return over;
   }
 
-  #forget(one: Visit): void {
+  #forget(one: Visit, reason: string): void {
     this.#open.delete(one.stream.id);
-    this.#over.add(one.stream.id);
+    this.#over.set(one.stream.id, reason.slice(0, maxReason));
     if (this.#over.size > remembered) {
-      for (const oldest of this.#over) {
+      for (const oldest of this.#over.keys()) {
         this.#over.delete(oldest);
         break;
       }
@@ -108,7 +116,7 @@ export class Visits {
 
   /** The end of a request of which the gateway needs to hear nothing. */
   #end(one: Visit, reason: string): void {
-    this.#forget(one);
+    this.#forget(one, reason);
     this.#do({ do: "gone", request: one.stream.id, reason });
   }
 
