@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -16,10 +17,10 @@ type line[In any] struct {
 	conn     *websocket.Conn
 	encoding frames.Encoding
 	decode   func(frames.Encoding, []byte) (In, error)
-	pulse    func(In) bool // what only keeps the socket is passed by who waits for something else
-	in       chan In       // closed when the socket has ended
-	closed   frames.Close  // by the other end; set before in is closed
-	err      error         // of a frame that cannot be read
+	pulse    func(In) bool                // what only keeps the socket is passed by who waits for something else
+	in       chan In                      // closed when the socket has ended
+	over     atomic.Pointer[frames.Close] // by the other end, before in is closed; nil: not yet, or without a close frame
+	err      error                        // of a frame that cannot be read
 }
 
 // mostWaiting are more frames than a case has come before it looks at them.
@@ -32,7 +33,7 @@ func (l *line[In]) read() {
 		_, b, err := l.conn.Read(context.Background())
 		if err != nil {
 			if c, ok := errors.AsType[websocket.CloseError](err); ok {
-				l.closed = frames.Close{Code: int(c.Code), Reason: c.Reason}
+				l.over.Store(&frames.Close{Code: int(c.Code), Reason: c.Reason})
 			}
 			return
 		}
@@ -93,7 +94,15 @@ func (l *line[In]) frame(limit time.Duration) any {
 	}
 }
 
-func (l *line[In]) end() (*judged, frames.Close) { return l.judge, l.closed }
+func (l *line[In]) end() (*judged, frames.Close) { return l.judge, l.closed() }
+
+// closed is how the other end has closed the socket; zero: it has not.
+func (l *line[In]) closed() frames.Close {
+	if c := l.over.Load(); c != nil {
+		return *c
+	}
+	return frames.Close{}
+}
 
 // hearing is a line, whatever comes from its other end.
 type hearing interface {
@@ -121,7 +130,7 @@ func (l *line[In]) ended(limit time.Duration) frames.Close {
 		case _, open := <-l.in:
 			if !open {
 				l.judge.check(l.err == nil, "%v", l.err)
-				return l.closed
+				return l.closed()
 			}
 		case <-timeout:
 			l.judge.fail("the socket is not closed after %v", limit)
@@ -136,7 +145,7 @@ func (l *line[In]) silent(d time.Duration) {
 		select {
 		case f, open := <-l.in:
 			if !open {
-				l.judge.fail("the socket is closed with %+v", l.closed)
+				l.judge.fail("the socket is closed with %+v", l.closed())
 			}
 			l.judge.check(l.pulse(f), "got %T, want nothing", f)
 		case <-timeout:

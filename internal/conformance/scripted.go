@@ -159,7 +159,7 @@ func (r *scripted) alive() {
 	for {
 		select {
 		case f := <-r.in:
-			r.judge.check(f != nil && r.pulse(f), "got %T, want a pong; closed with %+v", f, r.closed)
+			r.judge.check(f != nil && r.pulse(f), "got %T, want a pong; closed with %+v", f, r.closed())
 			if pong, is := f.(*frames.ToClientPong); is && pong.Ts == ts {
 				return
 			}
@@ -173,7 +173,7 @@ func (r *scripted) alive() {
 func (r *scripted) closes(want frames.Close) {
 	f := r.frame(patience + r.silence())
 	r.judge.check(f == nil, "got %T, want the close %s", f, want.Reason)
-	r.judge.check(r.closed == want, "the socket is closed with %+v, want %+v", r.closed, want)
+	r.judge.check(r.closed() == want, "the socket is closed with %+v, want %+v", r.closed(), want)
 }
 
 // commands are those of the next frame.
@@ -182,7 +182,7 @@ func (r *scripted) commands() []frames.Command { return r.within(patience) }
 func (r *scripted) within(limit time.Duration) []frames.Command {
 	f := r.frame(limit)
 	all, is := f.(*frames.ToClientCommands)
-	r.judge.check(is && len(all.Commands) > 0, "got %T, want commands; closed with %+v", f, r.closed)
+	r.judge.check(is && len(all.Commands) > 0, "got %T, want commands; closed with %+v", f, r.closed())
 	r.last = &all.Commands[len(all.Commands)-1].Index
 	return all.Commands
 }

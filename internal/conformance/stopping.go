@@ -75,6 +75,6 @@ func d11(t *trial) {
 		_, is := f.(*frames.ToServerStopping)
 		t.check(!is, "an immediate stop sends ToServerStopping")
 	}
-	t.check(p.closed == frames.CloseRunnerShutdown, "closed with %+v", p.closed)
+	t.check(p.closed() == frames.CloseRunnerShutdown, "closed with %+v", p.closed())
 	t.exited(true)
 }

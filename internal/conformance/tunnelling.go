@@ -46,7 +46,7 @@ func (g *gateway) untaken() frames.TunnelMessage {
 	for {
 		f := g.p.frame(patience)
 		if f == nil {
-			g.p.judge.fail("the socket is closed with %+v, want a message of %s", g.p.closed, g.ID())
+			g.p.judge.fail("the socket is closed with %+v, want a message of %s", g.p.closed(), g.ID())
 		}
 		t, is := f.(*frames.ToServerTunnel)
 		if !is || t.RequestID != g.ID() {
@@ -181,7 +181,7 @@ func t04(t *trial) {
 			more := false
 			select {
 			case f, open := <-p.in:
-				t.check(open, "the socket is closed with %+v", p.closed)
+				t.check(open, "the socket is closed with %+v", p.closed())
 				if m, is := f.(*frames.ToServerTunnel); is {
 					if _, ack := m.Inner.(*frames.TunnelAck); !ack {
 						v, err := g.Received(&m.Tunnel)
@@ -259,7 +259,7 @@ func (p *peer) aborts(id string, first frames.TunnelMessage) {
 			p.judge.check(is && m.RequestID == id, "got %+v, want ResponseAbort of %s", m, id)
 			return
 		}
-		p.judge.check(f != nil, "the socket is closed with %+v", p.closed)
+		p.judge.check(f != nil, "the socket is closed with %+v", p.closed())
 	}
 }
 
