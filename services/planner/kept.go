@@ -45,11 +45,7 @@ func (en *ends) keep(b *events.KeepKeys) {
 	if !en.known() {
 		return
 	}
-	var r *runnable
-	var id events.RunnableID
-	if sealed, err := events.ParseTokenText(b.Token); err == nil {
-		id, r = en.runs.open(sealed)
-	}
+	id, r := en.runs.named(b.Token)
 	if r == nil || en.head.Status.winding() {
 		en.refuse("attempt_closed", "no open attempt has this token")
 		return
@@ -167,11 +163,7 @@ func (rs *runnables) eachKept(id events.RunnableID, visit func(rows.Key, *keptRo
 
 // kept answers an attempt that is open.
 func (vw *view) kept(q *events.Query) (any, *events.Refusal) {
-	var r *runnable
-	var id events.RunnableID
-	if sealed, err := events.ParseTokenText(q.Token); err == nil {
-		id, r = vw.runs.open(sealed)
-	}
+	id, r := vw.runs.named(q.Token)
 	if r == nil || vw.head.Status.winding() {
 		return nil, &events.Refusal{Code: "attempt_closed", Message: "no open attempt has this token"}
 	}

@@ -23,6 +23,15 @@ func (rs *runnables) open(sealed []byte) (events.RunnableID, *runnable) {
 	return token.Runnable, r
 }
 
+// named is open of a token as a text.
+func (rs *runnables) named(token string) (events.RunnableID, *runnable) {
+	sealed, err := events.ParseTokenText(token)
+	if err != nil {
+		return 0, nil
+	}
+	return rs.open(sealed)
+}
+
 // outcome applies the end of an open attempt; stale ones change nothing.
 func (en *ends) outcome(m *events.TaskOutcome) {
 	id, r := en.runs.open(m.Token)
