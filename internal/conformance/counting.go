@@ -105,11 +105,7 @@ func se08(p *probe) {
 }
 
 func se10(p *probe) {
-	r := p.connect("a", 1)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(1)
 	r.lose()
 	p.is("a", lost)
 	r = p.again(r)
@@ -119,11 +115,7 @@ func se10(p *probe) {
 }
 
 func se11(p *probe) {
-	r := p.connect("a", 1)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(1)
 	r.event++
 	r.report(succeeded(token, "beyond the gap"))
 	r.closes(frames.CloseInvalidPacket)
@@ -160,11 +152,7 @@ func sk05(p *probe) {
 }
 
 func sk06(p *probe) {
-	r := p.connect("a", 1)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(1)
 	r.hush()
 	large := frames.EncodeToServer(r.encoding, &frames.ToServerEvents{Events: []frames.Event{{Index: 1, Inner: succeeded(token, strings.Repeat("x", int(r.terms.Limits.MaxPayload)))}}})
 	go func() { _ = r.put(large) }() // it is closed meanwhile

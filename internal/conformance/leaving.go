@@ -89,11 +89,7 @@ func sd05(p *probe) {
 }
 
 func sd07(p *probe) {
-	r := p.connect("a", 2)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(2)
 	r.pulse = routine
 	obeyed, err := p.options.API.StopRunner(p.ctx, p.pool, "a", client.StopRunnerOptions{By: client.By{Who: definitionName, Why: "the case says so"}})
 	p.check(obeyed && err == nil, "the runner is not stopped: %v", err)

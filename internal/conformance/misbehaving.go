@@ -61,11 +61,7 @@ func sf02(p *probe) {
 }
 
 func sf03(p *probe) {
-	r := p.connect("a", 1)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(1)
 	other := p.connect("b", 1)
 	other.report(running(token), failed(token, string(frames.StopGoingAway)))
 	other.acked(1)

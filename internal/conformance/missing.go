@@ -22,11 +22,7 @@ func missing() []one[*probe] {
 }
 
 func sl01(p *probe) {
-	r := p.connect("a", 2)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(2)
 	r.lose()
 	p.until("a", lost, time.Second+slack, func(r *client.Runner) bool { return r.State == lost && r.Used == 1 })
 	p.start("2")
@@ -58,11 +54,7 @@ func sl02(p *probe) {
 }
 
 func sl03(p *probe) {
-	r := p.connect("a", 2)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, _ := p.begun(2)
 	began := time.Now()
 	r.lose()
 	p.elsewhere(began, r.threshold(), 2*r.threshold())
@@ -86,11 +78,7 @@ func (p *probe) elsewhere(began time.Time, from, to time.Duration) {
 }
 
 func sl07(p *probe) {
-	r := p.connect("a", 2)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, token := p.begun(2)
 	newer := p.openAt(p.options.URLs[len(p.options.URLs)-1], "a")
 	f := initial(2)
 	f.LastCommandIdx = r.last
@@ -114,11 +102,7 @@ func (r *scripted) evicted() {
 }
 
 func sl09(p *probe) {
-	r := p.connect("a", 1)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, _ := p.begun(1)
 	other := p.open("a")
 	f := initial(1)
 	f.Instance = "two"
@@ -133,11 +117,7 @@ func sl09(p *probe) {
 }
 
 func sd11(p *probe) {
-	r := p.connect("a", 1)
-	p.start("1")
-	token := r.take().Token
-	r.report(running(token))
-	r.acked(0)
+	r, _ := p.begun(1)
 	r.hush()
 	began := time.Now()
 	if err := r.conn.Close(websocket.StatusCode(frames.CloseRunnerShutdown.Code), frames.CloseRunnerShutdown.Reason); err != nil && !errors.As(err, new(websocket.CloseError)) {

@@ -190,6 +190,16 @@ func (r *scripted) within(limit time.Duration) []frames.Command {
 // take is the start of the one attempt that comes next.
 func (r *scripted) take() *frames.StartTask { return r.takes(patience) }
 
+// begun has the runner a run the first attempt; its pool knows that.
+func (p *probe) begun(slots uint32) (r *scripted, token string) {
+	r = p.connect("a", slots)
+	p.start("1")
+	token = r.take().Token
+	r.report(running(token))
+	r.acked(0)
+	return r, token
+}
+
 func (r *scripted) takes(limit time.Duration) *frames.StartTask {
 	all := r.within(limit)
 	start, is := all[0].Inner.(*frames.StartTask)
@@ -237,11 +247,12 @@ func (r *scripted) acked(last int64) {
 	}
 }
 
-// indexes are those of commands, as text.
-func indexes(all []frames.Command) string {
+// getsCommands takes the commands that come next, which must have the indexes wanted, as "[0 1]".
+func (r *scripted) getsCommands(want string) {
+	all := r.commands()
 	n := make([]int64, len(all))
 	for i := range all {
 		n[i] = all[i].Index
 	}
-	return fmt.Sprint(n)
+	r.judge.check(fmt.Sprint(n) == want, "the commands are %d, want %s", n, want)
 }
