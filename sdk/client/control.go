@@ -47,7 +47,7 @@ func (c *Client) InputAndWait(ctx context.Context, id string, in any, o InputOpt
 }
 
 func (c *Client) input(ctx context.Context, id string, in any, o InputOptions, wait Wait) (Answer, error) {
-	value, err := marshal(in)
+	value, err := events.MarshalPlain(in)
 	if err != nil {
 		return Answer{}, fmt.Errorf("input of %s: encode: %w", id, err)
 	}
@@ -60,7 +60,7 @@ func (c *Client) input(ctx context.Context, id string, in any, o InputOptions, w
 
 // send encodes and sends a command.
 func (c *Client) send(ctx context.Context, name, id, key string, body any, wait Wait) (Answer, error) {
-	b, err := marshal(body)
+	b, err := events.MarshalPlain(body)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s %s: encode: %w", name, id, err)
 	}
@@ -86,11 +86,11 @@ type SignalOptions struct {
 // Signal gives a value to a component that waits for a signal of this name, and returns
 // when the planner has decided. While nobody waits for it, it is kept.
 func (c *Client) Signal(ctx context.Context, id, name string, value any, o SignalOptions) (*Workflow, error) {
-	input, err := marshal(value)
+	input, err := events.MarshalPlain(value)
 	if err != nil {
 		return nil, fmt.Errorf("signal %s of %s: encode: %w", name, id, err)
 	}
-	body, err := marshal(struct {
+	body, err := events.MarshalPlain(struct {
 		Input json.RawMessage `json:"input"`
 		SignalOptions
 	}{input, o})
@@ -188,7 +188,7 @@ func (c *Client) Migrate(ctx context.Context, id, def string, by By) (*Workflow,
 		if err != nil {
 			return nil, err
 		}
-		return marshal(struct {
+		return events.MarshalPlain(struct {
 			Definition json.RawMessage `json:"definition"`
 			By
 		}{b, by})
@@ -212,7 +212,7 @@ func (c *Client) Delete(ctx context.Context, id string, force bool, by By) error
 
 // Complete gives the result of an attempt by its token.
 func (c *Client) Complete(ctx context.Context, token string, result any) (*Workflow, error) {
-	value, err := marshal(result)
+	value, err := events.MarshalPlain(result)
 	if err != nil {
 		return nil, fmt.Errorf("complete: encode the result: %w", err)
 	}
@@ -259,7 +259,7 @@ func (c *Client) attempt(ctx context.Context, name, token string, body any) (*Wo
 	if err != nil {
 		return nil, &Error{Code: "invalid_field", Path: "token", Message: "is not a task token"}
 	}
-	b, err := marshal(body)
+	b, err := events.MarshalPlain(body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode: %w", name, err)
 	}

@@ -141,7 +141,7 @@ func (c *Client) StopRunner(ctx context.Context, pool, runner string, o StopRunn
 	if err := events.CheckShardName(pool); err != nil {
 		return false, fmt.Errorf("stop a runner: %w", err)
 	}
-	body, err := marshal(o)
+	body, err := events.MarshalPlain(o)
 	if err != nil {
 		return false, fmt.Errorf("stop the runner %s: encode: %w", runner, err)
 	}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -143,7 +142,7 @@ func (o *StartOptions) encode(def string, in any) ([]byte, error) {
 		if field.value == nil {
 			continue
 		}
-		value, err := marshal(field.value)
+		value, err := events.MarshalPlain(field.value)
 		if err != nil {
 			return nil, fmt.Errorf("encode the start's %s: %w", field.name, err)
 		}
@@ -157,7 +156,7 @@ func appendDefinition(b []byte, def string) ([]byte, error) {
 	if !inline(def) {
 		return events.AppendText(b, def), nil
 	}
-	compact, err := marshal(json.RawMessage(def))
+	compact, err := events.MarshalPlain(json.RawMessage(def))
 	if err != nil {
 		return nil, fmt.Errorf("encode the definition: %w", err)
 	}
@@ -166,15 +165,3 @@ func appendDefinition(b []byte, def string) ([]byte, error) {
 
 // usualStart is room for most starts.
 const usualStart = 256
-
-// marshal encodes without the HTML escapes of json.Marshal: user values stay as
-// they are.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

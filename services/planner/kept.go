@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -206,11 +205,9 @@ func (vw *view) keptList(id events.RunnableID, q *events.Query) events.KeptAnswe
 
 // asKept is an answer with values as they are kept: with <, > and & written in another way they might not fit a record.
 func asKept(a events.KeptAnswer) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(a); err != nil {
+	b, err := events.MarshalPlain(a)
+	if err != nil {
 		panic(err) // values that are no JSON: a defect of who took them in
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return b
 }

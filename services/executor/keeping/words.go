@@ -1,7 +1,6 @@
 package keeping
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,13 +42,11 @@ func commandOf(q *frames.ToServerKvRequest) (json.RawMessage, error) {
 	default:
 		return nil, fmt.Errorf("a request for keys of the type %T", r)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // it would make a value up to six times as long, more than may be kept
-	if err := e.Encode(c); err != nil {
+	b, err := events.MarshalPlain(c) // escapes could make a value longer than may be kept
+	if err != nil {
 		return nil, fmt.Errorf("encode a request for keys: %w", err)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return b, nil
 }
 
 // refused says why an owner has not done what was asked.
