@@ -15,6 +15,7 @@ import (
 
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 	"github.com/heddle-run/heddle/internal/runtime"
+	"github.com/heddle-run/heddle/test/ports"
 )
 
 const (
@@ -126,7 +127,7 @@ func (d *deployment) configure() {
 // that it serves HTTP on.
 func (d *deployment) add(service, name string, more ...string) string {
 	d.t.Helper()
-	addr, err := freeAddress(d.t.Context())
+	addr, err := ports.Free(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -157,15 +158,28 @@ func (d *deployment) ready() {
 	d.t.Helper()
 	d.t.Logf("%s: services started", d.prefix)
 	eventually(d.t, readyLimit, "the deployment is ready", func() error {
+		for _, p := range d.processes {
+			if err := p.failed(); err != nil {
+				d.t.Fatal(err)
+			}
+		}
 		return d.api.get("/readyz", nil)
 	})
 }
 
-// end stops what still runs; of a failed test it shows what the services said.
+// end stops what still runs, which fails the test where something does not; of a failed test it shows what the services said.
 func (d *deployment) end() {
 	for _, p := range d.processes {
+		if !p.running() {
+			continue
+		}
+		if err := p.failed(); err != nil {
+			d.t.Error(err)
+		}
+	}
+	for _, p := range d.processes {
 		switch {
-		case !p.running():
+		case !p.running() || p.failed() != nil:
 		case d.t.Failed():
 			p.quit(d.t)
 		default:

@@ -5,7 +5,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"time"
@@ -14,6 +13,8 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
+
+	"github.com/heddle-run/heddle/test/ports"
 )
 
 const defaultImage = "apache/kafka:4.3.1"
@@ -50,7 +51,7 @@ func startKafka(ctx context.Context) (stop func(), err error) {
 		return func() {}, nil
 	}
 	image := image()
-	addr, err := freeAddress(ctx)
+	addr, err := ports.Free(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +108,4 @@ func brokerSettings(external netip.AddrPort) map[string]string {
 		// to what is tested.
 		"KAFKA_OPTS": "-XX:-UseG1GC -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 	}
-}
-
-// freeAddress is a loopback address that nobody listened on a moment ago.
-func freeAddress(ctx context.Context) (netip.AddrPort, error) {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	defer ln.Close()
-	return netip.ParseAddrPort(ln.Addr().String())
 }

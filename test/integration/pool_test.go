@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-run/heddle/sdk/runner"
 	"github.com/heddle-run/heddle/sdk/task"
+	"github.com/heddle-run/heddle/test/ports"
 )
 
 // slotsOfPool is what three runners offer, who work for as long as a step takes.
@@ -32,7 +33,7 @@ func TestAPoolOutlivesItsExecutorAndItsPlanner(t *testing.T) {
 	}
 	var doors []string // of the executors, where runners connect
 	for _, name := range []string{"executor-1", "executor-2"} {
-		addr, err := freeAddress(t.Context())
+		addr, err := ports.Free(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ package integration
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ type process struct {
 	env  []string
 	log  string // file of everything it printed
 	cmd  *exec.Cmd
+	gone chan error // how it has ended, once it has
 }
 
 // start starts the process and returns at once.
@@ -40,6 +42,9 @@ func (p *process) start(t *testing.T) {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", p.name, err)
 	}
+	cmd, gone := p.cmd, make(chan error, 1)
+	p.gone = gone
+	go func() { gone <- cmd.Wait() }()
 }
 
 // kill ends the process as kill -9 does.
@@ -67,7 +72,7 @@ func (p *process) stop(t *testing.T) {
 
 func (p *process) wait(t *testing.T) *os.ProcessState {
 	t.Helper()
-	err := p.cmd.Wait()
+	err := <-p.gone
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("waiting for %s: %v", p.name, err)
@@ -90,6 +95,17 @@ func (p *process) quit(t *testing.T) {
 
 // running reports whether the process was started and not ended by the test.
 func (p *process) running() bool { return p.cmd != nil }
+
+// failed tells whether a process has ended that the test has not ended, and how.
+func (p *process) failed() error {
+	select {
+	case err := <-p.gone:
+		p.gone <- err
+		return fmt.Errorf("%s has ended by itself: %s", p.name, p.cmd.ProcessState)
+	default:
+		return nil
+	}
+}
 
 // said is the end of what the process printed, and what the owners of partitions were
 // at when it had to quit.

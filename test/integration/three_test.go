@@ -21,6 +21,8 @@ import (
 	"github.com/testcontainers/testcontainers-go/wait"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/heddle-run/heddle/test/ports"
 )
 
 // three is a cluster of three nodes, each controller and broker. Data has three
@@ -68,7 +70,7 @@ func (c *three) start(ctx context.Context) (err error) {
 	}
 	var addrs []netip.AddrPort
 	for range 3 {
-		addr, err := freeAddress(ctx)
+		addr, err := ports.Free(ctx)
 		if err != nil {
 			return err
 		}

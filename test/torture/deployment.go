@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/heddle-run/heddle/test/ports"
 )
 
 // partitions of the deployments.
@@ -43,10 +44,11 @@ func newDeployment(o options, dir string, diary *diary) *deployment {
 // compose makes the disks and starts the processes.
 func (d *deployment) compose(ctx context.Context, o options) error {
 	for _, addr := range []*string{&d.http, &d.kafka} {
-		var err error
-		if *addr, err = freeAddress(); err != nil {
+		free, err := ports.Free(ctx)
+		if err != nil {
 			return err
 		}
+		*addr = free.String()
 	}
 	return deployments[o.deployment](d, ctx, o)
 }
@@ -102,17 +104,17 @@ func (d *deployment) composeServices(ctx context.Context, o options) error {
 		}
 		args := slices.Concat([]string{"planner", "--data", filepath.Join(d.dir, p.name, "data"), "--name", p.name,
 			"--token-key", "a secret of the torture"}, p.extra, common)
-		if err := d.addService(p.name, disk, frailty{kill: 3, suspend: 3, disk: 1}, args); err != nil {
+		if err := d.addService(ctx, p.name, disk, frailty{kill: 3, suspend: 3, disk: 1}, args); err != nil {
 			return err
 		}
 	}
 	for _, name := range []string{"executor-1", "executor-2"} {
 		args := slices.Concat([]string{"executor", "--name", name, "--allow-loopback"}, common)
-		if err := d.addService(name, nil, frailty{kill: 2, suspend: 2}, args); err != nil {
+		if err := d.addService(ctx, name, nil, frailty{kill: 2, suspend: 2}, args); err != nil {
 			return err
 		}
 	}
-	if err := d.addService("readiness", nil, frailty{kill: 1, suspend: 1}, slices.Concat([]string{"readiness"}, common)); err != nil {
+	if err := d.addService(ctx, "readiness", nil, frailty{kill: 1, suspend: 1}, slices.Concat([]string{"readiness"}, common)); err != nil {
 		return err
 	}
 	if disk, err = d.disk("gateway", min(viewDisk, o.diskMiB)); err != nil {
@@ -152,12 +154,12 @@ func (d *deployment) makeTopics(ctx context.Context) error {
 }
 
 // addService adds a process with a health endpoint of its own.
-func (d *deployment) addService(name string, disk *disk, f frailty, args []string) error {
-	addr, err := freeAddress()
+func (d *deployment) addService(ctx context.Context, name string, disk *disk, f frailty, args []string) error {
+	addr, err := ports.Free(ctx)
 	if err != nil {
 		return err
 	}
-	return d.add(name, "http://"+addr, disk, f, append(args, "--http", addr))
+	return d.add(name, "http://"+addr.String(), disk, f, append(args, "--http", addr.String()))
 }
 
 // add makes a process and starts it.
@@ -226,16 +228,6 @@ func (d *deployment) defects() ([]string, error) {
 		all = append(all, found...)
 	}
 	return all, nil
-}
-
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
-	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
 }
 
 // explain keeps the journal's records of some workflows beside the logs.

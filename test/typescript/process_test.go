@@ -3,7 +3,6 @@ package typescript
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/heddle-run/heddle/test/ports"
 )
 
 // limit is how long anything may take. Machines of CI are slow at times.
@@ -115,12 +116,11 @@ func eventually(t *testing.T, what string, f func(ctx context.Context) error) {
 // freeAddress is a loopback address that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := ports.Free(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return addr.String()
 }
 
 // built builds a program of the module, as `make build` does, which has compiled most of it.

@@ -384,7 +384,7 @@ func TestALimitThatWasLoweredEndsNoSocket(t *testing.T) {
 			t.Errorf("the pool hears of %v", got)
 		}
 		outcomes := map[string]*events.TaskOutcome{}
-		for range 2 {
+		for len(outcomes) < 2 { // what was on its way when the client met the topic anew may come twice
 			m := r.message()
 			outcomes[m.workflow] = m.InboxMessage.(*events.TaskOutcome)
 		}

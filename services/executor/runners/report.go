@@ -129,6 +129,10 @@ func (s *session) produce(b *batch, workflow string, m events.InboxMessage, refu
 			s.arrived(b)
 		case kafka.IsTooLarge(err):
 			go s.misfit(b, workflow, m, r, refused+1) // it asks the broker
+		case refused < mostRefusals:
+			// Whoever learns that a topic was made anew, or takes less, has the client meet it anew, which fails all that it had of
+			// it. A client is not to be given records by its promises: they might wait for room that others make.
+			go s.produce(b, workflow, m, refused+1)
 		default:
 			s.server.log.Error("what a runner has reported is refused; its socket is closed, and it reports again",
 				"pool", s.pool, "runner", s.key, "workflow", workflow, "error", err)
@@ -149,8 +153,8 @@ func (s *session) abandon() {
 	s.tells.batches, s.tells.abandoned = nil, true
 }
 
-// mostMisfits is how often a message is sent again that should fit.
-const mostMisfits = 5
+// mostRefusals is how often a message is sent again that was refused, though nothing is known to be wrong with it.
+const mostRefusals = 5
 
 // misfit goes on with a message of a batch that was too large for the inbox, as worker.Worker does (decision 0044).
 func (s *session) misfit(b *batch, workflow string, m events.InboxMessage, r *kgo.Record, refused int) {
@@ -158,7 +162,7 @@ func (s *session) misfit(b *batch, workflow string, m events.InboxMessage, r *kg
 	if err != nil {
 		return // the server is closed
 	}
-	if (kafka.BatchBytes(r) > int(limit) || refused > mostMisfits) && !worker.Shorten(m, int(limit)) {
+	if (kafka.BatchBytes(r) > int(limit) || refused > mostRefusals) && !worker.Shorten(m, int(limit)) {
 		s.server.log.Error("what a runner has reported does not fit the inbox and is dropped", "limit", limit, "workflow", workflow)
 		s.arrived(b)
 		return
