@@ -50,7 +50,7 @@ test: ## run all tests that need nothing but Go
 
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
-	HEDDLE_SEEDS=$(RACE_SEEDS) $(TEST) -race -timeout 20m -skip 'Golden|AnApplyThatChangedIsNamed|EveryWorkloadIsMeasured|Conformance/(Limits|LoadInParts|Torn)' $(RACE_PACKAGES)
+	HEDDLE_SEEDS=$(RACE_SEEDS) $(TEST) -race -timeout 10m -skip 'Golden|AnApplyThatChangedIsNamed|EveryWorkloadIsMeasured|Conformance/(Limits|LoadInParts|Torn)' $(RACE_PACKAGES)
 	$(TEST) -race ./test/sim -run TestSeedsComeToRest -seeds 4
 
 .PHONY: test-integration

@@ -128,9 +128,13 @@ func appendTo(path, text string) error {
 	return f.Close()
 }
 
+// longest is how long a test with a terminal may take: what waits longer does so for ever.
+const longest = 2 * time.Minute
+
 // terminal is a tmux server of a test, with the session "agents".
 type terminal struct {
 	t        testing.TB
+	ctx      context.Context // ends when the test has taken too long
 	dir      string
 	socket   string
 	server   tmux.Server
@@ -155,6 +159,9 @@ func newTerminal(t testing.TB, words ...string) *terminal {
 	if err := syscall.Mkfifo(filepath.Join(dir, "go"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	t.Cleanup(cancel)
+	m.ctx = ctx
 	m.tmux(append([]string{"new-session", "-d", "-x", "100", "-y", "20", "-s", "agents"}, m.agent(words...)...)...)
 	t.Cleanup(func() { m.tmux("kill-server") })
 	return m
@@ -168,7 +175,8 @@ func (m *terminal) agent(words ...string) []string {
 // tmux runs tmux on the server and returns what it prints.
 func (m *terminal) tmux(args ...string) string {
 	m.t.Helper()
-	cmd := exec.CommandContext(context.Background(), "tmux", append([]string{"-u", "-f", "/dev/null", "-S", m.socket}, args...)...)
+	cmd := exec.CommandContext(m.ctx, "tmux", append([]string{"-u", "-f", "/dev/null", "-S", m.socket}, args...)...)
+	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		m.t.Fatalf("tmux %q: %v: %s", args, err, out)
@@ -180,7 +188,7 @@ func (m *terminal) tmux(args ...string) string {
 func (m *terminal) shows(pane, text string) {
 	m.t.Helper()
 	m.eventually("the pane shows "+text, func() bool {
-		s, err := m.server.Look(m.t.Context(), pane)
+		s, err := m.server.Look(m.ctx, pane)
 		return err == nil && strings.Contains(s.Text(), text)
 	})
 }
@@ -191,7 +199,7 @@ func (m *terminal) eventually(what string, is func() bool) {
 		if time.Now().After(end) {
 			m.t.Fatalf("not within 20 s: %s", what)
 		}
-		if err := pause(m.t.Context(), 10*time.Millisecond); err != nil {
+		if err := pause(m.ctx, 10*time.Millisecond); err != nil {
 			m.t.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // deferred runs an attempt until it has told that it is deferred.
 func (m *terminal) deferred(s *submission) (ended <-chan submitted) {
 	done := make(chan submitted, 1)
-	go func() { done <- m.end(m.t.Context(), s) }()
+	go func() { done <- m.end(m.ctx, s) }()
 	m.eventually("it waits", func() bool { return len(s.task.waiting) == 1 })
 	return done
 }
@@ -50,7 +50,7 @@ func TestDF02DF07WhatWaitsTellsOfItOnce(t *testing.T) {
 	s := m.submission(m.handler(), map[string]any{"target": "agents", "leader": "agents-lead", "text": "do it"}, submitNote{})
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.deliver(t.Context())
+		_, err := s.deliver(m.ctx)
 		done <- err
 	}()
 	m.eventually("it waits", func() bool { return len(s.task.waiting) == 1 })
@@ -102,7 +102,7 @@ func TestWhoFindsNoPlaceToWaitIsHandedBack(t *testing.T) {
 		h.waiting <- struct{}{}
 	}
 	s := m.submission(h, map[string]any{"target": "agents", "leader": "agents-lead", "text": "do it"}, submitNote{})
-	if _, err := s.deliver(t.Context()); !errors.Is(err, executor.ErrHandBack) {
+	if _, err := s.deliver(m.ctx); !errors.Is(err, executor.ErrHandBack) {
 		t.Errorf("it ended with %v", err)
 	}
 	if cap(h.waiting) != 2 || len(h.waiting) != 2 {

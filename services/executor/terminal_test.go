@@ -64,7 +64,7 @@ func workOf(a *worker.Attempt) (context.Context, executor.Work) {
 // submit runs an attempt.
 func (m *terminal) submit(params map[string]any, before submitNote) submitted {
 	m.t.Helper()
-	return m.end(m.t.Context(), m.submission(m.handler(), params, before))
+	return m.end(m.ctx, m.submission(m.handler(), params, before))
 }
 
 func (m *terminal) end(ctx context.Context, s *submission) submitted {

@@ -59,7 +59,7 @@ func TestAPaneHasOneTurnByAllNamesOfItsServer(t *testing.T) {
 		s := m.submission(h, map[string]any{"target": "agents", "text": text, "worker": "claude"}, submitNote{})
 		s.server.Socket, s.Socket = socket, socket
 		both.Go(func() {
-			if v, err := s.deliver(t.Context()); err != nil || v.Reason != delivery.SendConfirmed {
+			if v, err := s.deliver(m.ctx); err != nil || v.Reason != delivery.SendConfirmed {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})
@@ -89,7 +89,7 @@ func TestAPaneIsTypedIntoByOneExecutorAtATime(t *testing.T) {
 		s := m.submission(h, map[string]any{"target": "agents", "text": text, "worker": "claude"}, submitNote{})
 		s.server.Socket, s.Socket = socket, socket
 		all.Go(func() {
-			if v, err := s.deliver(t.Context()); err != nil || v.Reason != delivery.SendConfirmed {
+			if v, err := s.deliver(m.ctx); err != nil || v.Reason != delivery.SendConfirmed {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})
@@ -129,7 +129,7 @@ func TestADeadExecutorLocksNoPane(t *testing.T) {
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := s.deliver(t.Context()); err != nil || v.Reason != delivery.SendConfirmed {
+	if v, err := s.deliver(m.ctx); err != nil || v.Reason != delivery.SendConfirmed {
 		t.Errorf("behind its death: %+v, %v", v, err)
 	}
 	if err := holder.Wait(); err == nil {

@@ -13,11 +13,11 @@ import (
 func (m *terminal) told(h *terminalSubmit) executor.Ref {
 	m.t.Helper()
 	s := m.submission(h, map[string]any{"target": "agents", "text": "hello"}, submitNote{})
-	v, err := s.deliver(m.t.Context())
+	v, err := s.deliver(m.ctx)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	answer, err := s.end(m.t.Context(), v)
+	answer, err := s.end(m.ctx, v)
 	if err != nil || answer.Kind != executor.KindTold || answer.ID == "" {
 		m.t.Fatalf("the answer is %+v, %v", answer, err)
 	}
@@ -27,7 +27,7 @@ func (m *terminal) told(h *terminalSubmit) executor.Ref {
 // phase is how the work of an agent is doing.
 func (m *terminal) phase(h *terminalSubmit, ref executor.Ref) executor.Phase {
 	m.t.Helper()
-	states, err := h.Recover(m.t.Context(), []executor.Ref{ref, {Key: "another", ID: "no place"}})
+	states, err := h.Recover(m.ctx, []executor.Ref{ref, {Key: "another", ID: "no place"}})
 	if err != nil || len(states) != 2 || states[1].Phase != executor.PhaseUnknown {
 		m.t.Fatalf("%+v, %v", states, err)
 	}
