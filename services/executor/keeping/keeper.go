@@ -63,7 +63,7 @@ type Keeper struct {
 	bytes   int
 	sockets map[events.Connection]int // requests that wait
 
-	opening  sync.Mutex
+	opening  chan struct{}   // has room for one who connects, or looks whether somebody has
 	requests *request.Client // nil: nothing was asked yet
 }
 
@@ -72,7 +72,7 @@ var _ runners.KV = (*Keeper)(nil)
 // New makes a Keeper.
 func New(c Config) *Keeper {
 	c.defaults()
-	k := &Keeper{config: c, sockets: map[events.Connection]int{}}
+	k := &Keeper{config: c, sockets: map[events.Connection]int{}, opening: make(chan struct{}, 1)}
 	k.living, k.stop = context.WithCancel(context.Background())
 	return k
 }
@@ -178,8 +178,12 @@ func (k *Keeper) release(of events.Connection, size int) {
 
 // client connects to Kafka if that was not done yet.
 func (k *Keeper) client(ctx context.Context) (*request.Client, error) {
-	k.opening.Lock()
-	defer k.opening.Unlock()
+	select { // it may take as long as a request may
+	case k.opening <- struct{}{}:
+		defer func() { <-k.opening }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("connecting to Kafka: %w", context.Cause(ctx))
+	}
 	if k.requests != nil {
 		return k.requests, nil
 	}

@@ -1,11 +1,15 @@
 package runners_test
 
 import (
+	"context"
 	"encoding/json"
+	"math"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-run/heddle/internal/kafka"
 	"github.com/heddle-run/heddle/internal/request/requesttest"
 	"github.com/heddle-run/heddle/services/executor/keeping"
 	"github.com/heddle-run/heddle/services/executor/runners"
@@ -14,7 +18,7 @@ import (
 )
 
 // keeps runs fn with an executor that passes requests for keys on to the owners of attempts.
-func keeps(t *testing.T, fn func(t *testing.T, r *rig)) {
+func keeps(t *testing.T, fn func(t *testing.T, r *rig), change ...func(*kafka.Config)) {
 	t.Helper()
 	var k *keeping.Keeper
 	in(t, func(t *testing.T, r *rig) {
@@ -25,7 +29,11 @@ func keeps(t *testing.T, fn func(t *testing.T, r *rig)) {
 		})
 		fn(t, r)
 	}, func(c *runners.Config) {
-		k = keeping.New(keeping.Config{Kafka: c.Kafka})
+		to := c.Kafka
+		for _, f := range change {
+			f(&to)
+		}
+		k = keeping.New(keeping.Config{Kafka: to})
 		c.KV = k
 	})
 }
@@ -41,6 +49,9 @@ func (c *runner) ask(id uint64, q frames.KvRequest) {
 	c.t.Helper()
 	c.send(&frames.ToServerKvRequest{RequestID: id, Token: text("w"), Inner: q})
 }
+
+// anyID is of an answer to whichever request.
+const anyID = math.MaxUint64
 
 // answered takes an answer, behind pongs; the code is empty where it is done.
 func (c *runner) answered(id uint64, code string) *frames.ToClientKvResponse {
@@ -59,7 +70,7 @@ func (c *runner) answered(id uint64, code string) *frames.ToClientKvResponse {
 	if f.Error != nil {
 		got = f.Error.Code
 	}
-	if f.RequestID != id || got != code {
+	if id != anyID && f.RequestID != id || got != code {
 		c.t.Fatalf("the answer is %+v %+v, want one of %d with the code %q", f, f.Error, id, code)
 	}
 	return f
@@ -247,6 +258,46 @@ func TestK05RequestsThatWaitHaveALimit(t *testing.T) {
 		c.ask(200, &frames.KvPut{Entries: one})
 		c.answered(200, "")
 	})
+}
+
+// Requests that come while the executor connects to Kafka for the first of them wait with it, no longer than any request may.
+func TestRequestsWaitForTheFirstConnection(t *testing.T) {
+	for name, test := range map[string]struct {
+		connecting time.Duration
+		code       string
+		least      time.Duration
+	}{"slow": {time.Second, "", time.Second}, "away": {time.Hour, frames.KvUnavailable, 20 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			keeps(t, func(t *testing.T, r *rig) {
+				c := r.owned(requesttest.Echo)
+				began := time.Now()
+				for i := range uint64(3) {
+					c.ask(i, &frames.KvPut{Entries: one})
+				}
+				c.whilePinging(func() {
+					for range 3 {
+						c.answered(anyID, test.code)
+					}
+				})
+				if d := time.Since(began); d < test.least || d > test.least+5*time.Second {
+					t.Errorf("they were answered after %s", d)
+				}
+			}, func(c *kafka.Config) { connects(c, test.connecting) })
+		})
+	}
+}
+
+// connects has each connection to a broker take a while.
+func connects(c *kafka.Config, takes time.Duration) {
+	dial := c.Dialer
+	c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		select {
+		case <-time.After(takes):
+			return dial(ctx, network, addr)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // What a runner may send, and what the owner of an attempt keeps, have the same limits.
