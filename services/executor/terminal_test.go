@@ -99,7 +99,7 @@ func TestWorkIsHandedToAnAgent(t *testing.T) {
 	if got.result != `{"pane":"%0","reason":"send_confirmed"}` || !strings.HasSuffix(m.took(), "\nno answer\n") {
 		t.Errorf("%+v, the agent took %q", got, m.took())
 	}
-	long := strings.Repeat("long; ", 2000)
+	long := strings.Repeat("long; ", 1000)
 	if got := m.submit(map[string]any{"target": "agents:0.0", "text": long}, submitNote{}); !got.later {
 		t.Errorf("a long text: %+v", got)
 	}

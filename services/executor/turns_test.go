@@ -43,6 +43,10 @@ func TestAPaneIsTypedIntoByOneAttemptAtATime(t *testing.T) {
 	}
 }
 
+// severalCommands are as many characters as tmux is given in three commands, and an agent echoes well within the time
+// that a delivery has to be confirmed in.
+const severalCommands = 9_000
+
 // A pane is one pane by whatever name of its server it is reached: two texts that are typed at a time would be taken as one.
 func TestAPaneHasOneTurnByAllNamesOfItsServer(t *testing.T) {
 	t.Parallel()
@@ -53,7 +57,7 @@ func TestAPaneHasOneTurnByAllNamesOfItsServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := map[string]string{m.socket: strings.Repeat("a", 20_000), other: strings.Repeat("b", 20_000)}
+	texts := map[string]string{m.socket: strings.Repeat("a", severalCommands), other: strings.Repeat("b", severalCommands)}
 	var both sync.WaitGroup
 	for socket, text := range texts { // order: they are typed at the same time
 		s := m.submission(h, map[string]any{"target": "agents", "text": text, "worker": "claude"}, submitNote{})
@@ -84,7 +88,7 @@ func TestAPaneIsTypedIntoByOneExecutorAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.Repeat(string(rune('a'+i)), 20_000)
+		text := strings.Repeat(string(rune('a'+i)), severalCommands)
 		want = append(want, text)
 		s := m.submission(h, map[string]any{"target": "agents", "text": text, "worker": "claude"}, submitNote{})
 		s.server.Socket, s.Socket = socket, socket
