@@ -203,7 +203,7 @@ func fieldOf(t reflect.Type, i int) string { return "field " + t.Name() + "." + 
 
 // ofPools is what occurs where queues are bound to pools of runners, which simulated runs have none of: the tests of
 // services/planner/pool replay each of their records.
-var ofPools = regexp.MustCompile(`^(event|field) (Work(Offered|Given|Begun|Stopping|Over|Declined)|OfferForestalled|Runner(Joined|Connected|Disconnected|Draining|Stopped|Progressed|PassedOver|Redirected)|Executor(Heard|Gone|Disowned)|Pool(Swept|Resized)|Slots(Asked|Spared)|AlarmSet|RunnableParked|Connection|TaskName)\b|^field (OpenAttempt|RunnableDispatched)\.Pool$`)
+var ofPools = regexp.MustCompile(`^(event|field) (Work(Offered|Given|Begun|Asked|Stopping|Over|Declined)|Attempt(Asked|Disowned)|OfferForestalled|Runner(Joined|Connected|Disconnected|Draining|Stopped|Progressed|PassedOver|Redirected)|Executor(Heard|Gone|Disowned)|Pool(Swept|Resized)|Slots(Asked|Spared)|AlarmSet|RunnableParked|Connection|TaskName)\b|^field (OpenAttempt|RunnableDispatched)\.Pool$`)
 
 // unrecorded is what occurs in no simulated run, with the reason.
 var unrecorded = map[string]string{

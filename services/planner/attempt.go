@@ -105,6 +105,10 @@ func (en *ends) lost(l *machine.Lost) {
 		en.moved(l.Runnable, r)
 		return
 	}
+	if l.Unsure {
+		en.ask(l.Runnable, r)
+		return
+	}
 	en.failFor(l.Runnable, events.TaskError{
 		Type:    events.ErrorLost,
 		Message: l.Reason + "; whether it had effects is unknown",

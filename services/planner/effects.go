@@ -36,6 +36,10 @@ func (fx *effects) of(list []events.Event) []machine.Effect {
 			all, published = fx.publish(all, published)
 		case *events.RunnableSkipped:
 			all = append(all, fx.cancelOf(e.Runnable)...)
+		case *events.AttemptAsked:
+			all = fx.asked(all, e)
+		case *events.AttemptDisowned:
+			all = append(all, aboutAttempt(events.PoolWithdraw, e.Pool, e.Token))
 		case *events.PermitAsked:
 			asks = true
 		case *events.PermitsReturned:

@@ -216,7 +216,7 @@ func (w *workflow) evolve(e events.Event) {
 		w.drained(e)
 	case *events.NoticeReported:
 		w.reported(&e.Report)
-	case *events.CheckpointRequested, *events.CommandIgnored:
+	case *events.CheckpointRequested, *events.CommandIgnored, *events.AttemptAsked, *events.AttemptDisowned:
 		// of the history only
 	default:
 		panic("event without a meaning for workflows: " + events.Name(e))

@@ -55,25 +55,50 @@ func (fx *effects) withdrawals(all []machine.Effect) []machine.Effect {
 }
 
 func (fx *effects) withdraw(pool string, token events.Token) machine.Effect {
-	m := events.PoolMessage{Verb: events.PoolWithdraw, Token: fx.p.sealer.Seal(token)}
+	return aboutAttempt(events.PoolWithdraw, pool, fx.p.sealer.Seal(token))
+}
+
+// aboutAttempt tells a pool something of an attempt that it has, or may have.
+func aboutAttempt(verb events.PoolVerb, pool string, token []byte) machine.Effect {
+	m := events.PoolMessage{Verb: verb, Token: token}
 	return machine.Effect{Kind: machine.MessageEffect, Key: pool, Value: wire.Marshal(&m)}
+}
+
+// ask asks the pool of an attempt whether it has it. Its answer comes behind all that was said of the attempt before.
+func (en *ends) ask(id events.RunnableID, r *runnable) {
+	if r.Pool != "" {
+		en.emit(&events.AttemptAsked{Runnable: id})
+	}
+}
+
+// asked is the question of ask.
+func (fx *effects) asked(all []machine.Effect, e *events.AttemptAsked) []machine.Effect {
+	r := fx.runs.get(e.Runnable)
+	if r == nil || r.Pool == "" {
+		return all
+	}
+	return append(all, aboutAttempt(events.PoolInquire, r.Pool, fx.token(e.Runnable, r.Attempt, r.Decided)))
 }
 
 // toldByPool takes what a pool says of an attempt that it has, or had.
 func (t *turn) toldByPool(m *events.EntityMessage) {
 	said := events.PoolMessage{}
-	if t.head == nil || wire.Unmarshal(m.Body, &said) != nil {
+	if wire.Unmarshal(m.Body, &said) != nil {
 		return
 	}
 	id, r := t.runs.open(said.Token)
-	if r == nil || r.Pool != m.From {
-		return // it has ended meanwhile
+	if r == nil || r.Pool != m.From { // it has ended meanwhile
+		if said.Verb == events.PoolInquire { // and the pool has not heard of it
+			t.emit(&events.AttemptDisowned{Pool: m.From, Token: said.Token})
+		}
+		return
 	}
 	switch said.Verb {
 	case events.PoolLost:
 		t.ends.lost(&machine.Lost{Runnable: id, Attempt: r.Attempt, Reason: events.Cut(said.Reason, events.MaxSummaryText)})
 	case events.PoolReturn:
 		t.returnedByPool(id, r, said.Shard)
+	case events.PoolInquire: // it is open, as the pool has it
 	case events.PoolOffer, events.PoolWithdraw, events.PoolAsk, events.PoolSpare: // for pools
 	}
 }

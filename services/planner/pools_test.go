@@ -213,3 +213,54 @@ func TestWhatHasBegunIsNotReturned(t *testing.T) {
 		t.Errorf("%+v", r[0])
 	}
 }
+
+// A pool is asked whether it has an attempt that is open, also one that a runner has begun, and of one that is not nobody asks.
+func TestAPoolIsAskedForAnAttempt(t *testing.T) {
+	w := pooled(t, "{executor: 'pool:images'}")
+	ask := func(attempt uint32) []events.Event {
+		return w.decide(machine.Input{Workflow: "w", Source: events.FromEngine, Lost: &machine.Lost{Runnable: 1, Attempt: attempt, Unsure: true}})
+	}
+	ask(1)
+	m := w.wantVerbs(events.PoolOffer, events.PoolInquire)
+	if !bytes.Equal(m[0].Token, m[1].Token) || w.told[1].Key != images {
+		t.Errorf("%+v is asked for at %s", m[1], w.told[1].Key)
+	}
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskNotified{Token: m[0].Token, Channel: "runner", Executor: "a", Detached: true}})
+	ask(1)
+	w.poolSays(events.PoolReturn, m[0].Token) // what became of it was lost
+	if again := w.wantVerbs(events.PoolOffer, events.PoolInquire, events.PoolInquire, events.PoolOffer)[3].Token; bytes.Equal(again, m[0].Token) {
+		t.Error("the same attempt is offered again")
+	}
+	if list := ask(1); len(list) > 0 {
+		t.Errorf("an attempt that is over is asked for: %+v", list)
+	}
+	if r := w.openRunnables("w"); len(r) != 1 || len(r[0].Attempts) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A question for what its workers have is none for a pool.
+func TestNoPoolIsAskedForWhatWorkersHave(t *testing.T) {
+	w := pooled(t, "{max_retries: 1}")
+	if list := w.decide(machine.Input{Workflow: "w", Source: events.FromEngine, Lost: &machine.Lost{Runnable: 1, Attempt: 1, Unsure: true}}); len(list) > 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A pool that asks for an attempt that is not open is told to give it up, also where the workflow is not there any more.
+func TestAPoolThatAsksForWhatIsNotOpenIsToldSo(t *testing.T) {
+	w := pooled(t, "{executor: 'pool:images'}")
+	m := w.wantVerbs(events.PoolOffer)[0]
+	if list := w.poolSays(events.PoolInquire, m.Token); len(list) > 0 {
+		t.Errorf("that an attempt is open made %+v", list)
+	}
+	w.decide(machine.Input{Workflow: "w", Inbox: &events.TaskOutcome{Token: m.Token, Outcome: events.OutcomeCompleted, Result: []byte("6"), Executor: "a"}})
+	w.poolSays(events.PoolInquire, m.Token)
+	if told := w.wantVerbs(events.PoolOffer, events.PoolWithdraw)[1]; !bytes.Equal(told.Token, m.Token) {
+		t.Errorf("%+v", told)
+	}
+	var said bytes.Buffer
+	w.line(&said, "delete w {\"force\": true}")
+	w.poolSays(events.PoolInquire, m.Token)
+	w.wantVerbs(events.PoolOffer, events.PoolWithdraw, events.PoolWithdraw)
+}

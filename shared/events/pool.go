@@ -27,7 +27,7 @@ func CheckPoolName(name string) error {
 // PoolVerb is what workflows and pools tell each other. Values are recorded.
 type PoolVerb uint8
 
-// What is told. A workflow offers and withdraws, a pool gives back.
+// What is told. A workflow offers and withdraws, a pool gives back, and each asks the other whether it knows of an attempt still.
 const (
 	PoolOffer    PoolVerb = 1 // run this attempt
 	PoolWithdraw PoolVerb = 2 // the attempt is not wanted any more
@@ -35,6 +35,7 @@ const (
 	PoolReturn   PoolVerb = 4 // no runner has begun it, and none will
 	PoolAsk      PoolVerb = 5 // of a shard to another one: are there free slots?
 	PoolSpare    PoolVerb = 6 // the answer where there are
+	PoolInquire  PoolVerb = 7 // is the attempt known? A pool that does not know it returns it, a workflow withdraws it
 )
 
 // PoolMessage is the body of a message between a workflow and the pool that runs an attempt of it, or between two shards of a pool.

@@ -48,6 +48,23 @@ func (*WorkBegun) number() int { return 103 }
 // Fields implements wire.Message.
 func (e *WorkBegun) Fields(c *wire.Codec) { wire.Int(c, 1, "number", &e.Number) }
 
+// WorkAsked is an attempt that runs for long, whose workflow is asked whether it is open still: the word that it has ended, or is not
+// wanted, may be lost.
+type WorkAsked struct {
+	Number uint64
+	Token  []byte
+	Due    int64 // Unix ms when it is asked again
+}
+
+func (*WorkAsked) number() int { return 122 }
+
+// Fields implements wire.Message.
+func (e *WorkAsked) Fields(c *wire.Codec) {
+	wire.Int(c, 1, "number", &e.Number)
+	c.Bytes(2, "token", &e.Token)
+	wire.Int(c, 3, "due", &e.Due)
+}
+
 // WorkStopping is an attempt whose runner is told to stop it.
 type WorkStopping struct {
 	Number  uint64
@@ -300,4 +317,26 @@ func (e *PoolSwept) Fields(c *wire.Codec) {
 	wire.Ints(c, 1, "sessions", &e.Sessions)
 	wire.Ints(c, 2, "forestalled", &e.Forestalled)
 	c.Bool(3, "gone", &e.Gone)
+}
+
+// AttemptAsked is an open attempt whose pool is asked whether it has it: an offer, or what became of it, may be lost.
+type AttemptAsked struct{ Runnable RunnableID }
+
+func (*AttemptAsked) number() int { return 123 }
+
+// Fields implements wire.Message.
+func (e *AttemptAsked) Fields(c *wire.Codec) { wire.Int(c, 1, "runnable", &e.Runnable) }
+
+// AttemptDisowned is an attempt that a pool asks about and that is not open, which is withdrawn.
+type AttemptDisowned struct {
+	Pool  string // id
+	Token []byte
+}
+
+func (*AttemptDisowned) number() int { return 124 }
+
+// Fields implements wire.Message.
+func (e *AttemptDisowned) Fields(c *wire.Codec) {
+	wire.Name(c, 1, "pool", &e.Pool)
+	c.Bytes(2, "token", &e.Token)
 }

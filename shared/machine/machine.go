@@ -98,6 +98,7 @@ type Lost struct {
 	Attempt  uint32
 	Reason   string
 	Moved    bool // nothing is lost: nobody is known to have begun it, and the attempts of its queue go elsewhere by now
+	Unsure   bool // nothing is known to be lost: the pool that has it may know better, and is asked
 }
 
 // EffectKind says where an effect goes.

@@ -36,7 +36,6 @@ func excused(embedded bool) map[string]string {
 	all["WorkflowRestored"] = "nobody restores what is archived: the audit of an archive folds it, and tests of services/planner and of the gateway restore"
 	all["too_many_signals"] = "no seed sends a thousand signals that nobody wants: TestSignalsThatNobodyTakesAreBounded does"
 	all["ExecutorDisowned"] = "hardly any executor is back when its sockets are taken for gone: the walks of services/planner/pool have some"
-	all["WorkDeclined"] = "no offer is as late as the window of messages: the tests of services/planner/pool have some that are"
 	for _, name := range []string{"AlarmSet", "RunnableParked"} {
 		all[name] = "no task of a plan sleeps: tests of services/planner have some that do"
 	}

@@ -100,16 +100,6 @@ func (w *injector) someInput(rng *rand.Rand) place {
 	return place{topic, int32(rng.IntN(int(w.c.partitions)))}
 }
 
-// someLosable is a log of inputs that may lose records. Where there are pools it is none of the inboxes: what pools and
-// workflows tell each other they tell once, and an attempt may wait for ever for what its inbox has lost.
-func (w *injector) someLosable(rng *rand.Rand) place {
-	at := w.someInput(rng)
-	if w.pooling != nil {
-		at.topic = w.c.names.Commands()
-	}
-	return at
-}
-
 // input is the log of a partition's inputs from a source.
 func (w *injector) input(s events.Source, p int32) place {
 	if s == events.FromCommands {
@@ -138,7 +128,7 @@ func (w *injector) someRecord(rng *rand.Rand, at place) *kgo.Record {
 func (w *injector) truncateInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	at := w.someLosable(rng)
+	at := w.someInput(rng)
 	if w.promised(at) {
 		return
 	}
@@ -152,7 +142,7 @@ func (w *injector) truncateInput(rng *rand.Rand) {
 func (w *injector) remakeInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	topic := w.someLosable(rng).topic
+	topic := w.someInput(rng).topic
 	if rng.IntN(4) == 0 {
 		topic = w.c.names.Queries()
 	}
@@ -174,7 +164,7 @@ func (w *injector) remakeInput(rng *rand.Rand) {
 func (w *injector) expireInput(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	w.expire(rng, w.someLosable(rng))
+	w.expire(rng, w.someInput(rng))
 }
 
 // expire removes the oldest records of an input log; w.c.mu is held.

@@ -89,6 +89,7 @@ var flaws = []flaw{
 	{"a task is started twice after an executor's death", 200, loop.Flaws{BegunAgain: true}, []string{troubles}, [2]uint64{63, 63}},
 	{"commands that a runner has missed are skipped", 200, loop.Flaws{MissedCommands: true}, []string{troubles, "kill", "move"}, [2]uint64{118, 113}},
 	{"events of a runner count twice", 400, loop.Flaws{RecountedEvents: true}, nil, [2]uint64{161, 113}},
+	{"no pool is asked for an attempt", 600, loop.Flaws{UnaskedPools: true}, nil, [2]uint64{518, 518}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
 	{"checkpoints are not fenced", 40, loop.Flaws{UnfencedCheckpoint: true}, []string{"coup", "wipe", "move"}, [2]uint64{22, 12}},
 }

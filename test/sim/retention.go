@@ -29,7 +29,7 @@ func (o *Options) drawRetention() []Fault {
 func (w *world) awaitLook(rng *rand.Rand) {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
-	topic := w.injector.someLosable(rng).topic
+	topic := w.injector.someInput(rng).topic
 	looks := 1 + rng.IntN(4)
 	w.c.looked = func(at string) {
 		if at != topic {

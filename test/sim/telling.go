@@ -17,6 +17,7 @@ type telling struct {
 	count    uint64    // events that the pool has been told of
 	acked    uint64    // of those, acknowledged to the runner
 	stopping bool      // the runner has said so, behind the events that came before
+	resumed  bool      // events have come on this socket
 }
 
 // eventBatch is the events of one frame.
@@ -27,6 +28,7 @@ type eventBatch struct {
 
 // reported takes events: those that are new are told to their workflows and then to the pool.
 func (s *socket) reported(all []frames.Event) {
+	s.resumes(all)
 	for len(all) > 0 && uint64(all[0].Index) < s.nextEvent {
 		all = all[1:]
 	}
@@ -49,6 +51,16 @@ func (s *socket) reported(all []frames.Event) {
 		}
 	}
 	s.arrived(b)
+}
+
+// resumes notes where the first events of a socket go on: beyond what has counted where the inbox of the pool has lost some.
+func (s *socket) resumes(all []frames.Event) {
+	first := !s.resumed && len(all) > 0
+	s.resumed = s.resumed || first
+	inbox := place{s.x.g.w.c.names.Inbox(), s.x.g.w.audit.partition(s.pool)}
+	if first && s.x.g.w.thinned[inbox] {
+		s.nextEvent = max(s.nextEvent, uint64(all[0].Index))
+	}
 }
 
 // arrived notes that something of a batch is in Kafka. What has arrived whole, and all before it, is told to the pool.

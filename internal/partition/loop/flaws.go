@@ -73,6 +73,7 @@ type Flaws struct {
 	BegunAgain         Flaw // a process that remembers nothing gets what the one before it had begun
 	MissedCommands     Flaw // what a runner has missed is not sent when it comes back
 	RecountedEvents    Flaw // events of a runner that have counted count again
+	UnaskedPools       Flaw // no pool is asked whether it has an attempt
 	NoSuspects         Flaw // what ends the process is decided again for ever
 	SilentLosses       Flaw // records of an input log that are gone unread are passed over without an operator's word
 	NoWork             Flaw // what decisions have left in hand ends with the tenure

@@ -46,7 +46,8 @@ type watched struct {
 	partition int32
 	offset    int64  // of its task record; -1 while that is not acknowledged
 	heard     int64  // Unix ms: notified ones are heard of since
-	looked    int64  // Unix ms: pending ones are released or were looked up since
+	looked    int64  // Unix ms: pending ones are released or were looked up since; of those in pools the pool was asked then
+	asked     int    // how often
 	placed    bool   // it was looked at whether it is where the attempts of its queue go
 	stuck     string // why its task record cannot be out; empty: it can
 	again     *again // with whom it is to be published again, once the inbox is read; nil: it is not
@@ -159,36 +160,46 @@ func (w *watch) sweep() bool {
 	w.next = w.clock.now + w.Settings.Sweep.Milliseconds()
 	w.RetryParked()
 	w.stillAgain()
-	silent, pending, strayed := w.overdue()
-	slices.SortFunc(silent, compareAttempts)
-	slices.SortFunc(pending, compareAttempts)
-	slices.SortFunc(strayed, compareAttempts)
-	w.onceRead(&again{keys: strayed, out: true})
-	for _, k := range pending {
+	over := w.overdue()
+	w.onceRead(&again{keys: over.strayed, out: true})
+	for _, k := range over.pending {
 		w.lookAfter(k)
 	}
+	for _, k := range over.unsure {
+		w.askPool(k)
+	}
 	did := false
-	for _, k := range silent {
+	for _, k := range over.silent {
 		did = w.silent(k) || did
 	}
 	return did
 }
 
-func (w *watch) overdue() (silent, pending, strayed []attemptKey) {
-	silence, wait := w.Settings.Silence.Milliseconds(), w.Settings.Pending.Milliseconds()
+// overdue are open attempts that are to be looked after, each in the order of their keys.
+type overdue struct{ silent, pending, strayed, unsure []attemptKey }
+
+func (w *watch) overdue() (over overdue) {
+	silence, wait, ask := w.Settings.Silence.Milliseconds(), w.Settings.Pending.Milliseconds(), w.Settings.Ask.Milliseconds()
 	for k, at := range w.open { // order: sweep sorts them
 		switch {
 		case at.again == nil && w.strayed(at):
-			strayed = append(strayed, k)
+			over.strayed = append(over.strayed, k)
+		case at.row.Pool != "":
+			if w.clock.now-at.looked >= ask<<at.asked && !w.Flaws.UnaskedPools.On() {
+				over.unsure = append(over.unsure, k)
+			}
 		case at.row.Detached:
 		case at.row.Notified && w.clock.now-at.heard >= silence:
-			silent = append(silent, k)
+			over.silent = append(over.silent, k)
 		case at.row.Notified || at.again != nil || w.clock.now-at.looked < wait:
 		case at.stuck != "" || at.offset >= 0:
-			pending = append(pending, k)
+			over.pending = append(over.pending, k)
 		}
 	}
-	return silent, pending, strayed
+	for _, keys := range [...][]attemptKey{over.silent, over.pending, over.strayed, over.unsure} {
+		slices.SortFunc(keys, compareAttempts)
+	}
+	return over
 }
 
 // strayed reports whether an attempt that nobody is known to have begun is not where the attempts of its queue go, by

@@ -199,3 +199,44 @@ func TestWorkThatStaysWithItsQueueIsPublishedAgain(t *testing.T) {
 		})
 	}
 }
+
+// asking is a machine that notes for which attempts it is asked to ask a pool.
+type asking struct {
+	machine.Machine
+	asked *[]machine.Lost
+}
+
+// Decide implements machine.Machine.
+func (a asking) Decide(tx *rows.Tx, at events.Position, now int64, in machine.Input) machine.Outcome {
+	if in.Lost == nil {
+		return a.Machine.Decide(tx, at, now, in)
+	}
+	*a.asked = append(*a.asked, *in.Lost)
+	return machine.Outcome{}
+}
+
+// A pool that has an attempt is asked for it again and again, each time after twice as long, whether or not a runner has begun it (E3).
+func TestE3APoolIsAskedForWhatItHas(t *testing.T) {
+	for _, begun := range []bool{true, false} {
+		m := newModel(t, Settings{Lease: 24 * time.Hour, Pools: map[string]string{"default": "images"}})
+		var asked []machine.Lost
+		m.p.Machine = asking{m.p.Machine, &asked}
+		m.running("w")
+		for _, at := range m.p.watch.open { // order: there is one
+			at.row.Detached, at.row.Pool, at.row.Notified = true, "pool:images", begun
+		}
+		asked = nil
+		ask := m.p.Settings.Ask
+		for i, after := range []time.Duration{ask - time.Second, time.Second, 2*ask - time.Second, time.Second, 4 * ask} {
+			m.now = m.now.Add(after)
+			m.mustStep()
+			m.mustStep()
+			if want := []int{0, 1, 1, 2, 3}[i]; len(asked) != want {
+				t.Fatalf("begun: %t: it is asked for %d times, want %d", begun, len(asked), want)
+			}
+		}
+		if want := (machine.Lost{Runnable: asked[0].Runnable, Attempt: 1, Unsure: true}); asked[2] != want {
+			t.Errorf("%+v, want %+v", asked[2], want)
+		}
+	}
+}

@@ -41,6 +41,22 @@ func (w *watch) moved(k attemptKey, at *watched, a *again) {
 	})
 }
 
+// mostAsked bounds how often the time doubles between two questions about an attempt.
+const mostAsked = 8
+
+// askPool has the pool of an attempt asked, in its turn, whether it has it. What was said of it may be gone from an
+// inbox, with or without a word of that.
+func (w *watch) askPool(k attemptKey) {
+	at := w.open[k]
+	at.looked, at.asked = w.clock.now, min(at.asked+1, mostAsked)
+	attempt := at.row.Attempt
+	w.urgent = append(w.urgent, func() bool {
+		return w.decide(&decision{in: machine.Input{
+			Workflow: k.workflow, Source: events.FromEngine, Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Unsure: true},
+		}})
+	})
+}
+
 // giveUp lets an attempt be lost whose task record can never be out, in its turn
 // and, if that meets a defect, again.
 func (w *watch) giveUp(k attemptKey, decided events.Position, reason string) {

@@ -24,6 +24,7 @@ type Settings struct {
 
 	Silence time.Duration // of a notified attempt's worker, after which it is lost
 	Pending time.Duration // of an attempt that nobody notified, after which its record is looked up
+	Ask     time.Duration // of an attempt that a pool has, after which that is asked whether it does; then after twice as long, and so on
 	Sweep   time.Duration // between two looks at the open attempts
 
 	Window time.Duration // in which a repeated id is recognised
@@ -84,6 +85,7 @@ func (s Settings) Complete() Settings {
 	def(&s.LagRecords, 200_000)
 	def(&s.Silence, 15*time.Second)
 	def(&s.Pending, 30*time.Second)
+	def(&s.Ask, 5*time.Minute)
 	def(&s.Sweep, time.Second)
 	def(&s.Window, 24*time.Hour)
 	def(&s.History, 7*24*time.Hour)

@@ -105,7 +105,7 @@ func (t *turn) outcome(m *events.TaskOutcome) {
 
 func (t *turn) lost(l *machine.Lost) {
 	a := t.open(l.Runnable)
-	if a == nil || a.Attempt != l.Attempt || l.Moved { // no pool calls a receiver
+	if a == nil || a.Attempt != l.Attempt || l.Moved || l.Unsure { // no pool calls a receiver
 		return
 	}
 	err := events.TaskError{Type: events.ErrorLost, Message: l.Reason}

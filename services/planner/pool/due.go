@@ -43,11 +43,15 @@ func (t *turn) fired(limited bool) {
 	}
 }
 
-// workDue gives an attempt up whose runner has not said in time that it runs, or that it has stopped. The runner gets
+// workDue asks for an attempt that runs for long, and gives one up whose runner has not said in time that it runs, or that it has stopped. The runner gets
 // no more work until it says something.
 func (t *turn) workDue(n uint64) {
 	w := t.work(n)
 	if w == nil || w.Due == 0 || w.Due > t.now {
+		return
+	}
+	if w.Begun && w.Stop == "" {
+		t.emit(&events.WorkAsked{Number: n, Token: w.Token, Due: t.now + max(t.now-w.Given, t.settings.Recheck.Milliseconds())})
 		return
 	}
 	of, s := w.Session, t.session(w.Session)

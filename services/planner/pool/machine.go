@@ -168,6 +168,8 @@ func (t *turn) effects(list []events.Event) (all []machine.Effect) {
 			all = append(all, runnerEffect(&events.RunnerCommands{To: events.Connection{Executor: e.Executor}, Pool: t.id, Runner: t.id, Close: frames.CloseGoingAway.Reason}))
 		case *events.WorkGiven:
 			t.sendCommand(send(e.Session), e.Session, e.Index)
+		case *events.WorkAsked:
+			all = tell(all, &events.PoolMessage{Verb: events.PoolInquire, Token: e.Token})
 		case *events.WorkStopping:
 			t.sendCommand(send(e.Session), e.Session, e.Index)
 		case *events.RunnerStopped:

@@ -26,6 +26,8 @@ func (t *turn) told(m *events.EntityMessage, late bool) {
 		t.offered(&said, late)
 	case events.PoolWithdraw:
 		t.withdrawn(&said)
+	case events.PoolInquire:
+		t.inquired(&said)
 	case events.PoolLost, events.PoolReturn, events.PoolAsk, events.PoolSpare: // not of workflows
 	}
 }
@@ -54,6 +56,25 @@ func (t *turn) withdrawn(m *events.PoolMessage) {
 		t.emit(&events.WorkOver{Number: n, Token: w.Token, Reason: "it was withdrawn"})
 	default:
 		t.stopWork(n, w, events.StopCancelled, t.now+t.settings.Confirm.Milliseconds())
+	}
+}
+
+// inquired answers a workflow that waits for an attempt. One that is not known is returned: its offer is lost, or what became of it is. That
+// is told behind all that its runner has said. Of one that is known its pool will tell, if its runner is there.
+func (t *turn) inquired(m *events.PoolMessage) {
+	w := t.work(t.numberOf(byToken, string(m.Token)))
+	switch {
+	case w == nil:
+		if t.numberOf(byForestalled, string(m.Token)) == 0 {
+			t.emit(&events.OfferForestalled{Number: t.nextWork(), Token: m.Token})
+		}
+		t.emit(&events.WorkDeclined{Token: m.Token, Reason: "the pool does not have it"})
+	case w.Session != 0:
+		t.recheck(w.Session)
+	default:
+		for _, n := range t.silenced() {
+			t.recheck(n)
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ type work struct {
 	Given   int64  // Unix ms of that
 	Begun   bool   // its runner has said that it runs
 	Stop    string // why its runner was told to stop it; empty: it was not
-	Due     int64  // Unix ms: its runner must have confirmed the last command; 0: it has, or may take its time
+	Due     int64  // Unix ms: its runner must have confirmed the last command, or it runs and its workflow is asked; 0: it may take its time
 }
 
 // Fields implements wire.Message.

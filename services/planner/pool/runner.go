@@ -44,7 +44,7 @@ func (t *turn) reported(m *events.RunnerReport) {
 	}
 	switch {
 	case m.Silent && s.Passed == "":
-		t.emit(&events.RunnerPassedOver{Session: n, Reason: "nothing was heard of it for a while"})
+		t.emit(&events.RunnerPassedOver{Session: n, Reason: unheard})
 	case m.Heard && s.Passed != "":
 		t.emit(&events.RunnerPassedOver{Session: n})
 	}
@@ -213,6 +213,28 @@ func (t *turn) gone(n uint64, why string, closes events.Connection) {
 	}
 	t.emit(&events.RunnerDisconnected{Session: n, Reason: why, Expires: expires, Closes: closes})
 	t.done(n)
+}
+
+// recheck has a runner connect again of which nothing was heard for long. Who is there comes back at once, to the same session; of who is not
+// the word that its socket is gone may be lost.
+func (t *turn) recheck(n uint64) {
+	if s := t.session(n); s.State == connected && t.now-s.Seen >= t.settings.Recheck.Milliseconds() {
+		t.gone(n, "nothing was heard of it for long", s.To)
+	}
+}
+
+// silenced are sessions that get no work as they were silent: the word that they are heard again may be lost.
+func (t *turn) silenced() (all []uint64) {
+	if t.head.Runners.Passed == 0 {
+		return nil
+	}
+	rows.Scan(t.tx, sessionKey(t.id, 0), func(k rows.Key, s *session) bool {
+		if s.State == connected && s.Passed == unheard {
+			all = append(all, k.A)
+		}
+		return len(all) < mostEach
+	})
+	return all
 }
 
 // stop ends a session: what it has of work is lost.

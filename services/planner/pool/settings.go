@@ -18,6 +18,7 @@ type Settings struct {
 	Drain     time.Duration // that a draining runner has for the tasks that it runs
 	Silence   time.Duration // of an executor behind which its sockets are taken for gone
 	Remember  time.Duration // that sessions that are over are listed for, and forestalled offers refused
+	Recheck   time.Duration // behind which a workflow is asked for an attempt that runs, and a runner connects again of which nothing was heard
 	Ask       time.Duration // that an attempt waits in a shard before that asks others for free slots; they are asked again, each time later
 
 	Pools map[string]Options // by name; those that are not listed have none
@@ -38,7 +39,7 @@ func (s Settings) Complete() Settings {
 		usual time.Duration
 	}{
 		{&s.Threshold, 15 * time.Second}, {&s.Confirm, 30 * time.Second}, {&s.Drain, 2 * time.Minute},
-		{&s.Silence, 15 * time.Second}, {&s.Remember, 10 * time.Minute}, {&s.Ask, 250 * time.Millisecond},
+		{&s.Silence, 15 * time.Second}, {&s.Remember, 10 * time.Minute}, {&s.Recheck, 10 * time.Minute}, {&s.Ask, 250 * time.Millisecond},
 	} {
 		if *f.field == 0 {
 			*f.field = f.usual

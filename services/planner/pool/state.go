@@ -11,6 +11,9 @@ import (
 // unconfirmed is why a runner is passed over that does not say what becomes of what it was given.
 const unconfirmed = "it does not confirm what it is given"
 
+// unheard is why one is passed over that says nothing at all.
+const unheard = "nothing was heard of it for a while"
+
 func (t *turn) work(n uint64) *work       { return rows.Get[work](t.tx, workKey(t.id, n)) }
 func (t *turn) session(n uint64) *session { return rows.Get[session](t.tx, sessionKey(t.id, n)) }
 
@@ -42,6 +45,8 @@ func (t *turn) apply(e events.Event) {
 		t.given(e)
 	case *events.WorkBegun:
 		t.begun(e)
+	case *events.WorkAsked:
+		t.workAsked(e)
 	case *events.WorkStopping:
 		t.stopping(e)
 	case *events.WorkOver:
@@ -145,7 +150,14 @@ func (t *turn) begun(e *events.WorkBegun) {
 	w := rows.Change[work](t.tx, workKey(t.id, e.Number))
 	w.Begun = true
 	if w.Stop == "" {
-		t.due(dueWork, e.Number, &w.Due, 0)
+		t.due(dueWork, e.Number, &w.Due, t.now+t.settings.Recheck.Milliseconds())
+	}
+}
+
+func (t *turn) workAsked(e *events.WorkAsked) {
+	if t.work(e.Number) != nil {
+		w := rows.Change[work](t.tx, workKey(t.id, e.Number))
+		t.due(dueWork, e.Number, &w.Due, e.Due)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -47,14 +48,20 @@ func (k *walk) key(label string) string {
 
 // hears takes what workflows were told, and which sockets were closed: their processes end.
 func (k *walk) hears() {
-	for _, s := range k.said[k.saidTo:] {
+	for ; k.saidTo < len(k.said); k.saidTo++ { // what is withdrawn may have more said
+		s := k.said[k.saidTo]
 		n := number(s.Token)
+		if s.Verb == events.PoolInquire {
+			if !k.open[n] {
+				k.withdraw(n)
+			}
+			continue
+		}
 		if k.told[n]++; k.told[n] > 1 {
 			k.t.Fatalf("the workflow of attempt %d was told twice what became of it", n)
 		}
 		delete(k.open, n)
 	}
-	k.saidTo = len(k.said)
 	for _, m := range k.sent[k.looked:] {
 		if m.Close != "" {
 			delete(k.sockets, m.To)
@@ -201,6 +208,11 @@ func (k *walk) steps() map[string]func(*rapid.T) {
 				k.offerAt(n, 1)
 			}
 		},
+		"inquire": func(t *rapid.T) {
+			if n := rapid.IntRange(0, k.offered).Draw(t, "n"); k.open[n] {
+				k.inquire(n)
+			}
+		},
 		"withdraw": func(t *rapid.T) {
 			if n := rapid.IntRange(0, k.offered).Draw(t, "n"); n > 0 {
 				delete(k.open, n)
@@ -305,7 +317,7 @@ func walks(t *rapid.T, o Options, f Flaws) {
 		world: newWorld(t, o), t: t, procs: map[string]*process{}, open: map[int]bool{}, begun: map[int]int{}, told: map[int]int{},
 		sockets: map[events.Connection]string{}, counted: map[string]uint64{},
 	}
-	k.m.flaws = f
+	k.m.flaws, k.m.settings.Recheck = f, 20*time.Second
 	t.Repeat(k.steps())
 	k.hears()
 	k.rest()

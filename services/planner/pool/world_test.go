@@ -377,8 +377,8 @@ func number(token []byte) int {
 // told is what workflows were told, oldest first.
 func (w *world) told() (all []string) {
 	for _, s := range w.said {
-		if s.Verb == events.PoolAsk || s.Verb == events.PoolSpare {
-			continue // shards are
+		if s.Verb == events.PoolAsk || s.Verb == events.PoolSpare || s.Verb == events.PoolInquire {
+			continue // shards are, or it is a question
 		}
 		all = append(all, fmt.Sprintf("%d %s", number(s.Token), map[events.PoolVerb]string{events.PoolLost: "lost", events.PoolReturn: "returned"}[s.Verb]))
 	}

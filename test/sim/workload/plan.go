@@ -121,6 +121,7 @@ func NewPlan(seed uint64) *Plan {
 		LagRecords:         Pick(d, 0, uint64(20)),
 		Silence:            12 * time.Second,
 		Pending:            8 * time.Second,
+		Ask:                8 * time.Second,
 		NeverRunsTwice:     d.One(2),
 	}
 	if d.One(4) { // hardly any room to run ahead

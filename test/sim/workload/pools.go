@@ -13,6 +13,7 @@ import (
 // PoolTimes are how long things take in pools of runners: about a third of what they take by default, as runs are short.
 var PoolTimes = pool.Settings{
 	Threshold: 5 * time.Second, Confirm: 10 * time.Second, Drain: 12 * time.Second, Silence: 7 * time.Second, Remember: 40 * time.Second,
+	Recheck: 4 * time.Second,
 }
 
 // Pools are the pools of runners as the journals say them, and what others must have been told for that.
