@@ -87,7 +87,7 @@ var flaws = []flaw{
 	{"a slot of a runner is freed twice", 100, loop.Flaws{FreedSlots: true}, nil, [2]uint64{44, 4}},
 	{"two sockets of one runner are served", 200, loop.Flaws{TwoSockets: true}, []string{troubles}, [2]uint64{113, 167}},
 	{"a task is started twice after an executor's death", 200, loop.Flaws{BegunAgain: true}, []string{troubles}, [2]uint64{63, 63}},
-	{"commands that a runner has missed are skipped", 200, loop.Flaws{MissedCommands: true}, []string{troubles, "kill", "move"}, [2]uint64{118, 113}},
+	{"commands that a runner has missed are skipped", 200, loop.Flaws{MissedCommands: true}, []string{troubles, "kill", "move"}, [2]uint64{118, 53}},
 	{"events of a runner count twice", 400, loop.Flaws{RecountedEvents: true}, nil, [2]uint64{161, 113}},
 	{"no pool is asked for an attempt", 600, loop.Flaws{UnaskedPools: true}, nil, [2]uint64{518, 518}},
 	{"decisions have no budget", 8, loop.Flaws{NoBudget: true}, nil, [2]uint64{4, 4}},
