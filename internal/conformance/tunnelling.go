@@ -176,6 +176,7 @@ func t04(t *trial) {
 		size += frames.Size(g.untaken())
 		count++
 	}
+	take()
 	for range 4 { // the stream has no end, and stands still where nothing is taken
 		for deadline := time.After(300 * time.Millisecond); ; {
 			more := false
@@ -272,7 +273,7 @@ func t07(t *trial) {
 		p.send(&frames.ToClientTunnel{Tunnel: *m})
 	}
 	acks, answers, ended := 0, 0, false
-	for !ended {
+	for !ended || acks < 2 { // it may have answered before it reads what comes twice
 		m := want[*frames.ToServerTunnel](p)
 		switch m.Inner.(type) {
 		case *frames.TunnelAck:
@@ -287,7 +288,7 @@ func t07(t *trial) {
 		t.check(v == tunnel.Fresh && err == nil, "message %d of the answer: %v, %v", m.MessageIdx, v, err)
 		g.Taken()
 	}
-	t.check(answers == 1 && acks >= 2, "%d answers and %d acknowledgements", answers, acks)
+	t.check(answers == 1, "%d answers", answers)
 	p.send(&frames.ToClientTunnel{Tunnel: *g.Ack()})
 	p.send(&frames.ToClientTunnel{Tunnel: *start}) // it is over
 	for deadline := time.After(300 * time.Millisecond); ; {
