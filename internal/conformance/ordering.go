@@ -96,8 +96,8 @@ func sr01(p *probe) {
 	p.start("1", map[string]any{"match": "default", "max_retries": 3, "backoff": "exponential", "base_delay": "2s", "inherit": true})
 	token, wait := r.take().Token, 2*time.Second
 	for n := uint32(2); n <= 4; n++ {
-		r.report(running(token), failed(token, "busy"))
 		began := time.Now()
+		r.report(running(token), failed(token, "busy"))
 		next := r.take()
 		took := time.Since(began)
 		p.check(next.Attempt == n && took >= wait*95/100 && took <= wait+slack, "attempt %d comes after %v, want %d after %v", next.Attempt, took, n, wait)
