@@ -94,14 +94,18 @@ func (c *cases) play(a *app, who string, output bool, run func(frames.Encoding, 
 
 func showCase(a *app, r conformance.Result, output bool) {
 	if a.json {
-		err := json.NewEncoder(a.out).Encode(map[string]string{"case": r.Name, "about": r.About, "failure": r.Failure})
+		err := json.NewEncoder(a.out).Encode(map[string]string{"case": r.Name, "about": r.About, "failure": r.Failure, "among": r.Among})
 		if err != nil {
 			fmt.Fprintln(a.err, errors.Join(errors.New("heddle: writing a result"), err))
 		}
 		return
 	}
 	if r.Failure == "" {
-		fmt.Fprintf(a.out, "ok    %s  %s\n", r.Name, r.About)
+		late := ""
+		if r.Among != "" {
+			late = " (played by itself; among others: " + shown(r.Among) + ")"
+		}
+		fmt.Fprintf(a.out, "ok    %s  %s%s\n", r.Name, r.About, late)
 		return
 	}
 	fmt.Fprintf(a.out, "FAIL  %s  %s: %s\n", r.Name, r.About, shown(r.Failure))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,10 @@ import (
 	"github.com/heddle-run/heddle/sdk/task"
 )
 
-const flaw = "HEDDLE_TEST_FLAW"
+const (
+	flaw     = "HEDDLE_TEST_FLAW"
+	flawFile = "HEDDLE_TEST_FLAW_WHILE" // a file that is there as long as the client has its flaw; without one it has it always
+)
 
 // The test's own binary is a client with a flaw, too.
 func TestMain(m *testing.M) {
@@ -44,6 +48,11 @@ var flaws = map[string]string{
 
 // flawed is a client with a flaw, or without one.
 func flawed(f string) int {
+	if path := os.Getenv(flawFile); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			f = "none"
+		}
+	}
 	o := runner.Options{Slots: 16, Times: runner.Times{}.Scaled(0.01)}
 	switch f {
 	case "it never pings":
@@ -208,6 +217,33 @@ func TestTheContractIsDocumented(t *testing.T) {
 	} {
 		if !strings.Contains(text, name) {
 			t.Errorf("docs/runner-clients.md lacks %s", name)
+		}
+	}
+}
+
+// A case that fails among others is played again by itself, and that counts.
+func TestACaseThatFailsAmongOthersIsPlayedByItself(t *testing.T) {
+	for _, passes := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "flawed")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		err := conformance.Run(t.Context(), conformance.Options{
+			Command: []string{os.Args[0]}, Env: []string{flaw + "=it takes an exception for a result", flawFile + "=" + path}, Scale: 0.01,
+			Only: []string{"M01", "R05"},
+		}, func(r conformance.Result) {
+			if told = append(told, r.Name); r.Name == "M01" && passes {
+				if err := os.Remove(path); err != nil {
+					t.Error(err)
+				}
+			}
+			if (r.Failure == "") != (passes || r.Name == "M01") || (r.Among == "") != (r.Name == "M01") {
+				t.Errorf("passes: %t: %+v", passes, r)
+			}
+		})
+		if want := []string{"M01", "R05"}; !slices.Equal(told, want) || err != nil {
+			t.Errorf("told of %q, %v, want %q", told, err, want)
 		}
 	}
 }
