@@ -72,12 +72,25 @@ func (s *site) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
 	case s.conns <- there:
-		return here, nil
+		return pipe{here}, nil
 	case <-s.done:
 		return nil, errEnded
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// pipe is the client's end of a connection to the handler. A handler may answer and go before it has read all of a body: what is written to
+// it then goes nowhere, as the client would take the failure for that of the request, and not wait for the answer. If there is none, it reads so.
+type pipe struct{ net.Conn }
+
+// Write implements net.Conn.
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.Conn.Write(b)
+	if errors.Is(err, io.ErrClosedPipe) {
+		return len(b), nil
+	}
+	return n, err
 }
 
 // close ends all requests. It does not wait for handlers.
