@@ -76,22 +76,24 @@ func Run(ctx context.Context, o Options, tell func(Result)) error {
 	if err != nil {
 		return err
 	}
-	var again []Result
+	among := map[string]Result{}
 	err = each(ctx, cases, cmp.Or(o.Parallel, defaultParallel), func(c one[*trial]) Result { return try(ctx, o, c) }, func(r Result) {
 		if r.Failure != "" && len(cases) > 1 {
-			again = append(again, r)
+			among[r.Name] = r
 			return
 		}
 		tell(r)
 	})
-	for _, among := range again {
-		if err != nil {
-			tell(among)
-			continue
+	for _, c := range cases {
+		r, failed := among[c.name]
+		if failed && err == nil {
+			why := r.Failure
+			r = try(ctx, o, c)
+			r.Among = why
 		}
-		r := try(ctx, o, cases[slices.IndexFunc(cases, func(c one[*trial]) bool { return c.name == among.Name })])
-		r.Among = among.Failure
-		tell(r)
+		if failed {
+			tell(r)
+		}
 	}
 	return err
 }
