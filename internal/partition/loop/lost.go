@@ -20,10 +20,13 @@ func (w *watch) lost(k attemptKey, attempt uint32, reason string) bool {
 	at.heard = w.clock.now + lossPause.Milliseconds()
 	at.looked = at.heard
 	w.Stats.Lost.Add(1)
-	return w.decide(&decision{in: machine.Input{
-		Workflow: k.workflow, Source: events.FromEngine,
-		Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Reason: reason},
-	}})
+	return w.decideLost(k, machine.Lost{Attempt: attempt, Reason: reason})
+}
+
+// decideLost has the machine decide what becomes of an attempt.
+func (w *watch) decideLost(k attemptKey, l machine.Lost) bool {
+	l.Runnable = k.runnable
+	return w.decide(&decision{in: machine.Input{Workflow: k.workflow, Source: events.FromEngine, Lost: &l}})
 }
 
 // moved lets an attempt go, in its turn, where the attempts of its queue go by now. One whose machine says that it stays is
@@ -31,9 +34,7 @@ func (w *watch) lost(k attemptKey, attempt uint32, reason string) bool {
 func (w *watch) moved(k attemptKey, at *watched, a *again) {
 	attempt := at.row.Attempt
 	w.urgent = append(w.urgent, func() bool {
-		went := w.decide(&decision{in: machine.Input{
-			Workflow: k.workflow, Source: events.FromEngine, Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Moved: true},
-		}})
+		went := w.decideLost(k, machine.Lost{Attempt: attempt, Moved: true})
 		if !went && !a.out && w.open[k] == at && at.row.Attempt == attempt && at.again == nil {
 			w.onceRead(&again{keys: []attemptKey{k}, notified: a.notified})
 		}
@@ -50,11 +51,7 @@ func (w *watch) askPool(k attemptKey) {
 	at := w.open[k]
 	at.looked, at.asked = w.clock.now, min(at.asked+1, mostAsked)
 	attempt := at.row.Attempt
-	w.urgent = append(w.urgent, func() bool {
-		return w.decide(&decision{in: machine.Input{
-			Workflow: k.workflow, Source: events.FromEngine, Lost: &machine.Lost{Runnable: k.runnable, Attempt: attempt, Unsure: true},
-		}})
-	})
+	w.urgent = append(w.urgent, func() bool { return w.decideLost(k, machine.Lost{Attempt: attempt, Unsure: true}) })
 }
 
 // giveUp lets an attempt be lost whose task record can never be out, in its turn
