@@ -14,9 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// visibleWithin bounds the wait for a created topic to be seen by every broker.
-const visibleWithin = 30 * time.Second
-
 // Apply makes the cluster match: it creates what is missing, fixes settings and
 // adds partitions to queues. It changes nothing that promises more than asked,
 // and deletes nothing. It returns what it changed; a difference that it cannot
@@ -113,7 +110,7 @@ func (s *Set) replicas(ctx context.Context, cl *kgo.Client) (int16, error) {
 	if err != nil {
 		return 0, err
 	}
-	return min(s.spec.MaxFactor, int16(brokers)), nil
+	return min(s.spec.MaxFactor, int16(len(brokers))), nil
 }
 
 func grow(ctx context.Context, adm *kadm.Client, topic string, partitions int32) error {
@@ -183,23 +180,4 @@ func groupResource(name string, g Group) kmsg.IncrementalAlterConfigsRequestReso
 		r.Configs = append(r.Configs, c)
 	}
 	return r
-}
-
-// awaitVisible waits until the cluster is as wanted for the next client that asks:
-// creation is answered before every broker has heard of it.
-func (s *Set) awaitVisible(ctx context.Context, cl *kgo.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, visibleWithin)
-	defer cancel()
-	for {
-		err := s.Check(ctx, cl)
-		var mismatch *MismatchError
-		if err == nil || !errors.As(err, &mismatch) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }

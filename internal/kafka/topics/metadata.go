@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -16,19 +15,19 @@ type shape struct {
 	replicas   int16
 }
 
-// metadata asks a broker now: kadm and kgo answer from a cache, in which a
+// metadata asks a broker now, one of a client's or a certain one: kadm and kgo answer from a cache, in which a
 // topic that was just created does not exist yet. Without names it asks for
-// all topics. Topics that do not exist are left out.
-func metadata(ctx context.Context, cl *kgo.Client, names ...string) (shapes map[string]shape, brokers int, err error) {
+// all topics. Topics that do not exist are left out. It tells the brokers of the cluster, too.
+func metadata(ctx context.Context, of kmsg.Requestor, names ...string) (shapes map[string]shape, brokers []int32, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range names {
 		t := kmsg.NewMetadataRequestTopic()
 		t.Topic = kmsg.StringPtr(name)
 		req.Topics = append(req.Topics, t)
 	}
-	resp, err := req.RequestWith(ctx, cl)
+	resp, err := req.RequestWith(ctx, of)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list topics: %w", err)
+		return nil, nil, fmt.Errorf("list topics: %w", err)
 	}
 	shapes = map[string]shape{}
 	for _, t := range resp.Topics {
@@ -37,7 +36,7 @@ func metadata(ctx context.Context, cl *kgo.Client, names ...string) (shapes map[
 		case errors.Is(err, kerr.UnknownTopicOrPartition) || t.Topic == nil:
 			continue
 		case err != nil:
-			return nil, 0, fmt.Errorf("describe topic %s: %w", *t.Topic, err)
+			return nil, nil, fmt.Errorf("describe topic %s: %w", *t.Topic, err)
 		}
 		s := shape{partitions: int32(len(t.Partitions))}
 		for _, p := range t.Partitions {
@@ -45,5 +44,8 @@ func metadata(ctx context.Context, cl *kgo.Client, names ...string) (shapes map[
 		}
 		shapes[*t.Topic] = s
 	}
-	return shapes, len(resp.Brokers), nil
+	for _, b := range resp.Brokers {
+		brokers = append(brokers, b.NodeID)
+	}
+	return shapes, brokers, nil
 }

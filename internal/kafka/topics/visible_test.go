@@ -1,6 +1,7 @@
 package topics_test
 
 import (
+	"net/netip"
 	"sync/atomic"
 	"testing"
 
@@ -44,5 +45,49 @@ func TestApplyWaitsUntilABrokerKnowsWhatWasMade(t *testing.T) {
 	}
 	if n := asked.Load(); n < 3 {
 		t.Errorf("the broker was asked %d times", n)
+	}
+}
+
+// One of three brokers that has not heard of a new topic is asked again, too: a service
+// that starts next may ask that one.
+func TestApplyWaitsUntilEveryBrokerKnowsWhatWasMade(t *testing.T) {
+	fake, err := kfake.NewCluster(kfake.NumBrokers(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fake.Close)
+	const late = 2
+	var asked atomic.Int32
+	fake.ControlKey(kmsg.Metadata.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		names := req.(*kmsg.MetadataRequest).Topics
+		if fake.CurrentNode() != late || len(names) == 0 || asked.Add(1) > 3 {
+			return nil, nil, false
+		}
+		resp := req.ResponseKind().(*kmsg.MetadataResponse)
+		for _, name := range names {
+			unknown := kmsg.NewMetadataResponseTopic()
+			unknown.Topic, unknown.ErrorCode = name.Topic, kerr.UnknownTopicOrPartition.Code
+			resp.Topics = append(resp.Topics, unknown)
+		}
+		for id, addr := range fake.ListenAddrs() {
+			at := netip.MustParseAddrPort(addr)
+			b := kmsg.NewMetadataResponseBroker()
+			b.NodeID, b.Host, b.Port = int32(id), at.Addr().String(), int32(at.Port())
+			resp.Brokers = append(resp.Brokers, b)
+		}
+		return resp, nil, true
+	})
+	cl, err := kafka.NewAdmin(kafka.Config{Brokers: fake.ListenAddrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	set := newSet(t, topics.Options{Partitions: 3})
+	if _, err := set.Apply(t.Context(), cl); err != nil {
+		t.Fatal(err)
+	}
+	if n := asked.Load(); n <= 3 {
+		t.Errorf("the broker that is late was asked %d times", n)
 	}
 }
