@@ -65,6 +65,9 @@ func printWorkflow(out io.Writer, w *client.Workflow) {
 	if o := w.Owner; o != nil {
 		table = append(table, []string{"owner", fmt.Sprintf("%s, epoch %d, leased until %s", o.Instance, o.Epoch, clock(o.LeasedUntil))})
 	}
+	if w.InHand {
+		table = append(table, []string{"in hand", "it has not done all yet that it was told to do"})
+	}
 	if f := w.Failure; f != nil {
 		table = append(table, []string{"failure", failureText(f)})
 	}

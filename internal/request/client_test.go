@@ -173,16 +173,39 @@ func TestALostAnswerToARepetitionIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestFailedWorkflowRestsOnlyWhenNothingIsActive(t *testing.T) {
+func TestFailedWorkflowRestsOnlyWhenNothingIsActiveOrInHand(t *testing.T) {
 	for status, want := range map[string]bool{
 		"running": false, "paused": false, "stopping": false, "idle": true, "stopped": true, "completed": true, "cancelled": true, "failed": true,
 	} {
-		if request.Rests(status, 0) != want {
+		if request.Rests(status, 0, false) != want {
 			t.Errorf("%s rests: want %v", status, want)
 		}
 	}
-	if request.Rests("failed", 1) {
+	if request.Rests("failed", 1, false) {
 		t.Error("failed with an active attempt rests")
+	}
+	if request.Rests("failed", 0, true) {
+		t.Error("failed with a retry in hand rests")
+	}
+}
+
+// What a planner says of a workflow that it is retrying in pieces is not taken for its end.
+func TestAWorkflowThatIsBeingRetriedIsWaitedFor(t *testing.T) {
+	c := brokertest.Start(t, topics.Options{})
+	looks := 0 // the script runs in one goroutine
+	requesttest.Start(t, c.Config, func(q requesttest.Request) []events.Reply {
+		if q.Query.Kind != "workflow" {
+			return []events.Reply{requesttest.Answer(`{"status":"idle","results":{"out":7}}`)}
+		}
+		s := events.Summary{ID: "w", Status: "failed", InHand: true}
+		if looks++; looks > 2 {
+			s.Status, s.InHand = "idle", false
+		}
+		return []events.Reply{requesttest.Answer(string(events.EncodeSummary(&s)))}
+	})
+	d, err := open(t, c, 0).Await(within(t), "w")
+	if err != nil || string(d.Results) != `{"out":7}` || looks != 3 {
+		t.Fatalf("after %d looks: %+v, %v", looks, d, err)
 	}
 }
 

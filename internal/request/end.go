@@ -14,7 +14,7 @@ import (
 )
 
 // End is a workflow that cannot go on by itself: idle, failed with nothing
-// active, stopped or closed. W and R are what the caller makes of it.
+// active or in hand, stopped or closed. W and R are what the caller makes of it.
 type End[W, R any] struct {
 	Workflow W `json:"workflow"` // its summary
 	Results  R `json:"results"`  // object: the latest value of each output
@@ -149,11 +149,12 @@ func (cl *Client) Look(ctx context.Context, workflow string) (d Drained, drained
 		Counts struct {
 			Active uint64 `json:"active"`
 		} `json:"counts"`
+		InHand bool `json:"in_hand"`
 	}
 	if err := json.Unmarshal(d.Workflow, &head); err != nil {
 		return d, false, fmt.Errorf("decode the status of %s: %w", workflow, err)
 	}
-	if !Rests(head.Status, head.Counts.Active) {
+	if !Rests(head.Status, head.Counts.Active, head.InHand) {
 		return d, false, nil
 	}
 	raw, err := cl.Read(ctx, events.Query{Kind: "results", Workflow: workflow})
@@ -171,13 +172,13 @@ func (cl *Client) Look(ctx context.Context, workflow string) (d Drained, drained
 }
 
 // Rests reports whether a workflow of this status cannot go on by itself: a failed
-// one still drains what is active.
-func Rests(status string, active uint64) bool {
+// one still drains what is active, and does what it has in hand, as a retry of much is.
+func Rests(status string, active uint64, inHand bool) bool {
 	switch status {
 	case "idle", "stopped", "completed", "cancelled":
 		return true
 	case "failed":
-		return active == 0
+		return active == 0 && !inHand
 	}
 	return false
 }

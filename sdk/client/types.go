@@ -61,6 +61,10 @@ type Workflow struct {
 
 	Notice *NoticeTrouble `json:"notice,omitempty"` // on_complete: what its receiver does not take; nil when there is nothing
 
+	// InHand says that a failed workflow has not done all yet that it was told to do: a retry of much is carried
+	// out in pieces. It has not drained then. Get and Wait tell it; answers to commands and lists do not.
+	InHand bool `json:"in_hand,omitempty"`
+
 	Archived *Archived `json:"archived,omitempty"` // it is kept outside Kafka, and what it shows is as of there; nil: it is the deployment's
 
 	Position string `json:"position"` // in its partition's journal, EPOCH.SEQ, as of which all this is so
@@ -72,7 +76,7 @@ func (w *Workflow) Drained() bool {
 	case StatusIdle, StatusStopped, StatusCompleted, StatusCancelled:
 		return true
 	case StatusFailed:
-		return w.Counts.Active == 0
+		return w.Counts.Active == 0 && !w.InHand
 	default:
 		return false
 	}

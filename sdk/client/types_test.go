@@ -20,6 +20,7 @@ func TestAWorkflowSaysWhatItsSummarySays(t *testing.T) {
 		Counts:  events.Counts{Ready: 1, Waiting: 2, Active: 3, Completed: 4, Failed: 5, Skipped: 6, Suppressed: 7, Cancelled: 8},
 		Failure: &failure, ConditionErrors: &events.ConditionErrors{Count: 1, First: []events.Failure{failure}},
 		Refusals: &events.Refusals{Count: 2, Last: events.LastRefusal{Time: "2026-01-01T00:00:00.123Z", Command: "input", Code: "closed", Message: "m"}},
+		InHand:   true,
 		Notice:   &events.NoticeTrouble{Drain: 3, State: "failing", Attempts: 2, Error: failure.Error},
 		Signals:  &events.KeptSignals{Count: 1, First: []events.KeptSignal{{Name: "s", Key: "k", ReceivedAt: "2026-01-01T00:00:00.123Z", ExpiresAt: "2026-01-01T00:00:00.124Z"}}},
 	})
@@ -29,6 +30,13 @@ func TestAWorkflowSaysWhatItsSummarySays(t *testing.T) {
 	if err := d.Decode(&w); err != nil {
 		t.Fatal(err)
 	}
+	if w.Counts.Active = 0; w.Drained() {
+		t.Error("what has something in hand has drained")
+	}
+	if w.InHand = false; !w.Drained() {
+		t.Error("what has failed, and has nothing active or in hand, has not drained")
+	}
+	w.Counts.Active, w.InHand = 3, true
 	again, err := json.Marshal(w)
 	if err != nil {
 		t.Fatal(err)

@@ -125,25 +125,26 @@ func (t *turn) work(w events.Work) {
 const lookSteps = 16
 
 // each does something to the runnables behind the front's cursor that are picked, as
-// far as there is budget, and takes the front away when it has seen all.
-func (t *turn) each(w events.Work, pick func(events.RunnableID, *runnable) bool, do func(events.RunnableID)) {
+// far as there is budget, and takes the front away when it has seen all: then it is over.
+func (t *turn) each(w events.Work, pick func(events.RunnableID, *runnable) bool, do func(events.RunnableID)) (over bool) {
 	ids, last, more := t.runs.behind(w.Cursor, pick, &t.spend)
 	for i, id := range ids {
 		do(id)
 		if t.spend.full() && (more || i+1 < len(ids)) {
 			t.pieces.keep(uint64(id))
-			return
+			return false
 		}
 	}
 	if more {
 		t.pieces.keep(last)
-		return
+		return false
 	}
 	t.pieces.pop()
+	return true
 }
 
 // eachNamed does the same to those that are named, in their order.
-func (t *turn) eachNamed(w events.Work, named []events.RunnableID, pick func(events.RunnableID, *runnable) bool, do func(events.RunnableID)) {
+func (t *turn) eachNamed(w events.Work, named []events.RunnableID, pick func(events.RunnableID, *runnable) bool, do func(events.RunnableID)) (over bool) {
 	for i, id := range named {
 		if uint64(id) <= w.Cursor {
 			continue
@@ -154,8 +155,9 @@ func (t *turn) eachNamed(w events.Work, named []events.RunnableID, pick func(eve
 		}
 		if t.spend.full() && i+1 < len(named) {
 			t.pieces.keep(uint64(id))
-			return
+			return false
 		}
 	}
 	t.pieces.pop()
+	return true
 }

@@ -37,13 +37,13 @@ func (p *Planner) Outcome(tx *rows.Tx, now int64, id string) (sum events.Summary
 	if !t.exists() {
 		return sum, nil, false
 	}
-	return t.view.summary(), t.outputs.results(), true
+	return t.view.now(), t.outputs.results(), true
 }
 
 func (vw *view) answer(q *events.Query) (any, *events.Refusal) {
 	switch q.Kind {
 	case "workflow":
-		return vw.summary(), nil
+		return vw.now(), nil
 	case "results":
 		if q.All {
 			return map[string]any{"status": vw.head.Status.String(), "results": vw.allResults()}, nil

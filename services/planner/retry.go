@@ -41,7 +41,7 @@ func (t *turn) whyNothing(b *events.RetryRunnables) string {
 
 // means says in work what a retry names, and reports whether that may have failed.
 func (t *turn) means(b *events.RetryRunnables, work *events.RetryWork) bool {
-	if t.head.Failed == 0 && (t.head.uncertain() == 0 || len(b.Runnables) == 0) {
+	if !t.head.mayRetry(len(b.Runnables) > 0) {
 		return false
 	}
 	if b.Component != "" {
@@ -60,6 +60,9 @@ func (t *turn) means(b *events.RetryRunnables, work *events.RetryWork) bool {
 	some, _, more := t.runs.behind(0, meant(work, false), &t.spend)
 	return len(some) > 0 || more
 }
+
+// mayRetry reports whether there is anything that a retry can mean, which names it or not.
+func (h *header) mayRetry(named bool) bool { return h.Failed > 0 || named && h.uncertain() > 0 }
 
 // named notes in work which runnables a retry names that have failed, or may have: there may
 // be more than there is budget to look at.
@@ -94,7 +97,8 @@ func meant(w *events.RetryWork, named bool) func(events.RunnableID, *runnable) b
 	}
 }
 
-// retrySome makes some of the runnables that a retry means ready again.
+// retrySome makes some of the runnables that a retry means ready again. It is over as soon as nothing
+// is left that it can mean, whatever there is still to look at: what fails behind that, it must not take up.
 func (t *turn) retrySome(w events.Work) {
 	pick := meant(w.Retry, len(w.Retry.Runnables) > 0)
 	again := func(id events.RunnableID) {
@@ -105,10 +109,14 @@ func (t *turn) retrySome(w events.Work) {
 		t.emit(e)
 		t.invoked(id).do(invocation.arrive)
 	}
-	if named := w.Retry.Runnables; len(named) > 0 {
-		t.eachNamed(w, named, pick, again)
+	named, over := w.Retry.Runnables, false
+	if len(named) > 0 {
+		over = t.eachNamed(w, named, pick, again)
 	} else {
-		t.each(w, pick, again)
+		over = t.each(w, pick, again)
+	}
+	if !over && !t.head.mayRetry(len(named) > 0) {
+		t.pieces.pop()
 	}
 	t.revive()
 }

@@ -41,6 +41,13 @@ func (vw *view) summary() events.Summary {
 	return out
 }
 
+// now is the summary for those who ask: it says, too, what passes without a word of the journal's.
+func (vw *view) now() events.Summary {
+	s := vw.summary()
+	s.InHand = vw.head.Status == Failed && vw.head.inHand() > 0
+	return s
+}
+
 // keptSignals are the signals that nobody has taken; nil: there are none.
 func (vw *view) keptSignals() *events.KeptSignals {
 	n := vw.head.signalled().Kept

@@ -28,6 +28,8 @@ type Summary struct {
 
 	Notice *NoticeTrouble `json:"notice,omitempty"` // on_complete: the receiver does not take it; likewise
 
+	InHand bool `json:"in_hand,omitempty"` // of an answer to a query: it has failed, and not all is done yet that it was told to do: it has not drained
+
 	Position Position `json:"position"` // of the record it is as of
 }
 
@@ -47,6 +49,7 @@ func (s *Summary) Fields(c *wire.Codec) {
 	wire.Optional(c, 12, "refusals", &s.Refusals)
 	wire.Optional(c, 13, "signals", &s.Signals)
 	wire.Optional(c, 21, "notice", &s.Notice)
+	c.Bool(22, "in_hand", &s.InHand)
 }
 
 // Fields implements wire.Message. A digest takes half its length.

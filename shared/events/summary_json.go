@@ -47,6 +47,9 @@ func (s *Summary) AppendJSON(b []byte) []byte {
 	if s.Notice != nil {
 		b = appendAny(append(b, `,"notice":`...), s.Notice)
 	}
+	if s.InHand {
+		b = append(b, `,"in_hand":true`...)
+	}
 	b = s.Position.appendTo(append(b, `,"position":"`...))
 	return append(b, `"}`...)
 }

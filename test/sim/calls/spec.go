@@ -28,6 +28,8 @@ type account struct {
 
 	held     *[]events.Position // the records by which it was quarantined
 	retrying bool               // a retry may still go on: it is not decided in one record
+
+	inHand bool // a query was told that something is still being carried out
 }
 
 // alone is what the workflow may become without a command from one status, up to a
@@ -170,9 +172,10 @@ func (a account) asked(c *Call) (account, bool) {
 	case !ok || told.run != a.run || told.at.Before(a.at):
 		return a, false
 	case told.at == a.at: // the same account, and what is known of it beside
+		a.retrying = a.retrying && told.inHand
 		return a, told.status == a.status
 	}
-	told.retrying = a.retrying && told.status == "failed"
+	told.retrying = a.retrying && told.inHand
 	return told, slices.Contains(a.alone(a.status, told.at), told.status)
 }
 
@@ -194,7 +197,7 @@ func (a account) commanded(c *Call, code string) (account, bool) {
 	if !ok || told.run != a.run || !a.at.Before(told.at) {
 		return a, false
 	}
-	told.retrying = told.status == "failed" && (a.retrying || c.What == "retry" && code == "")
+	told.retrying = told.status == "failed" && (a.retrying || c.What == "retry" && code == "") // that it is in hand, queries tell
 	return told, a.may(told.at, func(before string) bool {
 		next := []string{before}
 		switch {
@@ -234,10 +237,13 @@ func (c *Call) Told() (events.Position, bool) {
 
 // told is what an answer says of the workflow.
 func (c *Call) told() (account, bool) {
-	var body struct{ Run, Status, Position string }
+	var body struct {
+		Run, Status, Position string
+		InHand                bool `json:"in_hand"`
+	}
 	if len(c.Reply.Body) == 0 || json.Unmarshal(c.Reply.Body, &body) != nil || body.Run == "" {
 		return account{}, false
 	}
 	at, err := events.ParsePosition(body.Position)
-	return account{run: body.Run, status: body.Status, at: at}, err == nil
+	return account{run: body.Run, status: body.Status, at: at, inHand: body.InHand}, err == nil && (!body.InHand || body.Status == "failed")
 }

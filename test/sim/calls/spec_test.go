@@ -24,6 +24,12 @@ func told(run, status, position string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"run":%q,"status":%q,"position":%q}`, run, status, position))
 }
 
+// atIt is a call that was told that something is still being carried out.
+func atIt(c *Call) *Call {
+	c.Reply.Body = append(c.Reply.Body[:len(c.Reply.Body)-1], `,"in_hand":true}`...)
+	return c
+}
+
 func deletion(body string) *Call {
 	return &Call{What: "delete", Body: []byte(body), Reply: events.Reply{Result: "done"}}
 }
@@ -82,7 +88,16 @@ func TestHistoriesThatCannotBeAreRefused(t *testing.T) {
 		{"a forced deletion", one(start, deletion(`{"force":true}`)), true},
 		{"a run that comes back from its deletion", one(start, deletion(`{"force":true}`), answered("query workflow", "done", "running", "1.2")), false},
 		{"a retry in pieces that is read between them", one(start, answered("query workflow", "done", "failed", "1.5"), answered("retry", "done", "failed", "1.6"),
-			answered("query workflow", "done", "failed", "1.6"), refusedWith("retry", "nothing_to_retry", "running", "1.8")), true},
+			atIt(answered("query workflow", "done", "failed", "1.6")), refusedWith("retry", "nothing_to_retry", "running", "1.8")), true},
+		{"a failure and an outcome between the pieces of a retry", one(start, answered("query workflow", "done", "failed", "1.5"), answered("retry", "done", "failed", "1.6"),
+			answered("fail", "done", "failed", "1.7"), answered("complete", "done", "failed", "1.8"), answered("query workflow", "done", "running", "1.10")), true},
+		{"a failure behind a retry, which the retry takes up", one(start, answered("query workflow", "done", "failed", "1.5"), answered("retry", "done", "running", "1.6"),
+			answered("fail", "done", "failed", "1.7"), answered("complete", "done", "failed", "1.8"), answered("query workflow", "done", "running", "1.10")), false},
+		{"a retry in pieces that is said to be over", one(start, answered("query workflow", "done", "failed", "1.5"), answered("retry", "done", "failed", "1.6"),
+			answered("query workflow", "done", "failed", "1.7"), answered("query workflow", "done", "running", "1.8")), false},
+		{"the same, said as of the record of the retry", one(start, answered("query workflow", "done", "failed", "1.5"), answered("retry", "done", "failed", "1.6"),
+			answered("query workflow", "done", "failed", "1.6"), answered("query workflow", "done", "running", "1.8")), false},
+		{"something in hand of what runs", one(start, atIt(answered("query workflow", "done", "running", "1.5"))), false},
 		{"nothing to retry in a workflow that has failed", one(start, answered("query workflow", "done", "failed", "1.5"), refusedWith("retry", "nothing_to_retry", "failed", "1.6")), false},
 	} {
 		if err := c.history.Check(); (err == nil) != c.lawful {
