@@ -124,11 +124,7 @@ type actual struct {
 }
 
 func describe(ctx context.Context, cl *kgo.Client, topics []Topic) (map[string]*actual, error) {
-	names := make([]string, len(topics))
-	for i, t := range topics {
-		names[i] = t.Name
-	}
-	shapes, _, err := metadata(ctx, cl, names...)
+	shapes, _, err := metadata(ctx, cl, namesOf(topics)...)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +152,14 @@ func describe(ctx context.Context, cl *kgo.Client, topics []Topic) (map[string]*
 		collect(out[rc.Name].configs, rc.Configs)
 	}
 	return out, nil
+}
+
+func namesOf(topics []Topic) []string {
+	names := make([]string, len(topics))
+	for i, t := range topics {
+		names[i] = t.Name
+	}
+	return names
 }
 
 // collect keeps the effective values: the topic's own before the defaults.

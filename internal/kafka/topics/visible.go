@@ -51,10 +51,7 @@ func (e *behindError) Unwrap() error { return e.cause }
 // or has fewer partitions of it, is a *behindError.
 func (s *Set) knownByAll(ctx context.Context, cl *kgo.Client) error {
 	desired := s.Desired()
-	names := make([]string, len(desired))
-	for i, t := range desired {
-		names[i] = t.Name
-	}
+	names := namesOf(desired)
 	_, brokers, err := metadata(ctx, cl, names...)
 	if err != nil {
 		return err

@@ -13,13 +13,32 @@ import (
 	"github.com/heddle-run/heddle/internal/kafka/topics"
 )
 
-// A broker that has not heard of a new topic yet is asked again.
-func TestApplyWaitsUntilABrokerKnowsWhatWasMade(t *testing.T) {
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
+func fakeCluster(t *testing.T, brokers int) *kfake.Cluster {
+	t.Helper()
+	fake, err := kfake.NewCluster(kfake.NumBrokers(brokers))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(fake.Close)
+	return fake
+}
+
+// applyTo makes the topics of three partitions.
+func applyTo(t *testing.T, fake *kfake.Cluster) {
+	t.Helper()
+	cl, err := kafka.NewAdmin(kafka.Config{Brokers: fake.ListenAddrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	if _, err := newSet(t, topics.Options{Partitions: 3}).Apply(t.Context(), cl); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A broker that has not heard of a new topic yet is asked again.
+func TestApplyWaitsUntilABrokerKnowsWhatWasMade(t *testing.T) {
+	fake := fakeCluster(t, 1)
 	var asked atomic.Int32
 	fake.ControlKey(kmsg.DescribeConfigs.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		fake.KeepControl()
@@ -34,15 +53,7 @@ func TestApplyWaitsUntilABrokerKnowsWhatWasMade(t *testing.T) {
 		}
 		return resp, nil, true
 	})
-	cl, err := kafka.NewAdmin(kafka.Config{Brokers: fake.ListenAddrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	set := newSet(t, topics.Options{Partitions: 3})
-	if _, err := set.Apply(t.Context(), cl); err != nil {
-		t.Fatal(err)
-	}
+	applyTo(t, fake)
 	if n := asked.Load(); n < 3 {
 		t.Errorf("the broker was asked %d times", n)
 	}
@@ -51,11 +62,7 @@ func TestApplyWaitsUntilABrokerKnowsWhatWasMade(t *testing.T) {
 // One of three brokers that has not heard of a new topic is asked again, too: a service
 // that starts next may ask that one.
 func TestApplyWaitsUntilEveryBrokerKnowsWhatWasMade(t *testing.T) {
-	fake, err := kfake.NewCluster(kfake.NumBrokers(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(fake.Close)
+	fake := fakeCluster(t, 3)
 	const late = 2
 	var asked atomic.Int32
 	fake.ControlKey(kmsg.Metadata.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -78,15 +85,7 @@ func TestApplyWaitsUntilEveryBrokerKnowsWhatWasMade(t *testing.T) {
 		}
 		return resp, nil, true
 	})
-	cl, err := kafka.NewAdmin(kafka.Config{Brokers: fake.ListenAddrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	set := newSet(t, topics.Options{Partitions: 3})
-	if _, err := set.Apply(t.Context(), cl); err != nil {
-		t.Fatal(err)
-	}
+	applyTo(t, fake)
 	if n := asked.Load(); n <= 3 {
 		t.Errorf("the broker that is late was asked %d times", n)
 	}
