@@ -14,7 +14,7 @@ import (
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../examples/*/*.md", "../../test/*/*.md"} {
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../examples/*/*.md", "../../test/*/*.md", "../../bench/*/*.md"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func documents(t *testing.T) map[string]string {
 
 var (
 	testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
-	codePath = regexp.MustCompile("`((?:cmd|docs|examples|internal|sdk|services|shared|test)/[A-Za-z0-9_./-]*[A-Za-z0-9_])/?`")
+	codePath = regexp.MustCompile("`((?:bench|cmd|docs|examples|internal|sdk|services|shared|test)/[A-Za-z0-9_./-]*[A-Za-z0-9_])/?`")
 	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 )
 

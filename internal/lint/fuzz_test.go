@@ -51,7 +51,7 @@ var untargeted = map[string]string{
 // tooling reports whether a package of that path reads only what it has written, or
 // what its operator has.
 func tooling(path string) bool {
-	for _, dir := range []string{"test", "examples", "internal/bench"} {
+	for _, dir := range []string{"test", "examples", "bench", "internal/bench"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
 			return true
 		}
