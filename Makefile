@@ -18,6 +18,8 @@ FUZZ_TIME ?= 60s
 TORTURE_FLAGS ?=
 SEEDS ?= 350
 RACE_SEEDS ?= 12
+PEERS ?=
+PEERS_FLAGS ?=
 SIM_SEED ?= 1
 SIM_SEEDS ?= 2000
 SIM_BROKER_SEEDS ?= 300
@@ -47,6 +49,7 @@ demo: ## run the order-fulfilment demo: no Docker, no Kafka
 .PHONY: test
 test: ## run all tests that need nothing but Go
 	$(TEST) ./...
+	cd bench/peers && go test ./...
 
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
@@ -134,10 +137,12 @@ fmt-check:
 vet:
 	go vet ./...
 	go vet -tags integration ./test/...
+	cd bench/peers && go vet ./...
 
 .PHONY: lint
 lint: fmt-check vet $(GOLANGCI_LINT) ## check format, vet, golangci-lint
 	$(GOLANGCI_LINT) run --allow-serial-runners ./...
+	cd bench/peers && $(CURDIR)/$(GOLANGCI_LINT) run --allow-serial-runners --config $(CURDIR)/.golangci.yml ./...
 
 $(GOLANGCI_LINT):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
@@ -152,6 +157,14 @@ generate: ## write what is generated: heddle.proto, golden bytes of new messages
 .PHONY: bench
 bench: ## run the Go benchmarks of the parts; `heddle bench` measures the whole
 	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: peers-setup
+peers-setup: ## install the engines that Heddle is compared with below $PEERS_DIR or /tmp (PEERS=temporal: Temporal, too)
+	bench/peers/setup $(PEERS)
+
+.PHONY: peers
+peers: ## compare Heddle with Restate and DBOS on this machine, six to eight minutes (PEERS_FLAGS, as -fsync)
+	bench/peers/quick $(PEERS_FLAGS)
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder and parser for FUZZ_TIME each; TestEveryDecoderIsFuzzed says what is
