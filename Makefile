@@ -72,6 +72,14 @@ stores: ## hold every adapter of sdk/store and sdk/executor to its contract, tho
 long-map: ## kill the planner in the middle of a map of 100,000 elements, and send it commands there
 	HEDDLE_LONG=1 $(TEST) -count 1 -timeout 20m -v -run 'LongMap|AMapOfManyElementsIsFlat' ./cmd/heddle ./services/planner
 
+.PHONY: budgets
+budgets: ## count what each workload costs per step, and compare it with test/budget/budget.yaml
+	$(TEST),budgets -count 1 -v ./test/budget
+
+.PHONY: budgets-write
+budgets-write: ## write these counts into test/budget/budget.yaml
+	$(TEST),budgets -count 1 -v -run EveryWorkload ./test/budget -write-budget
+
 .PHONY: mermaid
 mermaid: test/mermaid/node_modules ## install Mermaid from npm, and hold what is drawn against it
 	HEDDLE_MERMAID=required go test -count 1 ./test/mermaid
@@ -136,7 +144,7 @@ fmt-check:
 .PHONY: vet
 vet:
 	go vet ./...
-	go vet -tags integration ./test/...
+	go vet -tags integration,budgets ./test/...
 	cd bench/peers && go vet ./...
 
 .PHONY: lint

@@ -43,7 +43,7 @@ func Idle(ctx context.Context, t Target, n int, o Options, progress func(done in
 	defer cl.Close()
 	f := IdleFigure{Workflows: n}
 	err = t.working(ctx, idleClients, o.Logger, func(ctx context.Context) error {
-		if _, err := cl.Define(ctx, o.Workload.definitionName(), o.Workload.Definition); err != nil {
+		if _, err := cl.Define(ctx, o.Workload.DefinitionName(), o.Workload.Definition); err != nil {
 			return err
 		}
 		before, err := settled(t)
@@ -107,7 +107,7 @@ func startMany(ctx context.Context, cl *client.Client, w Workload, n int, progre
 	for range min(idleClients, n) {
 		clients.Go(func() {
 			for ctx.Err() == nil && next.Add(1) <= int64(n) {
-				run, err := cl.Start(ctx, w.definitionName(), input{Item: "idle"}, client.StartOptions{Wait: client.UntilDrained})
+				run, err := cl.Start(ctx, w.DefinitionName(), input{Item: "idle"}, client.StartOptions{Wait: client.UntilDrained})
 				if err == nil {
 					_, err = run.Wait(ctx)
 				}
@@ -159,7 +159,7 @@ func settled(t Target) (weight, error) {
 		return w, err
 	}
 	if t.Dir != "" {
-		w.disk, err = diskBytes(t.Dir)
+		w.disk, err = DiskBytes(t.Dir)
 	}
 	return w, err
 }

@@ -81,5 +81,5 @@ func (l *load) feed(ctx context.Context, run *client.Run, in input) (*client.Run
 	if run != nil {
 		return l.client.InputAndWait(ctx, run.ID, in, client.InputOptions{})
 	}
-	return l.client.Start(ctx, l.workload.definitionName(), in, client.StartOptions{Wait: client.UntilDrained})
+	return l.client.Start(ctx, l.workload.DefinitionName(), in, client.StartOptions{Wait: client.UntilDrained})
 }

@@ -43,7 +43,7 @@ func Measure(ctx context.Context, t Target, o Options) (Figure, error) {
 	defer cl.Close()
 	var f Figure
 	err = t.working(ctx, o.Slots, o.Logger, func(ctx context.Context) error {
-		if _, err := cl.Define(ctx, o.Workload.definitionName(), o.Workload.Definition); err != nil {
+		if _, err := cl.Define(ctx, o.Workload.DefinitionName(), o.Workload.Definition); err != nil {
 			return err
 		}
 		var err error

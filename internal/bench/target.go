@@ -110,7 +110,7 @@ func (t Target) usage() (usage, error) {
 		return u, err
 	}
 	if t.Dir != "" {
-		u.disk, err = diskBytes(t.Dir)
+		u.disk, err = DiskBytes(t.Dir)
 	}
 	return u, err
 }

@@ -43,9 +43,9 @@ func residentBytes() (int64, error) {
 	return 0, errors.New("the system does not tell the resident memory")
 }
 
-// diskBytes is what the files under dir occupy. Files that vanish meanwhile
+// DiskBytes is what the files under dir occupy. Files that vanish meanwhile
 // count nothing.
-func diskBytes(dir string) (int64, error) {
+func DiskBytes(dir string) (int64, error) {
 	var total int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

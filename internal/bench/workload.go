@@ -57,8 +57,8 @@ type component struct {
 	With   string               `json:"with,omitempty"`
 }
 
-// definitionName is the name that the workload's definition is registered under.
-func (w Workload) definitionName() string { return "bench-" + w.Name }
+// DefinitionName is the name that the workload's definition is registered under.
+func (w Workload) DefinitionName() string { return "bench-" + w.Name }
 
 // define makes a workload.
 func define(name string, steps int, components map[string]component, options map[string]any) Workload {
@@ -68,7 +68,7 @@ func define(name string, steps int, components map[string]component, options map
 		Version    string               `json:"version"`
 		Components map[string]component `json:"components"`
 		Options    map[string]any       `json:"options"`
-	}{w.definitionName(), "1", components, options}
+	}{w.DefinitionName(), "1", components, options}
 	b, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Sprintf("encode the definition of workload %s: %v", name, err))

@@ -40,8 +40,8 @@ func TestEveryWorkloadIsAValidDefinition(t *testing.T) {
 		if w.Fed {
 			steps = len(graph.Components)
 		}
-		if steps != w.Steps || def.Name != w.definitionName() {
-			t.Errorf("%s: %d steps in %s, want %d in %s", name, steps, def.Name, w.Steps, w.definitionName())
+		if steps != w.Steps || def.Name != w.DefinitionName() {
+			t.Errorf("%s: %d steps in %s, want %d in %s", name, steps, def.Name, w.Steps, w.DefinitionName())
 		}
 	}
 	if _, err := Find("none"); err == nil {

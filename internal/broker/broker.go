@@ -24,6 +24,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Options say how to run a broker.
@@ -42,6 +43,10 @@ type Options struct {
 	// Network, when set, replaces TCP: nobody outside this process reaches the broker,
 	// and clients dial Network.DialContext. It works in a bubble of testing/synctest.
 	Network *Network
+
+	// Observe, when set, is called with each produce and fetch request before it is served.
+	// The broker waits for it. The request is the broker's: it is only valid during the call.
+	Observe func(kmsg.Request)
 
 	Limits Limits       // of connections
 	Logger *slog.Logger // nil: silent
@@ -108,6 +113,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		b.cluster.Close()
 		return nil, errors.Join(err, b.unlock())
 	}
+	b.observe()
 	b.guard()
 	b.isolate()
 	if o.Dir != "" {

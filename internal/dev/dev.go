@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/heddle-run/heddle/internal/broker"
 	"github.com/heddle-run/heddle/internal/dev/devfile"
@@ -40,6 +41,10 @@ type Options struct {
 	// reaches it, and the gateway where HTTP is empty. No dev.json is written, and Planner
 	// is nil. nil: TCP.
 	Network *broker.Network
+
+	// ObserveBroker, when set, is called with each produce and fetch request of the broker
+	// (broker.Options.Observe): it counts what the services ask for.
+	ObserveBroker func(kmsg.Request)
 
 	Prefix     string   // of topics; empty: the default
 	Partitions int32    // of the topics keyed by workflow ID, 0: those of the data, or 8 when they are made

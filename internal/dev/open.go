@@ -70,7 +70,7 @@ func (d *Dev) openArchive() (err error) {
 }
 
 func (d *Dev) startBroker(ctx context.Context) (*broker.Broker, error) {
-	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Network: d.options.Network, Failed: d.options.BrokerFailed, Logger: d.logger}
+	o := broker.Options{Dir: d.data.join("broker"), Addr: d.options.Kafka, NextPort: d.options.NextKafka, Network: d.options.Network, Observe: d.options.ObserveBroker, Failed: d.options.BrokerFailed, Logger: d.logger}
 	if d.options.Memory {
 		o.Dir = ""
 	}

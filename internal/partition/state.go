@@ -32,7 +32,9 @@ func (s *storeState) Commit(n uint64, at journal.Mark, more []rows.Write) error 
 		return err
 	}
 	s.stats.Saves.Add(1)
-	s.stats.SaveBytes.Add(uint64(s.store.Saved()))
+	rows, bytes := s.store.Saved()
+	s.stats.SaveRows.Add(uint64(rows))
+	s.stats.SaveBytes.Add(uint64(bytes))
 	s.stats.SaveNanos.Add(uint64(time.Since(began)))
 	s.Written(n)
 	clear(s.more)

@@ -50,12 +50,13 @@ func (s *Store) Commit(applied journal.Mark, changes []Change, more ...Change) e
 	if err := s.setApplied(b, applied); err != nil {
 		return err
 	}
-	s.saved = b.Len()
+	s.savedRows, s.savedBytes = int(b.Count()), b.Len()
 	return s.apply(b, "writing a batch")
 }
 
-// Saved is how many bytes the batch of the last Commit has.
-func (s *Store) Saved() int { return s.saved }
+// Saved is how many rows and bytes the batch of the last Commit has, the store's own
+// rows about itself included.
+func (s *Store) Saved() (rows, bytes int) { return s.savedRows, s.savedBytes }
 
 // logDirty ends what a batch makes dirty, and puts it into the dirty log.
 func (s *Store) logDirty(b *pebble.Batch) error {

@@ -20,7 +20,8 @@ type Store struct {
 	health *Health
 
 	key, value []byte // reused by every write
-	saved      int    // bytes of the last batch
+	savedRows  int    // of the last batch
+	savedBytes int
 }
 
 // Open opens the store in a directory, making it when there is none, and

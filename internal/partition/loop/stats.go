@@ -25,6 +25,7 @@ type Stats struct {
 	CheckBytes  atomic.Uint64
 	CheckNanos  atomic.Uint64
 	Saves       atomic.Uint64 // batches written to stores
+	SaveRows    atomic.Uint64 // rows written and deleted by these batches
 	SaveBytes   atomic.Uint64
 	SaveNanos   atomic.Uint64
 	Loads       atomic.Uint64 // stores filled from the changelog

@@ -70,6 +70,7 @@ func newCollector(s *loop.Stats, c *claims, a *partition.Attendance) *collector 
 			count("heddle_planner_checkpoint_bytes_total", "Bytes that checkpoints wrote to the changelog.", &s.CheckBytes),
 			seconds("heddle_planner_checkpoint_seconds_total", "Time that checkpoints took.", &s.CheckNanos),
 			count("heddle_planner_store_saves_total", "Batches written to the stores.", &s.Saves),
+			count("heddle_planner_store_save_rows_total", "Rows written and deleted by the batches written to the stores.", &s.SaveRows),
 			count("heddle_planner_store_save_bytes_total", "Bytes of the batches written to the stores.", &s.SaveBytes),
 			seconds("heddle_planner_store_save_seconds_total", "Time that writing batches to the stores took.", &s.SaveNanos),
 			count("heddle_planner_store_loads_total", "Stores that were filled from the changelog.", &s.Loads),
