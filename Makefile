@@ -18,6 +18,11 @@ FUZZ_TIME ?= 60s
 TORTURE_FLAGS ?=
 SEEDS ?= 350
 RACE_SEEDS ?= 12
+BASE ?=
+TURNS ?= 5
+KAFKA ?=
+BROKERS ?=
+COMPARE_FLAGS ?=
 PEERS ?=
 PEERS_FLAGS ?=
 SIM_SEED ?= 1
@@ -165,6 +170,10 @@ generate: ## write what is generated: heddle.proto, golden bytes of new messages
 .PHONY: bench
 bench: ## run the Go benchmarks of the parts; `heddle bench` measures the whole
 	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-compare
+bench-compare: ## compare the speed of the working tree with that of revision BASE, in TURNS turns; KAFKA=1 or BROKERS=HOST:PORT: over Kafka
+	go run ./bench/compare --base "$(BASE)" --turns $(TURNS) $(if $(BROKERS),--brokers "$(BROKERS)",$(if $(KAFKA),--kafka)) $(COMPARE_FLAGS)
 
 .PHONY: peers-setup
 peers-setup: ## install the engines that Heddle is compared with below $PEERS_DIR or /tmp (PEERS=temporal: Temporal, too)

@@ -73,6 +73,7 @@ var table = []entry{
 	{"sdk", shell, "what programs outside import"},
 	{"sdk/embedded", assembly, "all services in a program's own process"},
 
+	{"bench/compare", assembly, "two revisions, measured in turns"},
 	{"internal/bench", assembly, "workloads and the floor"},
 	{"internal/dev", assembly, "all services in one process"},
 	{"internal/dev/devfile", shell, "where a running dev is found"},
@@ -94,7 +95,7 @@ var gates = []struct {
 	{"modernc.org", []string{"sdk/store/sqlite"}},
 	{"github.com/twmb/franz-go/pkg/kfake", []string{"internal/broker"}},
 	{"github.com/go-chi/chi", []string{"services/gateway"}},
-	{"github.com/alecthomas/kong", []string{"cmd"}},
+	{"github.com/alecthomas/kong", []string{"cmd", "bench/compare"}},
 	{"github.com/testcontainers", []string{"test"}},
 	{"github.com/anishathalye/porcupine", []string{"test/sim"}},
 	{"github.com/go-json-experiment/json", []string{"internal/request", "services/gateway/view", "shared/events", "shared/wire"}},
