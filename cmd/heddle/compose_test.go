@@ -48,8 +48,8 @@ func (s composed) adopt(t *testing.T, brokers string) {
 	t.Helper()
 	for name, value := range s.Environment {
 		value = preset.ReplaceAllString(value, "$1")
-		value = strings.Replace(value, "kafka:9092", brokers, 1)
-		t.Setenv(name, strings.Replace(value, ":4080", ":0", 1))
+		value = strings.Replace(value, ":4080", ":0", 1) // before there is the broker's port, which may begin so
+		t.Setenv(name, strings.Replace(value, "kafka:9092", brokers, 1))
 	}
 }
 
