@@ -5,6 +5,17 @@ SHELL := bash
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GOTESTSUM_VERSION := v1.13.0
+export GOTESTSUM := $(CURDIR)/bin/gotestsum-$(GOTESTSUM_VERSION)
+
+# CI runs a test again that fails, and leaves reports of that in the directory RERUNS.
+ifdef RERUNS
+export RERUNS
+GO_TEST := $(CURDIR)/.ci/gotest
+test race test-integration stores mermaid typescript: $(GOTESTSUM)
+else
+GO_TEST := go test
+endif
 
 # Packages whose goroutines meet; the rest, the planner itself and its pools among them, is pure. The simulation's run one at a
 # time: a few of its seeds are enough. Folding golden journals is one goroutine's work, and measuring
@@ -13,7 +24,7 @@ RACE_PACKAGES ?= $$(go list ./internal/... ./services/... ./sdk/... ./cmd/... ./
 # In a bubble of virtual time whoever waits for a mutex stops the clock. kgo's tag
 # makes its mutexes ones that do not: it holds one while it asks a broker.
 # Tests make much garbage and are soon over: to collect it less often saves a third of their time.
-TEST := GOGC=400 go test -tags synctests
+TEST := GOGC=400 $(GO_TEST) -tags synctests
 FUZZ_TIME ?= 60s
 TORTURE_FLAGS ?=
 SEEDS ?= 350
@@ -54,7 +65,7 @@ demo: ## run the order-fulfilment demo: no Docker, no Kafka
 .PHONY: test
 test: ## run all tests that need nothing but Go
 	$(TEST) ./...
-	cd bench/peers && go test ./...
+	cd bench/peers && $(GO_TEST) ./...
 
 .PHONY: race
 race: ## run the tests of everything concurrent under the race detector
@@ -63,7 +74,7 @@ race: ## run the tests of everything concurrent under the race detector
 
 .PHONY: test-integration
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
-	go test -tags integration -count 1 -timeout 20m -parallel 3 -v ./test/integration/...
+	$(GO_TEST) -tags integration -count=1 -timeout 20m -parallel 3 -v ./test/integration/...
 
 .PHONY: takeover
 takeover: ## kill a planner under load over Apache Kafka in Docker, and print what became of its partitions, with times
@@ -87,7 +98,7 @@ budgets-write: ## write these counts into test/budget/budget.yaml
 
 .PHONY: mermaid
 mermaid: test/mermaid/node_modules ## install Mermaid from npm, and hold what is drawn against it
-	HEDDLE_MERMAID=required go test -count 1 ./test/mermaid
+	HEDDLE_MERMAID=required $(GO_TEST) -count=1 ./test/mermaid
 
 test/mermaid/node_modules: test/mermaid/package-lock.json
 	cd test/mermaid && npm ci --no-audit --no-fund
@@ -95,7 +106,7 @@ test/mermaid/node_modules: test/mermaid/package-lock.json
 
 .PHONY: typescript
 typescript: sdk/typescript/node_modules examples/images/typescript/node_modules test/typescript/node/node_modules ## install the TypeScript compiler from npm, build the TypeScript SDK, hold it against the runner protocol, and kill examples/images
-	HEDDLE_TYPESCRIPT=required go test -count 1 -v ./test/typescript
+	HEDDLE_TYPESCRIPT=required $(GO_TEST) -count=1 -v ./test/typescript
 
 sdk/typescript/node_modules examples/images/typescript/node_modules test/typescript/node/node_modules: %/node_modules: %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund
@@ -156,6 +167,14 @@ vet:
 lint: fmt-check vet $(GOLANGCI_LINT) ## check format, vet, golangci-lint
 	$(GOLANGCI_LINT) run --allow-serial-runners ./...
 	cd bench/peers && $(CURDIR)/$(GOLANGCI_LINT) run --allow-serial-runners --config $(CURDIR)/.golangci.yml ./...
+
+$(GOTESTSUM):
+	GOBIN=$(CURDIR)/bin go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	mv bin/gotestsum $@
+
+.PHONY: check-reruns
+check-reruns: $(GOTESTSUM) ## try how CI runs failed tests again, on tests that fail by chance and otherwise
+	.ci/check
 
 $(GOLANGCI_LINT):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
