@@ -74,7 +74,7 @@ race: ## run the tests of everything concurrent under the race detector
 
 .PHONY: test-integration
 test-integration: ## run the end-to-end scenarios against Apache Kafka in Docker
-	$(GO_TEST) -tags integration -count=1 -timeout 20m -parallel 3 -v ./test/integration/...
+	$(GO_TEST) -tags integration -count 1 -timeout 20m -parallel 3 -v ./test/integration/...
 
 .PHONY: takeover
 takeover: ## kill a planner under load over Apache Kafka in Docker, and print what became of its partitions, with times
@@ -98,7 +98,7 @@ budgets-write: ## write these counts into test/budget/budget.yaml
 
 .PHONY: mermaid
 mermaid: test/mermaid/node_modules ## install Mermaid from npm, and hold what is drawn against it
-	HEDDLE_MERMAID=required $(GO_TEST) -count=1 ./test/mermaid
+	HEDDLE_MERMAID=required $(GO_TEST) -count 1 ./test/mermaid
 
 test/mermaid/node_modules: test/mermaid/package-lock.json
 	cd test/mermaid && npm ci --no-audit --no-fund
@@ -106,7 +106,7 @@ test/mermaid/node_modules: test/mermaid/package-lock.json
 
 .PHONY: typescript
 typescript: sdk/typescript/node_modules examples/images/typescript/node_modules test/typescript/node/node_modules ## install the TypeScript compiler from npm, build the TypeScript SDK, hold it against the runner protocol, and kill examples/images
-	HEDDLE_TYPESCRIPT=required $(GO_TEST) -count=1 -v ./test/typescript
+	HEDDLE_TYPESCRIPT=required $(GO_TEST) -count 1 -v ./test/typescript
 
 sdk/typescript/node_modules examples/images/typescript/node_modules test/typescript/node/node_modules: %/node_modules: %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund

@@ -70,7 +70,8 @@ func run(ctx context.Context, o options, out, log io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	m := &meter{options: o, dir: dir, log: log, floor: tree}
+	floor := &build{name: "floor", binary: tree.binary}
+	m := &meter{options: o, dir: dir, log: log, floor: floor}
 	stop, err := m.startBroker(ctx)
 	if err != nil {
 		return err

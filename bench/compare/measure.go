@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/heddle-run/heddle/internal/bench"
@@ -16,7 +15,7 @@ type meter struct {
 	options
 	dir   string
 	log   io.Writer
-	floor *build // the build that measures the floor for both
+	floor *build // measures the floor for both
 }
 
 func (m *meter) overKafka() bool { return m.Kafka || len(m.Brokers) > 0 }
@@ -61,10 +60,6 @@ func embedded(ctx context.Context, b *build, s setting) ([]string, error) {
 
 // bench runs `heddle bench` once.
 func (m *meter) bench(ctx context.Context, b *build, s setting, args ...string) (f bench.Figure, err error) {
-	name := b.name
-	if slices.Contains(args, "--floor") {
-		name = "floor"
-	}
 	args = append([]string{
 		"bench", "--workload", s.workload, "--concurrency", strconv.Itoa(s.clients),
 		"--duration", m.Duration.String(), "--warm-up", m.WarmUp.String(), "--output", "json",
@@ -79,6 +74,6 @@ func (m *meter) bench(ctx context.Context, b *build, s setting, args ...string) 
 	if f.Errors > 0 {
 		return f, fmt.Errorf("%s: %d workflows of %s with %d clients failed, the first with: %s", b.name, f.Errors, s.workload, s.clients, f.FirstError)
 	}
-	fmt.Fprintf(m.log, "  %-9s %4d clients, archive %-7s %-9s %9.0f steps/s  p50 %7.2f ms\n", s.workload, s.clients, s.archive, name, f.StepsPS, f.P50)
+	fmt.Fprintf(m.log, "  %-9s %4d clients, archive %-7s %-9s %9.0f steps/s  p50 %7.2f ms\n", s.workload, s.clients, s.archive, b.name, f.StepsPS, f.P50)
 	return f, nil
 }

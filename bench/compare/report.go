@@ -56,8 +56,9 @@ func (r *results) print(out io.Writer, base string, floor bool) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	turns := len(r.tree[r.settings[0]])
 	fmt.Fprintf(out, "\nMedians of %d turns. ± is the largest distance from a median. RATIO is the median of the turns' ratios, tree over %s, and TURNS\n"+
-		"the lowest and the highest of them%s. P50, CPU/STEP and BYTES/STEP are ratios, too: there less is better.\n", len(r.tree[r.settings[0]]), base, leaving(len(r.tree[r.settings[0]])))
+		"the lowest and the highest of them%s. P50, CPU/STEP and BYTES/STEP are ratios, too: there less is better.\n", turns, base, leaving(turns))
 	return nil
 }
 

@@ -107,7 +107,7 @@ func startMany(ctx context.Context, cl *client.Client, w Workload, n int, progre
 	for range min(idleClients, n) {
 		clients.Go(func() {
 			for ctx.Err() == nil && next.Add(1) <= int64(n) {
-				run, err := cl.Start(ctx, w.DefinitionName(), input{Item: "idle"}, client.StartOptions{Wait: client.UntilDrained})
+				run, err := cl.Start(ctx, w.DefinitionName(), Input{Item: "idle"}, client.StartOptions{Wait: client.UntilDrained})
 				if err == nil {
 					_, err = run.Wait(ctx)
 				}

@@ -24,11 +24,16 @@ func newLoad(cl *client.Client, o Options) *load {
 	return l
 }
 
-// input is what every workflow is started with, and so what every step gets.
-type input struct {
+// Input is what every workflow is started with, and so what every step gets.
+type Input struct {
 	Order int    `json:"order"`
 	Item  string `json:"item"`
 	Note  string `json:"note"`
+}
+
+// InputOf is the input of an order.
+func InputOf(order int) Input {
+	return Input{Order: order, Item: "warp thread", Note: "every step returns what it gets"}
 }
 
 // answerWithin bounds one workflow: what takes longer is an error.
@@ -41,9 +46,7 @@ func (l *load) run(ctx context.Context, s *sample) {
 	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
 		var err error
-		if fed, err = l.one(ctx, fed, n); !l.workload.Fed {
-			fed = nil
-		}
+		fed, err = l.one(ctx, fed, n)
 		took := time.Since(began)
 		if l.counting.Load() && ctx.Err() == nil {
 			s.add(took, err)
@@ -54,32 +57,38 @@ func (l *load) run(ctx context.Context, s *sample) {
 	}
 }
 
-// one starts a workflow, or feeds the one that there is, and waits for its results.
+// one runs one order of a client, within answerWithin.
 func (l *load) one(ctx context.Context, run *client.Run, n int) (*client.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	in := input{Order: n, Item: "warp thread", Note: "every step returns what it gets"}
-	next, err := l.feed(ctx, run, in)
+	return l.workload.Run(ctx, l.client, run, "", InputOf(n))
+}
+
+// Run starts a workflow by an ID (empty: a random one) and waits for its results, or feeds
+// run where the workload is fed and there is one. It returns the run for the next input. That
+// it has not come to the end that is expected is an error.
+func (w Workload) Run(ctx context.Context, cl *client.Client, run *client.Run, id string, in Input) (*client.Run, error) {
+	next, err := w.begin(ctx, cl, run, id, in)
 	if err != nil {
 		return run, err
 	}
-	w, err := next.Wait(ctx)
+	is, err := next.Wait(ctx)
 	if err != nil {
 		return next, err
 	}
 	want := client.StatusCompleted
-	if l.workload.Fed {
+	if w.Fed {
 		want = client.StatusIdle
 	}
-	if w.Status != want {
-		return next, fmt.Errorf("workflow %s is %s", w.ID, w.Status)
+	if is.Status != want {
+		return next, fmt.Errorf("workflow %s is %s", is.ID, is.Status)
 	}
 	return next, nil
 }
 
-func (l *load) feed(ctx context.Context, run *client.Run, in input) (*client.Run, error) {
-	if run != nil {
-		return l.client.InputAndWait(ctx, run.ID, in, client.InputOptions{})
+func (w Workload) begin(ctx context.Context, cl *client.Client, run *client.Run, id string, in Input) (*client.Run, error) {
+	if w.Fed && run != nil {
+		return cl.InputAndWait(ctx, run.ID, in, client.InputOptions{})
 	}
-	return l.client.Start(ctx, l.workload.DefinitionName(), in, client.StartOptions{Wait: client.UntilDrained})
+	return cl.Start(ctx, w.DefinitionName(), in, client.StartOptions{ID: id, Wait: client.UntilDrained})
 }

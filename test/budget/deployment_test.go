@@ -73,13 +73,6 @@ func start(t *testing.T, slots int) *deployment {
 	return d
 }
 
-// input is what each workflow starts with.
-type input struct {
-	Order int    `json:"order"`
-	Item  string `json:"item"`
-	Note  string `json:"note"`
-}
-
 // work runs the steps of all workloads: a step returns its input.
 func (d *deployment) work(network *broker.Network, slots int) {
 	w, err := worker.New(worker.Options{Brokers: d.Brokers, Dialer: network.DialContext, Slots: slots, Name: "budget"})
@@ -88,7 +81,7 @@ func (d *deployment) work(network *broker.Network, slots int) {
 	}
 	echo := task.Define[json.RawMessage, json.RawMessage](bench.Task)
 	worker.Handle(w, echo, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
-		var given input
+		var given bench.Input
 		if json.Unmarshal(in, &given) != nil { // an element of a map is a number
 			given.Order = len(in)
 		}
@@ -123,7 +116,8 @@ func (d *deployment) run(w bench.Workload, clients, from, to int) {
 			for order := from + c; order < to; order += clients {
 				time.Sleep(while(order))
 				var err error
-				if fed, err = d.one(w, fed, order); err != nil {
+				id := fmt.Sprintf("order-%06d", order) // not at random: it decides the partition
+				if fed, err = w.Run(d.t.Context(), d.client, fed, id, bench.InputOf(order)); err != nil {
 					d.t.Errorf("%s, order %d: %v", w.Name, order, err)
 					return
 				}
@@ -131,22 +125,6 @@ func (d *deployment) run(w bench.Workload, clients, from, to int) {
 		})
 	}
 	all.Wait()
-}
-
-func (d *deployment) one(w bench.Workload, fed *client.Run, order int) (*client.Run, error) {
-	ctx := d.t.Context()
-	in := input{Order: order, Item: "warp thread", Note: "every step returns what it gets"}
-	var err error
-	if fed != nil && w.Fed {
-		_, err = d.client.InputAndWait(ctx, fed.ID, in, client.InputOptions{})
-		return fed, err
-	}
-	id := fmt.Sprintf("order-%06d", order) // not at random: it decides the partition
-	if fed, err = d.client.Start(ctx, w.DefinitionName(), in, client.StartOptions{ID: id, Wait: client.UntilDrained}); err != nil {
-		return nil, err
-	}
-	_, err = fed.Wait(ctx)
-	return fed, err
 }
 
 // rest is how long nothing happens before a count: what was put off is written by then.
